@@ -1,0 +1,219 @@
+//! One step of a route: a kernel with its run-time parameters.
+
+use super::Level;
+use super::kernels::{
+    As, DecodeBf16, Encode, EncodeBf16, Interleave, NonZero, SoftDecodeF16, SoftEncodeF16, ToOdd,
+};
+use super::simd::{DecodeF16, EncodeF16, Kernel, Mode, run};
+use super::table::Table;
+use crate::DType::{self, BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+use crate::cast::Overflow;
+use crate::format::{Binary16, FloatFormat, Format};
+
+/// A kernel and its parameters.
+#[derive(Clone, Copy)]
+pub(super) enum Stage {
+    /// Bytes as they are.
+    Copy,
+    /// A kernel without parameters.
+    Plain(fn(Mode, &[u8], &mut [u8])),
+    /// Whether any bit under the mask is set, in words or pairs of words of so many bytes.
+    NonZero {
+        mask: u64,
+        width: usize,
+        pairs: bool,
+    },
+    /// All 256 results of an 8-bit source.
+    Table {
+        from: DType,
+        to: DType,
+        overflow: Overflow,
+    },
+    /// float32 to a narrower float.
+    Encode {
+        format: FloatFormat,
+        overflow: Overflow,
+    },
+}
+
+/// A kernel without parameters, on bytes.
+fn plain<K: Kernel + Default>(mode: Mode, src: &[u8], dst: &mut [u8]) {
+    run(
+        mode,
+        &K::default(),
+        bytemuck::cast_slice(src),
+        bytemuck::cast_slice_mut(dst),
+    );
+}
+
+/// float16 to float32, by the CPU's own instruction where the level has it.
+fn decode_f16(mode: Mode, src: &[u8], dst: &mut [u8]) {
+    match mode.level {
+        Level::Scalar => plain::<SoftDecodeF16>(mode, src, dst),
+        _ => plain::<DecodeF16>(mode, src, dst),
+    }
+}
+
+/// float32 to float16, by the CPU's own instruction where the level has it.
+fn encode_f16(mode: Mode, src: &[u8], dst: &mut [u8]) {
+    match mode.level {
+        Level::Scalar => plain::<SoftEncodeF16>(mode, src, dst),
+        _ => plain::<EncodeF16>(mode, src, dst),
+    }
+}
+
+impl Stage {
+    /// Converts every element of `src`.
+    pub(super) fn run(self, mode: Mode, src: &[u8], dst: &mut [u8]) {
+        match self {
+            Self::Copy => dst.copy_from_slice(src),
+            Self::Plain(kernel) => kernel(mode, src, dst),
+            Self::Table { from, to, overflow } => {
+                Table::with(from, to, overflow, |table| table.run(mode, src, dst));
+            }
+            Self::NonZero { mask, width, pairs } => test_words(mode, mask, width, pairs, src, dst),
+            Self::Encode { format, overflow } => {
+                let src = bytemuck::cast_slice(src);
+                if format.bits() == 16 {
+                    let kernel = Encode::<u16, false>::new(format, overflow);
+                    run(mode, &kernel, src, bytemuck::cast_slice_mut(dst));
+                } else if format.has_negative_zero() {
+                    run(mode, &Encode::<u8, false>::new(format, overflow), src, dst);
+                } else {
+                    run(mode, &Encode::<u8, true>::new(format, overflow), src, dst);
+                }
+            }
+        }
+    }
+
+    /// The test of all bits that make a value differ from zero.
+    pub(super) fn nonzero(from: DType) -> Self {
+        let real = from.to_real();
+        let sign = match real.format() {
+            Some(format) if format.has_negative_zero() => format.sign_mask(),
+            _ => 0,
+        };
+        match from.itemsize() {
+            // Two words in one: both must be zero but for their signs.
+            8 if from.is_complex() => Self::NonZero {
+                mask: !(sign << 32 | sign),
+                width: 8,
+                pairs: false,
+            },
+            width @ ..=8 => Self::NonZero {
+                mask: !sign,
+                width,
+                pairs: false,
+            },
+            _ => Self::NonZero {
+                mask: !sign,
+                width: 8,
+                pairs: true,
+            },
+        }
+    }
+
+    /// From a dtype to its compute type.
+    pub(super) fn decode(from: DType) -> Self {
+        match from {
+            F16 => Self::Plain(decode_f16),
+            BF16 => Self::Plain(plain::<DecodeBf16>),
+            Bool => Self::nonzero(Bool),
+            _ => Self::Table {
+                from,
+                to: from.compute(),
+                overflow: Overflow::Ieee,
+            },
+        }
+    }
+
+    /// From float32 to a narrower float.
+    pub(super) fn encode(format: FloatFormat, overflow: Overflow) -> Self {
+        match (format.bits(), overflow) {
+            (16, Overflow::Ieee) if format == Binary16::FORMAT => Self::Plain(encode_f16),
+            (16, Overflow::Ieee) => Self::Plain(plain::<EncodeBf16>),
+            _ => Self::Encode { format, overflow },
+        }
+    }
+
+    /// From a compute type to the float32 that any narrower float rounds the same way.
+    pub(super) fn round_to_odd(from: DType) -> Self {
+        match from {
+            I32 => Self::Plain(plain::<ToOdd<i32>>),
+            U32 => Self::Plain(plain::<ToOdd<u32>>),
+            I64 => Self::Plain(plain::<ToOdd<i64>>),
+            U64 => Self::Plain(plain::<ToOdd<u64>>),
+            _ => Self::Plain(plain::<ToOdd<f64>>),
+        }
+    }
+
+    /// From a float to the complex dtype of its width.
+    pub(super) fn interleave(real: DType) -> Self {
+        match real {
+            F32 => Self::Plain(plain::<Interleave<f32>>),
+            _ => Self::Plain(plain::<Interleave<f64>>),
+        }
+    }
+
+    /// Between two different compute dtypes, complex ones aside.
+    pub(super) fn convert(from: DType, to: DType) -> Self {
+        // An integer that does not widen drops its upper bits, whatever the signs say.
+        let unsigned = |d: DType| match d {
+            I8 => U8,
+            I16 => U16,
+            I32 => U32,
+            I64 => U64,
+            other => other,
+        };
+        let (from, to) = match (from.is_integer(), to.is_integer()) {
+            (true, true) if to.bits() <= from.bits() => (unsigned(from), unsigned(to)),
+            (true, true) => (from, unsigned(to)),
+            _ => (from, to),
+        };
+        macro_rules! kernels {
+            ($($a:ident $from:ty => $($b:ident $to:ty),*;)*) => {
+                match (from, to) {
+                    $($(($a, $b) => Self::Plain(plain::<As<$from, $to>>),)*)*
+                    _ => Self::Copy,
+                }
+            };
+        }
+        kernels! {
+            U8 u8   => U16 u16, U32 u32, U64 u64, F32 f32, F64 f64;
+            I8 i8   => U16 u16, U32 u32, U64 u64, F32 f32, F64 f64;
+            U16 u16 => U8 u8, U32 u32, U64 u64, F32 f32, F64 f64;
+            I16 i16 => U32 u32, U64 u64, F32 f32, F64 f64;
+            U32 u32 => U8 u8, U16 u16, U64 u64, F32 f32, F64 f64;
+            I32 i32 => U64 u64, F32 f32, F64 f64;
+            U64 u64 => U8 u8, U16 u16, U32 u32, F32 f32, F64 f64;
+            I64 i64 => F32 f32, F64 f64;
+            F32 f32 => I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F64 f64;
+            F64 f64 => I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32;
+        }
+    }
+}
+
+fn test_words(mode: Mode, mask: u64, width: usize, pairs: bool, src: &[u8], dst: &mut [u8]) {
+    match width {
+        1 => run(mode, &NonZero { mask: mask as u8 }, src, dst),
+        2 => run(
+            mode,
+            &NonZero { mask: mask as u16 },
+            bytemuck::cast_slice(src),
+            dst,
+        ),
+        4 => run(
+            mode,
+            &NonZero { mask: mask as u32 },
+            bytemuck::cast_slice(src),
+            dst,
+        ),
+        _ if pairs => run(
+            mode,
+            &NonZero { mask: [mask; 2] },
+            bytemuck::cast_slice(src),
+            dst,
+        ),
+        _ => run(mode, &NonZero { mask }, bytemuck::cast_slice(src), dst),
+    }
+}

@@ -1,0 +1,206 @@
+//! One value with its dtype, and the weak scalars it is made from.
+
+use std::fmt;
+
+use crate::cast::{Exact, Overflow, Rounding, Target};
+use crate::{CastOptions, DType, Error, Kind, Problem, ScalarKind, c128};
+
+/// A scalar without a dtype of its own: a Python number, or a literal in Rust.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WeakScalar {
+    /// A truth value.
+    Bool(bool),
+    /// An integer of any dtype's range.
+    Int(i128),
+    /// A float.
+    Float(f64),
+    /// A complex number.
+    Complex(c128),
+}
+
+impl WeakScalar {
+    /// The kind, which is all that promotion looks at.
+    #[must_use]
+    pub const fn kind(self) -> ScalarKind {
+        match self {
+            Self::Bool(_) => ScalarKind::Bool,
+            Self::Int(_) => ScalarKind::Int,
+            Self::Float(_) => ScalarKind::Float,
+            Self::Complex(_) => ScalarKind::Complex,
+        }
+    }
+}
+
+impl fmt::Display for WeakScalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => fmt::Display::fmt(value, f),
+            Self::Int(value) => fmt::Display::fmt(value, f),
+            Self::Float(value) => fmt::Debug::fmt(value, f),
+            Self::Complex(value) => fmt::Display::fmt(value, f),
+        }
+    }
+}
+
+macro_rules! weak_from {
+    ($($variant:ident: $($ty:ty)*;)*) => {$($(
+        impl From<$ty> for WeakScalar {
+            fn from(value: $ty) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*)*};
+}
+weak_from! {
+    Bool: bool;
+    Int: i8 i16 i32 i64 u8 u16 u32 u64 i128;
+    Float: f32 f64;
+    Complex: c128;
+}
+
+/// A value that a dtype holds exactly, with that dtype.
+///
+/// ```
+/// use allotrope_dtype::{DType, Scalar};
+/// assert_eq!(Scalar::new(300, DType::I16)?.to_string(), "300");
+/// assert_eq!(
+///     Scalar::new(300, DType::I8).unwrap_err().to_string(),
+///     "scalar: scalar out of range: 300; int8 holds -128 to 127"
+/// );
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scalar {
+    dtype: DType,
+    value: WeakScalar,
+}
+
+impl Scalar {
+    /// `value` as `dtype`: floats and complex numbers round to nearest, integers must fit.
+    ///
+    /// # Errors
+    /// An overflow error for an integer out of range; a dtype error for a value of a higher kind
+    /// than the dtype's.
+    pub fn new(value: impl Into<WeakScalar>, dtype: DType) -> Result<Self, Error> {
+        let value = value.into();
+        if value.kind() > ScalarKind::of(dtype) {
+            let problem = Problem::ScalarKindMismatch {
+                value: value.to_string(),
+                dtype,
+            };
+            return Err(Error::new("scalar", problem));
+        }
+        let value = match (dtype.kind(), value) {
+            (Kind::Bool, _) => value,
+            (Kind::Signed | Kind::Unsigned, _) => {
+                let integer = value.to_i128();
+                match dtype.integer_range() {
+                    Some((min, max)) if (min..=max).contains(&integer) => WeakScalar::Int(integer),
+                    _ => {
+                        let problem = Problem::ScalarOverflow {
+                            value: value.to_string(),
+                            dtype,
+                        };
+                        return Err(Error::new("scalar", problem));
+                    }
+                }
+            }
+            (Kind::Float, _) => WeakScalar::Float(value.round_as(dtype)),
+            (Kind::Complex, WeakScalar::Complex(c)) => {
+                let real = dtype.to_real();
+                let part = |x: f64| WeakScalar::Float(x).round_as(real);
+                WeakScalar::Complex(c128::new(part(c.re), part(c.im)))
+            }
+            (Kind::Complex, _) => {
+                WeakScalar::Complex(c128::new(value.round_as(dtype.to_real()), 0.0))
+            }
+        };
+        Ok(Self { dtype, value })
+    }
+
+    /// The dtype.
+    #[must_use]
+    pub const fn dtype(self) -> DType {
+        self.dtype
+    }
+
+    /// The value, of the kind of the dtype.
+    #[must_use]
+    pub const fn value(self) -> WeakScalar {
+        self.value
+    }
+
+    /// The bytes of one element, little-endian, in the first `itemsize` places.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        let target = Target::of(self.dtype);
+        let code = |value: Exact| {
+            let overflow = CastOptions::default()
+                .resolve(self.dtype, self.dtype)
+                .unwrap_or(Overflow::Ieee);
+            target.round(value, Rounding::Nearest, overflow, 0).code
+        };
+        match self.value {
+            WeakScalar::Complex(c) => {
+                let half = self.dtype.itemsize() / 2;
+                for (part, place) in [c.re, c.im].into_iter().zip(bytes.chunks_mut(half)) {
+                    place.copy_from_slice(&code(Exact::from_f64(part)).to_le_bytes()[..half]);
+                }
+            }
+            WeakScalar::Float(x) => {
+                bytes[..8].copy_from_slice(&code(Exact::from_f64(x)).to_le_bytes())
+            }
+            WeakScalar::Int(_) | WeakScalar::Bool(_) => {
+                let low = self.value.to_i128() as u64;
+                bytes[..8].copy_from_slice(&low.to_le_bytes());
+                bytes[self.dtype.itemsize()..].fill(0);
+            }
+        }
+        bytes
+    }
+}
+
+impl WeakScalar {
+    /// The integer of a bool or int; floats never reach this.
+    const fn to_i128(self) -> i128 {
+        match self {
+            Self::Bool(value) => value as i128,
+            Self::Int(value) => value,
+            Self::Float(value) => value as i128,
+            Self::Complex(value) => value.re as i128,
+        }
+    }
+
+    /// The real value rounded once to a float dtype.
+    fn round_as(self, dtype: DType) -> f64 {
+        let exact = match self {
+            Self::Bool(value) => Exact::from_u64(value as u64),
+            Self::Int(value) => match (i64::try_from(value), u64::try_from(value)) {
+                (Ok(value), _) => Exact::from_i64(value),
+                (_, Ok(value)) => Exact::from_u64(value),
+                // Wider than any dtype: float64 with its own rounding is near enough to overflow.
+                _ => Exact::from_f64(value as f64),
+            },
+            Self::Float(value) => Exact::from_f64(value),
+            Self::Complex(value) => Exact::from_f64(value.re),
+        };
+        match dtype.format() {
+            Some(format) => {
+                let overflow = Overflow::default_of(format);
+                format.decode(
+                    Target::Float(format)
+                        .round(exact, Rounding::Nearest, overflow, 0)
+                        .code,
+                )
+            }
+            None => 0.0,
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.value, f)
+    }
+}

@@ -1,0 +1,142 @@
+//! The wording of every error, as snapshots.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use allotrope_dtype::{
+    CastOptions, DType, Error, Family, Operand, Overflow, Policy, Problem, Rounding, Scalar,
+    ScalarKind, WeakScalar, cast_bytes, cast_slice, set_default_dtype,
+};
+use insta::assert_snapshot;
+
+fn message<T>(result: Result<T, Error>) -> String {
+    match result {
+        Ok(_) => "no error".to_owned(),
+        Err(error) => format!("{:?}: {error}", error.kind()),
+    }
+}
+
+/// One snapshot of several messages, a line each.
+macro_rules! assert_messages {
+    ($($message:expr),* $(,)?) => {
+        assert_snapshot!([$($message),*].join("\n"))
+    };
+}
+
+#[test]
+fn unknown_names() {
+    assert_messages!(
+        message("floatt32".parse::<DType>()),
+        message("".parse::<DType>()),
+        message("Floaty".parse::<Family>()),
+        message("numpyy".parse::<Policy>()),
+        message("clamp".parse::<Overflow>()),
+        message(Rounding::parse("up", 0)),
+        message("safe".parse::<allotrope_dtype::Casting>()),
+    );
+}
+
+#[test]
+fn wrong_dtypes() {
+    let family = Problem::NotExact {
+        given: Family::Complex,
+    };
+    assert_messages!(
+        message(DType::I64.finfo()),
+        message(DType::F32.iinfo()),
+        message(DType::Bool.iinfo()),
+        message(set_default_dtype(DType::C64)),
+        message::<()>(Err(Error::new("finfo", family).hint("complex64"))),
+    );
+}
+
+#[test]
+fn refused_promotions() {
+    let pair = |policy: Policy, a, b| message(policy.promote_types("add", a, b));
+    assert_messages!(
+        pair(Policy::Standard, DType::I8, DType::U64),
+        pair(Policy::Strict, DType::I32, DType::F32),
+        pair(Policy::Strict, DType::I64, DType::U64),
+        pair(Policy::Exact, DType::I32, DType::F32),
+        pair(Policy::Exact, DType::I64, DType::F32),
+        pair(Policy::Exact, DType::I8, DType::U64),
+        pair(Policy::Torch, DType::Bool, DType::U16),
+        pair(Policy::Numpy, DType::F16, DType::BF16),
+        pair(Policy::Jax, DType::F8E5M2, DType::F32),
+    );
+}
+
+#[test]
+fn refused_operands() {
+    let result = |policy: Policy, operands: &[Operand]| {
+        message(policy.result_type("result_type", operands, DType::F32))
+    };
+    let float = Operand::Scalar(ScalarKind::Float);
+    let complex = Operand::Scalar(ScalarKind::Complex);
+    let zero_dim = [Operand::Array(DType::BF16), Operand::ZeroDim(DType::C64)];
+    assert_messages!(
+        result(Policy::Standard, &[]),
+        result(
+            Policy::Standard,
+            &[DType::U64, DType::I8, DType::I16].map(Operand::Array)
+        ),
+        result(Policy::Strict, &[Operand::Array(DType::I32), float]),
+        result(Policy::Exact, &[Operand::Array(DType::I64), float]),
+        result(Policy::Torch, &[Operand::Array(DType::F16), complex]),
+        result(Policy::Torch, &zero_dim),
+    );
+}
+
+#[test]
+fn bad_scalars() {
+    assert_messages!(
+        message(Scalar::new(300, DType::I8)),
+        message(Scalar::new(-1, DType::U64)),
+        message(Scalar::new(i128::MAX, DType::I64)),
+        message(Scalar::new(1.5, DType::I32)),
+        message(Scalar::new(
+            WeakScalar::Complex(num_complex_i()),
+            DType::F32
+        )),
+    );
+}
+
+fn num_complex_i() -> allotrope_dtype::c128 {
+    allotrope_dtype::c128::new(0.0, 1.0)
+}
+
+#[test]
+fn refused_casts() {
+    let raise = CastOptions::overflow(Overflow::Raise);
+    let wrap = CastOptions::overflow(Overflow::Wrap);
+    let ieee = CastOptions::overflow(Overflow::Ieee);
+    let stochastic = CastOptions::rounding(Rounding::Stochastic { seed: 0, offset: 0 });
+    let mut floats = [0.0_f32; 2];
+    let mut bytes = [0_u8; 2];
+    let complex = [allotrope_dtype::c64::new(1.0, 2.0); 2];
+    let odd = cast_bytes(
+        DType::F32,
+        &[0; 7],
+        DType::U8,
+        &mut [0; 2],
+        CastOptions::default(),
+    );
+    assert_messages!(
+        message(cast_slice(&[1.0_f32, f32::NAN], &mut bytes, raise)),
+        message(cast_slice(&[1_i64, -7], &mut bytes, raise)),
+        message(cast_slice(&[1.0, 1e300], &mut floats, raise)),
+        message(cast_slice(&[1.0, 1e300], &mut floats, wrap)),
+        message(cast_slice(&[1.0_f32, 2.0], &mut bytes, ieee)),
+        message(cast_slice(&[1_i32, 2], &mut bytes, ieee)),
+        message(cast_slice(&[1.0_f32, 2.0], &mut bytes, stochastic)),
+        message(cast_slice(&complex, &mut floats, CastOptions::default())),
+        message(cast_slice(
+            &[1.0_f32; 3],
+            &mut floats,
+            CastOptions::default()
+        )),
+        message(odd),
+    );
+}
