@@ -1,0 +1,82 @@
+//! Conversion of NumPy arrays.
+
+use allotrope_dtype::{
+    Capabilities, CastOptions, Error, Overflow, Rounding, cast_bytes, default_dtype,
+};
+use pyo3::exceptions::PyMemoryError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyModule};
+
+use crate::convert::{self, Numeric};
+use crate::dtype::wrap;
+use crate::error::{raise, wrong_object};
+
+const OP: &str = "cast";
+
+/// A new NumPy array with the values of another, converted to a dtype or family.
+///
+/// rounding is "nearest", "zero" or "stochastic" (with a seed); overflow is "saturate", "wrap",
+/// "raise", "ieee" or None: floats saturate to integers, integers wrap, float8_e4m3fn saturates,
+/// and other floats go to infinity. Each value is rounded once.
+///
+/// >>> al.cast(numpy.array([2.9, 300.0]), al.uint8).tolist()
+/// [2, 255]
+#[pyfunction]
+#[pyo3(signature = (array, dtype, rounding="nearest", overflow=None, seed=0))]
+pub(crate) fn cast<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    dtype: &Bound<'py, PyAny>,
+    rounding: &str,
+    overflow: Option<&str>,
+    seed: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let in_op = |error: Error| raise(error.in_op(OP));
+    let (from, shape, bytes) = read_array(array)?;
+    let to = match convert::to_numeric(OP, dtype)? {
+        Numeric::Exact(dtype) => dtype,
+        Numeric::Family(family) => family.resolve(Some(from), default_dtype(), &Capabilities::CPU),
+    };
+    let options = CastOptions {
+        rounding: Rounding::parse(rounding, seed).map_err(in_op)?,
+        overflow: overflow
+            .map(str::parse::<Overflow>)
+            .transpose()
+            .map_err(in_op)?,
+    };
+    let source = bytes.as_bytes();
+    let room = (source.len() / from.itemsize()).checked_mul(to.itemsize());
+    let room = room.ok_or_else(|| PyMemoryError::new_err(()))?;
+    // An empty bytearray has no aligned address, so it is never asked for.
+    let target = PyByteArray::new_with(py, room.max(1), |target| {
+        let target = target.get_mut(..room).unwrap_or_default();
+        py.detach(|| cast_bytes(from, source, to, target, options))
+            .map_err(in_op)
+    })?;
+    let arguments = PyDict::new(py);
+    arguments.set_item(intern!(py, "dtype"), wrap(py, to)?.get().numpy_dtype(py)?)?;
+    arguments.set_item(intern!(py, "buffer"), target)?;
+    PyModule::import(py, intern!(py, "numpy"))?.call_method(
+        intern!(py, "ndarray"),
+        (shape,),
+        Some(&arguments),
+    )
+}
+
+type Contents<'py> = (
+    allotrope_dtype::DType,
+    Bound<'py, PyAny>,
+    Bound<'py, PyBytes>,
+);
+
+/// The dtype, the shape and the elements in row-major order.
+fn read_array<'py>(array: &Bound<'py, PyAny>) -> PyResult<Contents<'py>> {
+    let py = array.py();
+    let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
+    let attribute = |name| array.getattr_opt(name)?.ok_or_else(not_array);
+    let from = convert::dtype_attribute(OP, array)?.ok_or_else(not_array)?;
+    let shape = attribute(intern!(py, "shape"))?;
+    let bytes = attribute(intern!(py, "tobytes"))?.call0()?;
+    Ok((from, shape, bytes.cast_into::<PyBytes>()?))
+}

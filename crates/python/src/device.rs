@@ -1,0 +1,94 @@
+//! The devices of this machine and what each does with every dtype.
+
+use allotrope_dtype::{Capabilities, Capability, DType, Error, Problem};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyTuple};
+
+use crate::convert;
+use crate::error::raise;
+use crate::table::align;
+
+/// The devices of this machine. Others are probed and appended by the backends that have them.
+const DEVICES: [(&str, Capabilities); 1] = [("cpu", Capabilities::CPU)];
+
+/// What a device answers for every dtype.
+pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilities> {
+    match DEVICES.into_iter().find(|(name, _)| *name == device) {
+        Some((_, capabilities)) => Ok(capabilities),
+        None => {
+            let available = DEVICES.map(|(name, _)| name).join(", ");
+            let problem = Problem::UnknownDevice {
+                given: device.to_owned(),
+                available,
+            };
+            Err(raise(Error::new(op, problem)))
+        }
+    }
+}
+
+/// The names of the devices; printed, the table of what each does with every dtype.
+#[pyclass(name = "Devices", module = "allotrope", frozen)]
+pub(crate) struct Devices;
+
+#[pymethods]
+impl Devices {
+    fn __len__(&self) -> usize {
+        DEVICES.len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyTuple::new(py, DEVICES.map(|(name, _)| name))?.try_iter()
+    }
+
+    fn __contains__(&self, device: &str) -> bool {
+        DEVICES.iter().any(|(name, _)| *name == device)
+    }
+
+    fn __repr__(&self) -> String {
+        let header = std::iter::once("dtype").chain(DEVICES.map(|(name, _)| name));
+        let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
+        rows.extend(DType::ALL.into_iter().map(|dtype| {
+            let answers = DEVICES.iter().map(|(_, device)| match device.of(dtype) {
+                Capability::Demoted(narrower) => format!("demoted to {narrower}"),
+                Capability::Emulated => format!("emulated in {}", dtype.compute()),
+                answer @ Capability::Native => answer.name().to_owned(),
+            });
+            std::iter::once(dtype.name().to_owned())
+                .chain(answers)
+                .collect()
+        }));
+        align(&rows)
+    }
+}
+
+/// The devices of this machine; printed, a table of dtypes and devices.
+///
+/// >>> list(al.devices())
+/// ['cpu']
+#[pyfunction]
+pub(crate) fn devices() -> Devices {
+    Devices
+}
+
+/// What a device does with a dtype: "native", "emulated" or "demoted".
+///
+/// >>> al.supports("bfloat16", "cpu")
+/// 'emulated'
+#[pyfunction]
+#[pyo3(signature = (dtype, device="cpu"))]
+pub(crate) fn supports(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<&'static str> {
+    let dtype = convert::to_dtype("supports", dtype)?;
+    Ok(capabilities("supports", device)?.of(dtype).name())
+}
+
+/// Whether a device stores a dtype exactly.
+///
+/// >>> al.is_dtype_supported("float64", "cpu")
+/// True
+#[pyfunction]
+#[pyo3(signature = (dtype, device="cpu"))]
+pub(crate) fn is_dtype_supported(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<bool> {
+    let dtype = convert::to_dtype("is_dtype_supported", dtype)?;
+    let answer = capabilities("is_dtype_supported", device)?.of(dtype);
+    Ok(!matches!(answer, Capability::Demoted(_)))
+}

@@ -1,0 +1,259 @@
+//! The class `dtype`: one Python object per row of the table.
+
+use allotrope_dtype::{DType, NumpySource};
+use pyo3::exceptions::PyImportError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyModule, PyString, PyTuple};
+
+use crate::convert;
+use crate::error::missing_package;
+use crate::limits::{PyFloatInfo, PyIntInfo};
+
+/// The type of a tensor's elements.
+///
+/// There is one object per dtype, so `is` and `==` agree; `==` also takes the canonical name.
+/// Calling the class converts: a name or alias, a NumPy or ml_dtypes dtype, one of Python's
+/// bool, int, float and complex, or None for the default dtype.
+///
+/// >>> al.dtype("f32") is al.float32
+/// True
+/// >>> al.float32 == "float32"
+/// True
+#[pyclass(name = "dtype", module = "allotrope", frozen)]
+pub(crate) struct PyDType {
+    pub(crate) dtype: DType,
+}
+
+static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
+
+/// The one Python object of a dtype.
+pub(crate) fn wrap(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
+    let objects = OBJECTS.get_or_try_init(py, || {
+        DType::ALL
+            .into_iter()
+            .map(|dtype| Py::new(py, PyDType { dtype }))
+            .collect::<PyResult<_>>()
+    })?;
+    match objects.get(dtype as usize) {
+        Some(object) => Ok(object.clone_ref(py)),
+        None => Py::new(py, PyDType { dtype }),
+    }
+}
+
+/// Adds every name of the table to the module.
+pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    for dtype in DType::ALL {
+        let object = wrap(module.py(), dtype)?;
+        module.add(dtype.name(), &object)?;
+        for alias in dtype.descriptor().aliases {
+            module.add(*alias, &object)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every dtype, in table order.
+///
+/// >>> [d.name for d in al.dtypes() if d.is_complex]
+/// ['complex64', 'complex128']
+#[pyfunction]
+pub(crate) fn dtypes(py: Python<'_>) -> PyResult<Vec<Py<PyDType>>> {
+    DType::ALL
+        .into_iter()
+        .map(|dtype| wrap(py, dtype))
+        .collect()
+}
+
+#[pymethods]
+impl PyDType {
+    #[new]
+    #[pyo3(signature = (object=None, /))]
+    fn new(py: Python<'_>, object: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
+        let none = py.None();
+        let object = object.unwrap_or_else(|| none.bind(py));
+        wrap(py, convert::to_dtype("dtype", object)?)
+    }
+
+    /// The canonical name, as in torch and ml_dtypes.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.dtype.name()
+    }
+
+    /// The other names of this dtype.
+    #[getter]
+    fn aliases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.dtype.descriptor().aliases)
+    }
+
+    /// Width of one element in bits.
+    #[getter]
+    fn bits(&self) -> u32 {
+        self.dtype.bits()
+    }
+
+    /// Width of one element in bytes.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.dtype.itemsize()
+    }
+
+    /// The kind of number, in the words of the array API standard.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.dtype.kind().name()
+    }
+
+    /// Whether this is a real floating dtype.
+    #[getter]
+    fn is_floating_point(&self) -> bool {
+        self.dtype.is_floating_point()
+    }
+
+    /// Whether this is a complex dtype.
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.dtype.is_complex()
+    }
+
+    /// Whether negative values exist.
+    #[getter]
+    fn is_signed(&self) -> bool {
+        self.dtype.is_signed()
+    }
+
+    /// Whether this is a signed or unsigned integer dtype.
+    #[getter]
+    fn is_integer(&self) -> bool {
+        self.dtype.is_integer()
+    }
+
+    /// The dtype that arithmetic happens in: float32 for 8- and 16-bit floats.
+    #[getter]
+    fn compute_dtype(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        wrap(py, self.dtype.compute())
+    }
+
+    /// The `numpy.dtype` with the same name; float8 and bfloat16 need the package ml_dtypes.
+    #[getter]
+    pub(crate) fn numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let name = self.name();
+        let dtype = import(py, "numpy", name)?.getattr(intern!(py, "dtype"))?;
+        match self.dtype.descriptor().numpy {
+            NumpySource::Native => dtype.call1((name,)),
+            NumpySource::MlDtypes => dtype.call1((import(py, "ml_dtypes", name)?.getattr(name)?,)),
+        }
+    }
+
+    /// DLPack's type code and width in bits.
+    #[getter]
+    fn dlpack_code(&self) -> (u8, u32) {
+        (self.dtype.descriptor().dlpack_code, self.dtype.bits())
+    }
+
+    /// The name in safetensors files, or None where the format has none.
+    #[getter]
+    fn safetensors_name(&self) -> Option<&'static str> {
+        self.dtype.descriptor().safetensors_name
+    }
+
+    /// The attribute of `triton.language`, or None.
+    #[getter]
+    fn triton_name(&self) -> Option<&'static str> {
+        self.dtype.descriptor().triton_name
+    }
+
+    /// The scalar type in WGSL, or None where the language has none.
+    #[getter]
+    fn wgsl_name(&self) -> Option<&'static str> {
+        self.dtype.descriptor().wgsl_name
+    }
+
+    /// The limits of a floating dtype or of a complex dtype's components.
+    #[getter]
+    fn finfo(&self) -> PyResult<PyFloatInfo> {
+        PyFloatInfo::of(self.dtype)
+    }
+
+    /// The limits of an integer dtype.
+    #[getter]
+    fn iinfo(&self) -> PyResult<PyIntInfo> {
+        PyIntInfo::of(self.dtype)
+    }
+
+    /// The dtype of the real part.
+    ///
+    /// >>> al.complex64.to_real()
+    /// allotrope.float32
+    fn to_real(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        wrap(py, self.dtype.to_real())
+    }
+
+    /// The smallest complex dtype that holds every value of a float.
+    ///
+    /// >>> al.float64.to_complex()
+    /// allotrope.complex128
+    fn to_complex(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        wrap(py, self.dtype.to_complex())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("allotrope.{}", self.dtype)
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.name()
+    }
+
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        compare(py, self.is_named(other), false)
+    }
+
+    fn __ne__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        compare(py, self.is_named(other), true)
+    }
+
+    /// The hash of the name, so that a dict finds a dtype by either.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, self.name()).hash()
+    }
+
+    /// The name in this module, which is how pickle and copy find the same object again.
+    fn __reduce__(&self) -> &'static str {
+        self.name()
+    }
+}
+
+impl PyDType {
+    /// Whether a dtype or string is this one; None for anything else.
+    fn is_named(&self, other: &Bound<'_, PyAny>) -> Option<bool> {
+        if let Ok(other) = other.cast::<Self>() {
+            return Some(other.get().dtype == self.dtype);
+        }
+        let name = other.cast::<PyString>().ok()?;
+        Some(name.to_string_lossy() == self.name())
+    }
+}
+
+/// The answer of `==` or `!=`, or NotImplemented.
+fn compare(py: Python<'_>, equal: Option<bool>, negate: bool) -> Bound<'_, PyAny> {
+    match equal {
+        Some(equal) => pyo3::types::PyBool::new(py, equal != negate)
+            .to_owned()
+            .into_any(),
+        None => py.NotImplemented().into_bound(py),
+    }
+}
+
+/// A package that the NumPy form of a dtype needs.
+fn import<'py>(py: Python<'py>, package: &str, dtype: &str) -> PyResult<Bound<'py, PyModule>> {
+    PyModule::import(py, package).map_err(|error| {
+        if error.is_instance_of::<PyImportError>(py) {
+            missing_package("numpy_dtype", package, dtype)
+        } else {
+            error
+        }
+    })
+}

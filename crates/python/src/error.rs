@@ -1,0 +1,81 @@
+//! THE table from error kinds to Python exceptions, and the refusals that only Python can cause.
+
+use allotrope_dtype::{Error, ErrorKind};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The Python exception of an error.
+#[cold]
+pub(crate) fn raise(error: Error) -> PyErr {
+    let message = error.to_string();
+    match error.kind() {
+        ErrorKind::Dtype => PyTypeError::new_err(message),
+        ErrorKind::Value => PyValueError::new_err(message),
+        ErrorKind::Overflow => PyOverflowError::new_err(message),
+        ErrorKind::Device => PyRuntimeError::new_err(message),
+    }
+}
+
+/// An object of a type that has no meaning here.
+#[cold]
+pub(crate) fn wrong_object(
+    op: &str,
+    what: &str,
+    given: &Bound<'_, PyAny>,
+    accepted: &str,
+) -> PyErr {
+    let given = describe(given);
+    PyTypeError::new_err(format!("{op}: {what}: {given}; accepted are {accepted}"))
+}
+
+/// A NumPy dtype whose bytes are in the other order.
+#[cold]
+pub(crate) fn foreign_byte_order(op: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let given = describe(given);
+    PyTypeError::new_err(format!(
+        "{op}: byte order is not the machine's: {given}; native order is accepted \
+         (hint: x.astype(x.dtype.newbyteorder('=')))"
+    ))
+}
+
+/// A package that a dtype's NumPy form needs.
+#[cold]
+pub(crate) fn missing_package(op: &str, package: &str, needed_by: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{op}: package not installed: {package}; {needed_by} needs it (hint: pip install {package})"
+    ))
+}
+
+/// Lists within lists beyond any tensor's dimensions.
+#[cold]
+pub(crate) fn nested_too_deeply(op: &str, limit: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "{op}: lists nested too deeply; {limit} levels are accepted"
+    ))
+}
+
+/// A scope that ends where it did not begin.
+#[cold]
+pub(crate) fn scope_not_entered(op: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("{op}: this scope was not entered on this thread"))
+}
+
+/// An object by its repr, cut to a length that fits a message, and its type.
+fn describe(object: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 60;
+    let class = object.get_type();
+    let class = class
+        .qualname()
+        .map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    let Ok(repr) = object
+        .repr()
+        .map(|repr| repr.to_string_lossy().into_owned())
+    else {
+        return format!("an object of type {class}");
+    };
+    if repr.contains('\n') || repr.chars().count() > LONGEST {
+        format!("an object of type {class}")
+    } else {
+        format!("{repr} of type {class}")
+    }
+}

@@ -1,0 +1,96 @@
+//! The class `Family`: a kind of number whose width follows the data and the device.
+
+use allotrope_dtype::{Family, default_dtype};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyModule, PyTuple};
+
+use crate::dtype::{PyDType, wrap as wrap_dtype};
+use crate::{convert, device};
+
+/// A kind of number without a width, accepted wherever a dtype is.
+///
+/// `dtype in family` tests membership. A family never equals a dtype.
+///
+/// >>> al.bfloat16 in al.Float
+/// True
+/// >>> al.Float.resolve(al.float64)
+/// allotrope.float64
+#[pyclass(name = "Family", module = "allotrope", frozen)]
+pub(crate) struct PyFamily {
+    pub(crate) family: Family,
+}
+
+static OBJECTS: PyOnceLock<Vec<Py<PyFamily>>> = PyOnceLock::new();
+
+/// Adds every family to the module.
+pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let objects = OBJECTS.get_or_try_init(py, || {
+        let objects = Family::ALL
+            .into_iter()
+            .map(|family| Py::new(py, PyFamily { family }));
+        objects.collect::<PyResult<_>>()
+    })?;
+    Family::ALL
+        .into_iter()
+        .zip(objects)
+        .try_for_each(|(family, object)| module.add(family.name(), object))
+}
+
+#[pymethods]
+impl PyFamily {
+    /// The name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.family.name()
+    }
+
+    /// The kind of its members, in the words of the array API standard.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.family.kind().name()
+    }
+
+    /// The dtypes of this kind, in table order.
+    #[getter]
+    fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let members = self.family.members().map(|dtype| wrap_dtype(py, dtype));
+        PyTuple::new(py, members.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The exact dtype for data of a dtype, or for no data, on a device.
+    ///
+    /// >>> al.Complex.resolve(al.float64)
+    /// allotrope.complex128
+    #[pyo3(signature = (data_dtype=None, device="cpu"))]
+    fn resolve(
+        &self,
+        py: Python<'_>,
+        data_dtype: Option<&Bound<'_, PyAny>>,
+        device: &str,
+    ) -> PyResult<Py<PyDType>> {
+        let data = data_dtype
+            .map(|object| convert::to_dtype_of("resolve", object))
+            .transpose()?;
+        let device = device::capabilities("resolve", device)?;
+        wrap_dtype(py, self.family.resolve(data, default_dtype(), &device))
+    }
+
+    fn __contains__(&self, dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.family.contains(convert::to_dtype("in", dtype)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("allotrope.{}", self.family)
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.name()
+    }
+
+    /// The name in this module, which is how pickle and copy find the same object again.
+    fn __reduce__(&self) -> &'static str {
+        self.name()
+    }
+}

@@ -1,0 +1,177 @@
+//! Data → dtype: what a constructor without a dtype would choose.
+
+use allotrope_dtype::{
+    DType, Error, Float64Inference, Operand, Problem, Scalar, ScalarKind, WeakScalar,
+    default_dtype, float64_inference, promotion,
+};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::convert;
+use crate::dtype::{PyDType, wrap};
+use crate::error::{nested_too_deeply, raise, wrong_object};
+use crate::settings::parse_inference;
+
+const OP: &str = "infer_dtype";
+/// No tensor has more dimensions, and a list that contains itself must end somewhere.
+const DEEPEST: usize = 64;
+/// How many elements are read between two looks at Ctrl-C.
+const SIGNAL_INTERVAL: usize = 1 << 16;
+
+/// The dtype that data would have without one being given.
+///
+/// bool → bool, int → int64, float and [] → the default dtype, complex → its complex; arrays and
+/// NumPy scalars keep theirs; lists take the widest kind. float64="default" maps float64 arrays
+/// to the default dtype, float64="keep" does not; None follows `set_inference`.
+///
+/// >>> al.infer_dtype([1, 2.5])
+/// allotrope.float32
+#[pyfunction]
+#[pyo3(signature = (data, float64=None))]
+pub(crate) fn infer_dtype(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    float64: Option<&str>,
+) -> PyResult<Py<PyDType>> {
+    let float64 =
+        float64.map_or_else(|| Ok(float64_inference()), |name| parse_inference(OP, name))?;
+    let mut leaves = Leaves {
+        float64,
+        operands: Vec::new(),
+        extremes: None,
+        beyond: None,
+        read: 0,
+    };
+    leaves.read(data, 0)?;
+    wrap(py, leaves.common_dtype()?)
+}
+
+/// What was found in nested lists, as far as it decides the dtype.
+struct Leaves {
+    float64: Float64Inference,
+    /// The distinct operands.
+    operands: Vec<Operand>,
+    /// The least and the greatest Python int.
+    extremes: Option<(i128, i128)>,
+    /// A Python int beyond even that, in words.
+    beyond: Option<String>,
+    read: usize,
+}
+
+impl Leaves {
+    fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        self.read += 1;
+        if self.read.is_multiple_of(SIGNAL_INTERVAL) {
+            data.py().check_signals()?;
+        }
+        if let Some(kind) = convert::plain_scalar_kind(data) {
+            return self.read_scalar(data, kind);
+        }
+        if let Ok(list) = data.cast::<PyList>() {
+            check_depth(depth)?;
+            return list.iter().try_for_each(|item| self.read(&item, depth + 1));
+        }
+        if let Ok(tuple) = data.cast::<PyTuple>() {
+            check_depth(depth)?;
+            return tuple
+                .iter()
+                .try_for_each(|item| self.read(&item, depth + 1));
+        }
+        if let Some(dtype) = convert::dtype_attribute(OP, data)? {
+            self.add(Operand::Array(self.keep_or_default(dtype)));
+            return Ok(());
+        }
+        match convert::scalar_kind(data) {
+            Some(kind) => self.read_scalar(data, kind),
+            None => Err(wrong_object(
+                OP,
+                "not data",
+                data,
+                "numbers, arrays and nested lists of them",
+            )),
+        }
+    }
+
+    fn read_scalar(&mut self, value: &Bound<'_, PyAny>, kind: ScalarKind) -> PyResult<()> {
+        self.add(Operand::Scalar(kind));
+        if kind != ScalarKind::Int {
+            return Ok(());
+        }
+        match value
+            .extract::<i64>()
+            .map(i128::from)
+            .or_else(|_| value.extract::<i128>())
+        {
+            Ok(value) => {
+                let (least, greatest) = self.extremes.unwrap_or((value, value));
+                self.extremes = Some((least.min(value), greatest.max(value)));
+            }
+            Err(_) => self.beyond = Some(describe_int(value)?),
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, operand: Operand) {
+        if !self.operands.contains(&operand) {
+            self.operands.push(operand);
+        }
+    }
+
+    fn keep_or_default(&self, dtype: DType) -> DType {
+        match self.float64 {
+            Float64Inference::Default if dtype == DType::F64 => default_dtype(),
+            _ => dtype,
+        }
+    }
+
+    /// The dtype that holds all that was read.
+    fn common_dtype(self) -> PyResult<DType> {
+        if self.operands.is_empty() {
+            return Ok(default_dtype());
+        }
+        let dtype = promotion()
+            .result_type(OP, &self.operands, default_dtype())
+            .map_err(raise)?;
+        if let (true, Some(value)) = (dtype.is_integer(), self.beyond) {
+            let problem = Problem::ScalarOverflow { value, dtype };
+            return Err(raise(Error::new(OP, problem).hint("dtype=float64")));
+        }
+        for value in self
+            .extremes
+            .into_iter()
+            .flat_map(|(least, greatest)| [least, greatest])
+        {
+            Scalar::new(WeakScalar::Int(value), dtype)
+                .map_err(|error| raise(error.in_op(OP).hint(dtype_hint(value))))?;
+        }
+        Ok(dtype)
+    }
+}
+
+fn check_depth(depth: usize) -> PyResult<()> {
+    if depth < DEEPEST {
+        Ok(())
+    } else {
+        Err(nested_too_deeply(OP, DEEPEST))
+    }
+}
+
+/// The narrowest integer dtype that holds the value, else float64.
+fn dtype_hint(value: i128) -> String {
+    let mut integers = DType::ALL.into_iter().filter(|dtype| dtype.is_integer());
+    let fitting = integers.find(|dtype| Scalar::new(WeakScalar::Int(value), *dtype).is_ok());
+    format!("dtype={}", fitting.unwrap_or(DType::F64))
+}
+
+/// An int too large for i128: its digits if few, else its length.
+fn describe_int(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let bits = value
+        .call_method0(intern!(value.py(), "bit_length"))?
+        .extract::<u64>()?;
+    if bits > 256 {
+        Ok(format!("an int of {bits} bits"))
+    } else {
+        Ok(value.str()?.to_string())
+    }
+}

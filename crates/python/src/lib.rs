@@ -1,0 +1,59 @@
+//! The Python module of Allotrope: extract, call, wrap. No dtype decision is made here.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `dtype` | the class `dtype`, one object per row of the table |
+//! | `family` | the class `Family` |
+//! | `limits` | `finfo` and `iinfo` |
+//! | `convert` | anything a user may pass → dtype, family or operand |
+//! | `infer` | data → dtype |
+//! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
+//! | `settings` | default dtype, promotion policy and inference, with their scopes |
+//! | `device` | `devices`, `supports` |
+//! | `cast` | conversion of NumPy arrays |
+//! | `table` | printed tables |
+//! | `error` | THE table from error kinds to Python exceptions |
+#![deny(unsafe_code)]
+
+mod cast;
+mod convert;
+mod device;
+mod dtype;
+mod error;
+mod family;
+mod infer;
+mod limits;
+mod promotion;
+mod settings;
+mod table;
+
+use pyo3::prelude::*;
+
+/// A tensor library whose heart is one unified dtype system.
+#[pymodule(name = "_core")]
+mod core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::{
+        cast::cast,
+        device::{devices, is_dtype_supported, supports},
+        dtype::{PyDType, dtypes},
+        family::PyFamily,
+        infer::infer_dtype,
+        limits::{PyFloatInfo, PyIntInfo},
+        promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
+        settings::{
+            Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
+            set_promotion,
+        },
+        table::{dtype_table, promotion_table},
+    };
+
+    #[pymodule_init]
+    fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::dtype::add_constants(module)?;
+        crate::family::add_constants(module)
+    }
+}

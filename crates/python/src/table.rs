@@ -1,0 +1,119 @@
+//! Tables to print: the dtypes, and the promotion of every pair.
+
+use allotrope_dtype::{DType, NumpySource, Policy};
+use pyo3::prelude::*;
+
+use crate::promotion::policy_or_current;
+
+/// A table whose repr is its text.
+#[pyclass(name = "Table", module = "allotrope", frozen)]
+pub(crate) struct Table {
+    text: String,
+}
+
+#[pymethods]
+impl Table {
+    fn __repr__(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The dtypes with what the table says of each; print it.
+#[pyfunction]
+pub(crate) fn dtype_table() -> Table {
+    let header = [
+        "dtype",
+        "short",
+        "kind",
+        "bits",
+        "compute",
+        "eps",
+        "max",
+        "numpy",
+        "dlpack",
+        "safetensors",
+        "wgsl",
+    ];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    rows.extend(DType::ALL.into_iter().map(|dtype| {
+        let row = dtype.descriptor();
+        let package = match row.numpy {
+            NumpySource::Native => "numpy",
+            NumpySource::MlDtypes => "ml_dtypes",
+        };
+        let (eps, max) = match (dtype.finfo(), dtype.integer_range()) {
+            (Ok(info), _) => (format!("{:.3e}", info.eps), format!("{:.5e}", info.max)),
+            (Err(_), Some((_, max))) => (String::new(), max.to_string()),
+            (Err(_), None) => (String::new(), String::new()),
+        };
+        vec![
+            row.name.to_owned(),
+            short_name(dtype).to_owned(),
+            row.kind.name().to_owned(),
+            row.bits.to_string(),
+            row.compute.to_string(),
+            eps,
+            max,
+            package.to_owned(),
+            row.dlpack_code.to_string(),
+            row.safetensors_name.unwrap_or_default().to_owned(),
+            row.wgsl_name.unwrap_or_default().to_owned(),
+        ]
+    }));
+    Table { text: align(&rows) }
+}
+
+/// The common dtype of every pair under a policy, by default the one in force; print it.
+///
+/// A row ends at the dtype itself, so each column begins with its name; `-` is a refusal.
+#[pyfunction]
+#[pyo3(signature = (policy=None))]
+pub(crate) fn promotion_table(policy: Option<&str>) -> PyResult<Table> {
+    let policy = policy_or_current("promotion_table", policy)?;
+    let rows: Vec<_> = DType::ALL
+        .into_iter()
+        .map(|lhs| promotion_row(policy, lhs))
+        .collect();
+    Ok(Table {
+        text: format!("{policy} promotion\n{}", align(&rows)),
+    })
+}
+
+/// A dtype, and its promotions with all dtypes up to itself.
+fn promotion_row(policy: Policy, lhs: DType) -> Vec<String> {
+    let earlier = DType::ALL.into_iter().filter(|rhs| *rhs <= lhs);
+    let answers = earlier.map(|rhs| policy.promote(lhs, rhs).map_or("-", short_name));
+    std::iter::once(short_name(lhs))
+        .chain(answers)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The shortest name; the first of them in the table's order.
+fn short_name(dtype: DType) -> &'static str {
+    let aliases = dtype.descriptor().aliases.iter().copied();
+    aliases.fold(dtype.name(), |best, name| {
+        if name.len() < best.len() { name } else { best }
+    })
+}
+
+/// Rows of cells as text in columns. The last cell of a row does not widen its column.
+pub(crate) fn align(rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate().take(row.len().saturating_sub(1)) {
+            widths.resize(widths.len().max(column + 1), 0);
+            if let Some(width) = widths.get_mut(column) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+    }
+    let lines = rows.iter().map(|row| {
+        let padded = row.iter().enumerate().map(|(column, cell)| {
+            let width = widths.get(column).copied().unwrap_or(0);
+            format!("{cell:width$}")
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

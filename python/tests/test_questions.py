@@ -1,0 +1,128 @@
+"""can_cast, isdtype and devices."""
+
+import numpy as np
+import pytest
+
+import allotrope as al
+from reference import DTYPES, SMALL, all_codes, is_nan, named, to_float64
+
+KINDS = {
+    "bool": {"bool"},
+    "signed integer": {"signed integer"},
+    "unsigned integer": {"unsigned integer"},
+    "integral": {"signed integer", "unsigned integer"},
+    "real floating": {"real floating"},
+    "complex floating": {"complex floating"},
+    "numeric": {"signed integer", "unsigned integer", "real floating", "complex floating"},
+}
+RUNGS = ["b", "iu", "f", "c"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_isdtype_kinds(kind):
+    for dtype in DTYPES:
+        assert al.isdtype(dtype, kind) == (dtype.kind in KINDS[kind])
+
+
+def test_isdtype_dtypes_families_and_tuples():
+    for dtype in DTYPES:
+        assert al.isdtype(dtype, dtype) and al.isdtype(dtype.name, dtype.name)
+        assert sum(al.isdtype(dtype, other) for other in DTYPES) == 1
+        assert al.isdtype(dtype, al.Float) == dtype.is_floating_point
+        assert al.isdtype(dtype, ("bool", al.Int, al.uint8)) == (
+            dtype.kind in ("bool", "signed integer") or dtype is al.uint8
+        )
+        assert not al.isdtype(dtype, ())
+
+
+def test_isdtype_refuses():
+    for kind in ("floating", ("numeric", "floating")):
+        with pytest.raises(ValueError) as caught:
+            al.isdtype(al.float32, kind)
+        assert str(caught.value) == (
+            f"isdtype: unknown kind: 'floating'; accepted are {', '.join(KINDS)}"
+        )
+    with pytest.raises(TypeError, match="^isdtype: not a dtype: 3 of type int; "):
+        al.isdtype(al.float32, 3)
+
+
+@pytest.mark.parametrize("source", SMALL, ids=named)
+def test_exact_cast_loses_nothing(source):
+    """Whether every code keeps its value and sign: what can_cast says is what a cast does."""
+    codes = all_codes(source)
+    if source == "bool":
+        codes = codes[:2]
+    for target in DTYPES:
+        if target.is_complex:
+            continue
+        # Compared as float64, which holds every value of 16 bits.
+        want, there = to_float64(codes), to_float64(al.cast(codes, target))
+        same = (there == want) & (np.signbit(there) == np.signbit(want))
+        lossless = bool((same | is_nan(want) & is_nan(there)).all())
+        assert al.can_cast(source, target, "exact") == lossless, target
+
+
+def test_same_kind_and_any():
+    rung = {d: next(i for i, r in enumerate(RUNGS) if rung_letter(d) in r) for d in DTYPES}
+    for a in DTYPES:
+        for b in DTYPES:
+            assert al.can_cast(a, b) == al.can_cast(a, b, "same_kind") == (rung[a] <= rung[b])
+            assert al.can_cast(a, b, "any") == castable(a, b)
+            if al.can_cast(a, b, "exact"):
+                assert al.can_cast(a, b, "any")
+
+
+def rung_letter(dtype):
+    return {
+        "bool": "b",
+        "signed integer": "i",
+        "unsigned integer": "u",
+        "real floating": "f",
+        "complex floating": "c",
+    }[dtype.kind]
+
+
+def castable(a, b):
+    try:
+        al.cast(np.zeros(0, a.numpy_dtype), b)
+    except TypeError:
+        return False
+    return True
+
+
+def test_can_cast_refuses_and_takes_arrays():
+    assert al.can_cast(np.zeros(3, np.int8), "int16", "exact")
+    with pytest.raises(ValueError) as caught:
+        al.can_cast("int8", "int16", "safe")
+    assert (
+        str(caught.value) == "can_cast: unknown casting: 'safe'; accepted are exact, same_kind, any"
+    )
+
+
+def test_devices():
+    assert list(al.devices()) == ["cpu"]
+    assert len(al.devices()) == 1
+    assert "cpu" in al.devices()
+    lines = repr(al.devices()).splitlines()
+    assert lines[0].split() == ["dtype", "cpu"]
+    for dtype, line in zip(DTYPES, lines[1:], strict=True):
+        assert line.split()[:2] == [dtype.name, al.supports(dtype)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
+def test_cpu_stores_every_dtype(dtype):
+    computed_as_itself = dtype.compute_dtype is dtype
+    assert al.supports(dtype, "cpu") == ("native" if computed_as_itself else "emulated")
+    assert al.is_dtype_supported(dtype, device="cpu")
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:0", ""])
+def test_unknown_devices(device):
+    for op, call in {
+        "supports": lambda: al.supports("float32", device),
+        "is_dtype_supported": lambda: al.is_dtype_supported("float32", device),
+        "resolve": lambda: al.Float.resolve(device=device),
+    }.items():
+        with pytest.raises(RuntimeError) as caught:
+            call()
+        assert str(caught.value) == f"{op}: no such device: '{device}'; available are cpu"

@@ -1,0 +1,213 @@
+"""Default dtype, promotion and inference: process-wide values and thread-local scopes."""
+
+import threading
+
+import pytest
+
+import allotrope as al
+from reference import DTYPES, FLOATS
+
+
+def in_thread(function):
+    """What a function returns on another thread."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def test_initial_values():
+    assert al.get_promotion() == "standard"
+    assert al.get_default_dtype() is al.float32
+
+
+def test_promotion_scopes_nest():
+    with al.promotion("strict"):
+        assert al.get_promotion() == "strict"
+        with al.promotion("numpy"):
+            assert al.promote_types("int8", "uint64") is al.float64
+        assert al.get_promotion() == "strict"
+    assert al.get_promotion() == "standard"
+
+
+def test_one_scope_object_entered_many_times():
+    scope = al.promotion("jax")
+    with scope as entered:
+        assert entered is scope
+        with al.promotion("torch"), scope:
+            assert al.get_promotion() == "jax"
+        assert al.get_promotion() == "jax"
+    assert al.get_promotion() == "standard"
+    with scope:
+        assert al.get_promotion() == "jax"
+    assert repr(scope) == "allotrope.promotion('jax')"
+
+
+def test_scopes_end_with_an_exception_and_let_it_pass():
+    with pytest.raises(KeyError):
+        with al.promotion("strict"), al.set_default_dtype("float64"):
+            raise KeyError
+    assert al.get_promotion() == "standard"
+    assert al.get_default_dtype() is al.float32
+
+
+def test_scopes_are_thread_local():
+    with al.promotion("strict"), al.set_default_dtype("float64"):
+        assert in_thread(al.get_promotion) == "standard"
+        assert in_thread(al.get_default_dtype) is al.float32
+
+
+def test_setters_are_process_wide_outside_a_scope():
+    al.set_promotion("jax")
+    al.set_default_dtype("bfloat16")
+    assert in_thread(al.get_promotion) == "jax"
+    assert in_thread(al.get_default_dtype) is al.bfloat16
+
+
+def test_setters_inside_a_scope_end_with_it():
+    with al.promotion("strict"), al.set_default_dtype("float64"):
+        al.set_promotion("numpy")
+        al.set_default_dtype("float16")
+        assert (al.get_promotion(), al.get_default_dtype()) == ("numpy", "float16")
+        assert in_thread(al.get_promotion) == "standard"
+        assert in_thread(al.get_default_dtype) is al.float32
+    assert (al.get_promotion(), al.get_default_dtype()) == ("standard", "float32")
+
+
+def test_many_threads_do_not_see_each_other():
+    barrier = threading.Barrier(len(al.policies()))
+    failures = []
+
+    def work(policy):
+        for _ in range(200):
+            with al.promotion(policy):
+                barrier.wait()
+                if al.get_promotion() != policy:
+                    failures.append(policy)
+
+    threads = [threading.Thread(target=work, args=[policy]) for policy in al.policies()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert al.get_promotion() == "standard"
+
+
+def scope_generator(policy):
+    with al.promotion(policy), al.set_default_dtype("float64"):
+        yield al.get_promotion()
+        yield al.get_promotion()
+
+
+def test_a_generator_that_ends_late_leaves_nothing_behind():
+    """Scopes closed out of order: each takes away its own value and no other."""
+    with al.promotion("strict"):
+        generator = scope_generator("numpy")
+        assert next(generator) == "numpy"
+    assert next(generator) == "numpy", "the generator's scope is still open"
+    generator.close()
+    assert al.get_promotion() == "standard"
+    assert al.get_default_dtype() is al.float32
+
+
+def test_interleaved_generators():
+    first, second = scope_generator("numpy"), scope_generator("jax")
+    next(first), next(second)
+    first.close()
+    assert al.get_promotion() == "jax"
+    second.close()
+    assert al.get_promotion() == "standard"
+    assert al.get_default_dtype() is al.float32
+
+
+def test_exit_without_enter():
+    for name, scope in {
+        "promotion": al.promotion("jax"),
+        "set_default_dtype": al.set_default_dtype("float32"),
+    }.items():
+        with pytest.raises(RuntimeError) as caught:
+            scope.__exit__(None, None, None)
+        assert str(caught.value) == f"{name}: this scope was not entered on this thread"
+    assert al.get_promotion() == "standard"
+
+
+def test_exit_on_another_thread():
+    scope = al.promotion("jax")
+    with scope:
+        with pytest.raises(RuntimeError):
+            raise in_thread(lambda: caught_by(lambda: scope.__exit__(None, None, None)))
+        assert al.get_promotion() == "jax"
+
+
+def caught_by(function):
+    try:
+        return function()
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_every_float_can_be_the_default(dtype):
+    al.set_default_dtype(dtype)
+    assert al.get_default_dtype() is dtype
+    assert al.dtype(None) is al.dtype(float) is dtype
+    assert al.dtype(complex) is dtype.to_complex()
+    assert al.infer_dtype(1.5) is al.infer_dtype([]) is dtype
+    assert al.infer_dtype(1j) is dtype.to_complex()
+    assert al.result_type("int8", 1.5) is dtype
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if not d.is_floating_point], ids=str)
+def test_nothing_else_can(dtype):
+    with pytest.raises(TypeError) as caught:
+        al.set_default_dtype(dtype)
+    assert str(caught.value) == (
+        f"set_default_dtype: the default must be a floating dtype: {dtype}; "
+        f"accepted are {', '.join(d.name for d in FLOATS)}"
+    )
+    assert al.get_default_dtype() is al.float32
+
+
+def test_default_dtype_as_a_scope_restores_what_was_set_before():
+    al.set_default_dtype("bfloat16")
+    with al.set_default_dtype("float64"):
+        with al.set_default_dtype("float16"):
+            assert al.get_default_dtype() is al.float16
+        assert al.get_default_dtype() is al.float64
+        assert in_thread(al.get_default_dtype) is al.bfloat16
+    assert al.get_default_dtype() is al.bfloat16
+
+
+def test_default_dtype_scope_entered_late():
+    scope = al.set_default_dtype("float64")
+    al.set_default_dtype("float16")
+    with scope:
+        assert al.get_default_dtype() is al.float64
+    assert al.get_default_dtype() is al.float16, "a later call is not undone"
+    with scope:
+        assert al.get_default_dtype() is al.float64
+    assert al.get_default_dtype() is al.float16
+
+
+def test_unknown_options():
+    policies = ", ".join(al.policies())
+    for op, call in {
+        "promotion": lambda: al.promotion("loose"),
+        "set_promotion": lambda: al.set_promotion("loose"),
+        "explain_promotion": lambda: al.explain_promotion("int8", "int8", "loose"),
+        "promotion_table": lambda: al.promotion_table("loose"),
+    }.items():
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert str(caught.value) == f"{op}: unknown policy: 'loose'; accepted are {policies}"
+    for op, call in {
+        "set_inference": lambda: al.set_inference(float64="drop"),
+        "infer_dtype": lambda: al.infer_dtype(1.0, float64="drop"),
+    }.items():
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert (
+            str(caught.value) == f"{op}: unknown float64 rule: 'drop'; accepted are keep, default"
+        )
