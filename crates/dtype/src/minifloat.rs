@@ -16,6 +16,10 @@ formats! {
     E4M3Fn, f8e4m3fn = (4, 3, 7, NanOnly);
     /// Five exponent bits, two mantissa bits, IEEE special values, largest value 57344.
     E5M2, f8e5m2 = (5, 2, 15, Ieee);
+    /// Four exponent bits, three mantissa bits, one NaN, unsigned zero, largest value 240.
+    E4M3Fnuz, f8e4m3fnuz = (4, 3, 8, NanOnlyUnsignedZero);
+    /// Five exponent bits, two mantissa bits, one NaN, unsigned zero, largest value 57344.
+    E5M2Fnuz, f8e5m2fnuz = (5, 2, 16, NanOnlyUnsignedZero);
 }
 
 /// An 8-bit float with the layout `F`. Every bit pattern is valid.

@@ -42,6 +42,8 @@ macro_rules! for_each_dtype {
             { U64,        u64,                Unsigned, u64,            64, [],         "uint64",          ["u64", "UInt64"],                  1, Some("U64"),         Native,   Some("uint64"),      Some("u64") }
             { F8E4M3Fn,   $crate::f8e4m3fn,   Float,    f32,             8, [E4M3Fn],   "float8_e4m3fn",   ["f8e4m3fn", "Float8E4M3Fn"],      10, Some("F8_E4M3"),     MlDtypes, Some("float8e4nv"),  None }
             { F8E5M2,     $crate::f8e5m2,     Float,    f32,             8, [E5M2],     "float8_e5m2",     ["f8e5m2", "Float8E5M2"],          12, Some("F8_E5M2"),     MlDtypes, Some("float8e5"),    None }
+            { F8E4M3Fnuz, $crate::f8e4m3fnuz, Float,    f32,             8, [E4M3Fnuz], "float8_e4m3fnuz", ["f8e4m3fnuz", "Float8E4M3Fnuz"],  11, Some("F8_E4M3FNUZ"), MlDtypes, Some("float8e4b8"),  None }
+            { F8E5M2Fnuz, $crate::f8e5m2fnuz, Float,    f32,             8, [E5M2Fnuz], "float8_e5m2fnuz", ["f8e5m2fnuz", "Float8E5M2Fnuz"],  13, Some("F8_E5M2FNUZ"), MlDtypes, Some("float8e5b16"), None }
             { F16,        $crate::f16,        Float,    f32,            16, [Binary16], "float16",         ["f16", "half", "Float16"],         2, Some("F16"),         Native,   Some("float16"),     Some("f16") }
             { BF16,       $crate::bf16,       Float,    f32,            16, [Bfloat16], "bfloat16",        ["bf16", "BFloat16"],               4, Some("BF16"),        MlDtypes, Some("bfloat16"),    None }
             { F32,        f32,                Float,    f32,            32, [Binary32], "float32",         ["f32", "float", "Float32"],        2, Some("F32"),         Native,   Some("float32"),     Some("f32") }

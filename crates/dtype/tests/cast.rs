@@ -9,7 +9,7 @@ mod reference;
 
 use allotrope_dtype::{
     Bool8, CastOptions, DType, Element, Error, Overflow, Rounding, Scalar, bf16, c64, c128,
-    cast_slice, f8e4m3fn, f8e5m2, f16,
+    cast_slice, f8e4m3fn, f8e4m3fnuz, f8e5m2, f16,
 };
 use reference::{known, oracle};
 
@@ -133,6 +133,7 @@ fn towards_zero_never_rounds_up_and_never_reaches_infinity() {
     assert_eq!(towards_zero::<_, f32>(1e300_f64), f32::MAX);
     assert_eq!(towards_zero::<_, f32>(16_777_217_i64), 16_777_216.0);
     assert_eq!(towards_zero::<_, f32>(-16_777_219_i64), -16_777_218.0);
+    assert_eq!(towards_zero::<_, f8e4m3fnuz>(1e9_f32).to_f32(), 240.0);
     assert_eq!(towards_zero::<_, i8>(-1.9_f32), -1);
 }
 
@@ -156,11 +157,23 @@ fn float8_e4m3fn_saturates_unless_asked_for_ieee() {
 }
 
 #[test]
+fn unsigned_zero_formats_have_one_zero_and_one_nan() {
+    assert_eq!(to::<_, f8e4m3fnuz>(-0.0_f32).to_bits(), 0);
+    assert_eq!(to::<_, f8e4m3fnuz>(-1e-30_f64).to_bits(), 0);
+    assert_eq!(to::<_, f8e4m3fnuz>(500.0_f32).to_bits(), 0x80);
+    assert_eq!(to::<_, f8e4m3fnuz>(-f32::NAN).to_bits(), 0x80);
+    assert_eq!(
+        rule::<_, f8e4m3fnuz>(-500.0_f32, Overflow::Saturate).to_f32(),
+        -240.0
+    );
+}
+
+#[test]
 fn anything_but_zero_is_true() {
     assert_eq!(to::<_, Bool8>(f32::NAN), Bool8::TRUE);
     assert_eq!(to::<_, Bool8>(-0.0_f64), Bool8::FALSE);
     assert_eq!(to::<_, Bool8>(f32::from_bits(1)), Bool8::TRUE);
-
+    assert_eq!(to::<_, Bool8>(f8e4m3fnuz::from_bits(0x80)), Bool8::TRUE);
     assert_eq!(to::<_, Bool8>(f8e4m3fn::from_bits(0x80)), Bool8::FALSE);
     assert_eq!(to::<_, Bool8>(f16::NEG_ZERO), Bool8::FALSE);
     assert_eq!(to::<_, Bool8>(256_i32), Bool8::TRUE);

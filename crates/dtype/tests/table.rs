@@ -136,6 +136,8 @@ fn limits_of_8_bit_floats_are_the_published_ones() {
     for (name, max, normal, subnormal, eps) in [
         ("float8_e4m3fn", 448.0, -6, -9, -3),
         ("float8_e5m2", 57344.0, -14, -16, -2),
+        ("float8_e4m3fnuz", 240.0, -7, -10, -3),
+        ("float8_e5m2fnuz", 57344.0, -15, -17, -2),
     ] {
         let info = name.parse::<DType>().unwrap().finfo().unwrap();
         assert_eq!(info.max, max, "{name}");

@@ -3,7 +3,8 @@
 use super::ScalarKind;
 use super::mask::Mask;
 use crate::DType::{
-    self, BF16, Bool, C64, C128, F8E5M2, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64,
+    self, BF16, Bool, C64, C128, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, F32, F64, I8, I16,
+    I32, I64, U8, U16, U32, U64,
 };
 use crate::Kind;
 
@@ -72,6 +73,8 @@ const NUMPY_EDGES: &[Edge] = &[
     (set!(U16),    set!(U32 I32 F32)),
     (set!(U32),    set!(U64 I64)),
     (set!(I64 U64), set!(F64)),
+    (set!(F8E5M2Fnuz), set!(F8E4M3Fnuz)),
+    (set!(F8E4M3Fnuz), set!(F8E4M3Fn)),
     (FLOAT8.union(set!(F16 BF16)), set!(F32)),
     (set!(F32),    set!(F64 C64)),
     (set!(F64 C64), set!(C128)),
