@@ -15,6 +15,8 @@ pub enum ErrorKind {
     Dtype,
     /// A bad shape, length or argument value: `ValueError`.
     Value,
+    /// An axis or index out of range: `IndexError`.
+    Index,
     /// A number that its dtype cannot hold: `OverflowError`.
     Overflow,
     /// A missing or unknown device: `RuntimeError`.
@@ -157,6 +159,68 @@ pub enum Problem {
         /// What does not fit.
         reason: String,
     },
+    /// Sizes whose product no address space holds.
+    #[error("too many elements: {shape:?}; at most {} fit", isize::MAX)]
+    TooManyElements {
+        /// The sizes as given.
+        shape: Vec<usize>,
+    },
+    /// Two shapes that do not broadcast.
+    #[error("shapes do not broadcast: {lhs:?} and {rhs:?}; sizes must be equal or 1")]
+    NotBroadcastable {
+        /// One shape.
+        lhs: Vec<usize>,
+        /// The other shape.
+        rhs: Vec<usize>,
+    },
+    /// An axis that the tensor does not have.
+    #[error("axis out of range: {axis}; {}", axes(*rank))]
+    AxisOutOfRange {
+        /// The axis as given.
+        axis: isize,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// An axis given more than once.
+    #[error("axis named twice: {axis}")]
+    RepeatedAxis {
+        /// The axis as given the second time.
+        axis: isize,
+    },
+    /// Not one axis per dimension.
+    #[error("wrong number of axes: {given}; {rank} are needed")]
+    WrongAxisCount {
+        /// The number of axes.
+        given: usize,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// An index that the dimension does not have.
+    #[error("index out of range: {index}; dimension {dim} has size {size}")]
+    IndexOutOfRange {
+        /// The index as given.
+        index: isize,
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        size: usize,
+    },
+    /// A slice that does not move.
+    #[error("the step is zero; any other step is accepted")]
+    ZeroStep,
+    /// A window that does not fit its dimension.
+    #[error(
+        "window does not fit: size {size}, step {step}; \
+         the dimension has size {available} and steps start at 1"
+    )]
+    BadWindow {
+        /// The size of the window.
+        size: usize,
+        /// The distance between windows.
+        step: usize,
+        /// The size of the dimension.
+        available: usize,
+    },
     /// No such device on this machine.
     #[error("no such device: '{given}'; available are {available}")]
     UnknownDevice {
@@ -232,11 +296,18 @@ impl Error {
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
             Problem::UnknownDevice { .. } => ErrorKind::Device,
+            Problem::AxisOutOfRange { .. } | Problem::IndexOutOfRange { .. } => ErrorKind::Index,
             Problem::NoOperands
             | Problem::OverflowNotApplicable { .. }
             | Problem::RoundingNotApplicable { .. }
             | Problem::UnknownOption { .. }
             | Problem::LengthMismatch { .. }
+            | Problem::TooManyElements { .. }
+            | Problem::NotBroadcastable { .. }
+            | Problem::RepeatedAxis { .. }
+            | Problem::WrongAxisCount { .. }
+            | Problem::ZeroStep
+            | Problem::BadWindow { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }
@@ -334,6 +405,17 @@ fn range(dtype: DType) -> String {
             }
         }
         (None, None) => String::new(),
+    }
+}
+
+/// The axes that a tensor has, in words.
+fn axes(rank: usize) -> String {
+    match rank {
+        0 => "a tensor of 0 dimensions has no axes".to_owned(),
+        _ => format!(
+            "a tensor of {rank} dimensions has axes -{rank} to {}",
+            rank - 1
+        ),
     }
 }
 

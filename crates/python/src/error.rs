@@ -1,7 +1,7 @@
 //! THE table from error kinds to Python exceptions, and the refusals that only Python can cause.
 
 use allotrope_dtype::{Error, ErrorKind};
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 /// The Python exception of an error.
@@ -11,6 +11,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(message),
         ErrorKind::Value => PyValueError::new_err(message),
+        ErrorKind::Index => PyIndexError::new_err(message),
         ErrorKind::Overflow => PyOverflowError::new_err(message),
         ErrorKind::Device => PyRuntimeError::new_err(message),
     }

@@ -1,0 +1,183 @@
+//! Shapes: sizes per dimension, broadcasting and axis arithmetic.
+
+use std::fmt;
+use std::ops::Deref;
+
+use smallvec::SmallVec;
+
+use crate::{Error, Problem};
+
+/// Values per dimension; up to six without an allocation.
+pub type Dims<T> = SmallVec<[T; 6]>;
+
+/// The sizes of a tensor's dimensions, whose product fits `isize`.
+///
+/// ```
+/// use allotrope_op::Shape;
+/// let shape = Shape::new("zeros", &[2, 3])?;
+/// assert_eq!((shape.count(), shape.rank(), shape.to_string().as_str()), (6, 2, "[2, 3]"));
+/// # Ok::<(), allotrope_op::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Shape(Dims<usize>);
+
+impl Shape {
+    /// The shape of a tensor without dimensions.
+    #[must_use]
+    pub fn scalar() -> Self {
+        Self::default()
+    }
+
+    /// A shape from its sizes.
+    ///
+    /// # Errors
+    /// A value error if the number of elements overflows, zero sizes aside.
+    pub fn new(op: &'static str, sizes: &[usize]) -> Result<Self, Error> {
+        // Sizes beside a zero are bounded too: strides are products of them.
+        let product = sizes
+            .iter()
+            .filter(|size| **size != 0)
+            .try_fold(1_usize, |product, size| {
+                product
+                    .checked_mul(*size)
+                    .filter(|product| isize::try_from(*product).is_ok())
+            });
+        match product {
+            Some(_) => Ok(Self(SmallVec::from_slice(sizes))),
+            None => Err(Error::new(
+                op,
+                Problem::TooManyElements {
+                    shape: sizes.to_vec(),
+                },
+            )),
+        }
+    }
+
+    /// A shape whose sizes are known to be those of an existing tensor, in another order or fewer.
+    pub(crate) fn from_checked(sizes: Dims<usize>) -> Self {
+        Self(sizes)
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// The number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The row-major strides, in elements.
+    #[must_use]
+    pub fn contiguous_strides(&self) -> Dims<isize> {
+        let mut stride = 1_isize;
+        let mut strides: Dims<isize> = SmallVec::from_elem(0, self.rank());
+        for (place, size) in strides.iter_mut().zip(&self.0).rev() {
+            *place = stride;
+            stride *= (*size).max(1) as isize;
+        }
+        strides
+    }
+
+    /// The shape that several broadcast to: aligned at the last dimension, sizes equal or one.
+    ///
+    /// ```
+    /// use allotrope_op::Shape;
+    /// let (a, b) = (Shape::new("add", &[2, 1])?, Shape::new("add", &[3])?);
+    /// assert_eq!(Shape::broadcast("add", &[&a, &b])?.to_string(), "[2, 3]");
+    /// # Ok::<(), allotrope_op::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error that names two shapes that do not fit.
+    pub fn broadcast(op: &'static str, shapes: &[&Self]) -> Result<Self, Error> {
+        let rank = shapes.iter().map(|shape| shape.rank()).max().unwrap_or(0);
+        let mut sizes: Dims<usize> = SmallVec::from_elem(1, rank);
+        for (place, shape) in shapes.iter().enumerate() {
+            let missing = rank - shape.rank();
+            for (common, size) in sizes[missing..].iter_mut().zip(&shape.0) {
+                if *common == 1 {
+                    *common = *size;
+                } else if *size != 1 && *size != *common {
+                    return Err(Self::refuse_broadcast(op, shapes, place));
+                }
+            }
+        }
+        Self::new(op, &sizes)
+    }
+
+    /// The error that names the first shape before `place` which does not fit the one there.
+    #[cold]
+    fn refuse_broadcast(op: &'static str, shapes: &[&Self], place: usize) -> Error {
+        let fits = |a: &Self, b: &Self| {
+            a.0.iter()
+                .rev()
+                .zip(b.0.iter().rev())
+                .all(|(x, y)| x == y || *x == 1 || *y == 1)
+        };
+        let rhs = shapes[place];
+        let lhs = shapes[..place]
+            .iter()
+            .find(|shape| !fits(shape, rhs))
+            .unwrap_or(&rhs);
+        Error::new(
+            op,
+            Problem::NotBroadcastable {
+                lhs: lhs.0.to_vec(),
+                rhs: rhs.0.to_vec(),
+            },
+        )
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The dimension that a possibly negative axis means.
+///
+/// # Errors
+/// An index error that names the accepted range.
+pub fn normalize_axis(op: &'static str, axis: isize, rank: usize) -> Result<usize, Error> {
+    let signed = rank as isize;
+    if (-signed..signed).contains(&axis) {
+        Ok(axis.rem_euclid(signed) as usize)
+    } else {
+        Err(Error::new(op, Problem::AxisOutOfRange { axis, rank }))
+    }
+}
+
+/// The dimensions that several axes mean, each named once.
+///
+/// # Errors
+/// An index error for an axis out of range, a value error for one named twice.
+pub fn normalize_axes(op: &'static str, axes: &[isize], rank: usize) -> Result<Dims<usize>, Error> {
+    let mut dims = Dims::new();
+    for axis in axes {
+        let dim = normalize_axis(op, *axis, rank)?;
+        if dims.contains(&dim) {
+            return Err(Error::new(op, Problem::RepeatedAxis { axis: *axis }));
+        }
+        dims.push(dim);
+    }
+    Ok(dims)
+}
