@@ -19,6 +19,8 @@ pub enum ErrorKind {
     Index,
     /// A number that its dtype cannot hold: `OverflowError`.
     Overflow,
+    /// Not enough memory: `MemoryError`.
+    Memory,
     /// A missing or unknown device: `RuntimeError`.
     Device,
 }
@@ -165,6 +167,12 @@ pub enum Problem {
         /// The sizes as given.
         shape: Vec<usize>,
     },
+    /// An allocation that failed.
+    #[error("out of memory: {bytes} bytes")]
+    OutOfMemory {
+        /// The bytes that were asked for.
+        bytes: usize,
+    },
     /// Two shapes that do not broadcast.
     #[error("shapes do not broadcast: {lhs:?} and {rhs:?}; sizes must be equal or 1")]
     NotBroadcastable {
@@ -295,6 +303,7 @@ impl Error {
             | Problem::ComplexToReal { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
+            Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. } | Problem::IndexOutOfRange { .. } => ErrorKind::Index,
             Problem::NoOperands

@@ -100,11 +100,16 @@ impl Nest {
     }
 
     /// Calls `visit` with the places of all operands at the start of each run of the inner loop.
-    pub fn for_each_run(&self, mut visit: impl FnMut(&[usize])) {
+    pub fn for_each_run(&self, visit: impl FnMut(&[usize])) {
+        self.for_each_block(1, visit);
+    }
+
+    /// Calls `visit` with the places of all operands wherever the innermost `depth` loops begin.
+    pub fn for_each_block(&self, depth: usize, mut visit: impl FnMut(&[usize])) {
         if self.count == 0 {
             return;
         }
-        let outer = &self.loops[..self.loops.len().saturating_sub(1)];
+        let outer = &self.loops[..self.loops.len().saturating_sub(depth)];
         let mut counters: Dims<usize> = SmallVec::from_elem(0, outer.len());
         let mut places: SmallVec<[isize; 4]> = self.offsets.iter().map(|o| *o as isize).collect();
         loop {
@@ -119,11 +124,7 @@ impl Nest {
                 dim -= 1;
                 counters[dim] += 1;
                 let turned = counters[dim] == outer[dim].count;
-                let back = if turned {
-                    outer[dim].count as isize - 1
-                } else {
-                    -1
-                };
+                let back = if turned { outer[dim].count as isize - 1 } else { -1 };
                 for (place, stride) in places.iter_mut().zip(&outer[dim].strides) {
                     *place -= back * stride;
                 }

@@ -1,7 +1,9 @@
 //! THE table from error kinds to Python exceptions, and the refusals that only Python can cause.
 
 use allotrope_dtype::{Error, ErrorKind};
-use pyo3::exceptions::{PyIndexError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 
 /// The Python exception of an error.
@@ -13,6 +15,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Value => PyValueError::new_err(message),
         ErrorKind::Index => PyIndexError::new_err(message),
         ErrorKind::Overflow => PyOverflowError::new_err(message),
+        ErrorKind::Memory => PyMemoryError::new_err(message),
         ErrorKind::Device => PyRuntimeError::new_err(message),
     }
 }

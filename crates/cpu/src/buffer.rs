@@ -1,0 +1,218 @@
+//! Bytes that start at a cache line. Large blocks are kept for reuse: a page fault on each fresh
+//! page costs more than an addition of its elements.
+#![allow(unsafe_code, reason = "allocation with an alignment")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use allotrope_dtype::{Element, Error, Problem};
+
+/// The alignment of every buffer: a cache line, and the widest vector.
+const ALIGNMENT: usize = 64;
+/// Blocks of at least this many bytes are kept: below, the allocator is as fast.
+const KEEP_FROM: usize = 64 << 10;
+/// At most this many bytes are kept in all.
+const KEEP_AT_MOST: usize = 512 << 20;
+
+/// An owned block of initialised bytes, aligned to 64.
+///
+/// ```
+/// use allotrope_cpu::Buffer;
+/// let mut buffer = Buffer::zeroed("zeros", 12)?;
+/// buffer.elements_mut::<f32>()[1] = 2.5;
+/// assert_eq!(buffer.elements::<f32>(), [0.0, 2.5, 0.0]);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+pub struct Buffer {
+    block: Block,
+    len: usize,
+}
+
+impl Buffer {
+    /// `len` bytes of zero.
+    ///
+    /// # Errors
+    /// A memory error if there is not enough of it.
+    pub fn zeroed(op: &'static str, len: usize) -> Result<Self, Error> {
+        let (mut buffer, is_fresh) = Self::take(op, len)?;
+        if !is_fresh {
+            buffer.fill(0);
+        }
+        Ok(buffer)
+    }
+
+    /// `len` bytes whose values mean nothing and are about to be written.
+    ///
+    /// # Errors
+    /// A memory error if there is not enough of it.
+    pub fn for_overwrite(op: &'static str, len: usize) -> Result<Self, Error> {
+        Ok(Self::take(op, len)?.0)
+    }
+
+    /// A block of at least `len` bytes, and whether it comes zeroed from the system.
+    fn take(op: &'static str, len: usize) -> Result<(Self, bool), Error> {
+        let size = block_size(len);
+        if let Some(block) = size.and_then(|size| lock_kept().take(size)) {
+            return Ok((Self { block, len }, false));
+        }
+        let block = size.and_then(Block::allocate);
+        let block = block.or_else(|| {
+            // What is kept may be what is missing.
+            release_kept();
+            size.and_then(Block::allocate)
+        });
+        match block {
+            Some(block) => Ok((Self { block, len }, true)),
+            None => Err(Error::new(op, Problem::OutOfMemory { bytes: len })),
+        }
+    }
+
+    /// The bytes as elements; a remainder shorter than one is left out.
+    #[must_use]
+    pub fn elements<T: Element>(&self) -> &[T] {
+        let whole = self.len / size_of::<T>() * size_of::<T>();
+        bytemuck::cast_slice(&self[..whole])
+    }
+
+    /// The bytes as elements, to write to.
+    pub fn elements_mut<T: Element>(&mut self) -> &mut [T] {
+        let whole = self.len / size_of::<T>() * size_of::<T>();
+        bytemuck::cast_slice_mut(&mut self[..whole])
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the block owns at least `len` initialised bytes, borrowed as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.block.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the exclusive borrow of `self` makes it the only access.
+        unsafe { std::slice::from_raw_parts_mut(self.block.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        lock_kept().keep(std::mem::replace(&mut self.block, Block::empty()));
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes)", self.len)
+    }
+}
+
+/// Bytes rounded up so that blocks of similar sizes can stand in for each other: to a cache line,
+/// or from `KEEP_FROM` on to one of four sizes per power of two. `None` if no layout is that large.
+fn block_size(len: usize) -> Option<usize> {
+    let size = len.checked_next_multiple_of(ALIGNMENT)?;
+    if size < KEEP_FROM {
+        return Some(size);
+    }
+    size.checked_next_multiple_of(size.checked_next_power_of_two()? / 8)
+}
+
+/// An allocation of `size` bytes; size zero owns nothing.
+struct Block {
+    start: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: a block is plain memory with one owner.
+unsafe impl Send for Block {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Owns nothing, at an address that is aligned all the same.
+    fn empty() -> Self {
+        #[repr(align(64))]
+        struct Line;
+        Self {
+            start: NonNull::<Line>::dangling().cast(),
+            size: 0,
+        }
+    }
+
+    fn layout(size: usize) -> Option<Layout> {
+        Layout::from_size_align(size, ALIGNMENT).ok()
+    }
+
+    /// Zeroed memory: for large blocks the system's fresh pages are zero without being written.
+    fn allocate(size: usize) -> Option<Self> {
+        if size == 0 {
+            return Some(Self::empty());
+        }
+        let layout = Self::layout(size)?;
+        // SAFETY: the layout has a size other than zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        NonNull::new(start).map(|start| Self { start, size })
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let (1.., Some(layout)) = (self.size, Self::layout(self.size)) {
+            // SAFETY: `allocate` got this memory with the same layout, and nothing else frees it.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}
+
+/// Blocks that wait for reuse.
+struct Kept {
+    blocks: Vec<Block>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// The most recently kept block of exactly this size, which is the likeliest to be cached.
+    fn take(&mut self, size: usize) -> Option<Block> {
+        let place = self.blocks.iter().rposition(|block| block.size == size)?;
+        self.bytes -= size;
+        Some(self.blocks.remove(place))
+    }
+
+    fn keep(&mut self, block: Block) {
+        if block.size < KEEP_FROM || block.size > KEEP_AT_MOST {
+            return;
+        }
+        self.bytes += block.size;
+        self.blocks.push(block);
+        while self.bytes > KEEP_AT_MOST {
+            self.bytes -= self.blocks.remove(0).size;
+        }
+    }
+}
+
+static KEPT: Mutex<Kept> = Mutex::new(Kept {
+    blocks: Vec::new(),
+    bytes: 0,
+});
+
+fn lock_kept() -> std::sync::MutexGuard<'static, Kept> {
+    // A panic elsewhere cannot leave the list half changed.
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives the memory that waits for reuse back to the system.
+pub fn release_kept() {
+    let released = std::mem::replace(
+        &mut *lock_kept(),
+        Kept {
+            blocks: Vec::new(),
+            bytes: 0,
+        },
+    );
+    drop(released.blocks);
+}

@@ -1,0 +1,123 @@
+//! Elements from one layout to another. Movement depends on width alone, not on dtype.
+
+use allotrope_op::{Layout, Loop, Nest};
+use bytemuck::Pod;
+
+use crate::parallel;
+
+/// Elements that move as one.
+macro_rules! for_width {
+    ($width:expr, |$word:ident| $body:expr) => {
+        match $width {
+            1 => {
+                type $word = u8;
+                $body
+            }
+            2 => {
+                type $word = u16;
+                $body
+            }
+            4 => {
+                type $word = u32;
+                $body
+            }
+            8 => {
+                type $word = u64;
+                $body
+            }
+            _ => {
+                type $word = [u64; 2];
+                $body
+            }
+        }
+    };
+}
+
+/// Copies every element of `src`, as its layout sees it, to `dst` in row-major order.
+///
+/// `width` is the size of an element in bytes. Both slices must be aligned for it, `src` must
+/// contain the layout's extent, and `dst` must hold exactly its elements.
+pub fn copy(width: usize, src: &[u8], layout: &Layout, dst: &mut [u8]) {
+    debug_assert_eq!(dst.len(), layout.shape().count() * width);
+    for_width!(width, |Word| {
+        copy_words::<Word>(
+            bytemuck::cast_slice(src),
+            layout,
+            bytemuck::cast_slice_mut(dst),
+        );
+    });
+}
+
+/// Writes one element, given by its bytes, everywhere.
+pub fn fill(width: usize, element: &[u8], dst: &mut [u8]) {
+    for_width!(width, |Word| {
+        let word: Word = bytemuck::pod_read_unaligned(&element[..width]);
+        parallel::for_each_chunk(bytemuck::cast_slice_mut(dst), |_, chunk: &mut [Word]| {
+            chunk.fill(word);
+        });
+    });
+}
+
+fn copy_words<W: Pod + Send + Sync>(src: &[W], layout: &Layout, dst: &mut [W]) {
+    let target = Layout::contiguous(layout.shape().clone());
+    let nest = Nest::new(layout.shape(), &[&target, layout]);
+    let [.., outer, inner] = nest.loops() else {
+        return copy_run(src, nest.offsets()[1], &nest.inner(), dst);
+    };
+    if inner.strides[1].unsigned_abs() > 1 && outer.strides[1].unsigned_abs() == 1 {
+        return copy_transposed(src, &nest, outer, inner, dst);
+    }
+    nest.for_each_run(|starts| {
+        let run = &mut dst[starts[0]..starts[0] + inner.count];
+        copy_run(src, starts[1], inner, run);
+    });
+}
+
+/// One loop from anywhere to consecutive places.
+fn copy_run<W: Pod + Send + Sync>(src: &[W], start: usize, run: &Loop, dst: &mut [W]) {
+    let stride = run.strides[1];
+    parallel::for_each_chunk(dst, |first, chunk| match stride {
+        1 => chunk.copy_from_slice(&src[start + first..start + first + chunk.len()]),
+        0 => chunk.fill(src[start]),
+        _ => {
+            let mut place = start as isize + first as isize * stride;
+            for out in chunk {
+                *out = src[place as usize];
+                place += stride;
+            }
+        }
+    });
+}
+
+/// The inner two loops in square blocks, so that lines read along one and written along the other
+/// both stay in the cache.
+fn copy_transposed<W: Pod + Send + Sync>(
+    src: &[W],
+    nest: &Nest,
+    outer: &Loop,
+    inner: &Loop,
+    dst: &mut [W],
+) {
+    const BLOCK: usize = 32;
+    let (across, along) = (outer.strides[1], inner.strides[1]);
+    let row_length = outer.strides[0] as usize;
+    nest.for_each_block(2, |starts| {
+        let (to, from) = (starts[0], starts[1] as isize);
+        // The last row ends with its elements, not with a whole stride.
+        let end = to + (outer.count - 1) * row_length + inner.count;
+        let copy_rows = |first: usize, rows: &mut [W]| {
+            for column in (0..inner.count).step_by(BLOCK) {
+                let columns = column..inner.count.min(column + BLOCK);
+                for (i, row) in rows.chunks_mut(row_length).enumerate() {
+                    let start = from + (first + i) as isize * across;
+                    for (out, j) in row[columns.clone()].iter_mut().zip(columns.clone()) {
+                        *out = src[(start + j as isize * along) as usize];
+                    }
+                }
+            }
+        };
+        parallel::for_each_block(&mut dst[to..end], BLOCK * row_length, |block, rows| {
+            copy_rows(block * BLOCK, rows);
+        });
+    });
+}

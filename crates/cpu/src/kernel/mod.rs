@@ -1,0 +1,5 @@
+//! The kernels: safe code over slices of bytes and layouts.
+
+mod copy;
+
+pub use copy::{copy, fill};
