@@ -123,8 +123,8 @@ def test_complex_to_real_is_refused(target):
         with pytest.raises(TypeError) as caught:
             al.cast(np.zeros(size, np.complex64), target)
         assert str(caught.value) == (
-            f"cast: complex to real: complex64 to {target}; complex64, complex128 and bool are "
-            "accepted (hint: use .real, .imag or .abs())"
+            f"cast: complex to real: complex64 to {target}; complex64, complex128 and bool "
+            "are accepted (hint: use .real, .imag or .abs())"
         )
 
 

@@ -1,5 +1,6 @@
 """Default dtype, promotion and inference: process-wide values and thread-local scopes."""
 
+import sys
 import threading
 
 import pytest
@@ -211,3 +212,29 @@ def test_unknown_options():
         assert (
             str(caught.value) == f"{op}: unknown float64 rule: 'drop'; accepted are keep, default"
         )
+
+
+def test_default_dtype_scopes_of_threads_leave_the_process_alone():
+    """A call sets the process before it is known to open a scope: threads must not mix that up."""
+    before = al.get_default_dtype()
+    floats = [d for d in al.dtypes() if d.is_floating_point]
+    wrong = []
+
+    def work(dtype):
+        for _ in range(2000):
+            with al.set_default_dtype(dtype):
+                if al.get_default_dtype() is not dtype:
+                    wrong.append(dtype)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(dtype,)) for dtype in floats]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+    assert al.get_default_dtype() is before

@@ -35,14 +35,14 @@ fn main() {
     let mut ratios = Vec::new();
     for from in sources {
         let src = sample(from, elements);
-        print!("{:>6}", short(from));
+        print!("{:>7}", short(from));
         for to in DType::ALL {
             if can_cast(from, to, Casting::Any) {
                 let ratio = measure(from, &src, to, elements);
                 ratios.push((ratio, from, to));
-                print!("{ratio:>6.2}");
+                print!("{ratio:>7.2}");
             } else {
-                print!("{:>6}", "-");
+                print!("{:>7}", "-");
             }
         }
         println!();
@@ -58,21 +58,19 @@ fn main() {
     print_milliseconds();
 }
 
-/// A short column title: the dtype's first alias, without the float8 prefix.
+/// A title of at most six characters: the first alias, with its 8-bit format shortened.
 fn short(dtype: DType) -> String {
     let alias = dtype.descriptor().aliases[0];
     alias
         .strip_prefix("f8")
         .unwrap_or(alias)
-        .chars()
-        .take(6)
-        .collect()
+        .replace("fnuz", "uz")
 }
 
 fn print_head() {
-    print!("{:>6}", "");
+    print!("{:>7}", "");
     for to in DType::ALL {
-        print!("{:>6}", short(to).chars().take(5).collect::<String>());
+        print!("{:>7}", short(to));
     }
     println!();
 }

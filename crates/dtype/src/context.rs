@@ -3,40 +3,59 @@
 //! Each has a process-wide value and a thread-local one that a scope sets and restores. A setter
 //! changes the scope of the calling thread if it is inside one, else the process-wide value.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::thread::LocalKey;
 
 use crate::{DType, Error, Policy, Problem};
+
+/// The scopes that a thread is inside of, outermost first: each with its value.
+type Scopes = RefCell<Vec<(ScopeId, u8)>>;
 
 /// A setting with a process-wide value and thread-local scopes.
 struct Setting {
     process: AtomicU8,
-    local: fn() -> &'static std::thread::LocalKey<Cell<Option<u8>>>,
+    scopes: fn() -> &'static LocalKey<Scopes>,
 }
 
 impl Setting {
     fn get(&self) -> u8 {
-        (self.local)()
-            .get()
-            .unwrap_or_else(|| self.process.load(Ordering::Relaxed))
+        let innermost =
+            (self.scopes)().with_borrow(|scopes| scopes.last().map(|(_, value)| *value));
+        innermost.unwrap_or_else(|| self.process.load(Ordering::Relaxed))
     }
 
-    fn set(&self, value: u8) {
-        match (self.local)().get() {
-            Some(_) => (self.local)().set(Some(value)),
-            None => self.process.store(value, Ordering::Relaxed),
-        }
+    fn set(&self, new: u8) {
+        (self.scopes)().with_borrow_mut(|scopes| match scopes.last_mut() {
+            Some((_, value)) => *value = new,
+            None => self.process.store(new, Ordering::Relaxed),
+        });
+    }
+
+    fn enter(&self, value: u8) -> ScopeId {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = ScopeId(NEXT.fetch_add(1, Ordering::Relaxed));
+        (self.scopes)().with_borrow_mut(|scopes| scopes.push((id, value)));
+        id
+    }
+
+    /// Ends a scope wherever it stands: those inside it stay as they are.
+    fn leave(&self, id: ScopeId) -> bool {
+        (self.scopes)().with_borrow_mut(|scopes| {
+            let place = scopes.iter().rposition(|(scope, _)| *scope == id);
+            place.map(|place| scopes.remove(place)).is_some()
+        })
     }
 }
 
 macro_rules! setting {
     ($name:ident, $initial:expr) => {
         static $name: Setting = {
-    thread_local!(static LOCAL: Cell<Option<u8>> = const { Cell::new(None) });
+    thread_local!(static SCOPES: Scopes = const { RefCell::new(Vec::new()) });
             Setting {
                 process: AtomicU8::new($initial),
-                local: || &LOCAL,
+                scopes: || &SCOPES,
             }
         };
     };
@@ -45,20 +64,23 @@ setting!(DEFAULT_DTYPE, DType::F32 as u8);
 setting!(POLICY, 0);
 setting!(FLOAT64_INFERENCE, 0);
 
-/// Restores the thread's previous setting when dropped. Stays on the thread that made it.
+/// A scope of a setting on one thread. For bindings whose scopes are not Rust scopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeId(u64);
+
+/// Ends the thread's scope when dropped, in any order. Stays on the thread that made it.
 #[must_use = "the scope ends when this is dropped"]
 pub struct Scope {
     setting: &'static Setting,
-    previous: Option<u8>,
+    id: ScopeId,
     on_this_thread: PhantomData<*const ()>,
 }
 
 impl Scope {
     fn enter(setting: &'static Setting, value: u8) -> Self {
-        let previous = (setting.local)().replace(Some(value));
         Self {
             setting,
-            previous,
+            id: setting.enter(value),
             on_this_thread: PhantomData,
         }
     }
@@ -66,7 +88,7 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        (self.setting.local)().set(self.previous);
+        self.setting.leave(self.id);
     }
 }
 
@@ -133,24 +155,52 @@ pub fn scoped_promotion(policy: Policy) -> Scope {
     Scope::enter(&POLICY, policy as u8)
 }
 
-/// Sets or clears this thread's own default dtype and returns what it was.
-///
-/// For bindings whose scopes are not Rust scopes; [`scoped_default_dtype`] is the safer form.
+/// Opens a scope of the default dtype on this thread; [`scoped_default_dtype`] is the safer form.
 ///
 /// # Errors
 /// A dtype error unless `dtype` is a float.
-pub fn exchange_local_default_dtype(dtype: Option<DType>) -> Result<Option<DType>, Error> {
-    let value = dtype.map(check_default).transpose()?.map(|d| d as u8);
-    let previous = (DEFAULT_DTYPE.local)().replace(value);
-    Ok(previous.and_then(|index| DType::from_index(usize::from(index))))
+pub fn enter_default_dtype(dtype: DType) -> Result<ScopeId, Error> {
+    Ok(DEFAULT_DTYPE.enter(check_default(dtype)? as u8))
 }
 
-/// Sets or clears this thread's own promotion policy and returns what it was.
+/// Ends a scope of the default dtype; false if this thread is not inside it.
+pub fn leave_default_dtype(scope: ScopeId) -> bool {
+    DEFAULT_DTYPE.leave(scope)
+}
+
+/// The default dtype of threads that are in no scope.
+#[must_use]
+pub fn process_default_dtype() -> DType {
+    DType::from_index(usize::from(DEFAULT_DTYPE.process.load(Ordering::Relaxed)))
+        .unwrap_or(DType::F32)
+}
+
+/// Sets the default dtype of threads that are in no scope, also from inside one.
 ///
-/// For bindings whose scopes are not Rust scopes; [`scoped_promotion`] is the safer form.
-pub fn exchange_local_promotion(policy: Option<Policy>) -> Option<Policy> {
-    let previous = (POLICY.local)().replace(policy.map(|p| p as u8));
-    previous.and_then(|index| Policy::ALL.into_iter().nth(usize::from(index)))
+/// # Errors
+/// A dtype error unless `dtype` is a float.
+pub fn set_process_default_dtype(dtype: DType) -> Result<(), Error> {
+    DEFAULT_DTYPE
+        .process
+        .store(check_default(dtype)? as u8, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Whether this thread is inside a scope of the default dtype.
+#[must_use]
+pub fn is_default_dtype_scoped() -> bool {
+    (DEFAULT_DTYPE.scopes)().with_borrow(|scopes| !scopes.is_empty())
+}
+
+/// Opens a scope of the promotion policy on this thread; [`scoped_promotion`] is the safer form.
+#[must_use]
+pub fn enter_promotion(policy: Policy) -> ScopeId {
+    POLICY.enter(policy as u8)
+}
+
+/// Ends a scope of the promotion policy; false if this thread is not inside it.
+pub fn leave_promotion(scope: ScopeId) -> bool {
+    POLICY.leave(scope)
 }
 
 /// What inference makes of float64 data that comes from outside.

@@ -74,9 +74,11 @@ macro_rules! with_type {
     }};
 }
 
-/// Runs an expression with a type alias bound to the unsigned integer as wide as the dtype.
+/// Runs an expression with a type alias bound to a word as wide as the dtype and aligned no more
+/// strictly: an unsigned integer, or a pair of them for complex numbers.
 ///
-/// Movement of elements depends on their width alone: five instances instead of one per dtype.
+/// Movement of elements depends on their width alone: a handful of instances instead of one per
+/// dtype.
 ///
 /// # Examples
 /// ```
@@ -86,13 +88,15 @@ macro_rules! with_type {
 /// ```
 #[macro_export]
 macro_rules! dispatch_width {
-    ($dtype:expr, |$W:ident| $body:expr) => {
-        match $crate::DType::itemsize($dtype) {
-            1 => $crate::with_type!($W u8, ($body)),
-            2 => $crate::with_type!($W u16, ($body)),
-            4 => $crate::with_type!($W u32, ($body)),
-            8 => $crate::with_type!($W u64, ($body)),
-            _ => $crate::with_type!($W u128, ($body)),
+    ($dtype:expr, |$W:ident| $body:expr) => {{
+        let dtype: $crate::DType = $dtype;
+        match (dtype.itemsize(), dtype.is_complex()) {
+            (1, _) => $crate::with_type!($W u8, ($body)),
+            (2, _) => $crate::with_type!($W u16, ($body)),
+            (4, _) => $crate::with_type!($W u32, ($body)),
+            (8, false) => $crate::with_type!($W u64, ($body)),
+            (8, true) => $crate::with_type!($W [u32; 2], ($body)),
+            _ => $crate::with_type!($W [u64; 2], ($body)),
         }
-    };
+    }};
 }

@@ -100,7 +100,7 @@ pub enum Problem {
         to: DType,
     },
     /// A cast that would drop the imaginary part.
-    #[error("complex to real: {from} to {to}; complex64, complex128 and bool are accepted")]
+    #[error("complex to real: {from} to {to}; {} and bool are accepted", list(Set::Complex.members()))]
     ComplexToReal {
         /// The source dtype.
         from: DType,
@@ -213,6 +213,56 @@ pub enum Problem {
         /// Its size.
         size: usize,
     },
+    /// Sizes for another number of elements.
+    #[error("wrong number of elements: {from:?} to {to:?}; sizes must multiply to the same")]
+    CannotReshape {
+        /// The shape there is.
+        from: Vec<usize>,
+        /// The sizes as given.
+        to: Vec<isize>,
+    },
+    /// A last axis before the first.
+    #[error("axes in the wrong order: {start} to {end}; the first must not be after the last")]
+    AxesReversed {
+        /// The first axis as given.
+        start: isize,
+        /// The last axis as given.
+        end: isize,
+    },
+    /// A range that never ends or has no numbers.
+    #[error("no last number: from {start} to {end} by {step}; finite bounds are accepted")]
+    EndlessRange {
+        /// The first number.
+        start: f64,
+        /// The bound.
+        end: f64,
+        /// The step.
+        step: f64,
+    },
+    /// More than one element where one is meant.
+    #[error("not a single element: {shape:?}; exactly one is accepted")]
+    NotSingle {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// A Rust type other than the tensor's.
+    #[error("wrong element type: {given}; the tensor has {dtype}")]
+    WrongElement {
+        /// The dtype of the type as given.
+        given: DType,
+        /// The dtype of the tensor.
+        dtype: DType,
+    },
+    /// A reinterpretation that would cut elements apart.
+    #[error("cannot reinterpret {from} as {to}: {reason}")]
+    CannotReinterpret {
+        /// The dtype there is.
+        from: DType,
+        /// The dtype as given.
+        to: DType,
+        /// What does not fit.
+        reason: String,
+    },
     /// A slice that does not move.
     #[error("the step is zero; any other step is accepted")]
     ZeroStep,
@@ -301,6 +351,7 @@ impl Error {
             | Problem::NoScalarPromotion { .. }
             | Problem::ScalarKindMismatch { .. }
             | Problem::ComplexToReal { .. }
+            | Problem::WrongElement { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
@@ -315,6 +366,11 @@ impl Error {
             | Problem::NotBroadcastable { .. }
             | Problem::RepeatedAxis { .. }
             | Problem::WrongAxisCount { .. }
+            | Problem::CannotReshape { .. }
+            | Problem::AxesReversed { .. }
+            | Problem::EndlessRange { .. }
+            | Problem::NotSingle { .. }
+            | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
@@ -325,13 +381,13 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn unknown_dtype(given: &str) -> Self {
-        let error = Self::new(
-            "dtype",
-            Problem::UnknownDType {
-                given: given.to_owned(),
-            },
-        );
-        match nearest_name(given) {
+        let mut shown: String = given.chars().take(LONGEST_NAME).collect();
+        if shown.len() < given.len() {
+            shown.push('…');
+        }
+        let nearest = nearest_name(&shown);
+        let error = Self::new("dtype", Problem::UnknownDType { given: shown });
+        match nearest {
             Some(name) => error.hint(name),
             None => error,
         }
@@ -386,6 +442,9 @@ impl fmt::Debug for Error {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// How much of an unknown name a message repeats.
+const LONGEST_NAME: usize = 40;
 
 /// The canonical names, separated by commas.
 fn list(dtypes: impl Iterator<Item = DType>) -> String {
@@ -456,6 +515,7 @@ fn nearest_name(given: &str) -> Option<&'static str> {
         .into_iter()
         .flat_map(|d| d.descriptor().aliases.iter().copied());
     canonical
+        .chain(Family::ALL.map(Family::name))
         .chain(aliases)
         .map(|name| (edit_distance(&given, &name.to_lowercase()), name))
         .min_by_key(|(distance, _)| *distance)

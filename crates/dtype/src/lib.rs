@@ -30,6 +30,9 @@
 //! ```
 #![deny(unsafe_code)]
 
+#[cfg(target_endian = "big")]
+compile_error!("stored elements are little-endian");
+
 #[macro_use]
 mod table;
 #[macro_use]
@@ -57,9 +60,10 @@ pub use capability::{Capabilities, Capability};
 pub use cast::{CastOptions, Overflow, Rounded, Rounding, round_to_format};
 pub use codec::{Level, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice};
 pub use context::{
-    Float64Inference, Scope, default_dtype, exchange_local_default_dtype, exchange_local_promotion,
-    float64_inference, promotion, scoped_default_dtype, scoped_promotion, set_default_dtype,
-    set_float64_inference, set_promotion,
+    Float64Inference, Scope, ScopeId, default_dtype, enter_default_dtype, enter_promotion,
+    float64_inference, is_default_dtype_scoped, leave_default_dtype, leave_promotion,
+    process_default_dtype, promotion, scoped_default_dtype, scoped_promotion, set_default_dtype,
+    set_float64_inference, set_process_default_dtype, set_promotion,
 };
 pub use dtype::{DType, Descriptor, NumpySource};
 pub use element::{

@@ -130,6 +130,47 @@ impl Scalar {
         self.value
     }
 
+    /// The value of one stored element.
+    ///
+    /// ```
+    /// use allotrope_dtype::{DType, Scalar, WeakScalar};
+    /// let one = Scalar::from_bytes(DType::BF16, &[0x80, 0x3F])?;
+    /// assert_eq!(one.value(), WeakScalar::Float(1.0));
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error unless there are exactly as many bytes as an element has.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != dtype.itemsize() {
+            let reason = format!("{} bytes are not {}", bytes.len(), dtype.itemsize());
+            return Err(Error::new("scalar", Problem::BadBuffer { dtype, reason }));
+        }
+        let code = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0_u64, |code, byte| code << 8 | u64::from(*byte))
+        };
+        let value = match (dtype.kind(), dtype.format()) {
+            (Kind::Complex, Some(format)) => {
+                let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+                WeakScalar::Complex(c128::new(
+                    format.decode(code(real)),
+                    format.decode(code(imaginary)),
+                ))
+            }
+            (_, Some(format)) => WeakScalar::Float(format.decode(code(bytes))),
+            (Kind::Bool, _) => WeakScalar::Bool(code(bytes) != 0),
+            (Kind::Signed, _) => {
+                let shift = 64 - dtype.bits();
+                WeakScalar::Int(i128::from((code(bytes) << shift) as i64 >> shift))
+            }
+            _ => WeakScalar::Int(i128::from(code(bytes))),
+        };
+        Ok(Self { dtype, value })
+    }
+
     /// The bytes of one element, little-endian, in the first `itemsize` places.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
@@ -176,12 +217,7 @@ impl WeakScalar {
     fn round_as(self, dtype: DType) -> f64 {
         let exact = match self {
             Self::Bool(value) => Exact::from_u64(value as u64),
-            Self::Int(value) => match (i64::try_from(value), u64::try_from(value)) {
-                (Ok(value), _) => Exact::from_i64(value),
-                (_, Ok(value)) => Exact::from_u64(value),
-                // Wider than any dtype: float64 with its own rounding is near enough to overflow.
-                _ => Exact::from_f64(value as f64),
-            },
+            Self::Int(value) => Exact::from_i128(value),
             Self::Float(value) => Exact::from_f64(value),
             Self::Complex(value) => Exact::from_f64(value.re),
         };

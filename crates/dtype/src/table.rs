@@ -17,7 +17,7 @@
 /// | aliases | other spellings, accepted as strings and exported to Python |
 /// | numpy | `Native` or `MlDtypes`: which package knows the name |
 /// | triton | the attribute of `triton.language` |
-/// | wgsl | the WGSL scalar type, where the language has one |
+/// | wgsl | the WGSL scalar type, where the language or its 64-bit extensions have one |
 ///
 /// # Examples
 /// ```

@@ -313,6 +313,22 @@ fn fits_in_is_true_exactly_where_all_values_survive_the_round_trip() {
 }
 
 #[test]
+fn scalars_alone_have_the_default_dtype_of_their_kind() {
+    let result = |policy: Policy, kind| {
+        policy
+            .result_type("add", &[Operand::Scalar(kind)], DType::BF16)
+            .unwrap()
+    };
+    assert_eq!(result(Policy::Standard, ScalarKind::Float), DType::BF16);
+    assert_eq!(result(Policy::Torch, ScalarKind::Complex), DType::C64);
+    for peer in [Policy::Numpy, Policy::Jax] {
+        assert_eq!(result(peer, ScalarKind::Float), DType::F64);
+        assert_eq!(result(peer, ScalarKind::Complex), DType::C128);
+        assert_eq!(result(peer, ScalarKind::Int), DType::I64);
+    }
+}
+
+#[test]
 fn scalars_are_weak() {
     let promote = |dtype, kind| Policy::Standard.promote_scalar(dtype, kind, DType::BF16);
     assert_eq!(promote(DType::I8, ScalarKind::Int), Some(DType::I8));

@@ -38,6 +38,7 @@ macro_rules! test_each_dtype {
             fn dispatches_to_its_type() {
                 assert_eq!(dispatch!(DType::$variant, |T| <T as Element>::DTYPE), DType::$variant);
                 assert_eq!(dispatch_width!(DType::$variant, |W| size_of::<W>()), size_of::<$ty>());
+                assert!(dispatch_width!(DType::$variant, |W| align_of::<W>()) <= align_of::<$ty>());
                 macro_rules! member {
                     ($set:ident) => {{
                         fn dtype_of<M: allotrope_dtype::$set>() -> DType {
@@ -289,10 +290,43 @@ fn scalars_check_their_range_and_round_once() {
         Scalar::new(1.0, DType::BF16).unwrap().to_bytes()[..2],
         [0x80, 0x3F]
     );
+    let above_midpoint = (1_i128 << 100) + (1 << 76) + 1;
+    let rounded = Scalar::new(above_midpoint, DType::F32).unwrap().value();
+    assert_eq!(rounded, WeakScalar::Float(2_f64.powi(100) + 2_f64.powi(77)));
+    let least = Scalar::new(i128::MIN, DType::F64).unwrap().value();
+    assert_eq!(least, WeakScalar::Float(-(2_f64.powi(127))));
     let bytes = Scalar::new(c128::new(1.0, -1.0), DType::C64)
         .unwrap()
         .to_bytes();
     assert_eq!(bytes[..8], [0, 0, 0x80, 0x3F, 0, 0, 0x80, 0xBF]);
+}
+
+#[test]
+fn scalars_survive_the_way_through_bytes() {
+    for dtype in DType::ALL {
+        for value in [0, 1, 100] {
+            let value = if dtype == DType::Bool {
+                WeakScalar::Bool(value != 0)
+            } else {
+                value.into()
+            };
+            let scalar = Scalar::new(value, dtype).unwrap();
+            let bytes = scalar.to_bytes();
+            assert_eq!(
+                Scalar::from_bytes(dtype, &bytes[..dtype.itemsize()]),
+                Ok(scalar)
+            );
+            assert!(Scalar::from_bytes(dtype, &bytes[..dtype.itemsize() - 1]).is_err());
+        }
+        if dtype.is_signed() {
+            let scalar = Scalar::new(-3, dtype).unwrap();
+            let bytes = scalar.to_bytes();
+            assert_eq!(
+                Scalar::from_bytes(dtype, &bytes[..dtype.itemsize()]),
+                Ok(scalar)
+            );
+        }
+    }
 }
 
 #[test]
@@ -311,6 +345,12 @@ fn settings_are_scoped_to_a_thread() {
         }
         assert_eq!(default_dtype(), DType::F64);
     }
+    assert_eq!(default_dtype(), outside);
+    let first = scoped_default_dtype(DType::F64).unwrap();
+    let second = scoped_default_dtype(DType::BF16).unwrap();
+    drop(first);
+    assert_eq!(default_dtype(), DType::BF16);
+    drop(second);
     assert_eq!(default_dtype(), outside);
     let _strict = scoped_promotion(allotrope_dtype::Policy::Strict);
     assert_eq!(

@@ -75,6 +75,15 @@ fn read_array<'py>(array: &Bound<'py, PyAny>) -> PyResult<Contents<'py>> {
     let py = array.py();
     let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
     let attribute = |name| array.getattr_opt(name)?.ok_or_else(not_array);
+    // The bytes of a masked array hold what its mask hides.
+    if array.getattr_opt(intern!(py, "mask"))?.is_some() {
+        return Err(wrong_object(
+            OP,
+            "a masked array",
+            array,
+            "NumPy arrays without a mask",
+        ));
+    }
     let from = convert::dtype_attribute(OP, array)?.ok_or_else(not_array)?;
     let shape = attribute(intern!(py, "shape"))?;
     let bytes = attribute(intern!(py, "tobytes"))?.call0()?;

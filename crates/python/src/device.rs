@@ -40,8 +40,9 @@ impl Devices {
         PyTuple::new(py, DEVICES.map(|(name, _)| name))?.try_iter()
     }
 
-    fn __contains__(&self, device: &str) -> bool {
-        DEVICES.iter().any(|(name, _)| *name == device)
+    fn __contains__(&self, device: &Bound<'_, PyAny>) -> bool {
+        let wanted = device.extract::<String>();
+        wanted.is_ok_and(|wanted| DEVICES.iter().any(|(name, _)| *name == wanted))
     }
 
     fn __repr__(&self) -> String {

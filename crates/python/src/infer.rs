@@ -137,13 +137,11 @@ impl Leaves {
             let problem = Problem::ScalarOverflow { value, dtype };
             return Err(raise(Error::new(OP, problem).hint("dtype=float64")));
         }
-        for value in self
-            .extremes
-            .into_iter()
-            .flat_map(|(least, greatest)| [least, greatest])
-        {
-            Scalar::new(WeakScalar::Int(value), dtype)
-                .map_err(|error| raise(error.in_op(OP).hint(dtype_hint(value))))?;
+        if let Some((least, greatest)) = self.extremes {
+            for value in [least, greatest] {
+                Scalar::new(WeakScalar::Int(value), dtype)
+                    .map_err(|error| raise(error.in_op(OP).hint(dtype_hint(least, greatest))))?;
+            }
         }
         Ok(dtype)
     }
@@ -157,11 +155,17 @@ fn check_depth(depth: usize) -> PyResult<()> {
     }
 }
 
-/// The narrowest integer dtype that holds the value, else float64.
-fn dtype_hint(value: i128) -> String {
-    let mut integers = DType::ALL.into_iter().filter(|dtype| dtype.is_integer());
-    let fitting = integers.find(|dtype| Scalar::new(WeakScalar::Int(value), *dtype).is_ok());
-    format!("dtype={}", fitting.unwrap_or(DType::F64))
+/// The narrowest integer dtype that holds both ends, else float64.
+fn dtype_hint(least: i128, greatest: i128) -> String {
+    let holds = |dtype: &DType| {
+        let fits = |value| Scalar::new(WeakScalar::Int(value), *dtype).is_ok();
+        dtype.is_integer() && fits(least) && fits(greatest)
+    };
+    let narrowest = DType::ALL
+        .into_iter()
+        .filter(holds)
+        .min_by_key(|dtype| dtype.bits());
+    format!("dtype={}", narrowest.unwrap_or(DType::F64))
 }
 
 /// An int too large for i128: its digits if few, else its length.

@@ -1,10 +1,9 @@
 //! The settings in force and their scopes: default dtype, promotion policy, inference.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::LocalKey;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use allotrope_dtype::{DType, Error, Float64Inference, Policy};
+use allotrope_dtype::{DType, Error, Float64Inference, Policy, ScopeId};
 use pyo3::prelude::*;
 
 use crate::convert;
@@ -12,41 +11,24 @@ use crate::dtype::{PyDType, wrap};
 use crate::error::{raise, scope_not_entered};
 use crate::promotion::parse_policy;
 
-/// The scopes a thread is inside of, outermost first: each with the value it hides.
-type Stack<T> = RefCell<Vec<(u64, Option<T>)>>;
+/// The scopes that one object has entered and not left: it may be entered again inside itself.
+type Entered = Mutex<Vec<ScopeId>>;
 
-thread_local! {
-    static POLICIES: Stack<Policy> = const { RefCell::new(Vec::new()) };
-    static DEFAULT_DTYPES: Stack<DType> = const { RefCell::new(Vec::new()) };
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while it holds a lock, so the contents are whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number that tells one scope object from all others.
-fn next_scope() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// Takes a scope off the stack and returns the value to restore: `None` if a later scope is open.
-///
-/// A suspended generator may close its scope late; the scope above then inherits what it hid.
-fn leave<T: Copy>(
-    stack: &'static LocalKey<Stack<T>>,
-    scope: u64,
-    op: &str,
-) -> PyResult<Option<Option<T>>> {
-    stack.with_borrow_mut(|stack| {
-        let position = stack.iter().rposition(|(entered, _)| *entered == scope);
-        let (_, hidden) = stack.remove(position.ok_or_else(|| scope_not_entered(op))?);
-        Ok(
-            match position.and_then(|position| stack.get_mut(position)) {
-                Some((_, above)) => {
-                    *above = hidden;
-                    None
-                }
-                None => Some(hidden),
-            },
-        )
-    })
+/// Ends the most recently entered scope of this object that belongs to this thread.
+fn leave(entered: &Entered, end: fn(ScopeId) -> bool, op: &str) -> PyResult<()> {
+    let mut scopes = lock(entered);
+    match scopes.iter().rposition(|scope| end(*scope)) {
+        Some(place) => {
+            scopes.remove(place);
+            Ok(())
+        }
+        None => Err(scope_not_entered(op)),
+    }
 }
 
 /// A scope in which a promotion policy is in force on this thread.
@@ -56,8 +38,8 @@ fn leave<T: Copy>(
 /// allotrope.float64
 #[pyclass(name = "promotion", module = "allotrope", frozen)]
 pub(crate) struct Promotion {
-    scope: u64,
     policy: Policy,
+    entered: Entered,
 }
 
 #[pymethods]
@@ -65,24 +47,20 @@ impl Promotion {
     #[new]
     fn new(policy: &str) -> PyResult<Self> {
         Ok(Self {
-            scope: next_scope(),
             policy: parse_policy("promotion", policy)?,
+            entered: Entered::default(),
         })
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
-        let Self { scope, policy } = *this.get();
-        let hidden = allotrope_dtype::exchange_local_promotion(Some(policy));
-        POLICIES.with_borrow_mut(|stack| stack.push((scope, hidden)));
+        let scope = allotrope_dtype::enter_promotion(this.get().policy);
+        lock(&this.get().entered).push(scope);
         this
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Some(hidden) = leave(&POLICIES, self.scope, "promotion")? {
-            allotrope_dtype::exchange_local_promotion(hidden);
-        }
-        Ok(())
+        leave(&self.entered, allotrope_dtype::leave_promotion, "promotion")
     }
 
     fn __repr__(&self) -> String {
@@ -109,43 +87,93 @@ pub(crate) fn get_promotion() -> &'static str {
     allotrope_dtype::promotion().name()
 }
 
+/// Process-wide writes that may yet turn out to be scopes, in order: each with what it replaced.
+static WRITES: Mutex<Vec<Write>> = Mutex::new(Vec::new());
+
+struct Write {
+    id: u64,
+    replaced: DType,
+}
+
+/// Takes a write back, since it was meant as a scope.
+///
+/// If another thread has written since, that write now replaces what this one did.
+fn undo_write(id: u64) -> PyResult<()> {
+    let mut writes = lock(&WRITES);
+    let Some(place) = writes.iter().position(|write| write.id == id) else {
+        return Ok(());
+    };
+    let replaced = writes.remove(place).replaced;
+    match writes.get_mut(place) {
+        Some(next) => next.replaced = replaced,
+        None => allotrope_dtype::set_process_default_dtype(replaced).map_err(raise)?,
+    }
+    Ok(())
+}
+
+/// Makes a write final, and those before it with it: they have been overwritten.
+fn keep_write(id: u64) {
+    let mut writes = lock(&WRITES);
+    if let Some(place) = writes.iter().position(|write| write.id == id) {
+        writes.drain(..=place);
+    }
+}
+
+/// What a call has changed before it is known whether it opens a scope.
+enum Change {
+    /// The value of the process.
+    Process(u64),
+    /// The value of the scope that the thread was in.
+    Scope(DType),
+}
+
 /// What `set_default_dtype` returns: a scope, if it is entered.
 #[pyclass(name = "DefaultDtype", module = "allotrope", frozen)]
 pub(crate) struct DefaultDtype {
-    scope: u64,
     dtype: DType,
-    previous: DType,
-    entered: AtomicBool,
+    change: Mutex<Option<Change>>,
+    entered: Entered,
 }
 
 #[pymethods]
 impl DefaultDtype {
     fn __enter__(this: Py<Self>) -> PyResult<Py<Self>> {
         let Self {
-            scope,
             dtype,
-            previous,
+            ref change,
             ref entered,
         } = *this.get();
-        // The call has set the value for everyone; a scope is for this thread alone.
-        if !entered.swap(true, Ordering::Relaxed) && allotrope_dtype::default_dtype() == dtype {
-            allotrope_dtype::set_default_dtype(previous).map_err(raise)?;
+        match lock(change).take() {
+            Some(Change::Process(id)) => undo_write(id)?,
+            Some(Change::Scope(previous)) => {
+                allotrope_dtype::set_default_dtype(previous).map_err(raise)?;
+            }
+            None => {}
         }
-        let hidden = allotrope_dtype::exchange_local_default_dtype(Some(dtype)).map_err(raise)?;
-        DEFAULT_DTYPES.with_borrow_mut(|stack| stack.push((scope, hidden)));
+        let scope = allotrope_dtype::enter_default_dtype(dtype).map_err(raise)?;
+        lock(entered).push(scope);
         Ok(this)
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Some(hidden) = leave(&DEFAULT_DTYPES, self.scope, "set_default_dtype")? {
-            allotrope_dtype::exchange_local_default_dtype(hidden).map_err(raise)?;
-        }
-        Ok(())
+        leave(
+            &self.entered,
+            allotrope_dtype::leave_default_dtype,
+            "set_default_dtype",
+        )
     }
 
     fn __repr__(&self) -> String {
         format!("allotrope.set_default_dtype({})", self.dtype)
+    }
+}
+
+impl Drop for DefaultDtype {
+    fn drop(&mut self) {
+        if let Some(Change::Process(id)) = lock(&self.change).take() {
+            keep_write(id);
+        }
     }
 }
 
@@ -160,13 +188,24 @@ impl DefaultDtype {
 #[pyfunction]
 pub(crate) fn set_default_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DefaultDtype> {
     let dtype = convert::to_dtype("set_default_dtype", dtype)?;
-    let previous = allotrope_dtype::default_dtype();
-    allotrope_dtype::set_default_dtype(dtype).map_err(raise)?;
+    let change = if allotrope_dtype::is_default_dtype_scoped() {
+        let previous = allotrope_dtype::default_dtype();
+        allotrope_dtype::set_default_dtype(dtype).map_err(raise)?;
+        Change::Scope(previous)
+    } else {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut writes = lock(&WRITES);
+        let replaced = allotrope_dtype::process_default_dtype();
+        allotrope_dtype::set_process_default_dtype(dtype)
+            .map_err(|error| raise(error.in_op("set_default_dtype")))?;
+        writes.push(Write { id, replaced });
+        Change::Process(id)
+    };
     Ok(DefaultDtype {
-        scope: next_scope(),
         dtype,
-        previous,
-        entered: AtomicBool::new(false),
+        change: Mutex::new(Some(change)),
+        entered: Entered::default(),
     })
 }
 

@@ -42,6 +42,19 @@ impl Exact {
         }
     }
 
+    /// An integer; what exceeds 64 bits is folded into the last one, far below any rounding.
+    pub(crate) const fn from_i128(value: i128) -> Self {
+        let magnitude = value.unsigned_abs();
+        let dropped = 64_u32.saturating_sub(magnitude.leading_zeros());
+        let kept = magnitude >> dropped;
+        let sticky = (kept << dropped != magnitude) as u64;
+        Self::Finite {
+            negative: value < 0,
+            significand: kept as u64 | sticky,
+            exponent: dropped as i32,
+        }
+    }
+
     pub(crate) const fn from_u64(value: u64) -> Self {
         Self::Finite {
             negative: false,

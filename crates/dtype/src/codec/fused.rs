@@ -9,7 +9,7 @@ use super::simd::{DecodeF16, EncodeF16, Kernel, WideToOdd, stream_wide};
 use crate::DType::{self, BF16, F16, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use crate::Format;
 use crate::cast::Overflow;
-use crate::format::{Binary16, FloatFormat};
+use crate::format::{Bfloat16, Binary16, FloatFormat};
 
 /// Converts past the caches in one pass; false if there is no such pass.
 pub(super) fn stream(
@@ -51,7 +51,9 @@ fn stream_encoded(
         (16, Overflow::Ieee) if format == Binary16::FORMAT => {
             encode_with(from, EncodeF16, src, dst)
         }
-        (16, Overflow::Ieee) => encode_with(from, EncodeBf16, src, dst),
+        (16, Overflow::Ieee) if format == Bfloat16::FORMAT => {
+            encode_with(from, EncodeBf16, src, dst)
+        }
         (16, _) => false,
         _ if format.has_negative_zero() => {
             encode_with(from, Encode::<u8, false>::new(format, overflow), src, dst)

@@ -167,6 +167,7 @@ impl_non_zero! {
     u16,      |x, mask| x & mask;
     u32,      |x, mask| x & mask;
     u64,      |x, mask| x & mask;
+    [u32; 2], |x, mask| (x[0] | x[1]) & mask[0];
     [u64; 2], |x, mask| (x[0] | x[1]) & mask[0];
 }
 

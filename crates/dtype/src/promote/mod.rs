@@ -163,10 +163,7 @@ impl Policy {
         if scalar <= ScalarKind::of(dtype) {
             return Some(dtype);
         }
-        let default_float = match self {
-            Self::Numpy | Self::Jax => DType::F64,
-            _ => default_float,
-        };
+        let default_float = self.default_float(default_float);
         let wider = match (dtype.kind(), scalar) {
             (Kind::Float, ScalarKind::Complex) => dtype.to_complex(),
             _ => scalar.default_dtype(default_float),
@@ -175,6 +172,14 @@ impl Policy {
             Self::Strict => None,
             Self::Exact => dtype.fits_in(wider).then_some(wider),
             _ => Some(wider),
+        }
+    }
+
+    /// The float that nothing else decides: NumPy and JAX have their own.
+    const fn default_float(self, default_float: DType) -> DType {
+        match self {
+            Self::Numpy | Self::Jax => DType::F64,
+            _ => default_float,
         }
     }
 
@@ -221,7 +226,7 @@ impl Policy {
                 .promote_scalar(dtype, kind, default_float)
                 .ok_or_else(|| self.refuse_scalar(op, dtype, kind, default_float)),
             (Some(dtype), None) => Ok(dtype),
-            (None, Some(kind)) => Ok(kind.default_dtype(default_float)),
+            (None, Some(kind)) => Ok(kind.default_dtype(self.default_float(default_float))),
             (None, None) => Err(Error::new(op, Problem::NoOperands)),
         }
     }
