@@ -89,6 +89,17 @@ impl Layout {
         }
     }
 
+    /// A layout from its parts; there must be a stride per dimension.
+    #[must_use]
+    pub fn from_parts(shape: Shape, strides: Dims<isize>, offset: usize) -> Self {
+        debug_assert_eq!(shape.rank(), strides.len());
+        Self {
+            shape,
+            strides,
+            offset,
+        }
+    }
+
     /// The sizes.
     #[must_use]
     pub fn shape(&self) -> &Shape {

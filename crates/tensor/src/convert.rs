@@ -1,0 +1,135 @@
+//! Casts, and values out of a tensor.
+
+use allotrope_cpu::Buffer;
+use allotrope_dtype::{CastOptions, DType, Element, Error, Problem, Scalar, cast_bytes};
+use allotrope_op::{Dims, Layout, Shape};
+
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// The values in another dtype, rounded once, with the default overflow; the tensor itself if
+    /// the dtype is the same.
+    ///
+    /// # Errors
+    /// A dtype error for complex to real, a memory error.
+    pub fn to(&self, dtype: DType) -> Result<Self, Error> {
+        self.to_with(dtype, CastOptions::default())
+    }
+
+    /// The values in another dtype, with rounding and overflow as given.
+    ///
+    /// # Errors
+    /// As [`cast_bytes`]: an overflow error if it is to be raised, a dtype error for complex to
+    /// real, a value error for an option without a meaning; a memory error.
+    pub fn to_with(&self, dtype: DType, options: CastOptions) -> Result<Self, Error> {
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        let source = self.contiguous()?;
+        let Some(bytes) = source.contiguous_bytes() else {
+            return Ok(source);
+        };
+        let room = self.count().checked_mul(dtype.itemsize());
+        let mut buffer = Buffer::for_overwrite("to", room.ok_or_else(|| out_of_memory("to"))?)?;
+        cast_bytes(self.dtype(), bytes, dtype, &mut buffer, options)?;
+        Ok(Self::from_buffer(buffer, self.shape().clone(), dtype))
+    }
+
+    /// The same bits as another dtype, by torch's rules: the last dimension grows or shrinks by the
+    /// ratio of the widths, and then its elements must lie next to each other.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[1.0_f32], &[1])?.view_dtype(DType::U8)?;
+    /// assert_eq!(x.to_vec::<u8>()?, [0, 0, 0x80, 0x3F]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error where elements would be cut apart.
+    pub fn view_dtype(&self, dtype: DType) -> Result<Self, Error> {
+        let (old, new) = (self.dtype().itemsize(), dtype.itemsize());
+        let refuse = |reason: &str| {
+            let problem = Problem::CannotReinterpret {
+                from: self.dtype(),
+                to: dtype,
+                reason: reason.to_owned(),
+            };
+            Error::new("view", problem)
+        };
+        if old == new {
+            return Ok(self.reinterpret(self.layout().clone(), dtype));
+        }
+        let (Some(stride), Some(size)) = (self.layout().strides().last(), self.shape().last())
+        else {
+            return Err(refuse("a tensor without dimensions keeps its width"));
+        };
+        if *stride != 1 && *size != 1 {
+            return Err(refuse("the last dimension is not contiguous"));
+        }
+        let layout = self.layout();
+        let others = &layout.strides()[..layout.rank() - 1];
+        let scale = |elements: usize| elements * old / new;
+        let whole = |elements: usize| (elements * old).is_multiple_of(new);
+        if !whole(*size) {
+            return Err(refuse("the last size is not a multiple of the ratio"));
+        }
+        if !whole(layout.offset()) || !others.iter().all(|s| whole(s.unsigned_abs())) {
+            return Err(refuse("an offset or stride is not a multiple of the ratio"));
+        }
+        let mut sizes: Dims<usize> = self.shape().iter().copied().collect();
+        if let Some(last) = sizes.last_mut() {
+            *last = scale(*size);
+        }
+        let strides = others
+            .iter()
+            .map(|s| s.signum() * scale(s.unsigned_abs()) as isize);
+        let strides: Dims<isize> = strides.chain([1]).collect();
+        let shape = Shape::new("view", &sizes)?;
+        let layout = Layout::from_parts(shape, strides, scale(layout.offset()));
+        Ok(self.reinterpret(layout, dtype))
+    }
+
+    /// The elements in row-major order.
+    ///
+    /// # Errors
+    /// A dtype error unless `T` is the tensor's element type; a memory error.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
+        if T::DTYPE != self.dtype() {
+            let problem = Problem::WrongElement {
+                given: T::DTYPE,
+                dtype: self.dtype(),
+            };
+            let hint = format!("x.to({})", T::DTYPE);
+            return Err(Error::new("to_vec", problem).hint(hint));
+        }
+        let source = self.contiguous()?;
+        Ok(bytemuck::cast_slice(source.contiguous_bytes().unwrap_or_default()).to_vec())
+    }
+
+    /// The value of a tensor with one element.
+    ///
+    /// # Errors
+    /// A value error for any other number of elements.
+    pub fn item(&self) -> Result<Scalar, Error> {
+        if self.count() == 1 {
+            self.element(self.layout().offset())
+        } else {
+            let problem = Problem::NotSingle {
+                shape: self.shape().to_vec(),
+            };
+            Err(Error::new("item", problem))
+        }
+    }
+
+    /// The value at a place of the storage, in elements.
+    pub(crate) fn element(&self, place: usize) -> Result<Scalar, Error> {
+        let size = self.dtype().itemsize();
+        Scalar::from_bytes(
+            self.dtype(),
+            &self.storage()[place * size..(place + 1) * size],
+        )
+    }
+}

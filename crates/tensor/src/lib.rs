@@ -1,0 +1,28 @@
+//! One non-generic tensor: bytes with a dtype and a layout. A tensor is an immutable value.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `tensor` | [`Tensor`]: the type and what it says of itself |
+//! | `create` | constructors |
+//! | `view` | views: other layouts of the same bytes |
+//! | `convert` | casts, and values out of a tensor |
+//! | `format` | printing, in torch's manner |
+//!
+//! ```
+//! use allotrope_dtype::DType;
+//! use allotrope_tensor::Tensor;
+//!
+//! let x = Tensor::arange(0, 6, 1, DType::BF16)?.reshape(&[2, 3])?;
+//! let column = x.transpose(0, 1)?.select(0, -1)?;
+//! assert_eq!(column.to(DType::I64)?.to_vec::<i64>()?, [2, 5]);
+//! # Ok::<(), allotrope_dtype::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod convert;
+mod create;
+mod format;
+mod tensor;
+mod view;
+
+pub use tensor::Tensor;

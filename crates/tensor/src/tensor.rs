@@ -1,0 +1,106 @@
+//! The tensor type and what it says of itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use allotrope_cpu::Buffer;
+use allotrope_dtype::DType;
+use allotrope_op::{Layout, Shape};
+
+/// Elements of one dtype in any number of dimensions. Cloning shares the value.
+///
+/// A view shares its bytes with the tensor it was made from. Nothing is ever written behind a
+/// view's back, since a tensor never changes.
+#[derive(Clone)]
+pub struct Tensor {
+    storage: Arc<Buffer>,
+    layout: Layout,
+    dtype: DType,
+}
+
+impl Tensor {
+    /// A tensor of row-major elements that fill a buffer.
+    pub(crate) fn from_buffer(buffer: Buffer, shape: Shape, dtype: DType) -> Self {
+        debug_assert_eq!(buffer.len(), shape.count() * dtype.itemsize());
+        Self {
+            storage: Arc::new(buffer),
+            layout: Layout::contiguous(shape),
+            dtype,
+        }
+    }
+
+    /// The same bytes in another layout.
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
+        self.reinterpret(layout, self.dtype)
+    }
+
+    /// The same bytes in another layout of another dtype.
+    pub(crate) fn reinterpret(&self, layout: Layout, dtype: DType) -> Self {
+        Self {
+            storage: Arc::clone(&self.storage),
+            layout,
+            dtype,
+        }
+    }
+
+    /// The bytes that the layout points into.
+    pub(crate) fn storage(&self) -> &[u8] {
+        &self.storage
+    }
+
+    /// Sizes, strides and offset.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The element type.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The sizes of the dimensions.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        self.layout.shape()
+    }
+
+    /// The number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.layout.rank()
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.shape().count()
+    }
+
+    /// Whether the elements lie in row-major order without gaps.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// Whether two tensors share their bytes.
+    #[must_use]
+    pub fn shares_storage_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.storage, &other.storage)
+    }
+
+    /// The bytes of the elements, if they lie in row-major order.
+    pub(crate) fn contiguous_bytes(&self) -> Option<&[u8]> {
+        let size = self.dtype.itemsize();
+        let start = self.layout.offset() * size;
+        self.is_contiguous()
+            .then(|| &self.storage()[start..start + self.count() * size])
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
