@@ -26,6 +26,11 @@ pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilit
     }
 }
 
+/// Refuses a device that this machine does not have; None is the CPU.
+pub(crate) fn check_device(op: &'static str, device: Option<&str>) -> PyResult<()> {
+    device.map_or(Ok(()), |device| capabilities(op, device).map(|_| ()))
+}
+
 /// The names of the devices; printed, the table of what each does with every dtype.
 #[pyclass(name = "Devices", module = "allotrope", frozen)]
 pub(crate) struct Devices;

@@ -34,6 +34,11 @@ pub(crate) fn infer_dtype(
     data: &Bound<'_, PyAny>,
     float64: Option<&str>,
 ) -> PyResult<Py<PyDType>> {
+    wrap(py, infer(data, float64)?)
+}
+
+/// The dtype that data would have; `float64` as in `infer_dtype`.
+pub(crate) fn infer(data: &Bound<'_, PyAny>, float64: Option<&str>) -> PyResult<DType> {
     let float64 =
         float64.map_or_else(|| Ok(float64_inference()), |name| parse_inference(OP, name))?;
     let mut leaves = Leaves {
@@ -44,7 +49,7 @@ pub(crate) fn infer_dtype(
         read: 0,
     };
     leaves.read(data, 0)?;
-    wrap(py, leaves.common_dtype()?)
+    leaves.common_dtype()
 }
 
 /// What was found in nested lists, as far as it decides the dtype.

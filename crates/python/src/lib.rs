@@ -12,20 +12,26 @@
 //! | `device` | `devices`, `supports` |
 //! | `cast` | conversion of NumPy arrays |
 //! | `table` | printed tables |
+//! | `tensor` | the class `Tensor` |
+//! | `create` | tensors from numbers, lists and arrays |
+//! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
 
 mod cast;
 mod convert;
+mod create;
 mod device;
 mod dtype;
 mod error;
 mod family;
+mod index;
 mod infer;
 mod limits;
 mod promotion;
 mod settings;
 mod table;
+mod tensor;
 
 use pyo3::prelude::*;
 
@@ -37,6 +43,7 @@ mod core {
     #[pymodule_export]
     use crate::{
         cast::cast,
+        create::{arange, asarray, full, ones, tensor, zeros},
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
         family::PyFamily,
@@ -48,6 +55,7 @@ mod core {
             set_promotion,
         },
         table::{dtype_table, promotion_table},
+        tensor::PyTensor,
     };
 
     #[pymodule_init]

@@ -2,7 +2,7 @@
 
 use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{
-    CastOptions, DType, Element, Error, Kind, Problem, Scalar, WeakScalar, cast_bytes,
+    CastOptions, DType, Element, Error, Problem, Scalar, WeakScalar, cast_bytes,
 };
 use allotrope_op::Shape;
 
@@ -34,6 +34,24 @@ impl Tensor {
         let mut buffer = Buffer::for_overwrite("from_slice", bytes.len())?;
         buffer.copy_from_slice(bytes);
         Ok(Self::from_buffer(buffer, shape, T::DTYPE))
+    }
+
+    /// Row-major elements from their bytes.
+    ///
+    /// # Errors
+    /// A value error if the sizes do not multiply to the number of elements; a memory error.
+    pub fn from_bytes(bytes: &[u8], sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let (shape, room) = room("from_bytes", sizes, dtype)?;
+        if bytes.len() != room {
+            let problem = Problem::LengthMismatch {
+                from: bytes.len() / dtype.itemsize(),
+                to: shape.count(),
+            };
+            return Err(Error::new("from_bytes", problem));
+        }
+        let mut buffer = Buffer::for_overwrite("from_bytes", room)?;
+        buffer.copy_from_slice(bytes);
+        Ok(Self::from_buffer(buffer, shape, dtype))
     }
 
     /// All zero.
@@ -142,10 +160,14 @@ fn integer_range(start: i128, end: i128, step: i128, dtype: DType) -> Result<Ten
     let (Ok(first), Ok(stride)) = (i64::try_from(start), i64::try_from(step)) else {
         return float_range(start as f64, end as f64, step as f64, dtype);
     };
-    if dtype.kind() != Kind::Float && dtype.kind() != Kind::Complex && count > 0 {
+    if let (Some((min, max)), 1..) = (dtype.integer_range(), count) {
         let last = start + step * (count as i128 - 1);
-        for bound in [start, last] {
-            Scalar::new(bound, dtype).map_err(|error| error.in_op(ARANGE))?;
+        if let Some(value) = [start, last].into_iter().find(|n| !(min..=max).contains(n)) {
+            let problem = Problem::ScalarOverflow {
+                value: value.to_string(),
+                dtype,
+            };
+            return Err(Error::new(ARANGE, problem));
         }
     }
     let (_, bytes) = room(ARANGE, &[count], DType::I64)?;

@@ -84,6 +84,14 @@ impl Tensor {
         self.layout.is_contiguous()
     }
 
+    /// Where the first element lies in memory, for libraries that read it from there.
+    ///
+    /// The address is valid while this tensor or a view of it exists.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        self.storage().as_ptr().addr() + self.layout.offset() * self.dtype.itemsize()
+    }
+
     /// Whether two tensors share their bytes.
     #[must_use]
     pub fn shares_storage_with(&self, other: &Self) -> bool {

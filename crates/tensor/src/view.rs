@@ -15,12 +15,16 @@ impl Tensor {
         if self.is_contiguous() {
             Ok(self.clone())
         } else {
-            self.copied("contiguous")
+            self.copied()
         }
     }
 
     /// A copy in row-major order.
-    pub(crate) fn copied(&self, op: &'static str) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn copied(&self) -> Result<Self, Error> {
+        let op = "copy";
         let width = self.dtype().itemsize();
         let bytes = self.count().checked_mul(width);
         let bytes = bytes.ok_or_else(|| out_of_memory(op))?;
@@ -51,7 +55,7 @@ impl Tensor {
         match self.layout().reshape(&shape) {
             Some(layout) => Ok(self.with_layout(layout)),
             None => {
-                let copy = self.copied("reshape")?;
+                let copy = self.copied()?;
                 let layout = Layout::contiguous(shape);
                 Ok(copy.with_layout(layout))
             }

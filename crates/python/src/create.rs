@@ -1,0 +1,286 @@
+//! Tensors from numbers, lists and arrays.
+
+use allotrope_dtype::{Capabilities, CastOptions, DType, Scalar, WeakScalar, c128, default_dtype};
+use allotrope_tensor::Tensor;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+use crate::convert::{self, Numeric};
+use crate::device::check_device;
+use crate::error::{nested_too_deeply, raise, wrong_object};
+use crate::index::{mixed, ragged, sizes as read_sizes};
+use crate::infer::infer;
+use crate::tensor::{PyTensor, as_tensor, wrap};
+
+/// No tensor has more dimensions, and a list that contains itself must end somewhere.
+const DEEPEST: usize = 64;
+
+/// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
+///
+/// `data` is only asked where it matters, and answers None where there is nothing to follow.
+fn resolve(
+    op: &'static str,
+    dtype: Option<&Bound<'_, PyAny>>,
+    data: impl FnOnce() -> PyResult<Option<DType>>,
+) -> PyResult<DType> {
+    match dtype
+        .map(|dtype| convert::to_numeric(op, dtype))
+        .transpose()?
+    {
+        Some(Numeric::Exact(dtype)) => Ok(dtype),
+        Some(Numeric::Family(family)) => {
+            Ok(family.resolve(data()?, default_dtype(), &Capabilities::CPU))
+        }
+        None => Ok(data()?.unwrap_or_else(default_dtype)),
+    }
+}
+
+/// A new tensor with a copy of numbers, nested lists, a NumPy array or another tensor.
+///
+/// >>> al.tensor([[1, 2.5], [True, 4]])
+/// tensor([[1.0000, 2.5000],
+///         [1.0000, 4.0000]])
+#[pyfunction]
+#[pyo3(signature = (data, dtype=None, device=None))]
+pub(crate) fn tensor(
+    data: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "tensor";
+    check_device(OP, device)?;
+    if let Some(source) = as_tensor(data) {
+        let to = resolve(OP, dtype, || Ok(Some(source.dtype())))?;
+        return wrap(source.to(to).and_then(|tensor| tensor.copied()));
+    }
+    if let Some(from) = convert::dtype_attribute(OP, data)? {
+        let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
+        return wrap(read_array(OP, data, from)?.to(to));
+    }
+    let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
+    read_lists(OP, data, to)
+}
+
+/// A tensor as it is; a new one from anything else.
+#[pyfunction]
+#[pyo3(signature = (data, dtype=None, device=None))]
+pub(crate) fn asarray(
+    data: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    match (as_tensor(data), dtype) {
+        (Some(same), None) => {
+            check_device("asarray", device)?;
+            Ok(same.into())
+        }
+        _ => tensor(data, dtype, device),
+    }
+}
+
+/// All zero.
+///
+/// >>> al.zeros(2, 3, dtype="bfloat16").dtype
+/// allotrope.bfloat16
+#[pyfunction]
+#[pyo3(signature = (*size, dtype=None, device=None))]
+pub(crate) fn zeros(
+    size: &Bound<'_, PyTuple>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    check_device("zeros", device)?;
+    let dtype = resolve("zeros", dtype, || Ok(None))?;
+    wrap(Tensor::zeros(&read_sizes("zeros", size)?, dtype))
+}
+
+/// All one.
+#[pyfunction]
+#[pyo3(signature = (*size, dtype=None, device=None))]
+pub(crate) fn ones(
+    size: &Bound<'_, PyTuple>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    check_device("ones", device)?;
+    let dtype = resolve("ones", dtype, || Ok(None))?;
+    wrap(Tensor::ones(&read_sizes("ones", size)?, dtype))
+}
+
+/// All of one value, which the dtype must hold; without a dtype, the value's own.
+///
+/// >>> al.full((2,), 7)
+/// tensor([7, 7])
+#[pyfunction]
+#[pyo3(signature = (size, fill_value, dtype=None, device=None))]
+pub(crate) fn full(
+    size: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "full";
+    check_device(OP, device)?;
+    let dtype = resolve(OP, dtype, || infer(fill_value, None).map(Some))?;
+    let sizes = read_sizes(OP, &PyTuple::new(size.py(), [size])?)?;
+    wrap(Tensor::full(&sizes, number(OP, fill_value)?, dtype))
+}
+
+/// The numbers from start, step apart, before end.
+///
+/// >>> al.arange(2, 8, 3)
+/// tensor([2, 5])
+#[pyfunction]
+#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None))]
+pub(crate) fn arange(
+    start: &Bound<'_, PyAny>,
+    end: Option<&Bound<'_, PyAny>>,
+    step: Option<&Bound<'_, PyAny>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "arange";
+    check_device(OP, device)?;
+    let step = step.map_or(Ok(WeakScalar::Int(1)), |step| number(OP, step))?;
+    let (start, end) = match end {
+        Some(end) => (number(OP, start)?, number(OP, end)?),
+        None => (WeakScalar::Int(0), number(OP, start)?),
+    };
+    let kind = start.kind().max(end.kind()).max(step.kind());
+    let kind = kind.max(allotrope_dtype::ScalarKind::Int);
+    let dtype = resolve(OP, dtype, || Ok(Some(kind.default_dtype(default_dtype()))))?;
+    wrap(Tensor::arange(start, end, step, dtype))
+}
+
+/// A Python number, or the value of a tensor or NumPy scalar.
+fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
+    if let Some(tensor) = as_tensor(object) {
+        return Ok(tensor.item().map_err(raise)?.value());
+    }
+    let item = match object.getattr_opt(intern!(object.py(), "item"))? {
+        Some(item) => item.call0()?,
+        None => object.clone(),
+    };
+    read_number(op, &item)
+}
+
+fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
+    use allotrope_dtype::ScalarKind;
+    let refuse = || wrong_object(op, "not a number", object, "bool, int, float and complex");
+    match convert::scalar_kind(object).ok_or_else(refuse)? {
+        ScalarKind::Bool => Ok(WeakScalar::Bool(object.is_truthy()?)),
+        ScalarKind::Int => match object.extract::<i128>() {
+            Ok(value) => Ok(WeakScalar::Int(value)),
+            // Beyond every integer dtype, so that the range check refuses it too.
+            Err(_) if object.lt(0)? => Ok(WeakScalar::Int(i128::MIN)),
+            Err(_) => Ok(WeakScalar::Int(i128::MAX)),
+        },
+        ScalarKind::Float => Ok(WeakScalar::Float(object.extract()?)),
+        ScalarKind::Complex => {
+            let part = |name| object.getattr(name)?.extract::<f64>();
+            let py = object.py();
+            Ok(WeakScalar::Complex(c128::new(
+                part(intern!(py, "real"))?,
+                part(intern!(py, "imag"))?,
+            )))
+        }
+    }
+}
+
+/// The elements of an array in row-major order.
+fn read_array(op: &'static str, array: &Bound<'_, PyAny>, from: DType) -> PyResult<Tensor> {
+    let py = array.py();
+    let refuse = || wrong_object(op, "not an array", array, "NumPy arrays and scalars");
+    let attribute = |name| array.getattr_opt(name)?.ok_or_else(refuse);
+    let sizes: Vec<usize> = attribute(intern!(py, "shape"))?.extract()?;
+    let bytes = attribute(intern!(py, "tobytes"))?.call0()?;
+    let bytes = bytes.cast_into::<PyBytes>()?;
+    Tensor::from_bytes(bytes.as_bytes(), &sizes, from).map_err(raise)
+}
+
+/// Nested lists of numbers as elements of a dtype that holds them.
+fn read_lists(op: &'static str, data: &Bound<'_, PyAny>, dtype: DType) -> PyResult<PyTensor> {
+    let mut lists = Lists {
+        op,
+        dtype,
+        sizes: Vec::new(),
+        bytes: Vec::new(),
+    };
+    lists.measure(data)?;
+    lists.read(data, 0)?;
+    wrap(Tensor::from_bytes(&lists.bytes, &lists.sizes, dtype))
+}
+
+struct Lists {
+    op: &'static str,
+    dtype: DType,
+    sizes: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Lists {
+    /// The sizes, along the first item of every list.
+    fn measure(&mut self, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut data = data.clone();
+        while let Some(items) = as_list(&data) {
+            if self.sizes.len() == DEEPEST {
+                return Err(nested_too_deeply(self.op, DEEPEST));
+            }
+            self.sizes.push(items.len());
+            match items.into_iter().next() {
+                Some(first) => data = first,
+                None => return Ok(()),
+            }
+        }
+        if let Some(array) = convert::dtype_attribute(self.op, &data)?.map(|_| &data) {
+            let shape = array.getattr(intern!(array.py(), "shape"))?;
+            self.sizes.extend(shape.extract::<Vec<usize>>()?);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if let Some(items) = as_list(data) {
+            let expected = *self.sizes.get(depth).ok_or_else(|| mixed(self.op))?;
+            if items.len() != expected {
+                return Err(ragged(self.op, expected, items.len()));
+            }
+            return items.iter().try_for_each(|item| self.read(item, depth + 1));
+        }
+        let inner = match as_tensor(data) {
+            Some(inner) => Some(inner),
+            None => match convert::dtype_attribute(self.op, data)? {
+                Some(from) => Some(read_array(self.op, data, from)?),
+                None => None,
+            },
+        };
+        if let Some(inner) = inner {
+            if inner.shape()[..] != self.sizes[depth..] {
+                return Err(mixed(self.op));
+            }
+            let inner = inner
+                .to_with(self.dtype, CastOptions::default())
+                .map_err(raise)?;
+            self.bytes.extend(inner.to_bytes().map_err(raise)?);
+            return Ok(());
+        }
+        if depth != self.sizes.len() {
+            return Err(mixed(self.op));
+        }
+        let value = read_number(self.op, data)?;
+        let scalar = Scalar::new(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
+        self.bytes
+            .extend_from_slice(&scalar.to_bytes()[..self.dtype.itemsize()]);
+        Ok(())
+    }
+}
+
+/// The items of a list or tuple.
+fn as_list<'py>(data: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    match (data.cast::<PyList>(), data.cast::<PyTuple>()) {
+        (Ok(list), _) => Some(list.iter().collect()),
+        (_, Ok(tuple)) => Some(tuple.iter().collect()),
+        _ => None,
+    }
+}
