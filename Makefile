@@ -35,7 +35,7 @@ test-python: build
 	ALLOTROPE_SIMD=avx2 $(BIN)/python -m pytest -q python/tests/test_cast*.py
 
 test-exhaustive: ## cast all 2^32 float32 inputs to every narrower float, at every SIMD level (minutes)
-	cargo test --release --package allotrope-dtype --test codec -- --ignored --nocapture
+	cargo test --release --package allotrope-dtype --test rounding -- --ignored --nocapture
 
 check: ## formatting, lints, documentation, generated files
 	cargo fmt --all --check

@@ -28,33 +28,42 @@ type Exception = (Mask, Mask, Option<DType>);
 /// A dtype of the set with a scalar of this kind has this answer instead of the rule's.
 type ScalarException = (Mask, ScalarKind, Option<DType>);
 
+/// What all but torch start from.
+const BOOL_BELOW_ALL: &[Edge] = &[(BOOL, ALL)];
+
+/// Integers among each other: the next wider one, and for unsigned ones the next wider signed one.
 #[rustfmt::skip]
-const STANDARD_EDGES: &[Edge] = &[
-    (BOOL,         ALL),
-    (set!(I8),     set!(I16)),
-    (set!(I16),    set!(I32)),
-    (set!(I32),    set!(I64)),
-    (set!(U8),     set!(U16 I16)),
-    (set!(U16),    set!(U32 I32)),
-    (set!(U32),    set!(U64 I64)),
-    (set!(I64 U64), set!(F16 BF16)),
-    (FLOAT8,       set!(BF16)),
+const INTEGERS: &[Edge] = &[
+    (set!(I8),  set!(I16)),
+    (set!(I16), set!(I32)),
+    (set!(I32), set!(I64)),
+    (set!(U8),  set!(U16 I16)),
+    (set!(U16), set!(U32 I32)),
+    (set!(U32), set!(U64 I64)),
+];
+
+/// Floats from 16 bits on, and complex numbers.
+#[rustfmt::skip]
+const WIDE: &[Edge] = &[
     (set!(F16 BF16), set!(F32)),
-    (set!(F32),    set!(F64 C64)),
-    (set!(F64 C64), set!(C128)),
+    (set!(F32),      set!(F64 C64)),
+    (set!(F64 C64),  set!(C128)),
 ];
 
 #[rustfmt::skip]
-const TORCH_EDGES: &[Edge] = &[
-    (BOOL,         set!(I8 U8)),
-    (set!(I8 U8),  set!(I16)),
-    (set!(I16),    set!(I32)),
-    (set!(I32),    set!(I64)),
+const STANDARD_EDGES: &[&[Edge]] = &[BOOL_BELOW_ALL, INTEGERS, WIDE, &[
+    (set!(I64 U64), set!(F16 BF16)),
+    (FLOAT8,        set!(BF16)),
+]];
+
+#[rustfmt::skip]
+const TORCH_EDGES: &[&[Edge]] = &[WIDE, &[
+    (BOOL,                  set!(I8 U8)),
+    (set!(I8 U8),           set!(I16)),
+    (set!(I16),             set!(I32)),
+    (set!(I32),             set!(I64)),
     (set!(I64 U16 U32 U64), set!(F16 BF16)),
-    (set!(F16 BF16), set!(F32)),
-    (set!(F32),    set!(F64 C64)),
-    (set!(F64 C64), set!(C128)),
-];
+]];
 const TORCH_EXCEPTIONS: &[Exception] = &[(set!(U16 U32 U64), COMPLEX, None)];
 /// Half floats with a complex scalar are complex32 in torch, a dtype that does not exist here.
 const TORCH_SCALARS: &[ScalarException] =
@@ -64,21 +73,14 @@ const TORCH_SCALARS: &[ScalarException] =
 const FLOAT8_CHAIN: Mask = FLOAT8.without(set!(F8E5M2));
 const NUMPY_WIDE: Mask = set!(I16 U16 I32 U32 I64 U64 F16);
 #[rustfmt::skip]
-const NUMPY_EDGES: &[Edge] = &[
-    (BOOL,         ALL),
-    (set!(I8),     set!(I16 F16 BF16).union(FLOAT8)),
-    (set!(I16),    set!(I32 F32)),
-    (set!(I32),    set!(I64)),
-    (set!(U8),     set!(U16 I16 F16 BF16).union(FLOAT8)),
-    (set!(U16),    set!(U32 I32 F32)),
-    (set!(U32),    set!(U64 I64)),
-    (set!(I64 U64), set!(F64)),
+const NUMPY_EDGES: &[&[Edge]] = &[BOOL_BELOW_ALL, INTEGERS, WIDE, &[
+    (set!(I8 U8),      set!(F16 BF16).union(FLOAT8)),
+    (set!(I16 U16),    set!(F32)),
+    (set!(I64 U64),    set!(F64)),
     (set!(F8E5M2Fnuz), set!(F8E4M3Fnuz)),
     (set!(F8E4M3Fnuz), set!(F8E4M3Fn)),
-    (FLOAT8.union(set!(F16 BF16)), set!(F32)),
-    (set!(F32),    set!(F64 C64)),
-    (set!(F64 C64), set!(C128)),
-];
+    (FLOAT8,           set!(F32)),
+]];
 const NUMPY_EXCEPTIONS: &[Exception] = &[
     // These fit an integer and a float, neither of which promotes to the other.
     (set!(I8), set!(U8), Some(I16)),
@@ -93,19 +95,9 @@ const NUMPY_SCALARS: &[ScalarException] = &[
 ];
 
 #[rustfmt::skip]
-const JAX_EDGES: &[Edge] = &[
-    (BOOL,         ALL),
-    (set!(I8),     set!(I16)),
-    (set!(I16),    set!(I32)),
-    (set!(I32),    set!(I64)),
-    (set!(U8),     set!(U16 I16)),
-    (set!(U16),    set!(U32 I32)),
-    (set!(U32),    set!(U64 I64)),
+const JAX_EDGES: &[&[Edge]] = &[BOOL_BELOW_ALL, INTEGERS, WIDE, &[
     (set!(I64 U64), set!(F16 BF16).union(FLOAT8)),
-    (set!(F16 BF16), set!(F32)),
-    (set!(F32),    set!(F64 C64)),
-    (set!(F64 C64), set!(C128)),
-];
+]];
 const JAX_EXCEPTIONS: &[Exception] = &[(SIGNED, set!(U64), Some(F64))];
 const JAX_SCALARS: &[ScalarException] = &[(FLOAT8, ScalarKind::Complex, None)];
 
@@ -130,7 +122,7 @@ pub(super) struct Lattice {
 
 impl Lattice {
     const fn close(
-        edges: &[Edge],
+        edges: &[&[Edge]],
         exceptions: &'static [Exception],
         scalars: &'static [ScalarException],
     ) -> Self {
@@ -228,17 +220,22 @@ impl Lattice {
 }
 
 /// For each dtype, all that it promotes to along any number of edges.
-const fn close_transitively(edges: &[Edge]) -> [Mask; N] {
+const fn close_transitively(edges: &[&[Edge]]) -> [Mask; N] {
     let mut above = [Mask::EMPTY; N];
     let mut a = 0;
     while a < N {
         above[a] = Mask(1 << a);
-        let mut e = 0;
-        while e < edges.len() {
-            if edges[e].0.has(DType::ALL[a]) {
-                above[a] = above[a].union(edges[e].1);
+        let mut part = 0;
+        while part < edges.len() {
+            let mut e = 0;
+            while e < edges[part].len() {
+                let (from, to) = edges[part][e];
+                if from.has(DType::ALL[a]) {
+                    above[a] = above[a].union(to);
+                }
+                e += 1;
             }
-            e += 1;
+            part += 1;
         }
         a += 1;
     }

@@ -5,6 +5,8 @@
     reason = "each test file is a crate that uses a part"
 )]
 
+pub mod casting;
+
 use std::path::PathBuf;
 
 use allotrope_dtype::{DType, FloatFormat};

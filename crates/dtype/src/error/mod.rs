@@ -1,0 +1,185 @@
+//! The one error type: an operation, what is wrong, and how to go on.
+//!
+//! It lives in the lowest crate so that every crate above speaks with the same words. The form is
+//! `{op}: {what is wrong}: {what was given}; {what is accepted} (hint: …)`.
+
+mod problem;
+mod wording;
+
+use std::fmt;
+
+pub use problem::Problem;
+use wording::{LONGEST_NAME, nearest_name};
+
+use crate::{DType, Set};
+
+/// What class of mistake an error is; Python's exception types follow it one to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// A dtype that does not fit: `TypeError`.
+    Dtype,
+    /// A bad shape, length or argument value: `ValueError`.
+    Value,
+    /// An axis or index out of range: `IndexError`.
+    Index,
+    /// A number that its dtype cannot hold: `OverflowError`.
+    Overflow,
+    /// Not enough memory: `MemoryError`.
+    Memory,
+    /// A missing or unknown device: `RuntimeError`.
+    Device,
+}
+
+/// An error of any Allotrope crate. One pointer wide.
+#[derive(Clone, PartialEq)]
+pub struct Error(Box<Detail>);
+
+#[derive(Clone, PartialEq)]
+struct Detail {
+    op: &'static str,
+    problem: Problem,
+    hint: Option<String>,
+}
+
+impl Error {
+    /// An error of an operation, without a hint.
+    #[cold]
+    #[must_use]
+    pub fn new(op: &'static str, problem: Problem) -> Self {
+        Self(Box::new(Detail {
+            op,
+            problem,
+            hint: None,
+        }))
+    }
+
+    /// The same error with advice on how to go on.
+    #[cold]
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error, raised by another operation.
+    #[cold]
+    #[must_use]
+    pub fn in_op(mut self, op: &'static str) -> Self {
+        self.0.op = op;
+        self
+    }
+
+    /// The operation that failed.
+    #[must_use]
+    pub fn op(&self) -> &'static str {
+        self.0.op
+    }
+
+    /// What is wrong, with its payload.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        &self.0.problem
+    }
+
+    /// The class of the mistake.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self.0.problem {
+            Problem::UnknownDType { .. }
+            | Problem::NotInSet { .. }
+            | Problem::NotExact { .. }
+            | Problem::NoPromotion { .. }
+            | Problem::NoScalarPromotion { .. }
+            | Problem::ScalarKindMismatch { .. }
+            | Problem::ComplexToReal { .. }
+            | Problem::WrongElement { .. }
+            | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
+            Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
+            Problem::OutOfMemory { .. } => ErrorKind::Memory,
+            Problem::UnknownDevice { .. } => ErrorKind::Device,
+            Problem::AxisOutOfRange { .. } | Problem::IndexOutOfRange { .. } => ErrorKind::Index,
+            Problem::NoOperands
+            | Problem::OverflowNotApplicable { .. }
+            | Problem::RoundingNotApplicable { .. }
+            | Problem::UnknownOption { .. }
+            | Problem::LengthMismatch { .. }
+            | Problem::TooManyElements { .. }
+            | Problem::NotBroadcastable { .. }
+            | Problem::RepeatedAxis { .. }
+            | Problem::WrongAxisCount { .. }
+            | Problem::CannotReshape { .. }
+            | Problem::AxesReversed { .. }
+            | Problem::EndlessRange { .. }
+            | Problem::NotSingle { .. }
+            | Problem::CannotReinterpret { .. }
+            | Problem::ZeroStep
+            | Problem::BadWindow { .. }
+            | Problem::BadBuffer { .. } => ErrorKind::Value,
+        }
+    }
+
+    /// No dtype or family is called `given`; the hint is the nearest name.
+    #[cold]
+    #[must_use]
+    pub fn unknown_dtype(given: &str) -> Self {
+        let mut shown: String = given.chars().take(LONGEST_NAME).collect();
+        if shown.len() < given.len() {
+            shown.push('…');
+        }
+        let nearest = nearest_name(&shown);
+        let error = Self::new("dtype", Problem::UnknownDType { given: shown });
+        match nearest {
+            Some(name) => error.hint(name),
+            None => error,
+        }
+    }
+
+    /// `dtype` is outside `set`.
+    #[cold]
+    #[must_use]
+    pub fn not_in_set(op: &'static str, dtype: DType, set: Set, hint: Option<&str>) -> Self {
+        let error = Self::new(op, Problem::NotInSet { given: dtype, set });
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    /// An option string that is none of `accepted`.
+    #[cold]
+    #[must_use]
+    pub fn unknown_option(
+        op: &'static str,
+        what: &'static str,
+        given: &str,
+        accepted: &[&str],
+    ) -> Self {
+        let accepted = accepted.join(", ");
+        Self::new(
+            op,
+            Problem::UnknownOption {
+                what,
+                given: given.to_owned(),
+                accepted,
+            },
+        )
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.op, self.0.problem)?;
+        match &self.0.hint {
+            Some(hint) => write!(f, " (hint: {hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

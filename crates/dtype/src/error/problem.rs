@@ -1,0 +1,269 @@
+//! What can be wrong: one variant per mistake, with its payload and its wording.
+
+use super::wording::{axes, list, names, range, refusal};
+use crate::cast::{Overflow, Rounding};
+use crate::{DType, Family, Policy, ScalarKind, Set};
+
+/// What is wrong, with its payload.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// No dtype or family has this name.
+    #[error("unknown name: '{given}'; accepted are {}", names())]
+    UnknownDType {
+        /// The name as given.
+        given: String,
+    },
+    /// The dtype is outside the set that the operation accepts.
+    #[error("wrong dtype: {given}; {} is accepted", set.description())]
+    NotInSet {
+        /// The dtype as given.
+        given: DType,
+        /// What is accepted.
+        set: Set,
+    },
+    /// A family was given where only an exact dtype makes sense.
+    #[error("an exact dtype is needed: {given} is a family; its members are {}", list(given.members()))]
+    NotExact {
+        /// The family as given.
+        given: Family,
+    },
+    /// Two dtypes have no common dtype under a policy.
+    #[error("{}", refusal(*policy, *lhs, *rhs))]
+    NoPromotion {
+        /// The policy in force.
+        policy: Policy,
+        /// One operand.
+        lhs: DType,
+        /// The other operand.
+        rhs: DType,
+    },
+    /// A dtype and a Python scalar have no common dtype under a policy.
+    #[error("{policy} promotion: {dtype} does not take {} scalar", scalar.described())]
+    NoScalarPromotion {
+        /// The policy in force.
+        policy: Policy,
+        /// The dtype of the tensor.
+        dtype: DType,
+        /// The kind of the scalar.
+        scalar: ScalarKind,
+    },
+    /// `result_type` of nothing.
+    #[error("no operands: at least one array, dtype or scalar is needed")]
+    NoOperands,
+    /// A scalar that the dtype cannot hold.
+    #[error("scalar out of range: {value}; {dtype} holds {}", range(*dtype))]
+    ScalarOverflow {
+        /// The value as given.
+        value: String,
+        /// The dtype it should have.
+        dtype: DType,
+    },
+    /// A scalar of a kind that the dtype cannot hold.
+    #[error("scalar of a higher kind: {value}; {dtype} holds {}", range(*dtype))]
+    ScalarKindMismatch {
+        /// The value as given.
+        value: String,
+        /// The dtype it should have.
+        dtype: DType,
+    },
+    /// A checked cast met a value that the target cannot hold.
+    #[error("value out of range at index {index}: {value} of {from}; {to} holds {}", range(*to))]
+    CastOverflow {
+        /// The first offending index, in memory order.
+        index: usize,
+        /// The value there.
+        value: String,
+        /// The source dtype.
+        from: DType,
+        /// The target dtype.
+        to: DType,
+    },
+    /// A cast that would drop the imaginary part.
+    #[error("complex to real: {from} to {to}; {} and bool are accepted", list(Set::Complex.members()))]
+    ComplexToReal {
+        /// The source dtype.
+        from: DType,
+        /// The target dtype.
+        to: DType,
+    },
+    /// An overflow rule without a meaning for this cast.
+    #[error("overflow '{overflow}' does not apply: {from} to {to}; accepted are {accepted}")]
+    OverflowNotApplicable {
+        /// The rule as given.
+        overflow: Overflow,
+        /// The source dtype.
+        from: DType,
+        /// The target dtype.
+        to: DType,
+        /// The rules that do apply.
+        accepted: &'static str,
+    },
+    /// A rounding without a meaning for this cast.
+    #[error("rounding '{rounding}' does not apply: {from} to {to}; an integer target truncates")]
+    RoundingNotApplicable {
+        /// The rounding as given.
+        rounding: Rounding,
+        /// The source dtype.
+        from: DType,
+        /// The target dtype.
+        to: DType,
+    },
+    /// An option with an unknown spelling.
+    #[error("unknown {what}: '{given}'; accepted are {accepted}")]
+    UnknownOption {
+        /// What the option is.
+        what: &'static str,
+        /// The spelling as given.
+        given: String,
+        /// The accepted spellings.
+        accepted: String,
+    },
+    /// The default dtype must be a float.
+    #[error("the default must be a floating dtype: {given}; accepted are {}", list(Set::Float.members()))]
+    DefaultNotFloat {
+        /// The dtype as given.
+        given: DType,
+    },
+    /// Buffers that do not hold the same number of elements.
+    #[error("lengths differ: {from} and {to} elements")]
+    LengthMismatch {
+        /// Elements in the source.
+        from: usize,
+        /// Elements in the target.
+        to: usize,
+    },
+    /// A buffer whose address or length does not fit its dtype.
+    #[error("bytes do not form a slice of {dtype}: {reason}")]
+    BadBuffer {
+        /// The dtype that the bytes should have.
+        dtype: DType,
+        /// What does not fit.
+        reason: String,
+    },
+    /// Sizes whose product no address space holds.
+    #[error("too many elements: {shape:?}; at most {} fit", isize::MAX)]
+    TooManyElements {
+        /// The sizes as given.
+        shape: Vec<usize>,
+    },
+    /// An allocation that failed.
+    #[error("out of memory: {bytes} bytes")]
+    OutOfMemory {
+        /// The bytes that were asked for.
+        bytes: usize,
+    },
+    /// Two shapes that do not broadcast.
+    #[error("shapes do not broadcast: {lhs:?} and {rhs:?}; sizes must be equal or 1")]
+    NotBroadcastable {
+        /// One shape.
+        lhs: Vec<usize>,
+        /// The other shape.
+        rhs: Vec<usize>,
+    },
+    /// An axis that the tensor does not have.
+    #[error("axis out of range: {axis}; {}", axes(*rank))]
+    AxisOutOfRange {
+        /// The axis as given.
+        axis: isize,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// An axis given more than once.
+    #[error("axis named twice: {axis}")]
+    RepeatedAxis {
+        /// The axis as given the second time.
+        axis: isize,
+    },
+    /// Not one axis per dimension.
+    #[error("wrong number of axes: {given}; {rank} are needed")]
+    WrongAxisCount {
+        /// The number of axes.
+        given: usize,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// An index that the dimension does not have.
+    #[error("index out of range: {index}; dimension {dim} has size {size}")]
+    IndexOutOfRange {
+        /// The index as given.
+        index: isize,
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        size: usize,
+    },
+    /// Sizes for another number of elements.
+    #[error("wrong number of elements: {from:?} to {to:?}; sizes must multiply to the same")]
+    CannotReshape {
+        /// The shape there is.
+        from: Vec<usize>,
+        /// The sizes as given.
+        to: Vec<isize>,
+    },
+    /// A last axis before the first.
+    #[error("axes in the wrong order: {start} to {end}; the first must not be after the last")]
+    AxesReversed {
+        /// The first axis as given.
+        start: isize,
+        /// The last axis as given.
+        end: isize,
+    },
+    /// A range that never ends or has no numbers.
+    #[error("no last number: from {start} to {end} by {step}; finite bounds are accepted")]
+    EndlessRange {
+        /// The first number.
+        start: f64,
+        /// The bound.
+        end: f64,
+        /// The step.
+        step: f64,
+    },
+    /// More than one element where one is meant.
+    #[error("not a single element: {shape:?}; exactly one is accepted")]
+    NotSingle {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// A Rust type other than the tensor's.
+    #[error("wrong element type: {given}; the tensor has {dtype}")]
+    WrongElement {
+        /// The dtype of the type as given.
+        given: DType,
+        /// The dtype of the tensor.
+        dtype: DType,
+    },
+    /// A reinterpretation that would cut elements apart.
+    #[error("cannot reinterpret {from} as {to}: {reason}")]
+    CannotReinterpret {
+        /// The dtype there is.
+        from: DType,
+        /// The dtype as given.
+        to: DType,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A slice that does not move.
+    #[error("the step is zero; any other step is accepted")]
+    ZeroStep,
+    /// A window that does not fit its dimension.
+    #[error(
+        "window does not fit: size {size}, step {step}; \
+         the dimension has size {available} and steps start at 1"
+    )]
+    BadWindow {
+        /// The size of the window.
+        size: usize,
+        /// The distance between windows.
+        step: usize,
+        /// The size of the dimension.
+        available: usize,
+    },
+    /// No such device on this machine.
+    #[error("no such device: '{given}'; available are {available}")]
+    UnknownDevice {
+        /// The device as given.
+        given: String,
+        /// The devices of this machine.
+        available: String,
+    },
+}

@@ -1,0 +1,99 @@
+//! Parts of messages: lists of names, ranges, and the name that was probably meant.
+
+use crate::{DType, Family, Policy};
+
+/// How much of an unknown name a message repeats.
+pub(super) const LONGEST_NAME: usize = 40;
+
+/// The canonical names, separated by commas.
+pub(super) fn list(dtypes: impl Iterator<Item = DType>) -> String {
+    dtypes.map(DType::name).collect::<Vec<_>>().join(", ")
+}
+
+/// Every canonical name and the families.
+pub(super) fn names() -> String {
+    let families = Family::ALL.map(Family::name).join(", ");
+    format!(
+        "{}, {families} and aliases such as f32",
+        list(DType::ALL.into_iter())
+    )
+}
+
+/// The values that a dtype holds, in words.
+pub(super) fn range(dtype: DType) -> String {
+    match (dtype.integer_range(), dtype.format()) {
+        (Some((min, max)), _) => format!("{min} to {max}"),
+        (None, Some(format)) => {
+            let max = format.decode(format.max_code());
+            if max < 1e6 {
+                format!("{} to {max}", -max)
+            } else {
+                format!("{:e} to {max:e}", -max)
+            }
+        }
+        (None, None) => String::new(),
+    }
+}
+
+/// The axes that a tensor has, in words.
+pub(super) fn axes(rank: usize) -> String {
+    match rank {
+        0 => "a tensor of 0 dimensions has no axes".to_owned(),
+        _ => format!(
+            "a tensor of {rank} dimensions has axes -{rank} to {}",
+            rank - 1
+        ),
+    }
+}
+
+/// Why a policy refuses a pair.
+pub(super) fn refusal(policy: Policy, lhs: DType, rhs: DType) -> String {
+    match policy {
+        Policy::Strict => format!("strict promotion: {lhs} and {rhs} differ"),
+        Policy::Exact => match Policy::Standard.promote(lhs, rhs) {
+            Some(common) => {
+                let lost = if lhs.fits_in(common) { rhs } else { lhs };
+                format!("exact promotion: {lhs} and {rhs}: {common} does not hold every {lost}")
+            }
+            None => format!("exact promotion: {lhs} and {rhs}: no integer dtype holds both"),
+        },
+        Policy::Standard => {
+            format!("no common dtype: {lhs} and {rhs}; no integer dtype holds both")
+        }
+        Policy::Torch | Policy::Numpy | Policy::Jax => {
+            format!("{policy} promotion: {lhs} and {rhs} have no common dtype")
+        }
+    }
+}
+
+/// The accepted name with the smallest edit distance, if it is near enough to be a typing error.
+pub(super) fn nearest_name(given: &str) -> Option<&'static str> {
+    let given = given.to_lowercase();
+    let canonical = DType::ALL.into_iter().map(DType::name);
+    let aliases = DType::ALL
+        .into_iter()
+        .flat_map(|d| d.descriptor().aliases.iter().copied());
+    canonical
+        .chain(Family::ALL.map(Family::name))
+        .chain(aliases)
+        .map(|name| (edit_distance(&given, &name.to_lowercase()), name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| *distance <= 2 && *distance * 2 < name.len())
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein distance of two strings.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
