@@ -124,6 +124,69 @@ def test_indexing_equals_numpy(key):
     assert same(al.tensor(array)[key], np.asarray(want))
 
 
+INTEGER_DTYPES = [d for d in DTYPES if d.is_integer]
+
+
+@st.composite
+def keys_with_arrays(draw):
+    """Keys for a shape of [3, 4, 5] with arrays of indices of any integer dtype, and masks."""
+    shape, key = [3, 4, 5], []
+    size = draw(st.sampled_from([(2,), (3, 1), (1, 2), ()]))
+    while shape and len(key) < 5:
+        dim = shape[0]
+        kind = draw(st.sampled_from(["array", "array", "slice", "int", "new", "mask", "list"]))
+        if kind == "array":
+            dtype = draw(st.sampled_from(INTEGER_DTYPES)).numpy_dtype
+            low = 0 if dtype.kind == "u" else -dim
+            count = int(np.prod(size))
+            numbers = draw(st.lists(st.integers(low, dim - 1), min_size=count, max_size=count))
+            key.append(np.array(numbers, dtype).reshape(size))
+        elif kind == "list":
+            key.append(draw(st.lists(st.integers(-dim, dim - 1), min_size=2, max_size=2)))
+        elif kind == "mask":
+            key.append(np.array(draw(st.lists(st.booleans(), min_size=dim, max_size=dim))))
+        elif kind == "slice":
+            key.append(slice(None, None, draw(st.sampled_from([1, 2, -1]))))
+        elif kind == "int":
+            key.append(draw(st.integers(-dim, dim - 1)))
+        else:
+            key.append(None)
+            continue
+        shape.pop(0)
+    if draw(st.booleans()):
+        key = key[: draw(st.integers(0, len(key)))]
+        key.append(...)
+    return tuple(key)
+
+
+@given(keys_with_arrays())
+def test_array_indexing_equals_numpy(key):
+    array = np.arange(3 * 4 * 5).reshape(3, 4, 5)
+    try:
+        want = array[key]
+    except IndexError:
+        with pytest.raises((IndexError, ValueError)):
+            al.tensor(array)[key]
+        return
+    assert same(al.tensor(array)[key], np.asarray(want))
+    tensors = tuple(al.tensor(k) if isinstance(k, np.ndarray) else k for k in key)
+    assert same(al.tensor(array)[tensors], np.asarray(want))
+
+
+def test_indices_are_never_masks_and_never_wrap():
+    x = al.tensor([10, 20, 30])
+    assert x[al.tensor([1, 0, 1], dtype="uint8")].tolist() == [20, 10, 20]
+    assert x[[True, False, True]].tolist() == [10, 30]
+    assert x[[]].tolist() == []
+    assert x[al.tensor([[2], [-1]])].shape == (2, 1)
+    with pytest.raises(IndexError):
+        x[al.tensor([2**64 - 1], dtype="uint64")]
+    with pytest.raises(IndexError):
+        x[al.tensor([[True, False, True]])]
+    with pytest.raises(TypeError):
+        x[al.tensor([0.0])]
+
+
 @given(
     st.recursive(
         st.floats(width=32) | st.integers(-100, 100) | st.booleans(),
@@ -205,7 +268,8 @@ def test_numbers_out_of_a_tensor():
         (lambda: al.arange(6)[::0], ValueError,
          "index: the step is zero; any other step is accepted"),
         (lambda: al.arange(6)["a"], TypeError,
-         "index: not an index: 'a' of type str; accepted are integers, slices, None and ..."),
+         "index: not an index: 'a' of type str; "
+         "accepted are integers, slices, None, ... and arrays of integers or bools"),
         (lambda: al.arange(6).item(), ValueError,
          "item: not a single element: [6]; exactly one is accepted"),
         (lambda: al.arange(6).reshape(4, -1), ValueError,

@@ -1,94 +1,49 @@
 //! What stands in brackets, and sizes given one by one or as a sequence.
 
+use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Index, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 
+use crate::create;
 use crate::error::{raise, wrong_object};
 
 const OP: &str = "index";
 
-/// One item between brackets.
-enum Item {
-    /// One index: the dimension disappears.
-    At(isize),
-    /// A range.
-    Range(Slice),
-    /// A new dimension of size one.
-    NewAxis,
-    /// As many whole dimensions as are left.
-    Ellipsis,
-}
-
-/// `tensor[key]` for integers, slices, None and `...`.
+/// `tensor[key]`.
 pub(crate) fn get(tensor: &Tensor, key: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let items = match key.cast::<PyTuple>() {
         Ok(tuple) => tuple
             .iter()
             .map(|item| read(&item))
-            .collect::<PyResult<Vec<Item>>>()?,
+            .collect::<PyResult<Vec<Index>>>()?,
         Err(_) => vec![read(key)?],
     };
-    let used = items
-        .iter()
-        .filter(|item| matches!(item, Item::At(_) | Item::Range(_)))
-        .count();
-    let ellipses = items
-        .iter()
-        .filter(|item| matches!(item, Item::Ellipsis))
-        .count();
-    if ellipses > 1 {
-        return Err(PyIndexError::new_err(
-            "index: more than one ellipsis; one is accepted",
-        ));
-    }
-    let rank = tensor.rank();
-    let Some(left) = rank.checked_sub(used) else {
-        let message = format!("index: too many indices: {used}; the tensor has {rank} dimensions");
-        return Err(PyIndexError::new_err(message));
-    };
-    let mut view = tensor.clone();
-    let mut dim = 0;
-    for item in items {
-        view = match item {
-            Item::At(index) => view.select(dim, index),
-            Item::Range(slice) => {
-                dim += 1;
-                view.slice(dim - 1, slice)
-            }
-            Item::NewAxis => {
-                dim += 1;
-                view.unsqueeze(dim - 1)
-            }
-            Item::Ellipsis => {
-                dim += left as isize;
-                Ok(view)
-            }
-        }
-        .map_err(|error| raise(error.in_op(OP)))?;
-    }
-    Ok(view)
+    tensor.index(&items).map_err(raise)
 }
 
-fn read(item: &Bound<'_, PyAny>) -> PyResult<Item> {
+fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
     if item.is_none() {
-        return Ok(Item::NewAxis);
+        return Ok(Index::NewAxis);
     }
     if item.is_instance_of::<PyEllipsis>() {
-        return Ok(Item::Ellipsis);
+        return Ok(Index::Ellipsis);
     }
     if let Ok(slice) = item.cast::<PySlice>() {
-        return read_slice(slice).map(Item::Range);
+        return read_slice(slice).map(Index::Range);
     }
     let py = item.py();
+    if item.is_instance_of::<PyList>() || item.getattr_opt(intern!(py, "dtype"))?.is_some() {
+        return read_array(item);
+    }
     // A bool is an int too, but as an index it means a mask.
     if !item.is_instance_of::<PyBool>() && item.hasattr(intern!(py, "__index__"))? {
         let index = item.call_method0(intern!(py, "__index__"))?;
         return match index.extract::<isize>() {
-            Ok(index) => Ok(Item::At(index)),
+            Ok(index) => Ok(Index::At(index)),
             Err(_) => Err(PyIndexError::new_err(format!(
                 "index: index out of range: {index}"
             ))),
@@ -98,8 +53,29 @@ fn read(item: &Bound<'_, PyAny>) -> PyResult<Item> {
         OP,
         "not an index",
         item,
-        "integers, slices, None and ...",
+        "integers, slices, None, ... and arrays of integers or bools",
     ))
+}
+
+/// An array or list of indices. A single integer is an index like any other.
+fn read_array(item: &Bound<'_, PyAny>) -> PyResult<Index> {
+    let array = create::tensor(item, None, None)?.tensor;
+    // An empty list has no dtype of its own.
+    let array = if array.count() == 0 && item.is_instance_of::<PyList>() {
+        array.to(DType::I64).map_err(raise)?
+    } else {
+        array
+    };
+    match array.item() {
+        Ok(scalar) if array.rank() == 0 && array.dtype().is_integer() => {
+            let WeakScalar::Int(index) = scalar.value() else {
+                return Ok(Index::Array(array));
+            };
+            let index = isize::try_from(index);
+            Ok(Index::At(index.unwrap_or(isize::MAX)))
+        }
+        _ => Ok(Index::Array(array)),
+    }
 }
 
 fn read_slice(slice: &Bound<'_, PySlice>) -> PyResult<Slice> {

@@ -97,7 +97,11 @@ impl Error {
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } => ErrorKind::Device,
-            Problem::AxisOutOfRange { .. } | Problem::IndexOutOfRange { .. } => ErrorKind::Index,
+            Problem::AxisOutOfRange { .. }
+            | Problem::IndexOutOfRange { .. }
+            | Problem::RepeatedEllipsis
+            | Problem::TooManyIndices { .. }
+            | Problem::MaskMismatch { .. } => ErrorKind::Index,
             Problem::NoOperands
             | Problem::OverflowNotApplicable { .. }
             | Problem::RoundingNotApplicable { .. }

@@ -242,6 +242,25 @@ pub enum Problem {
         /// What does not fit.
         reason: String,
     },
+    /// More than one `...` between brackets.
+    #[error("more than one ellipsis; one is accepted")]
+    RepeatedEllipsis,
+    /// More indices than dimensions.
+    #[error("too many indices: {given}; the tensor has {rank} dimensions")]
+    TooManyIndices {
+        /// The dimensions that the indices take.
+        given: usize,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// A mask of another shape than what it masks.
+    #[error("mask of another shape: {mask:?}; the dimensions have sizes {sizes:?}")]
+    MaskMismatch {
+        /// The shape of the mask.
+        mask: Vec<usize>,
+        /// The sizes of the dimensions.
+        sizes: Vec<usize>,
+    },
     /// A slice that does not move.
     #[error("the step is zero; any other step is accepted")]
     ZeroStep,

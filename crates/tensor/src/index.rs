@@ -1,0 +1,229 @@
+//! What stands in brackets: integers, ranges, new axes, and arrays of indices or truth values.
+//!
+//! The rules are NumPy's. Ranges, integers and new axes give a view; arrays gather a copy.
+
+use allotrope_cpu::{Buffer, kernel};
+use allotrope_dtype::{CastOptions, DType, Error, Kind, Overflow, Problem, Set};
+use allotrope_op::{Dims, Layout, Shape, Slice};
+
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+const OP: &str = "index";
+
+/// One item between brackets.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// One index: the dimension disappears.
+    At(isize),
+    /// A range with a step.
+    Range(Slice),
+    /// A new dimension of size one.
+    NewAxis,
+    /// As many whole dimensions as the other items leave.
+    Ellipsis,
+    /// Indices of any integer dtype and shape, or a mask of truth values over whole dimensions.
+    Array(Tensor),
+}
+
+impl Tensor {
+    /// The elements that a key in brackets means.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{Index, Tensor};
+    /// let x = Tensor::arange(0, 6, 1, DType::I64)?.reshape(&[2, 3])?;
+    /// let columns = Tensor::from_slice(&[2_u8, 0, 2], &[3])?;
+    /// let picked = x.index(&[Index::Ellipsis, Index::Array(columns)])?;
+    /// assert_eq!(picked.to_vec::<i64>()?, [2, 0, 2, 5, 3, 5]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an index out of range or too many items, a dtype error for an array of
+    /// floats, a value error for shapes that do not fit.
+    pub fn index(&self, key: &[Index]) -> Result<Self, Error> {
+        let items = self.spell_out(key)?;
+        let gathers = items.iter().any(|item| matches!(item, Index::Array(_)));
+        let mut view = self.layout().clone();
+        let (mut dim, mut arrays, mut places) = (0, Vec::new(), Vec::new());
+        for (place, item) in items.into_iter().enumerate() {
+            match item {
+                // Beside arrays a single index is an array of one, as NumPy counts it.
+                Index::At(index) if gathers => {
+                    arrays.push((dim, Self::full(&[], index as i64, DType::I64)?));
+                    places.push(place);
+                    dim += 1;
+                }
+                Index::At(index) => view = view.select(OP, dim as isize, index)?,
+                Index::Range(slice) => {
+                    view = view.slice(OP, dim as isize, slice)?;
+                    dim += 1;
+                }
+                Index::NewAxis => {
+                    view = view.unsqueeze(OP, dim as isize)?;
+                    dim += 1;
+                }
+                Index::Array(array) => {
+                    arrays.push((dim, array));
+                    places.push(place);
+                    dim += 1;
+                }
+                Index::Ellipsis => {}
+            }
+        }
+        let view = self.with_layout(view);
+        if arrays.is_empty() {
+            return Ok(view);
+        }
+        // Arrays side by side leave their dimensions where they were, scattered ones in front.
+        let adjacent = places.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        view.gather_dims(&arrays, if adjacent { arrays[0].0 } else { 0 })
+    }
+
+    /// The key with masks as indices and the ellipsis as whole ranges.
+    fn spell_out(&self, key: &[Index]) -> Result<Vec<Index>, Error> {
+        let takes = |item: &Index| match item {
+            Index::At(_) | Index::Range(_) => 1,
+            Index::Array(mask) if mask.dtype().kind() == Kind::Bool => mask.rank(),
+            Index::Array(_) => 1,
+            Index::NewAxis | Index::Ellipsis => 0,
+        };
+        let used: usize = key.iter().map(takes).sum();
+        if key
+            .iter()
+            .filter(|item| matches!(item, Index::Ellipsis))
+            .count()
+            > 1
+        {
+            return Err(Error::new(OP, Problem::RepeatedEllipsis));
+        }
+        let Some(left) = self.rank().checked_sub(used) else {
+            let problem = Problem::TooManyIndices {
+                given: used,
+                rank: self.rank(),
+            };
+            return Err(Error::new(OP, problem));
+        };
+        let (mut items, mut dim) = (Vec::new(), 0);
+        for item in key {
+            match item {
+                Index::Ellipsis => {
+                    items.extend((0..left).map(|_| Index::Range(Slice::ALL)));
+                    dim += left;
+                }
+                Index::Array(mask) if mask.dtype().kind() == Kind::Bool => {
+                    let sizes = &self.shape()[dim..dim + mask.rank()];
+                    if mask.rank() == 0 || mask.shape()[..] != *sizes {
+                        let (mask, sizes) = (mask.shape().to_vec(), sizes.to_vec());
+                        return Err(Error::new(OP, Problem::MaskMismatch { mask, sizes }));
+                    }
+                    items.extend(mask.nonzero()?.into_iter().map(Index::Array));
+                    dim += mask.rank();
+                }
+                Index::Array(array) if !array.dtype().is_integer() => {
+                    return Err(Error::not_in_set(OP, array.dtype(), Set::Integer, None));
+                }
+                other => {
+                    items.push(other.clone());
+                    dim += takes(other);
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// For each dimension, the indices of the elements that are not zero, in row-major order.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn nonzero(&self) -> Result<Vec<Self>, Error> {
+        let truth = self.to(DType::Bool)?.to_bytes()?;
+        let strides = self.shape().contiguous_strides();
+        let found: Vec<usize> = truth
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte != 0)
+            .map(|(i, _)| i)
+            .collect();
+        let indices = self.shape().iter().zip(&strides).map(|(size, stride)| {
+            let along: Vec<i64> = found
+                .iter()
+                .map(|i| (i / *stride as usize % size) as i64)
+                .collect();
+            Self::from_slice(&along, &[along.len()])
+        });
+        indices.collect()
+    }
+
+    /// The elements at indices of some dimensions, which become the dimensions of the indices,
+    /// placed before dimension `front` of those that are left.
+    fn gather_dims(&self, arrays: &[(usize, Self)], front: usize) -> Result<Self, Error> {
+        let shapes: Vec<&Shape> = arrays.iter().map(|(_, array)| array.shape()).collect();
+        let common = Shape::broadcast(OP, &shapes)?;
+        let mut starts = vec![self.layout().offset() as isize; common.count()];
+        for (dim, array) in arrays {
+            let stride = self.layout().strides()[*dim];
+            let indices = array.bounded_indices(&common, *dim, self.shape()[*dim])?;
+            for (start, index) in starts.iter_mut().zip(indices) {
+                *start += index * stride;
+            }
+        }
+        let taken = |dim: &usize| arrays.iter().any(|(d, _)| d == dim);
+        let rest: Dims<usize> = (0..self.rank()).filter(|dim| !taken(dim)).collect();
+        let rest_sizes: Dims<usize> = rest.iter().map(|dim| self.shape()[*dim]).collect();
+        let rest_shape = Shape::new(OP, &rest_sizes)?;
+        let rest_strides: Dims<isize> = rest.iter().map(|d| self.layout().strides()[*d]).collect();
+        let sizes: Dims<usize> = common.iter().chain(rest_shape.iter()).copied().collect();
+        let shape = Shape::new(OP, &sizes)?;
+        let width = self.dtype().itemsize();
+        let bytes = shape
+            .count()
+            .checked_mul(width)
+            .ok_or_else(|| out_of_memory(OP))?;
+        let mut buffer = Buffer::for_overwrite(OP, bytes)?;
+        let block = rest_shape.count() * width;
+        if block > 0 {
+            for (start, out) in starts.iter().zip(buffer.chunks_mut(block)) {
+                let place = *start as usize;
+                if rest.is_empty() {
+                    out.copy_from_slice(&self.storage()[place * width..(place + 1) * width]);
+                } else {
+                    let from = Layout::from_parts(rest_shape.clone(), rest_strides.clone(), place);
+                    kernel::copy(width, self.storage(), &from, out);
+                }
+            }
+        }
+        let gathered = Self::from_buffer(buffer, shape, self.dtype());
+        // The new dimensions stand first; move them behind the `front` that were before them.
+        let (new, all) = (common.rank(), common.rank() + rest.len());
+        let order = (new..new + front).chain(0..new).chain(new + front..all);
+        gathered.permute(&order.map(|dim| dim as isize).collect::<Vec<_>>())
+    }
+
+    /// The indices of a dimension of `size`, broadcast to a shape; negative ones count from the end.
+    fn bounded_indices(&self, shape: &Shape, dim: usize, size: usize) -> Result<Vec<isize>, Error> {
+        // Saturating, so that no unsigned index wraps around to a valid one.
+        let signed = self.to_with(DType::I64, CastOptions::overflow(Overflow::Saturate))?;
+        let indices = signed.expand(shape)?.to_vec::<i64>()?;
+        indices
+            .into_iter()
+            .map(|index| {
+                let index = index as isize;
+                let place = if index < 0 {
+                    index + size as isize
+                } else {
+                    index
+                };
+                if (0..size as isize).contains(&place) {
+                    Ok(place)
+                } else {
+                    Err(Error::new(
+                        OP,
+                        Problem::IndexOutOfRange { index, dim, size },
+                    ))
+                }
+            })
+            .collect()
+    }
+}
