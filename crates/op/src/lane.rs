@@ -32,6 +32,9 @@ pub trait Lane:
     /// `self * a + b`, with one rounding where the target has an instruction for it and two
     /// elsewhere: a function must be right either way.
     fn mul_add(self, a: Self, b: Self) -> Self;
+    /// The product as its rounded value and what the rounding left out. Exact where neither
+    /// part leaves the normal numbers; this also holds without an instruction for `mul_add`.
+    fn mul_exact(self, other: Self) -> (Self, Self);
     /// The magnitude.
     fn abs(self) -> Self;
     /// The square root, correctly rounded.
@@ -74,10 +77,33 @@ pub trait LaneBits:
     fn shr(self, count: u32) -> Self;
     /// Shifted right, filling with zeros.
     fn shr_logical(self, count: u32) -> Self;
+    /// The wrapping product.
+    fn mul(self, other: Self) -> Self;
+    /// Shifted left by a count of its own, which is below the width.
+    fn shl_by(self, count: Self) -> Self;
+    /// Shifted right by a count of its own, which is below the width, filling with zeros.
+    fn shr_logical_by(self, count: Self) -> Self;
+    /// `yes` where the mask is true, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// Whether the integers are equal.
     fn eq(self, other: Self) -> Self::Mask;
     /// Whether `self < other`, as signed integers.
     fn lt(self, other: Self) -> Self::Mask;
+}
+
+/// [`Lane::mul_exact`] without an instruction for `mul_add`.
+#[inline(always)]
+fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
+    // Halves of half the digits each: their four products are exact (Dekker 1971).
+    let halves = |x: L| {
+        let cut = L::MANTISSA / 2 + 1;
+        let bits = x.to_bits().add(L::Bits::lit(1 << (cut - 1)));
+        let high = L::from_bits(bits & L::Bits::lit(-1 << cut));
+        (high, x - high)
+    };
+    let product = x * y;
+    let ((a, b), (c, d)) = (halves(x), halves(y));
+    (product, (((a * c - product) + a * d) + b * c) + b * d)
 }
 
 /// A Rust float as a lane; `FUSED` says that the code is compiled for a CPU with fused
@@ -145,6 +171,16 @@ macro_rules! impl_lane {
                     Self(self.0.mul_add(a.0, b.0))
                 } else {
                     Self(self.0 * a.0 + b.0)
+                }
+            }
+
+            #[inline(always)]
+            fn mul_exact(self, other: Self) -> (Self, Self) {
+                if FUSED {
+                    let product = self.0 * other.0;
+                    (Self(product), Self(self.0.mul_add(other.0, -product)))
+                } else {
+                    mul_exact_by_halves(self, other)
                 }
             }
 
@@ -240,6 +276,26 @@ macro_rules! impl_lane {
             #[inline(always)]
             fn shr_logical(self, count: u32) -> Self {
                 (self as $unsigned >> count) as Self
+            }
+
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
+            #[inline(always)]
+            fn shl_by(self, count: Self) -> Self {
+                self.wrapping_shl(count as u32)
+            }
+
+            #[inline(always)]
+            fn shr_logical_by(self, count: Self) -> Self {
+                (self as $unsigned).wrapping_shr(count as u32) as Self
+            }
+
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
             }
 
             #[inline(always)]

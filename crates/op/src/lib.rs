@@ -5,9 +5,11 @@
 //! | `shape` | [`Shape`]: sizes, broadcasting, axis arithmetic |
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
+//! | [`elementary`] | exp, log, sin and their kin, over [`Lane`] |
 //! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
 #![forbid(unsafe_code)]
 
+pub mod elementary;
 mod lane;
 mod layout;
 mod nest;

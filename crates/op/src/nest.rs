@@ -124,7 +124,11 @@ impl Nest {
                 dim -= 1;
                 counters[dim] += 1;
                 let turned = counters[dim] == outer[dim].count;
-                let back = if turned { outer[dim].count as isize - 1 } else { -1 };
+                let back = if turned {
+                    outer[dim].count as isize - 1
+                } else {
+                    -1
+                };
                 for (place, stride) in places.iter_mut().zip(&outer[dim].strides) {
                     *place -= back * stride;
                 }

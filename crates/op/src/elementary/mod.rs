@@ -1,0 +1,150 @@
+//! Elementary functions, written once per width over [`Lane`].
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `exp` | exp, exp2, expm1 |
+//! | `log` | log, log2, log10, log1p |
+//! | `trigonometric` | sin, cos, tan |
+//! | `reduction` | remainders of a division by π/2, for these |
+//! | `inverse` | asin, acos, atan, atan2 |
+//! | `hyperbolic` | sinh, cosh, tanh, asinh, acosh, atanh |
+//! | `erf` | erf, erfc |
+//! | `cbrt` | cbrt |
+//! | `power` | pow |
+//!
+//! A function named `…32` has the polynomials and limits of float32, `…64` those of float64; the
+//! lane must be of that width. [`Elementary`] chooses by the lane. All are within 2 ulp with and
+//! without fused multiply-add, keep NaN, and name their bound and special values.
+
+mod cbrt;
+mod erf;
+mod exp;
+mod hyperbolic;
+mod inverse;
+mod log;
+mod power;
+mod reduction;
+mod trigonometric;
+
+pub use cbrt::{cbrt32, cbrt64};
+pub use erf::{erf32, erf64, erfc32, erfc64};
+pub use exp::{exp2_32, exp2_64, exp32, exp64, expm1_32, expm1_64};
+pub use hyperbolic::{
+    acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64, tanh32,
+    tanh64,
+};
+pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
+pub use log::{log1p_32, log1p_64, log2_32, log2_64, log10_32, log10_64, log32, log64};
+pub use power::{pow32, pow64};
+pub use reduction::{NEAR_32, NEAR_64};
+pub use trigonometric::{
+    cos_near32, cos_near64, cos32, cos64, sin_near32, sin_near64, sin32, sin64, tan_near32,
+    tan_near64, tan32, tan64,
+};
+
+use crate::{Lane, LaneBits, Number};
+
+/// Below this `f(x) = x` for the odd functions with slope one, to float32 precision.
+const TINY_32: f64 = 1.0 / (1_u64 << 25) as f64;
+/// The same for float64.
+const TINY_64: f64 = 1.0 / (1_u64 << 54) as f64;
+
+/// The polynomial with these coefficients, the constant first. Vector loops have work enough to
+/// hide the latency of the chain, so it takes the scheme with the fewest operations.
+#[inline(always)]
+fn horner<L: Lane, const N: usize>(x: L, coefficients: [f64; N]) -> L {
+    let mut reversed = coefficients.into_iter().rev();
+    let mut sum = L::lit(reversed.next().unwrap_or(0.0));
+    for coefficient in reversed {
+        sum = sum.mul_add(x, L::lit(coefficient));
+    }
+    sum
+}
+
+/// `x` moved into the interval; NaN stays.
+#[inline(always)]
+fn clamp<L: Lane>(x: L, least: f64, most: f64) -> L {
+    let x = L::select(x.lt(L::lit(least)), L::lit(least), x);
+    L::select(L::lit(most).lt(x), L::lit(most), x)
+}
+
+/// Two to the power of `n`, for the exponents of normal numbers.
+#[inline(always)]
+fn power_of_two<L: Lane>(n: L::Bits) -> L {
+    L::from_bits(n.add(L::Bits::lit(L::BIAS)).shl(L::MANTISSA))
+}
+
+/// The bits of the sign alone.
+#[inline(always)]
+fn sign<L: Lane>(x: L) -> L::Bits {
+    x.to_bits() & L::lit(-0.0).to_bits()
+}
+
+/// `x` with its sign flipped where the sign bit is set in `bits`, which has no other bits.
+#[inline(always)]
+fn flip<L: Lane>(x: L, bits: L::Bits) -> L {
+    L::from_bits(x.to_bits() ^ bits)
+}
+
+/// `a + b` as the rounded sum and what the rounding left out.
+#[inline(always)]
+fn sum<L: Lane>(a: L, b: L) -> (L, L) {
+    let sum = a + b;
+    let back = sum - a;
+    (sum, (a - (sum - back)) + (b - back))
+}
+
+/// The same for `|a| ≥ |b|` or `a = 0`.
+#[inline(always)]
+fn sum_ordered<L: Lane>(a: L, b: L) -> (L, L) {
+    let sum = a + b;
+    (sum, (a - sum) + b)
+}
+
+/// One row per function, for the trait and its two implementations.
+macro_rules! elementary {
+    ($($name:ident($($other:ident)?) $f32:ident $f64:ident $doc:literal)*) => {
+        /// The elementary functions of a lane, of its width.
+        pub trait Elementary: Lane {
+            $(#[doc = $doc] fn $name(self $(, $other: Self)?) -> Self;)*
+        }
+
+        impl<const FUSED: bool> Elementary for Number<f32, FUSED> {
+            $(#[inline(always)] fn $name(self $(, $other: Self)?) -> Self {
+                $f32(self $(, $other)?)
+            })*
+        }
+
+        impl<const FUSED: bool> Elementary for Number<f64, FUSED> {
+            $(#[inline(always)] fn $name(self $(, $other: Self)?) -> Self {
+                $f64(self $(, $other)?)
+            })*
+        }
+    };
+}
+elementary! {
+    exp()    exp32    exp64    "The exponential: [`exp32`], [`exp64`]."
+    exp2()   exp2_32  exp2_64  "Two to the power: [`exp2_32`], [`exp2_64`]."
+    expm1()  expm1_32 expm1_64 "The exponential minus one: [`expm1_32`], [`expm1_64`]."
+    log()    log32    log64    "The natural logarithm: [`log32`], [`log64`]."
+    log2()   log2_32  log2_64  "The logarithm to base 2: [`log2_32`], [`log2_64`]."
+    log10()  log10_32 log10_64 "The logarithm to base 10: [`log10_32`], [`log10_64`]."
+    log1p()  log1p_32 log1p_64 "The logarithm of one plus: [`log1p_32`], [`log1p_64`]."
+    sin()    sin32    sin64    "The sine: [`sin32`], [`sin64`]."
+    cos()    cos32    cos64    "The cosine: [`cos32`], [`cos64`]."
+    tan()    tan32    tan64    "The tangent: [`tan32`], [`tan64`]."
+    asin()   asin32   asin64   "The arc sine: [`asin32`], [`asin64`]."
+    acos()   acos32   acos64   "The arc cosine: [`acos32`], [`acos64`]."
+    atan()   atan32   atan64   "The arc tangent: [`atan32`], [`atan64`]."
+    atan2(x) atan2_32 atan2_64 "The angle of the point (x, self): [`atan2_32`], [`atan2_64`]."
+    sinh()   sinh32   sinh64   "The hyperbolic sine: [`sinh32`], [`sinh64`]."
+    cosh()   cosh32   cosh64   "The hyperbolic cosine: [`cosh32`], [`cosh64`]."
+    tanh()   tanh32   tanh64   "The hyperbolic tangent: [`tanh32`], [`tanh64`]."
+    asinh()  asinh32  asinh64  "The inverse of `sinh`: [`asinh32`], [`asinh64`]."
+    acosh()  acosh32  acosh64  "The inverse of `cosh`: [`acosh32`], [`acosh64`]."
+    atanh()  atanh32  atanh64  "The inverse of `tanh`: [`atanh32`], [`atanh64`]."
+    erf()    erf32    erf64    "The error function: [`erf32`], [`erf64`]."
+    erfc()   erfc32   erfc64   "One minus the error function: [`erfc32`], [`erfc64`]."
+    cbrt()   cbrt32   cbrt64   "The cube root: [`cbrt32`], [`cbrt64`]."
+    pow(y)   pow32    pow64    "The power with exponent `y`: [`pow32`], [`pow64`]."
+}
