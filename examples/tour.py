@@ -48,6 +48,13 @@ print("  Complex of float64 data    ->", al.Complex.resolve("float64"))
 heading("What each device does with each dtype")
 print(al.devices())
 
+heading("Tensors of every dtype")
+x = al.arange(6, dtype=al.bfloat16).reshape(2, 3)
+print("  x             ", str(x).replace("\n", "\n                 "))
+print("  x[:, ::-1].T  ", str(x[:, ::-1].T).replace("\n", "\n                 "))
+print("  x[[1, 0, 1]]  ", str(x[[1, 0, 1]]).replace("\n", "\n                 "))
+print("  x.view(uint16)", str(x.view(al.uint16)).replace("\n", "\n                 "))
+
 heading("Casts: one rounding, and nothing lost silently")
 if np is None:
     print("  NumPy is not installed, so there are no arrays to cast (pip install numpy ml_dtypes).")
