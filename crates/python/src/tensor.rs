@@ -185,8 +185,8 @@ impl PyTensor {
 
     /// The same bits as another dtype, or the same elements with other sizes.
     ///
-    /// >>> al.tensor([1.0]).view(al.int32)
-    /// tensor([1065353216], dtype=int32)
+    /// >>> al.tensor([1.0, 2.0]).view(al.int32)
+    /// tensor([1065353216, 1073741824], dtype=int32)
     #[pyo3(signature = (*sizes_or_dtype))]
     fn view(&self, sizes_or_dtype: &Bound<'_, PyTuple>) -> PyResult<Self> {
         match index::spread::<isize>("view", sizes_or_dtype) {
