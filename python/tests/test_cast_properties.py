@@ -30,7 +30,7 @@ batches = st.lists(floats, min_size=1, max_size=80)
 @each_integer
 @pytest.mark.parametrize("source", WIDE_FLOATS, ids=named)
 @pytest.mark.parametrize("overflow", [None, "saturate", "wrap"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(values=batches)
 @example(values=[float("nan"), float("inf"), float("-inf"), 1e300, -1e300, -0.0, 5e-324])
 def test_float_to_integer(source, target, overflow, values):
@@ -41,7 +41,7 @@ def test_float_to_integer(source, target, overflow, values):
 
 
 @each_integer
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=batches)
 def test_float_to_integer_checked(target, values):
     array = np.array(values)
@@ -55,7 +55,7 @@ def test_float_to_integer_checked(target, values):
 
 @pytest.mark.parametrize("source", INTEGERS, ids=named)
 @each_integer
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_integer_to_integer(source, target, data):
     low, high = al.iinfo(source).min, al.iinfo(source).max
@@ -75,7 +75,7 @@ def test_integer_to_integer(source, target, data):
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=named)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=batches)
 def test_a_cast_is_idempotent(dtype, values):
     once = al.cast(np.array(values), dtype)
