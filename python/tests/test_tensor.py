@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import DTYPES, bits_of, named
+from reference import DTYPES, INTEGERS, bits_of, named
 
 import allotrope as al
 
@@ -124,9 +124,6 @@ def test_indexing_equals_numpy(key):
     assert same(al.tensor(array)[key], np.asarray(want))
 
 
-INTEGER_DTYPES = [d for d in DTYPES if d.is_integer]
-
-
 @st.composite
 def keys_with_arrays(draw):
     """Keys for a shape of [3, 4, 5] with arrays of indices of any integer dtype, and masks."""
@@ -136,7 +133,7 @@ def keys_with_arrays(draw):
         dim = shape[0]
         kind = draw(st.sampled_from(["array", "array", "slice", "int", "new", "mask", "list"]))
         if kind == "array":
-            dtype = draw(st.sampled_from(INTEGER_DTYPES)).numpy_dtype
+            dtype = draw(st.sampled_from(INTEGERS)).numpy_dtype
             low = 0 if dtype.kind == "u" else -dim
             count = int(np.prod(size))
             numbers = draw(st.lists(st.integers(low, dim - 1), min_size=count, max_size=count))
@@ -289,6 +286,13 @@ def test_bad_input(call, error, message):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == message
+
+
+def test_masked_arrays_are_refused_wherever_arrays_are_read():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for call in (al.tensor, al.asarray, lambda x: al.tensor([x]), lambda x: al.cast(x, "int8")):
+        with pytest.raises(TypeError, match="a masked array"):
+            call(masked)
 
 
 def test_self_referential_lists_end():

@@ -6,6 +6,7 @@
 )]
 
 use allotrope_cpu::{Buffer, kernel};
+use allotrope_dtype::DType;
 use allotrope_op::{Layout, Shape, Slice};
 use proptest::prelude::*;
 
@@ -57,17 +58,30 @@ fn gather(width: usize, src: &[u8], layout: &Layout) -> Vec<u8> {
         .collect()
 }
 
-fn check_copy(width: usize, layout: &Layout) {
+/// A dtype of every width and alignment.
+fn one_per_word() -> [DType; 6] {
+    [
+        DType::Bool,
+        DType::BF16,
+        DType::F32,
+        DType::I64,
+        DType::C64,
+        DType::C128,
+    ]
+}
+
+fn check_copy(dtype: DType, layout: &Layout) {
+    let width = dtype.itemsize();
     let extent = layout.extent().map_or(0, |(_, end)| end);
     let mut src = Buffer::zeroed("test", extent * width).unwrap();
     for (i, byte) in src.iter_mut().enumerate() {
         *byte = (i * 31 + i / 251) as u8;
     }
     let mut dst = Buffer::for_overwrite("test", layout.shape().count() * width).unwrap();
-    kernel::copy(width, &src, layout, &mut dst);
+    kernel::copy(dtype, &src, layout, &mut dst);
     assert!(
         dst[..] == gather(width, &src, layout)[..],
-        "width {width}: {layout:?}"
+        "{dtype}: {layout:?}"
     );
 }
 
@@ -92,8 +106,8 @@ proptest! {
             let wide: Vec<usize> = [2].iter().chain(layout.shape().iter()).copied().collect();
             layout = layout.broadcast_to("test", &Shape::new("test", &wide).unwrap()).unwrap();
         }
-        for width in [1, 2, 4, 8, 16] {
-            check_copy(width, &layout);
+        for dtype in one_per_word() {
+            check_copy(dtype, &layout);
         }
     }
 }
@@ -130,18 +144,19 @@ fn large_copies_run_on_threads_and_agree() {
         reversed,
         spread,
     ] {
-        check_copy(4, &layout);
-        check_copy(16, &layout);
+        check_copy(DType::F32, &layout);
+        check_copy(DType::C128, &layout);
     }
 }
 
 #[test]
 fn fills_every_element() {
-    for width in [1, 2, 4, 8, 16] {
+    for dtype in one_per_word() {
+        let width = dtype.itemsize();
         let element: Vec<u8> = (1..=width as u8).collect();
         for count in [0, 1, 7, 100_001] {
             let mut dst = Buffer::zeroed("full", count * width).unwrap();
-            kernel::fill(width, &element, &mut dst);
+            kernel::fill(dtype, &element, &mut dst);
             assert!(dst.chunks(width).all(|e| e == element));
         }
     }

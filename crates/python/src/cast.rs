@@ -6,11 +6,11 @@ use allotrope_dtype::{
 use pyo3::exceptions::PyMemoryError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyModule};
+use pyo3::types::{PyByteArray, PyDict, PyModule};
 
 use crate::convert::{self, Numeric};
 use crate::dtype::wrap;
-use crate::error::{raise, wrong_object};
+use crate::error::raise;
 
 const OP: &str = "cast";
 
@@ -33,7 +33,7 @@ pub(crate) fn cast<'py>(
     seed: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let in_op = |error: Error| raise(error.in_op(OP));
-    let (from, shape, bytes) = read_array(array)?;
+    let (from, shape, bytes) = convert::read_array(OP, array)?;
     let to = match convert::to_numeric(OP, dtype)? {
         Numeric::Exact(dtype) => dtype,
         Numeric::Family(family) => family.resolve(Some(from), default_dtype(), &Capabilities::CPU),
@@ -62,30 +62,4 @@ pub(crate) fn cast<'py>(
         (shape,),
         Some(&arguments),
     )
-}
-
-type Contents<'py> = (
-    allotrope_dtype::DType,
-    Bound<'py, PyAny>,
-    Bound<'py, PyBytes>,
-);
-
-/// The dtype, the shape and the elements in row-major order.
-fn read_array<'py>(array: &Bound<'py, PyAny>) -> PyResult<Contents<'py>> {
-    let py = array.py();
-    let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
-    let attribute = |name| array.getattr_opt(name)?.ok_or_else(not_array);
-    // The bytes of a masked array hold what its mask hides.
-    if array.getattr_opt(intern!(py, "mask"))?.is_some() {
-        return Err(wrong_object(
-            OP,
-            "a masked array",
-            array,
-            "NumPy arrays without a mask",
-        ));
-    }
-    let from = convert::dtype_attribute(OP, array)?.ok_or_else(not_array)?;
-    let shape = attribute(intern!(py, "shape"))?;
-    let bytes = attribute(intern!(py, "tobytes"))?.call0()?;
-    Ok((from, shape, bytes.cast_into::<PyBytes>()?))
 }

@@ -3,7 +3,7 @@
 use allotrope_dtype::{DType, Error, Family, Operand, Problem, ScalarKind, default_dtype};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyString, PyType};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyModule, PyString, PyType};
 
 use crate::dtype::PyDType;
 use crate::error::{foreign_byte_order, raise, wrong_object};
@@ -75,6 +75,28 @@ pub(crate) fn dtype_attribute(
         Some(dtype) => to_dtype(op, &dtype).map(Some),
         None => Ok(None),
     }
+}
+
+/// A dtype, a shape, and elements in row-major order.
+type Contents<'py> = (DType, Vec<usize>, Bound<'py, PyBytes>);
+
+/// What a NumPy array or scalar holds.
+pub(crate) fn read_array<'py>(
+    op: &'static str,
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Contents<'py>> {
+    let py = array.py();
+    let not_array = || wrong_object(op, "not an array", array, "NumPy arrays and scalars");
+    let attribute = |name| array.getattr_opt(name)?.ok_or_else(not_array);
+    // The bytes of a masked array hold what its mask hides.
+    if array.getattr_opt(intern!(py, "mask"))?.is_some() {
+        let accepted = "NumPy arrays without a mask";
+        return Err(wrong_object(op, "a masked array", array, accepted));
+    }
+    let dtype = dtype_attribute(op, array)?.ok_or_else(not_array)?;
+    let sizes = attribute(intern!(py, "shape"))?.extract()?;
+    let bytes = attribute(intern!(py, "tobytes"))?.call0()?;
+    Ok((dtype, sizes, bytes.cast_into::<PyBytes>()?))
 }
 
 /// The kind of a Python number.

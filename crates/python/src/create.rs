@@ -4,17 +4,14 @@ use allotrope_dtype::{Capabilities, CastOptions, DType, Scalar, WeakScalar, c128
 use allotrope_tensor::Tensor;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 
 use crate::convert::{self, Numeric};
 use crate::device::check_device;
 use crate::error::{nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged, sizes as read_sizes};
-use crate::infer::infer;
+use crate::infer::{DEEPEST, infer};
 use crate::tensor::{PyTensor, as_tensor, wrap};
-
-/// No tensor has more dimensions, and a list that contains itself must end somewhere.
-const DEEPEST: usize = 64;
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
 ///
@@ -54,9 +51,9 @@ pub(crate) fn tensor(
         let to = resolve(OP, dtype, || Ok(Some(source.dtype())))?;
         return wrap(source.to(to).and_then(|tensor| tensor.copied()));
     }
-    if let Some(from) = convert::dtype_attribute(OP, data)? {
+    if convert::dtype_attribute(OP, data)?.is_some() {
         let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-        return wrap(read_array(OP, data, from)?.to(to));
+        return wrap(read_array(OP, data)?.to(to));
     }
     let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
     read_lists(OP, data, to)
@@ -188,15 +185,10 @@ fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScal
     }
 }
 
-/// The elements of an array in row-major order.
-fn read_array(op: &'static str, array: &Bound<'_, PyAny>, from: DType) -> PyResult<Tensor> {
-    let py = array.py();
-    let refuse = || wrong_object(op, "not an array", array, "NumPy arrays and scalars");
-    let attribute = |name| array.getattr_opt(name)?.ok_or_else(refuse);
-    let sizes: Vec<usize> = attribute(intern!(py, "shape"))?.extract()?;
-    let bytes = attribute(intern!(py, "tobytes"))?.call0()?;
-    let bytes = bytes.cast_into::<PyBytes>()?;
-    Tensor::from_bytes(bytes.as_bytes(), &sizes, from).map_err(raise)
+/// A tensor with a copy of an array.
+fn read_array(op: &'static str, array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let (dtype, sizes, bytes) = convert::read_array(op, array)?;
+    Tensor::from_bytes(bytes.as_bytes(), &sizes, dtype).map_err(raise)
 }
 
 /// Nested lists of numbers as elements of a dtype that holds them.
@@ -251,7 +243,7 @@ impl Lists {
         let inner = match as_tensor(data) {
             Some(inner) => Some(inner),
             None => match convert::dtype_attribute(self.op, data)? {
-                Some(from) => Some(read_array(self.op, data, from)?),
+                Some(_) => Some(read_array(self.op, data)?),
                 None => None,
             },
         };

@@ -15,7 +15,7 @@ use crate::settings::parse_inference;
 
 const OP: &str = "infer_dtype";
 /// No tensor has more dimensions, and a list that contains itself must end somewhere.
-const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
 /// How many elements are read between two looks at Ctrl-C.
 const SIGNAL_INTERVAL: usize = 1 << 16;
 

@@ -118,18 +118,6 @@ impl Tensor {
         Ok(source.contiguous_bytes().unwrap_or_default().to_vec())
     }
 
-    /// The value at an index in every dimension.
-    ///
-    /// # Errors
-    /// An index error for an index out of range or the wrong number of them.
-    pub fn at(&self, index: &[isize]) -> Result<Scalar, Error> {
-        let mut view = self.clone();
-        for i in index {
-            view = view.with_layout(view.layout().select("at", 0, *i)?);
-        }
-        view.item()
-    }
-
     /// The value of a tensor with one element.
     ///
     /// # Errors

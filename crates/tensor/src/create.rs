@@ -99,7 +99,7 @@ impl Tensor {
             .to_bytes();
         let (shape, bytes) = room(op, sizes, dtype)?;
         let mut buffer = Buffer::for_overwrite(op, bytes)?;
-        kernel::fill(dtype.itemsize(), &element, &mut buffer);
+        kernel::fill(dtype, &element, &mut buffer);
         Ok(Self::from_buffer(buffer, shape, dtype))
     }
 

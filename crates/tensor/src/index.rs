@@ -190,7 +190,7 @@ impl Tensor {
                     out.copy_from_slice(&self.storage()[place * width..(place + 1) * width]);
                 } else {
                     let from = Layout::from_parts(rest_shape.clone(), rest_strides.clone(), place);
-                    kernel::copy(width, self.storage(), &from, out);
+                    kernel::copy(self.dtype(), self.storage(), &from, out);
                 }
             }
         }

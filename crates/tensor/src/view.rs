@@ -29,7 +29,7 @@ impl Tensor {
         let bytes = self.count().checked_mul(width);
         let bytes = bytes.ok_or_else(|| out_of_memory(op))?;
         let mut buffer = Buffer::for_overwrite(op, bytes)?;
-        kernel::copy(width, self.storage(), self.layout(), &mut buffer);
+        kernel::copy(self.dtype(), self.storage(), self.layout(), &mut buffer);
         Ok(Self::from_buffer(
             buffer,
             self.shape().clone(),

@@ -1,45 +1,18 @@
 //! Elements from one layout to another. Movement depends on width alone, not on dtype.
 
+use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::{Layout, Loop, Nest};
 use bytemuck::Pod;
 
 use crate::parallel;
 
-/// Elements that move as one.
-macro_rules! for_width {
-    ($width:expr, |$word:ident| $body:expr) => {
-        match $width {
-            1 => {
-                type $word = u8;
-                $body
-            }
-            2 => {
-                type $word = u16;
-                $body
-            }
-            4 => {
-                type $word = u32;
-                $body
-            }
-            8 => {
-                type $word = u64;
-                $body
-            }
-            _ => {
-                type $word = [u64; 2];
-                $body
-            }
-        }
-    };
-}
-
 /// Copies every element of `src`, as its layout sees it, to `dst` in row-major order.
 ///
-/// `width` is the size of an element in bytes. Both slices must be aligned for it, `src` must
-/// contain the layout's extent, and `dst` must hold exactly its elements.
-pub fn copy(width: usize, src: &[u8], layout: &Layout, dst: &mut [u8]) {
-    debug_assert_eq!(dst.len(), layout.shape().count() * width);
-    for_width!(width, |Word| {
+/// Both slices must be aligned for the dtype, `src` must contain the layout's extent, and `dst` must
+/// hold exactly its elements.
+pub fn copy(dtype: DType, src: &[u8], layout: &Layout, dst: &mut [u8]) {
+    debug_assert_eq!(dst.len(), layout.shape().count() * dtype.itemsize());
+    dispatch_width!(dtype, |Word| {
         copy_words::<Word>(
             bytemuck::cast_slice(src),
             layout,
@@ -49,9 +22,9 @@ pub fn copy(width: usize, src: &[u8], layout: &Layout, dst: &mut [u8]) {
 }
 
 /// Writes one element, given by its bytes, everywhere.
-pub fn fill(width: usize, element: &[u8], dst: &mut [u8]) {
-    for_width!(width, |Word| {
-        let word: Word = bytemuck::pod_read_unaligned(&element[..width]);
+pub fn fill(dtype: DType, element: &[u8], dst: &mut [u8]) {
+    dispatch_width!(dtype, |Word| {
+        let word: Word = bytemuck::pod_read_unaligned(&element[..dtype.itemsize()]);
         parallel::for_each_chunk(bytemuck::cast_slice_mut(dst), |_, chunk: &mut [Word]| {
             chunk.fill(word);
         });
