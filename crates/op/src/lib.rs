@@ -6,9 +6,11 @@
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
 //! | [`elementary`] | exp, log, sin and their kin, over [`Lane`] |
+//! | `complex` | [`Complex`]: complex numbers, and the same functions of them |
 //! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
 #![forbid(unsafe_code)]
 
+mod complex;
 pub mod elementary;
 mod lane;
 mod layout;
@@ -16,6 +18,7 @@ mod nest;
 mod shape;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
+pub use complex::Complex;
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
