@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Index,
     /// A number that its dtype cannot hold: `OverflowError`.
     Overflow,
+    /// An integer divided by zero: `ZeroDivisionError`.
+    ZeroDivision,
     /// Not enough memory: `MemoryError`.
     Memory,
     /// A missing or unknown device: `RuntimeError`.
@@ -95,6 +97,7 @@ impl Error {
             | Problem::WrongElement { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
+            Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
@@ -118,6 +121,8 @@ impl Error {
             | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::NegativeExponent { .. }
+            | Problem::NothingToReduce { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

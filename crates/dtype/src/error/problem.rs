@@ -1,6 +1,6 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
-use super::wording::{axes, list, names, range, refusal};
+use super::wording::{at_index, axes, list, names, range, refusal};
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
 
@@ -276,6 +276,24 @@ pub enum Problem {
         step: usize,
         /// The size of the dimension.
         available: usize,
+    },
+    /// A reduction without an answer for no elements.
+    #[error("no elements: {shape:?} has none along the reduced axes; at least one is needed")]
+    NothingToReduce {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// An integer divided by zero.
+    #[error("integer division by zero{}", at_index(*index))]
+    DivisionByZero {
+        /// The first offending index, in row-major order; none for a scalar.
+        index: Option<usize>,
+    },
+    /// An integer to a power that is a fraction.
+    #[error("integer to a negative power{}; floats are accepted", at_index(*index))]
+    NegativeExponent {
+        /// The first offending index, in row-major order; none for a scalar.
+        index: Option<usize>,
     },
     /// No such device on this machine.
     #[error("no such device: '{given}'; available are {available}")]

@@ -97,3 +97,8 @@ fn edit_distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
+
+/// Where in a tensor, if it was one.
+pub(super) fn at_index(index: Option<usize>) -> String {
+    index.map_or_else(String::new, |index| format!(" at index {index}"))
+}
