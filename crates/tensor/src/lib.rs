@@ -5,6 +5,9 @@
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
 //! | `view` | views: other layouts of the same bytes |
+//! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
+//! | `operator` | `+`, `-` and their kin |
+//! | `reduce` | sums, means, extremes and their kin |
 //! | `index` | what stands in brackets |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
@@ -22,10 +25,14 @@
 
 mod convert;
 mod create;
+mod elementwise;
 mod format;
 mod index;
+mod operator;
+mod reduce;
 mod tensor;
 mod view;
 
+pub use elementwise::{Operand, evaluate};
 pub use index::Index;
 pub use tensor::Tensor;
