@@ -6,6 +6,7 @@
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
 //! | [`elementary`] | exp, log, sin and their kin, over [`Lane`] |
+//! | [`wgsl`] | the same functions as the text of a shader |
 //! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ mod lane;
 mod layout;
 mod nest;
 mod shape;
+pub mod wgsl;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
 pub use lane::{Lane, LaneBits, Number};

@@ -1,0 +1,273 @@
+//! Printed functions: accepted by a shader compiler, and worth what the CPU computes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use allotrope_op::elementary::{Elementary, Signature, functions};
+use allotrope_op::wgsl::{Expression, Float, Function, Integer, Literal, Scalar, Type};
+use allotrope_op::{Lane, Number};
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// Fails unless the compiler accepts the text on a device that has these capabilities.
+fn validate(text: &str, capabilities: Capabilities) {
+    let module = naga::front::wgsl::parse_str(text)
+        .unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
+    let result = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
+    result.unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
+}
+
+fn record<T: Float>(function: Signature<Expression<T>>) -> Function
+where
+    Expression<T>: Elementary,
+{
+    match function {
+        Signature::Unary(f) => Function::record(|[x]: [Expression<T>; 1]| f(x)),
+        Signature::Binary(f) => Function::record(|[x, y]: [Expression<T>; 2]| f(x, y)),
+    }
+}
+
+#[test]
+fn elementary_functions_are_accepted() {
+    for (name, function) in functions::<Expression<f32>>() {
+        validate(
+            &record(function).print(&format!("{name}_f32")),
+            Capabilities::empty(),
+        );
+    }
+    let double = Capabilities::FLOAT64 | Capabilities::SHADER_INT64;
+    for (name, function) in functions::<Expression<f64>>() {
+        validate(&record(function).print(&format!("{name}_f64")), double);
+    }
+}
+
+/// A test of one width: what is printed is worth what the CPU computes without fused multiply-add.
+macro_rules! same_bits {
+    ($test:ident, $float:ty, $unsigned:ty, $step:literal) => {
+        #[test]
+        fn $test() {
+            type Plain = Number<$float, false>;
+            let points = || {
+                let ordinary = [
+                    0.0, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 10.0, 50.0, 1e3, 3e5,
+                ];
+                let ends = [
+                    <$float>::MIN_POSITIVE,
+                    <$float>::MAX,
+                    <$float>::INFINITY,
+                    <$float>::NAN,
+                    <$float>::from_bits(1),
+                ];
+                let points = ordinary.into_iter().chain(ends);
+                points.flat_map(|x| [x, -x])
+            };
+            let sweep = || {
+                (0..=<$unsigned>::MAX)
+                    .step_by($step)
+                    .map(<$float>::from_bits)
+            };
+            let both = functions::<Expression<$float>>()
+                .into_iter()
+                .zip(functions::<Plain>());
+            for ((name, printed), (_, computed)) in both {
+                let printed = record(printed);
+                let check = |arguments: &[$float], want: $float| {
+                    let literals = arguments.iter().map(|x| Literal {
+                        kind: <$float>::TYPE,
+                        bits: x.to_bits().into(),
+                    });
+                    let got = printed.evaluate(&literals.collect::<Vec<_>>()).unwrap();
+                    let got = <$float>::from_bits(got[0].bits as $unsigned);
+                    assert!(
+                        got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                        "{name} of {arguments:?}: {got:e}, not {want:e}"
+                    );
+                };
+                match computed {
+                    Signature::Unary(f) => {
+                        for x in points().chain(sweep()) {
+                            check(&[x], f(Number(x)).0);
+                        }
+                    }
+                    Signature::Binary(f) => {
+                        for x in points().chain(sweep().step_by(9)) {
+                            for y in points() {
+                                check(&[x, y], f(Number(x), Number(y)).0);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+same_bits!(float32_has_the_same_bits, f32, u32, 1_000_003);
+same_bits!(float64_has_the_same_bits, f64, u64, 4_000_000_000_000_037);
+
+/// A test of one integer type: operators wrap at its width, whatever it is held in.
+macro_rules! integers_wrap {
+    ($($integer:ident)*) => {$(
+        #[test]
+        fn $integer() {
+            type Whole = Expression<$integer>;
+            let points = [0, 1, 2, 3, 5, 100, 127, 128, 200, 255, 256, 30_000, 65_535, 1 << 31];
+            let points: Vec<$integer> = points
+                .into_iter()
+                .flat_map(|x: i64| [x, -x, i64::MAX - x])
+                .chain([<$integer>::MIN as i64, <$integer>::MAX as i64])
+                .map(|x| x as $integer)
+                .collect();
+            let counts = 0..<$integer>::WIDTH;
+            let literal = |x: $integer| <$integer as Integer>::literal(x as i64);
+            type Row = (&'static str, fn(Whole, Whole) -> Whole, fn($integer, $integer) -> $integer);
+            let rows: [Row; 14] = [
+                ("add", |x, y| x + y, |x, y| x.wrapping_add(y)),
+                ("sub", |x, y| x - y, |x, y| x.wrapping_sub(y)),
+                ("mul", |x, y| x * y, |x, y| x.wrapping_mul(y)),
+                ("div", |x, y| x / y, |x, y| if y == 0 { x } else { x.wrapping_div(y) }),
+                ("rem", |x, y| x % y, |x, y| if y == 0 { 0 } else { x.wrapping_rem(y) }),
+                ("neg", |x, _| -x, |x, _| x.wrapping_neg()),
+                ("and", |x, y| x & y, |x, y| x & y),
+                ("or", |x, y| x | y, |x, y| x | y),
+                ("xor", |x, y| x ^ y, |x, y| x ^ y),
+                ("not", |x, _| !x, |x, _| !x),
+                ("min", |x, y| x.smaller(y), |x, y| x.min(y)),
+                ("max", |x, y| x.larger(y), |x, y| x.max(y)),
+                ("less", |x, y| Whole::choose(x.is_less(y), x, y), |x, y| if x < y { x } else { y }),
+                (
+                    "most",
+                    |x, y| Whole::choose(x.is_at_most(y) & !x.equals(y), x, Whole::constant(-1)),
+                    |x, y| if x < y { x } else { -1_i64 as $integer },
+                ),
+            ];
+            let mut text = String::new();
+            for (name, printed, computed) in rows {
+                let printed = Function::record(|[x, y]: [Whole; 2]| printed(x, y));
+                for (&x, &y) in points.iter().flat_map(|x| points.iter().map(move |y| (x, y))) {
+                    let got = printed.evaluate(&[literal(x), literal(y)]).unwrap();
+                    assert_eq!(got, [literal(computed(x, y))], "{name} of {x} and {y}");
+                }
+                text += &printed.print(&format!("{name}_{}", stringify!($integer)));
+            }
+            type Shift = (Whole, Expression<u32>);
+            let left = Function::record(|(x, y): Shift| x.shifted_left(y));
+            let right = Function::record(|(x, y): Shift| x.shifted_right(y));
+            for (&x, count) in points.iter().flat_map(|x| counts.clone().map(move |y| (x, y))) {
+                let arguments = [literal(x), Literal::count(count)];
+                assert_eq!(left.evaluate(&arguments).unwrap(), [literal(x << count)]);
+                assert_eq!(right.evaluate(&arguments).unwrap(), [literal(x >> count)]);
+            }
+            text += &left.print("left");
+            text += &right.print("right");
+            text += &conversions!($integer literal points; i8 u8 i16 u16 i32 u32 i64 u64);
+            validate(&text, Capabilities::SHADER_INT64);
+        }
+    )*};
+}
+
+/// Checks the conversions from one integer type to others, and gives their text.
+macro_rules! conversions {
+    ($from:ident $literal:ident $points:ident; $($to:ident)*) => {{
+        let mut text = String::new();
+        $(
+            let printed = Function::record(|[x]: [Expression<$from>; 1]| x.convert::<$to>());
+            for &x in &$points {
+                let want = <$to as Integer>::literal(x as $to as i64);
+                assert_eq!(printed.evaluate(&[$literal(x)]).unwrap(), [want], "{x}");
+            }
+            text += &printed.print(concat!("to_", stringify!($to)));
+        )*
+        text
+    }};
+}
+
+mod integers {
+    use super::*;
+
+    integers_wrap!(i8 u8 i16 u16 i32 u32 i64 u64);
+}
+
+/// The constants that the compiler reads in the text of a function, as their bits.
+fn constants_in(text: &str) -> Vec<u64> {
+    let module = naga::front::wgsl::parse_str(text).unwrap();
+    let (_, function) = module.functions.iter().next().unwrap();
+    let bits = function.expressions.iter().filter_map(|(_, expression)| {
+        Some(match *expression {
+            naga::Expression::Literal(naga::Literal::F32(x)) => x.to_bits().into(),
+            naga::Expression::Literal(naga::Literal::F64(x)) => x.to_bits(),
+            naga::Expression::Literal(naga::Literal::U32(x)) => x.into(),
+            naga::Expression::Literal(naga::Literal::U64(x)) => x,
+            naga::Expression::Literal(naga::Literal::I32(x)) => u64::from(x as u32),
+            naga::Expression::Literal(naga::Literal::I64(x)) => x as u64,
+            _ => return None,
+        })
+    });
+    bits.collect()
+}
+
+#[test]
+fn float_constants_are_read_as_they_are() {
+    fn check<T: Float>(value: f64) {
+        let function = Function::record(|[x]: [Expression<T>; 1]| {
+            Expression::choose(x.equals(x), Expression::lit(value), x)
+        });
+        let text = function.print("constant");
+        validate(&text, Capabilities::FLOAT64 | Capabilities::SHADER_INT64);
+        assert_eq!(
+            constants_in(&text),
+            [<T as Float>::literal(value).bits],
+            "{text}"
+        );
+    }
+    let values = [
+        0.0,
+        1e-45,
+        1e-40,
+        0.1,
+        2.5,
+        1.0 / 3.0,
+        16777217.0,
+        1e17,
+        3e38,
+        f64::INFINITY,
+    ];
+    let values = values.into_iter().flat_map(|x| [x, -x]);
+    for value in values.chain([f64::NAN]) {
+        check::<f32>(value);
+        check::<f64>(value);
+        check::<f64>(value * 1e-280);
+    }
+}
+
+#[test]
+fn integer_constants_are_read_as_they_are() {
+    fn check<T: Integer>(value: i64) {
+        let function = Function::record(|[x]: [Expression<T>; 1]| x & Expression::constant(value));
+        let text = function.print("constant");
+        validate(&text, Capabilities::SHADER_INT64);
+        // The compiler leaves the difference that is the least integer of 64 bits for later.
+        let want = match <T as Integer>::literal(value) {
+            literal if T::TYPE == Type::I64 && value == i64::MIN => literal.bits + 1,
+            literal => literal.bits,
+        };
+        assert!(constants_in(&text).contains(&want), "{text}");
+    }
+    for value in [
+        0,
+        1,
+        -1,
+        0x1234_5678,
+        i64::MAX,
+        i64::MIN,
+        i32::MAX.into(),
+        i32::MIN.into(),
+    ] {
+        check::<i8>(value);
+        check::<u16>(value);
+        check::<i32>(value);
+        check::<u32>(value);
+        check::<i64>(value);
+        check::<u64>(value);
+    }
+}
