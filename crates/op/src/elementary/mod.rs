@@ -9,32 +9,53 @@
 //! | `inverse` | asin, acos, atan, atan2 |
 //! | `hyperbolic` | sinh, cosh, tanh, asinh, acosh, atanh |
 //! | `erf` | erf, erfc |
+//! | `erfinv` | erfinv |
+//! | `lgamma` | lgamma |
+//! | `digamma` | digamma |
 //! | `cbrt` | cbrt |
 //! | `power` | pow |
+//! | `hypot` | hypot, rsqrt |
+//! | `logaddexp` | logaddexp, logaddexp2 |
+//! | `division` | fmod, remainder, floor_divide |
+//! | `bits` | copysign, nextafter |
 //!
 //! A function named `…32` has the polynomials and limits of float32, `…64` those of float64; the
-//! lane must be of that width. [`Elementary`] chooses by the lane. All are within 2 ulp with and
+//! lane must be of that width. One without a number serves both. [`Elementary`] chooses by the lane. All are within 2 ulp with and
 //! without fused multiply-add, keep NaN, and name their bound and special values.
 
+mod bits;
 mod cbrt;
+mod digamma;
+mod division;
 mod erf;
+mod erfinv;
 mod exp;
 mod hyperbolic;
+mod hypot;
 mod inverse;
+mod lgamma;
 mod log;
+mod logaddexp;
 mod power;
 mod reduction;
 mod trigonometric;
 
+pub use bits::{copysign, nextafter};
 pub use cbrt::{cbrt32, cbrt64};
+pub use digamma::{digamma32, digamma64};
+pub use division::{floor_divide, fmod, remainder};
 pub use erf::{erf32, erf64, erfc32, erfc64};
+pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{exp2_32, exp2_64, exp32, exp64, expm1_32, expm1_64};
 pub use hyperbolic::{
     acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64, tanh32,
     tanh64,
 };
+pub use hypot::{hypot, rsqrt};
 pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
+pub use lgamma::{lgamma32, lgamma64};
 pub use log::{log1p_32, log1p_64, log2_32, log2_64, log10_32, log10_64, log32, log64};
+pub use logaddexp::{logaddexp2_32, logaddexp2_64, logaddexp32, logaddexp64};
 pub use power::{pow32, pow64};
 pub use reduction::{NEAR_32, NEAR_64};
 pub use trigonometric::{
@@ -176,4 +197,16 @@ elementary! {
     erfc()   erfc32   erfc64   "One minus the error function: [`erfc32`], [`erfc64`]."
     cbrt()   cbrt32   cbrt64   "The cube root: [`cbrt32`], [`cbrt64`]."
     pow(y)   pow32    pow64    "The power with exponent `y`: [`pow32`], [`pow64`]."
+    erfinv()        erfinv32      erfinv64      "The inverse of the error function: [`erfinv32`], [`erfinv64`]."
+    lgamma()        lgamma32      lgamma64      "The logarithm of the gamma function: [`lgamma32`], [`lgamma64`]."
+    digamma()       digamma32     digamma64     "The derivative of `lgamma`: [`digamma32`], [`digamma64`]."
+    hypot(y)        hypot         hypot         "The length of the vector (self, y): [`hypot()`]."
+    rsqrt()         rsqrt         rsqrt         "One over the square root: [`rsqrt`]."
+    logaddexp(y)    logaddexp32   logaddexp64   "`ln(exp self + exp y)`: [`logaddexp32`], [`logaddexp64`]."
+    logaddexp2(y)   logaddexp2_32 logaddexp2_64 "`log₂(2^self + 2^y)`: [`logaddexp2_32`], [`logaddexp2_64`]."
+    fmod(y)         fmod          fmod          "The remainder with the sign of `self`: [`fmod`]."
+    remainder(y)    remainder     remainder     "The remainder with the sign of `y`: [`remainder`]."
+    floor_divide(y) floor_divide  floor_divide  "The quotient rounded down: [`floor_divide`]."
+    copysign(y)     copysign      copysign      "The magnitude with the sign of `y`: [`copysign`]."
+    nextafter(y)    nextafter     nextafter     "The next number on the way to `y`: [`nextafter`]."
 }

@@ -52,6 +52,26 @@ impl<T: Float> Lane for Expression<T> {
         (self + shift) - shift
     }
 
+    fn floor(self) -> Self {
+        self.apply(Operation::Floor)
+    }
+
+    fn ceil(self) -> Self {
+        self.apply(Operation::Ceil)
+    }
+
+    fn trunc(self) -> Self {
+        self.apply(Operation::Truncate)
+    }
+
+    fn round(self) -> Self {
+        self.apply(Operation::Round)
+    }
+
+    fn rem(self, other: Self) -> Self {
+        Self::binary(Operation::Remainder, self, other)
+    }
+
     fn lt(self, other: Self) -> Self::Mask {
         self.is_less(other)
     }

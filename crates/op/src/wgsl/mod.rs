@@ -10,12 +10,14 @@
 //! | `value` | [`Value`], [`Arguments`]: what functions take and return |
 //! | `function` | [`Function`]: a recording, and its value for given arguments |
 //! | `print` | its text |
+//! | `helper` | [`Helper`]: functions with loops, which printed ones call |
 //! | `evaluate` | what operations are worth on constants |
 
 mod arena;
 mod evaluate;
 mod expression;
 mod function;
+mod helper;
 mod lane;
 mod operation;
 mod print;
@@ -25,6 +27,8 @@ mod value;
 pub use arena::{Node, Statement};
 pub use expression::Expression;
 pub use function::Function;
+pub use helper::Helper;
 pub use operation::Operation;
+pub use print::print_module;
 pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};
 pub use value::{Arguments, Value, ValueType};

@@ -1,5 +1,8 @@
 //! The operations of WGSL that lanes are recorded in.
 
+use super::helper::Helper;
+use super::scalar::Type;
+
 /// What a statement does to its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -12,8 +15,8 @@ pub enum Operation {
     /// The quotient. That of integers is truncated, and the dividend itself where the divisor is
     /// zero or the quotient out of range.
     Divide,
-    /// What a truncated division leaves, with the sign of the dividend; 0 where an integer divisor
-    /// is zero.
+    /// What a truncated division leaves, exact, with the sign of the dividend; 0 where an integer
+    /// divisor is zero.
     Remainder,
     /// The number with its sign flipped.
     Negate,
@@ -23,6 +26,14 @@ pub enum Operation {
     Absolute,
     /// The square root.
     SquareRoot,
+    /// The nearest integer that is not above.
+    Floor,
+    /// The nearest integer that is not below.
+    Ceil,
+    /// The integer part.
+    Truncate,
+    /// The nearest integer, ties to even.
+    Round,
     /// The smaller of two integers.
     Minimum,
     /// The larger of two integers.
@@ -82,18 +93,24 @@ pub(super) enum Form {
 }
 
 impl Operation {
-    /// How it is written for operands that are truth values, or are not.
-    pub(super) const fn form(self, of_truth: bool) -> Form {
+    /// How it is written for operands of this type.
+    pub(super) const fn form(self, kind: Type) -> Form {
+        let of_truth = matches!(kind, Type::Bool);
         match self {
             Self::Add => Form::Infix("+"),
             Self::Subtract => Form::Infix("-"),
             Self::Multiply => Form::Infix("*"),
             Self::Divide => Form::Infix("/"),
+            Self::Remainder if kind.is_float() => Form::Call2(Helper::remainder(kind).name()),
             Self::Remainder => Form::Infix("%"),
             Self::Negate => Form::Prefix("-"),
             Self::MultiplyAdd => Form::Call3("fma"),
             Self::Absolute => Form::Call1("abs"),
             Self::SquareRoot => Form::Call1("sqrt"),
+            Self::Floor => Form::Call1("floor"),
+            Self::Ceil => Form::Call1("ceil"),
+            Self::Truncate => Form::Call1("trunc"),
+            Self::Round => Form::Call1("round"),
             Self::Minimum => Form::Call2("min"),
             Self::Maximum => Form::Call2("max"),
             Self::Keep => Form::Keep,

@@ -1,7 +1,10 @@
 //! The text of recorded functions.
 
+use std::collections::BTreeSet;
+
 use super::arena::{Node, Statement};
 use super::function::Function;
+use super::helper::Helper;
 use super::operation::{Form, Operation};
 use super::scalar::{Literal, Type};
 
@@ -13,8 +16,35 @@ fn argument_name(index: usize) -> String {
     name.map_or_else(|| format!("x{index}"), str::to_owned)
 }
 
+/// The text of several functions with their names, after that of the helpers which they call.
+pub fn print_module<'a>(functions: impl IntoIterator<Item = (&'a str, &'a Function)>) -> String {
+    let mut helpers = BTreeSet::new();
+    let mut text = String::new();
+    for (name, function) in functions {
+        helpers.append(&mut function.helpers());
+        text += &function.print(name);
+    }
+    helpers
+        .into_iter()
+        .map(Helper::text)
+        .chain([text])
+        .collect()
+}
+
 impl Function {
-    /// The text of the function in WGSL. It is complete: it calls nothing but what WGSL has.
+    /// What the text calls beside the functions of WGSL.
+    pub fn helpers(&self) -> BTreeSet<Helper> {
+        let used = self.statements.iter().zip(self.used());
+        let helper = |(statement, used): (&Statement, bool)| match *statement {
+            Statement::Result(Operation::Remainder, kind, _) if used && kind.is_float() => {
+                Some(Helper::remainder(kind))
+            }
+            _ => None,
+        };
+        used.filter_map(helper).collect()
+    }
+
+    /// The text of the function in WGSL, without that of its [`Self::helpers`].
     pub fn print(&self, name: &str) -> String {
         let arguments: Vec<String> = (self.arguments.iter().enumerate())
             .map(|(index, kind)| format!("{}: {}", argument_name(index), kind.name()))
@@ -86,9 +116,9 @@ impl Function {
     /// The text of an operation.
     fn operation(&self, op: Operation, kind: Type, operands: [Node; 3]) -> String {
         let first = self.statement(operands[0]);
-        let of_truth = first.is_some_and(|statement| statement.kind() == Type::Bool);
+        let operand_kind = first.map_or(kind, Statement::kind);
         let [a, b, c] = operands.map(|node| self.operand(node));
-        match op.form(of_truth) {
+        match op.form(operand_kind) {
             Form::Infix(sign) => format!("{a} {sign} {b}"),
             Form::Prefix(sign) => format!("{sign}{a}"),
             Form::Call1(name) => format!("{name}({a})"),
