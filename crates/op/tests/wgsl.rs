@@ -121,7 +121,7 @@ macro_rules! integers_wrap {
             let counts = 0..<$integer>::WIDTH;
             let literal = |x: $integer| <$integer as Integer>::literal(x as i64);
             type Row = (&'static str, fn(Whole, Whole) -> Whole, fn($integer, $integer) -> $integer);
-            let rows: [Row; 14] = [
+            let rows: [Row; 17] = [
                 ("add", |x, y| x + y, |x, y| x.wrapping_add(y)),
                 ("sub", |x, y| x - y, |x, y| x.wrapping_sub(y)),
                 ("mul", |x, y| x * y, |x, y| x.wrapping_mul(y)),
@@ -134,6 +134,29 @@ macro_rules! integers_wrap {
                 ("not", |x, _| !x, |x, _| !x),
                 ("min", |x, y| x.smaller(y), |x, y| x.min(y)),
                 ("max", |x, y| x.larger(y), |x, y| x.max(y)),
+                ("ones", |x, _| x.ones(), |x, _| x.count_ones() as $integer),
+                (
+                    "pow",
+                    |x, y| x.raised(y),
+                    |x, y| {
+                        let exponent = y as i64 as u64;
+                        (0..64).rev().fold(1 as $integer, |power, bit| {
+                            let square = power.wrapping_mul(power);
+                            if exponent >> bit & 1 == 1 { square.wrapping_mul(x) } else { square }
+                        })
+                    },
+                ),
+                (
+                    "gcd",
+                    |x, y| x.common_divisor(y),
+                    |x, y| {
+                        let (mut a, mut b) = (x as i128, y as i128);
+                        while b != 0 {
+                            (a, b) = (b, a % b);
+                        }
+                        a.unsigned_abs() as $integer
+                    },
+                ),
                 ("less", |x, y| Whole::choose(x.is_less(y), x, y), |x, y| if x < y { x } else { y }),
                 (
                     "most",
@@ -141,15 +164,17 @@ macro_rules! integers_wrap {
                     |x, y| if x < y { x } else { -1_i64 as $integer },
                 ),
             ];
-            let mut text = String::new();
+            let mut recorded = Vec::new();
             for (name, printed, computed) in rows {
                 let printed = Function::record(|[x, y]: [Whole; 2]| printed(x, y));
                 for (&x, &y) in points.iter().flat_map(|x| points.iter().map(move |y| (x, y))) {
                     let got = printed.evaluate(&[literal(x), literal(y)]).unwrap();
                     assert_eq!(got, [literal(computed(x, y))], "{name} of {x} and {y}");
                 }
-                text += &printed.print(&format!("{name}_{}", stringify!($integer)));
+                recorded.push((format!("{name}_{}", stringify!($integer)), printed));
             }
+            let functions = recorded.iter().map(|(name, function)| (name.as_str(), function));
+            let mut text = print_module(functions);
             type Shift = (Whole, Expression<u32>);
             let left = Function::record(|(x, y): Shift| x.shifted_left(y));
             let right = Function::record(|(x, y): Shift| x.shifted_right(y));
@@ -270,4 +295,70 @@ fn integer_constants_are_read_as_they_are() {
         check::<i64>(value);
         check::<u64>(value);
     }
+}
+
+#[test]
+fn rounded_terms_of_a_sum_are_kept() {
+    // A compiler that takes floats for real numbers would find that nothing was lost.
+    let lost = Function::record(|[a, b]: [Expression<f32>; 2]| {
+        let sum = a + b;
+        b - (sum - a)
+    });
+    let want = "\
+fn lost(x: f32, y: f32) -> f32 {
+    let v2: f32 = x + y;
+    let v3: f32 = bitcast<f32>(min(bitcast<u32>(v2), 0xfffffffeu));
+    let v4: f32 = v3 - x;
+    let v5: f32 = bitcast<f32>(min(bitcast<u32>(v4), 0xfffffffeu));
+    let v6: f32 = y - v5;
+    return v6;
+}
+";
+    assert_eq!(lost.print("lost"), want);
+    // The product behind a sign, the addend of a multiply-add, the way to an integer and back.
+    let kept = |function: Function| {
+        function
+            .print("kept")
+            .matches("0xfffffffffffffffelu")
+            .count()
+    };
+    type Two = [Expression<f64>; 2];
+    assert_eq!(kept(Function::record(|[a, b]: Two| a + -(a * b))), 1);
+    assert_eq!(kept(Function::record(|[a, b]: Two| a.mul_add(b, a / b))), 1);
+    assert_eq!(
+        kept(Function::record(|[a, b]: Two| (a * b).mul_add(b, a))),
+        0
+    );
+    let way = |[a, _]: Two| Expression::<f64>::from_int_small(a.to_int_small());
+    assert_eq!(kept(Function::record(way)), 1);
+}
+
+#[test]
+fn nothing_is_recorded_twice_or_in_vain() {
+    let function = Function::record(|[x, y]: [Expression<f32>; 2]| {
+        let _unused = (x * y).sqrt();
+        let constant = Expression::lit(2.0) * Expression::lit(3.0);
+        let always = x.lt(y) | !Expression::<f32>::lit(2.0).lt(Expression::lit(1.0));
+        Expression::select(always, (x * y) / (x * y), y) * constant
+    });
+    let want = "\
+fn f(x: f32, y: f32) -> f32 {
+    let v2: f32 = x * y;
+    let v11: f32 = v2 / v2;
+    let v12: f32 = v11 * 6.0f;
+    return v12;
+}
+";
+    assert_eq!(function.print("f"), want);
+}
+
+#[test]
+fn recordings_nest() {
+    let outer = Function::record(|[x]: [Expression<f32>; 1]| {
+        let y = x * x;
+        let inner = Function::record(|[x]: [Expression<f32>; 1]| x + x);
+        assert_eq!(inner.len(), 2);
+        y + x
+    });
+    assert_eq!(outer.len(), 4);
 }

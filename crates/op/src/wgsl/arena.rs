@@ -87,6 +87,7 @@ impl Arena {
             (Operation::And, Some(false), _) | (Operation::Or, Some(true), _) => Some(a),
             (Operation::And, _, Some(false)) | (Operation::Or, _, Some(true)) => Some(b),
             (Operation::Reinterpret, ..) => match self.get(a)? {
+                statement if statement.kind() == kind => Some(a),
                 Statement::Result(Operation::Reinterpret, _, [inner, ..])
                     if self.get(inner)?.kind() == kind =>
                 {

@@ -53,6 +53,26 @@ impl Arithmetic for bool {
     }
 }
 
+/// The power modulo two to the 64, so that a narrower one is its low bits.
+fn power(mut base: u64, mut exponent: u64) -> u64 {
+    let mut power = 1_u64;
+    while exponent != 0 {
+        if exponent & 1 == 1 {
+            power = power.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent >>= 1;
+    }
+    power
+}
+
+fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 macro_rules! integer_arithmetic {
     ($($number:ty)*) => {$(
         impl Arithmetic for $number {
@@ -64,6 +84,9 @@ macro_rules! integer_arithmetic {
                     Operation::Divide => a.checked_div(b).unwrap_or(a).write(),
                     Operation::Remainder => a.checked_rem(b).unwrap_or(0).write(),
                     Operation::Negate => a.wrapping_neg().write(),
+                    Operation::Power => Self::read(power(a.write(), b.write())).write(),
+                    Operation::CommonDivisor => common_divisor(a.write(), b.write()),
+                    Operation::CountOnes => u64::from(a.count_ones()),
                     Operation::Minimum => a.min(b).write(),
                     Operation::Maximum => a.max(b).write(),
                     Operation::And => (a & b).write(),

@@ -147,6 +147,40 @@ impl<T: Integer> Expression<T> {
     pub fn shifted_right(self, count: Expression<u32>) -> Self {
         Self::binary(Operation::ShiftRight, self, count)
     }
+
+    /// How many bits are set.
+    pub fn ones(self) -> Self {
+        let bits = self.convert::<T::Unsigned>();
+        let count = |word: Expression<u32>| Expression::unary(Operation::CountOnes, word);
+        let low: Expression<u32> = count(bits.convert());
+        if T::WIDTH < 64 {
+            return low.convert();
+        }
+        let half = Expression::literal(Literal::count(32));
+        let high: Expression<u32> = count(bits.shifted_right(half).convert());
+        (low + high).convert()
+    }
+
+    /// The power; a negative exponent counts as a large one.
+    pub fn raised(self, exponent: Self) -> Self {
+        // Signs may stay where they are: only the low bits of a power count.
+        self.in_words(Operation::Power, exponent)
+    }
+
+    /// The greatest common divisor, not negative unless it wraps.
+    pub fn common_divisor(self, other: Self) -> Self {
+        let zero = Self::constant(0);
+        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x);
+        magnitude(magnitude(self).in_words(Operation::CommonDivisor, magnitude(other)))
+    }
+
+    /// An operation that exists for the unsigned WGSL integers alone.
+    fn in_words(self, op: Operation, other: Self) -> Self {
+        let word = T::TYPE.unsigned();
+        let [a, b] = [self, other].map(|x| arena::unary(Operation::Reinterpret, word, x.node));
+        let result = arena::binary(op, word, a, b);
+        Self::new(arena::unary(Operation::Reinterpret, T::TYPE, result)).wrap()
+    }
 }
 
 /// Operators whose result may be out of range. The terms of a sum are kept as they were rounded;

@@ -4,11 +4,22 @@ use super::scalar::Type;
 
 /// A function that printed functions may call: its text must stand beside theirs, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Helper {
-    /// The exact remainder of float32.
-    Remainder32,
-    /// The exact remainder of float64.
-    Remainder64,
+pub struct Helper {
+    /// What it does.
+    pub routine: Routine,
+    /// The type of its arguments and its result.
+    pub kind: Type,
+}
+
+/// What a helper does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Routine {
+    /// The exact remainder of a truncated division of floats.
+    Remainder,
+    /// The wrapping power of unsigned integers.
+    Power,
+    /// The greatest common divisor of unsigned integers.
+    CommonDivisor,
 }
 
 /// The remainder in integers: that of the mantissas, shifted by as many places at a time as a word
@@ -42,8 +53,35 @@ fn NAME(x: FLOAT, y: FLOAT) -> FLOAT {
 }
 ";
 
+const POWER: &str = "\
+fn NAME(x: WORD, y: WORD) -> WORD {
+    var base = x;
+    var left = y;
+    var power = ONE;
+    while (left != ZERO) {
+        power = select(power, power * base, (left & ONE) == ONE);
+        base *= base;
+        left >>= 1u;
+    }
+    return power;
+}
+";
+
+const COMMON_DIVISOR: &str = "\
+fn NAME(x: WORD, y: WORD) -> WORD {
+    var a = x;
+    var b = y;
+    while (b != ZERO) {
+        let rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+";
+
 /// What stands for the words in capitals.
-const WORDS_32: [(&str, &str); 11] = [
+const WORDS_32: [(&str, &str); 12] = [
     ("ZEROS", "countLeadingZeros(r)"),
     ("FLOAT", "f32"),
     ("WORD", "u32"),
@@ -55,10 +93,11 @@ const WORDS_32: [(&str, &str); 11] = [
     ("MANTISSA", "23u"),
     ("ROOM", "8u"),
     ("ZERO", "0u"),
+    ("ONE", "1u"),
 ];
 
 /// The same for float64; WGSL counts zeros in words of 32 bits.
-const WORDS_64: [(&str, &str); 11] = [
+const WORDS_64: [(&str, &str); 12] = [
     (
         "ZEROS",
         "select(countLeadingZeros(u32(r >> 32u)), 32u + countLeadingZeros(u32(r)), \
@@ -74,32 +113,32 @@ const WORDS_64: [(&str, &str); 11] = [
     ("MANTISSA", "52u"),
     ("ROOM", "11u"),
     ("ZERO", "0lu"),
+    ("ONE", "1lu"),
 ];
 
 impl Helper {
-    /// The remainder of floats of this type.
-    pub(super) const fn remainder(kind: Type) -> Self {
-        match kind {
-            Type::F64 => Self::Remainder64,
-            _ => Self::Remainder32,
-        }
-    }
-
     /// Its name in WGSL.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Remainder32 => "exact_remainder_f32",
-            Self::Remainder64 => "exact_remainder_f64",
-        }
+    pub fn name(self) -> String {
+        let routine = match self.routine {
+            Routine::Remainder => "exact_remainder",
+            Routine::Power => "wrapping_power",
+            Routine::CommonDivisor => "common_divisor",
+        };
+        format!("{routine}_{}", self.kind)
     }
 
     /// Its text in WGSL.
     pub fn text(self) -> String {
-        let words = match self {
-            Self::Remainder32 => WORDS_32,
-            Self::Remainder64 => WORDS_64,
+        let template = match self.routine {
+            Routine::Remainder => REMAINDER,
+            Routine::Power => POWER,
+            Routine::CommonDivisor => COMMON_DIVISOR,
         };
-        let named = REMAINDER.replace("NAME", self.name());
+        let words = match self.kind.unsigned() {
+            Type::U64 => WORDS_64,
+            _ => WORDS_32,
+        };
+        let named = template.replace("NAME", &self.name());
         let fill = |text: String, (word, value): (&str, &str)| text.replace(word, value);
         words.into_iter().fold(named, fill)
     }

@@ -27,7 +27,7 @@ mod value;
 pub use arena::{Node, Statement};
 pub use expression::Expression;
 pub use function::Function;
-pub use helper::Helper;
+pub use helper::{Helper, Routine};
 pub use operation::Operation;
 pub use print::print_module;
 pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};

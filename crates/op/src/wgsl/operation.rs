@@ -1,6 +1,6 @@
 //! The operations of WGSL that lanes are recorded in.
 
-use super::helper::Helper;
+use super::helper::Routine;
 use super::scalar::Type;
 
 /// What a statement does to its operands.
@@ -38,6 +38,12 @@ pub enum Operation {
     Minimum,
     /// The larger of two integers.
     Maximum,
+    /// The wrapping power of two unsigned integers.
+    Power,
+    /// The greatest common divisor of two unsigned integers.
+    CommonDivisor,
+    /// How many bits of a `u32` are set.
+    CountOnes,
     /// The float as it is, hidden from the algebra of a compiler: see [`Expression`].
     ///
     /// [`Expression`]: super::Expression
@@ -82,6 +88,8 @@ pub(super) enum Form {
     Call2(&'static str),
     /// `name(a, b, c)`
     Call3(&'static str),
+    /// `helper(a, b)`
+    Helper(Routine),
     /// `select(c, b, a)`
     Select,
     /// `bitcast<T>(a)`
@@ -101,7 +109,7 @@ impl Operation {
             Self::Subtract => Form::Infix("-"),
             Self::Multiply => Form::Infix("*"),
             Self::Divide => Form::Infix("/"),
-            Self::Remainder if kind.is_float() => Form::Call2(Helper::remainder(kind).name()),
+            Self::Remainder if kind.is_float() => Form::Helper(Routine::Remainder),
             Self::Remainder => Form::Infix("%"),
             Self::Negate => Form::Prefix("-"),
             Self::MultiplyAdd => Form::Call3("fma"),
@@ -113,6 +121,9 @@ impl Operation {
             Self::Round => Form::Call1("round"),
             Self::Minimum => Form::Call2("min"),
             Self::Maximum => Form::Call2("max"),
+            Self::Power => Form::Helper(Routine::Power),
+            Self::CommonDivisor => Form::Helper(Routine::CommonDivisor),
+            Self::CountOnes => Form::Call1("countOneBits"),
             Self::Keep => Form::Keep,
             Self::And => Form::Infix("&"),
             Self::Or => Form::Infix("|"),

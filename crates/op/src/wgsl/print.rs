@@ -36,9 +36,10 @@ impl Function {
     pub fn helpers(&self) -> BTreeSet<Helper> {
         let used = self.statements.iter().zip(self.used());
         let helper = |(statement, used): (&Statement, bool)| match *statement {
-            Statement::Result(Operation::Remainder, kind, _) if used && kind.is_float() => {
-                Some(Helper::remainder(kind))
-            }
+            Statement::Result(op, kind, _) if used => match op.form(kind) {
+                Form::Helper(routine) => Some(Helper { routine, kind }),
+                _ => None,
+            },
             _ => None,
         };
         used.filter_map(helper).collect()
@@ -124,6 +125,7 @@ impl Function {
             Form::Call1(name) => format!("{name}({a})"),
             Form::Call2(name) => format!("{name}({a}, {b})"),
             Form::Call3(name) => format!("{name}({a}, {b}, {c})"),
+            Form::Helper(routine) => format!("{}({a}, {b})", Helper { routine, kind }.name()),
             Form::Select => format!("select({c}, {b}, {a})"),
             Form::Bitcast => format!("bitcast<{kind}>({a})"),
             Form::Constructor => format!("{kind}({a})"),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 /// A type of WGSL values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
     /// A truth value.
     Bool,
@@ -79,15 +79,14 @@ impl Bitwise for bool {}
 
 /// An integer; arithmetic wraps at its width.
 pub trait Integer: Numeric + Bitwise {
+    /// The integer of the same width without sign.
+    type Unsigned: Integer;
     /// The constant, cut to the width.
     fn literal(value: i64) -> Literal;
 }
 
 /// The signed integer of a float's width.
-pub trait Word: Integer {
-    /// The same without sign.
-    type Unsigned: Integer;
-}
+pub trait Word: Integer {}
 
 /// A float.
 pub trait Float: Numeric {
@@ -126,11 +125,13 @@ scalars! {
 
 macro_rules! integers {
     // Cut to the width, widened to the WGSL type, as the bits of that.
-    ($($rust:ty, $held:ty, $bits:ty;)*) => {$(
+    ($($rust:ty, $held:ty, $bits:ty, $unsigned:ty;)*) => {$(
         impl Numeric for $rust {}
         impl Bitwise for $rust {}
 
         impl Integer for $rust {
+            type Unsigned = $unsigned;
+
             fn literal(value: i64) -> Literal {
                 Literal {
                     kind: Self::TYPE,
@@ -141,19 +142,17 @@ macro_rules! integers {
     )*};
 }
 integers! {
-    i8, i32, u32;   u8, u32, u32;
-    i16, i32, u32;  u16, u32, u32;
-    i32, i32, u32;  u32, u32, u32;
-    i64, i64, u64;  u64, u64, u64;
+    i8, i32, u32, u8;    u8, u32, u32, u8;
+    i16, i32, u32, u16;  u16, u32, u32, u16;
+    i32, i32, u32, u32;  u32, u32, u32, u32;
+    i64, i64, u64, u64;  u64, u64, u64, u64;
 }
 
 macro_rules! floats {
-    ($($rust:ty, $bits:ty, $unsigned:ty, $mantissa:literal, $bias:literal;)*) => {$(
+    ($($rust:ty, $bits:ty, $mantissa:literal, $bias:literal;)*) => {$(
         impl Numeric for $rust {}
 
-        impl Word for $bits {
-            type Unsigned = $unsigned;
-        }
+        impl Word for $bits {}
 
         impl Float for $rust {
             type Bits = $bits;
@@ -170,8 +169,8 @@ macro_rules! floats {
     )*};
 }
 floats! {
-    f32, i32, u32, 23, 127;
-    f64, i64, u64, 52, 1023;
+    f32, i32, 23, 127;
+    f64, i64, 52, 1023;
 }
 
 /// A constant.
