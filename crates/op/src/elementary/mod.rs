@@ -92,25 +92,25 @@ fn clamp<L: Lane>(x: L, least: f64, most: f64) -> L {
 
 /// Two to the power of `n`, for the exponents of normal numbers.
 #[inline(always)]
-fn power_of_two<L: Lane>(n: L::Bits) -> L {
+pub(crate) fn power_of_two<L: Lane>(n: L::Bits) -> L {
     L::from_bits(n.add(L::Bits::lit(L::BIAS)).shl(L::MANTISSA))
 }
 
 /// The bits of the sign alone.
 #[inline(always)]
-fn sign<L: Lane>(x: L) -> L::Bits {
+pub(crate) fn sign<L: Lane>(x: L) -> L::Bits {
     x.to_bits() & L::lit(-0.0).to_bits()
 }
 
 /// `x` with its sign flipped where the sign bit is set in `bits`, which has no other bits.
 #[inline(always)]
-fn flip<L: Lane>(x: L, bits: L::Bits) -> L {
+pub(crate) fn flip<L: Lane>(x: L, bits: L::Bits) -> L {
     L::from_bits(x.to_bits() ^ bits)
 }
 
 /// `a + b` as the rounded sum and what the rounding left out.
 #[inline(always)]
-fn sum<L: Lane>(a: L, b: L) -> (L, L) {
+pub(crate) fn sum<L: Lane>(a: L, b: L) -> (L, L) {
     let sum = a + b;
     let back = sum - a;
     (sum, (a - (sum - back)) + (b - back))

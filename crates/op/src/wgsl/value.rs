@@ -2,7 +2,8 @@
 
 use super::arena::{self, Node};
 use super::expression::Expression;
-use super::scalar::{Scalar, Type};
+use super::scalar::{Float, Scalar, Type};
+use crate::Complex;
 
 /// What a function takes and returns: a scalar, or a complex number as a vector of two.
 pub trait Value: Copy {
@@ -29,6 +30,20 @@ impl<T: Scalar> Value for Expression<T> {
 
     fn nodes(self) -> Vec<Node> {
         vec![self.node()]
+    }
+}
+
+impl<T: Float> Value for Complex<Expression<T>> {
+    const TYPE: Type = T::TYPE;
+    const COMPONENTS: u32 = 2;
+
+    fn argument(position: &mut u32) -> Self {
+        let (re, im) = (Value::argument(position), Value::argument(position));
+        Self { re, im }
+    }
+
+    fn nodes(self) -> Vec<Node> {
+        vec![self.re.node(), self.im.node()]
     }
 }
 
