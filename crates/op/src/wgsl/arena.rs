@@ -100,7 +100,10 @@ impl Arena {
     }
 }
 
+// Never inlined into the long bodies that record: that doubled the time to compile the crate.
+
 /// The constant.
+#[inline(never)]
 pub(super) fn literal(literal: Literal) -> Node {
     ARENA.with_borrow_mut(|arena| arena.insert(Statement::Literal(literal)))
 }
@@ -111,16 +114,19 @@ pub(super) fn argument(index: u32, kind: Type) -> Node {
 }
 
 /// What an operation of one operand makes of it.
+#[inline(never)]
 pub(super) fn unary(op: Operation, kind: Type, a: Node) -> Node {
     ternary(op, kind, a, a, a)
 }
 
 /// The same for two operands.
+#[inline(never)]
 pub(super) fn binary(op: Operation, kind: Type, a: Node, b: Node) -> Node {
     ternary(op, kind, a, b, a)
 }
 
 /// The same for three operands.
+#[inline(never)]
 pub(super) fn ternary(op: Operation, kind: Type, a: Node, b: Node, c: Node) -> Node {
     ARENA.with_borrow_mut(|arena| {
         let operands = [a, b, c];
@@ -131,6 +137,7 @@ pub(super) fn ternary(op: Operation, kind: Type, a: Node, b: Node, c: Node) -> N
 }
 
 /// The float, hidden from the algebra of a compiler where it has just been rounded.
+#[inline(never)]
 pub(super) fn keep(kind: Type, node: Node) -> Node {
     let is_rounded = ARENA.with_borrow(|arena| {
         let mut inner = node;
