@@ -105,7 +105,7 @@ pub trait LaneBits:
 
 /// [`Lane::mul_exact`] without an instruction for `mul_add`.
 #[inline(always)]
-fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
+pub(crate) fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
     // Halves of half the digits each: their four products are exact (Dekker 1971).
     let halves = |x: L| {
         let cut = L::MANTISSA / 2 + 1;

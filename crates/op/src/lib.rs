@@ -15,6 +15,7 @@
 //! | `derivative` | [`gradients`]: the derivative of every row |
 //! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
 //! | `compare` | comparisons that are exact whatever the dtypes |
+//! | [`wgsl`] | all these functions as the text of a shader |
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -31,6 +32,7 @@ mod layout;
 mod nest;
 mod program;
 mod shape;
+pub mod wgsl;
 mod whole;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};

@@ -63,6 +63,7 @@ pub use trigonometric::{
     tan_near64, tan32, tan64,
 };
 
+use crate::wgsl::Expression;
 use crate::{Lane, LaneBits, Number};
 
 /// Below this `f(x) = x` for the odd functions with slope one, to float32 precision.
@@ -122,8 +123,19 @@ fn sum_ordered<L: Lane>(a: L, b: L) -> (L, L) {
     (sum, (a - sum) + b)
 }
 
-/// One row per function, for the trait and its two implementations.
+/// A function of one lane or two.
+#[derive(Clone, Copy, Debug)]
+pub enum Signature<L> {
+    /// Of one.
+    Unary(fn(L) -> L),
+    /// Of two.
+    Binary(fn(L, L) -> L),
+}
+
+/// One row per function, for the trait and its implementations.
 macro_rules! elementary {
+    (@ $name:ident) => { Signature::Unary(L::$name) };
+    (@ $name:ident $other:ident) => { Signature::Binary(L::$name) };
     ($($name:ident($($other:ident)?) $f32:ident $f64:ident $doc:literal)*) => {
         /// The elementary functions of a lane, of its width.
         pub trait Elementary: Lane {
@@ -138,6 +150,23 @@ macro_rules! elementary {
 
         impl<const FUSED: bool> Elementary for Number<f64, FUSED> {
             $(#[inline(always)] fn $name(self $(, $other: Self)?) -> Self {
+                $f64(self $(, $other)?)
+            })*
+        }
+
+        /// Every function of a lane with its name, for those that treat all alike.
+        pub fn functions<L: Elementary>() -> Vec<(&'static str, Signature<L>)> {
+            vec![$((stringify!($name), elementary!(@ $name $($other)?))),*]
+        }
+
+        impl Elementary for Expression<f32> {
+            $(fn $name(self $(, $other: Self)?) -> Self {
+                $f32(self $(, $other)?)
+            })*
+        }
+
+        impl Elementary for Expression<f64> {
+            $(fn $name(self $(, $other: Self)?) -> Self {
                 $f64(self $(, $other)?)
             })*
         }
