@@ -6,6 +6,8 @@
 //! | `operation` | [`Operation`]: what is done to values, and how it is written |
 //! | `arena` | the statements of a recording, each once |
 //! | `expression` | [`Expression`]: a value that is recorded instead of computed |
+//! | `float` | arithmetic of floats that no compiler simplifies |
+//! | `convert` | numbers in another type |
 //! | `lane` | expressions as lanes |
 //! | `value` | [`Value`], [`Arguments`]: what functions take and return |
 //! | `function` | [`Function`]: a recording, and its value for given arguments |
@@ -14,8 +16,10 @@
 //! | `evaluate` | what operations are worth on constants |
 
 mod arena;
+mod convert;
 mod evaluate;
 mod expression;
+mod float;
 mod function;
 mod helper;
 mod lane;
