@@ -2,7 +2,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse (unsafe) |
+//! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse; [`Foreign`]: bytes of someone else (unsafe) |
+//! | `storage` | [`Storage`]: one or the other |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number |
 //! | `kernel/copy` | elements from one layout to another, by width |
 #![deny(unsafe_code)]
@@ -10,5 +11,7 @@
 mod buffer;
 pub mod kernel;
 pub mod parallel;
+mod storage;
 
-pub use buffer::{Buffer, release_kept};
+pub use buffer::{Buffer, Foreign, release_kept};
+pub use storage::Storage;
