@@ -93,10 +93,12 @@ impl Error {
             | Problem::ScalarKindMismatch { .. }
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }
+            | Problem::UnknownDLPackType { .. }
+            | Problem::VectorElements { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
-            Problem::UnknownDevice { .. } => ErrorKind::Device,
+            Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
@@ -118,6 +120,8 @@ impl Error {
             | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::CopyNeeded { .. }
+            | Problem::MalformedTensor { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }
