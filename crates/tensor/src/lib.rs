@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
+//! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
 //! | `index` | what stands in brackets |
 //! | `convert` | casts, and values out of a tensor |
@@ -22,10 +23,12 @@
 
 mod convert;
 mod create;
+mod foreign;
 mod format;
 mod index;
 mod tensor;
 mod view;
 
+pub use foreign::ForeignLayout;
 pub use index::Index;
 pub use tensor::Tensor;
