@@ -96,7 +96,13 @@ impl Tensor {
     /// The address is valid while this tensor or a view of it exists.
     #[must_use]
     pub fn address(&self) -> usize {
-        self.storage().as_ptr().addr() + self.layout.offset() * self.dtype.itemsize()
+        self.storage().as_ptr().expose_provenance() + self.layout.offset() * self.dtype.itemsize()
+    }
+
+    /// Whether the bytes are in memory that someone else owns, who may be able to write to it.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        matches!(*self.storage, Storage::Foreign(_))
     }
 
     /// Whether two tensors share their bytes.
