@@ -1,8 +1,9 @@
-//! Bytes that start at a cache line. Large blocks are kept for reuse: a page fault on each fresh
-//! page costs more than an addition of its elements.
-#![allow(unsafe_code, reason = "allocation with an alignment")]
+//! Bytes that start at a cache line, and bytes that someone else owns. Large blocks are kept for
+//! reuse: a page fault on each fresh page costs more than an addition of its elements.
+#![allow(unsafe_code, reason = "allocation with an alignment, foreign memory")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -109,6 +110,61 @@ impl Drop for Buffer {
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({} bytes)", self.len)
+    }
+}
+
+/// Bytes in memory that someone else owns, kept there by an owner. They can only be read.
+///
+/// The address has whatever alignment its owner gave it.
+///
+/// ```
+/// use allotrope_cpu::Foreign;
+/// let owner = std::sync::Arc::new([1_u8, 2, 3]);
+/// // SAFETY: the array lives as long as its `Arc`, and nothing writes to it.
+/// let bytes = unsafe { Foreign::new((&raw const *owner).cast(), 3, owner.clone()) };
+/// assert_eq!(bytes[..], [1, 2, 3]);
+/// drop(bytes);
+/// assert_eq!(std::sync::Arc::strong_count(&owner), 1);
+/// ```
+pub struct Foreign {
+    start: *const u8,
+    len: usize,
+    /// Dropped exactly once, with the last use of the bytes, on whatever thread that is.
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+impl Foreign {
+    /// The `len` bytes at `start`, for as long as `owner` is not dropped.
+    ///
+    /// # Safety
+    /// Until `owner` is dropped, `start` must not be null and point to `len` initialised bytes that
+    /// may be read from any thread. Whoever else can write to them must not do so during a read.
+    pub unsafe fn new(start: *const u8, len: usize, owner: impl Any + Send + Sync) -> Self {
+        Self {
+            start,
+            len,
+            _owner: Box::new(owner),
+        }
+    }
+}
+
+// SAFETY: the owner may cross threads, and the bytes may be read from any.
+unsafe impl Send for Foreign {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Foreign {}
+
+impl Deref for Foreign {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `new` was promised `len` readable bytes for as long as the owner is here.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Foreign({} bytes)", self.len)
     }
 }
 

@@ -11,12 +11,13 @@ use crate::device::check_device;
 use crate::error::{nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged, sizes as read_sizes};
 use crate::infer::{DEEPEST, infer};
+use crate::interchange::{self, convert_data};
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
 ///
 /// `data` is only asked where it matters, and answers None where there is nothing to follow.
-fn resolve(
+pub(crate) fn resolve(
     op: &'static str,
     dtype: Option<&Bound<'_, PyAny>>,
     data: impl FnOnce() -> PyResult<Option<DType>>,
@@ -45,35 +46,7 @@ pub(crate) fn tensor(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
-    const OP: &str = "tensor";
-    check_device(OP, device)?;
-    if let Some(source) = as_tensor(data) {
-        let to = resolve(OP, dtype, || Ok(Some(source.dtype())))?;
-        return wrap(source.to(to).and_then(|tensor| tensor.copied()));
-    }
-    if convert::dtype_attribute(OP, data)?.is_some() {
-        let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-        return wrap(read_array(OP, data)?.to(to));
-    }
-    let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-    read_lists(OP, data, to)
-}
-
-/// A tensor as it is; a new one from anything else.
-#[pyfunction]
-#[pyo3(signature = (data, dtype=None, device=None))]
-pub(crate) fn asarray(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    match (as_tensor(data), dtype) {
-        (Some(same), None) => {
-            check_device("asarray", device)?;
-            Ok(same.into())
-        }
-        _ => tensor(data, dtype, device),
-    }
+    convert_data("tensor", data, dtype, device, Some(true))
 }
 
 /// All zero.
@@ -185,14 +158,12 @@ fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScal
     }
 }
 
-/// A tensor with a copy of an array.
-fn read_array(op: &'static str, array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let (dtype, sizes, bytes) = convert::read_array(op, array)?;
-    Tensor::from_bytes(bytes.as_bytes(), &sizes, dtype).map_err(raise)
-}
-
 /// Nested lists of numbers as elements of a dtype that holds them.
-fn read_lists(op: &'static str, data: &Bound<'_, PyAny>, dtype: DType) -> PyResult<PyTensor> {
+pub(crate) fn read_lists(
+    op: &'static str,
+    data: &Bound<'_, PyAny>,
+    dtype: DType,
+) -> PyResult<PyTensor> {
     let mut lists = Lists {
         op,
         dtype,
@@ -243,7 +214,7 @@ impl Lists {
         let inner = match as_tensor(data) {
             Some(inner) => Some(inner),
             None => match convert::dtype_attribute(self.op, data)? {
-                Some(_) => Some(read_array(self.op, data)?),
+                Some(_) => interchange::read(self.op, data, None)?,
                 None => None,
             },
         };

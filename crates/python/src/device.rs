@@ -16,14 +16,18 @@ pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilit
     match DEVICES.into_iter().find(|(name, _)| *name == device) {
         Some((_, capabilities)) => Ok(capabilities),
         None => {
-            let available = DEVICES.map(|(name, _)| name).join(", ");
             let problem = Problem::UnknownDevice {
                 given: device.to_owned(),
-                available,
+                available: available(),
             };
             Err(raise(Error::new(op, problem)))
         }
     }
+}
+
+/// The names of the devices, for a message.
+pub(crate) fn available() -> String {
+    DEVICES.map(|(name, _)| name).join(", ")
 }
 
 /// Refuses a device that this machine does not have; None is the CPU.

@@ -14,6 +14,10 @@
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
 //! | `create` | tensors from numbers, lists and arrays |
+//! | `interchange` | tensors from the arrays of other libraries |
+//! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
+//! | `dlpack` | DLPack in both directions (unsafe) |
+//! | `memory` | `memoryview` of a tensor |
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
@@ -22,12 +26,16 @@ mod cast;
 mod convert;
 mod create;
 mod device;
+mod dlpack;
 mod dtype;
 mod error;
 mod family;
 mod index;
 mod infer;
+mod interchange;
 mod limits;
+mod memory;
+mod numpy;
 mod promotion;
 mod settings;
 mod table;
@@ -43,11 +51,12 @@ mod core {
     #[pymodule_export]
     use crate::{
         cast::cast,
-        create::{arange, asarray, full, ones, tensor, zeros},
+        create::{arange, full, ones, tensor, zeros},
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
         family::PyFamily,
         infer::infer_dtype,
+        interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
         settings::{
@@ -61,6 +70,7 @@ mod core {
     #[pymodule_init]
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::memory::offer_buffer(module.py())?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)
     }

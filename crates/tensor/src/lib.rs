@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
+//! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
@@ -26,6 +27,7 @@
 mod convert;
 mod create;
 mod elementwise;
+mod foreign;
 mod format;
 mod index;
 mod operator;
@@ -34,5 +36,6 @@ mod tensor;
 mod view;
 
 pub use elementwise::{Operand, evaluate};
+pub use foreign::ForeignLayout;
 pub use index::Index;
 pub use tensor::Tensor;

@@ -95,11 +95,13 @@ impl Error {
             | Problem::ScalarKindMismatch { .. }
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }
+            | Problem::UnknownDLPackType { .. }
+            | Problem::VectorElements { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
-            Problem::UnknownDevice { .. } => ErrorKind::Device,
+            Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
@@ -123,6 +125,8 @@ impl Error {
             | Problem::BadWindow { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
+            | Problem::CopyNeeded { .. }
+            | Problem::MalformedTensor { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }
