@@ -4,6 +4,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -15,6 +16,10 @@ use allotrope_dtype::{Element, Error, Problem};
 const ALIGNMENT: usize = 64;
 /// Blocks of at least this many bytes are kept: below, the allocator is as fast.
 const KEEP_FROM: usize = 64 << 10;
+/// Blocks of at most this many bytes are kept by the thread that drops them,
+const SMALL: usize = 1024;
+/// at most this many of them.
+const KEEP_SMALL: usize = 32;
 /// At most this many bytes are kept in all.
 const KEEP_AT_MOST: usize = 512 << 20;
 
@@ -56,7 +61,7 @@ impl Buffer {
     /// A block of at least `len` bytes, and whether it comes zeroed from the system.
     fn take(op: &'static str, len: usize) -> Result<(Self, bool), Error> {
         let size = block_size(len);
-        if let Some(block) = size.and_then(|size| lock_kept().take(size)) {
+        if let Some(block) = size.and_then(take_kept) {
             return Ok((Self { block, len }, false));
         }
         let block = size.and_then(Block::allocate);
@@ -103,7 +108,12 @@ impl DerefMut for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        lock_kept().keep(std::mem::replace(&mut self.block, Block::empty()));
+        let block = std::mem::replace(&mut self.block, Block::empty());
+        if block.size <= SMALL {
+            keep_small(block);
+        } else {
+            lock_kept().keep(block);
+        }
     }
 }
 
@@ -166,6 +176,36 @@ impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Foreign({} bytes)", self.len)
     }
+}
+
+thread_local! {
+    /// Small blocks that wait for reuse by this thread: aligned allocation takes longer than the
+    /// work on them.
+    static KEPT_SMALL: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A block of exactly this size that waits for reuse.
+fn take_kept(size: usize) -> Option<Block> {
+    if size > SMALL {
+        return lock_kept().take(size);
+    }
+    let take = |kept: &RefCell<Vec<Block>>| {
+        let mut kept = kept.borrow_mut();
+        let place = kept.iter().rposition(|block| block.size == size)?;
+        Some(kept.swap_remove(place))
+    };
+    // Not while the thread ends.
+    KEPT_SMALL.try_with(take).ok().flatten()
+}
+
+fn keep_small(block: Block) {
+    // A thread that ends keeps nothing.
+    let _ = KEPT_SMALL.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        if block.size > 0 && kept.len() < KEEP_SMALL {
+            kept.push(block);
+        }
+    });
 }
 
 /// Bytes rounded up so that blocks of similar sizes can stand in for each other: to a cache line,

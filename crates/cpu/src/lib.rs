@@ -23,4 +23,4 @@ mod tile;
 
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use storage::Storage;
-pub use tile::{Input, run, run_at};
+pub use tile::{Input, run, run_at, run_row};
