@@ -10,6 +10,7 @@
 //! | `operator` | `+`, `-` and their kin |
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `index` | what stands in brackets |
+//! | `assign` | assignment as a new value |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
 //!
@@ -24,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod assign;
 mod convert;
 mod create;
 mod elementwise;

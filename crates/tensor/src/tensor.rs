@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use allotrope_cpu::{Buffer, Storage};
-use allotrope_dtype::DType;
+use allotrope_dtype::{DType, Error};
 use allotrope_op::{Layout, Shape};
 
 /// Elements of one dtype in any number of dimensions. Cloning shares the value.
@@ -97,6 +97,24 @@ impl Tensor {
     #[must_use]
     pub fn address(&self) -> usize {
         self.storage().as_ptr().expose_provenance() + self.layout.offset() * self.dtype.itemsize()
+    }
+
+    /// Whether no other tensor and no other owner has the bytes.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.storage) == 1 && !self.is_foreign()
+    }
+
+    /// The tensor after a change to its bytes, which must be unshared: else they are copied first.
+    pub(crate) fn rewritten(mut self, change: impl FnOnce(&mut [u8])) -> Result<Self, Error> {
+        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
+        if let Some(buffer) = own {
+            change(buffer);
+            return Ok(self);
+        }
+        let mut copy = Buffer::for_overwrite("copy", self.storage.len())?;
+        copy.copy_from_slice(&self.storage);
+        change(&mut copy);
+        Ok(Self::from_storage(copy, self.layout, self.dtype))
     }
 
     /// Whether the bytes are in memory that someone else owns, who may be able to write to it.

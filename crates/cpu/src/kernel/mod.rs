@@ -5,5 +5,5 @@ pub(crate) mod elementwise;
 mod fold;
 mod reduce;
 
-pub use copy::{copy, fill};
+pub use copy::{copy, copy_into, fill, scatter};
 pub use reduce::{Fold, reduce, reduce_at};
