@@ -2,7 +2,7 @@
 
 use allotrope_cpu::kernel;
 use allotrope_dtype::{DType, Error, promotion};
-use allotrope_op::Argument;
+use allotrope_op::{Argument, Layout};
 
 use crate::elementwise::Operand;
 use crate::{Index, Tensor};
@@ -10,17 +10,17 @@ use crate::{Index, Tensor};
 const OP: &str = "setitem";
 
 impl Tensor {
-    /// The tensor with the elements that a key means replaced by a value, which is broadcast to
-    /// them. Where several indices name one element, the last value stays.
+    /// Gives this tensor a new value: the old one with the elements that a key means replaced by
+    /// others, which are broadcast to them. Where several indices name one element, the last stays.
     ///
-    /// The result has the dtype that promotion gives the two. The memory is reused if no other
-    /// tensor shares it.
+    /// The new value has the dtype that promotion gives the two. Other tensors keep theirs: the
+    /// memory is reused only if nobody else has it. After an error nothing has changed.
     ///
     /// ```
     /// use allotrope_dtype::DType;
     /// use allotrope_tensor::{Index, Tensor};
-    /// let x = Tensor::zeros(&[2, 3], DType::I64)?;
-    /// let x = x.assigned(&[Index::At(1)], 7)?;
+    /// let mut x = Tensor::zeros(&[2, 3], DType::I64)?;
+    /// x.assign(&[Index::At(1)], 7)?;
     /// assert_eq!(x.to_vec::<i64>()?, [0, 0, 0, 7, 7, 7]);
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
@@ -28,7 +28,11 @@ impl Tensor {
     /// # Errors
     /// As [`index`](Self::index) for the key; a dtype error where promotion refuses, an overflow
     /// error for a number that the dtype cannot hold, a value error if the shapes do not broadcast.
-    pub fn assigned<'a>(self, key: &[Index], value: impl Into<Operand<'a>>) -> Result<Self, Error> {
+    pub fn assign<'a>(
+        &mut self,
+        key: &[Index],
+        value: impl Into<Operand<'a>>,
+    ) -> Result<(), Error> {
         let value = value.into();
         let dtype = self.common_with(&value)?;
         let value = match value {
@@ -37,28 +41,22 @@ impl Tensor {
                 Self::full(&[], scalar, dtype).map_err(|error| error.in_op(OP))?
             }
         };
-        let gathers = key.iter().any(|item| matches!(item, Index::Array(_)));
-        let target = if dtype == self.dtype() {
-            self
-        } else {
-            self.to(dtype)?
-        };
-        let target = target.owned()?;
-        if gathers {
-            let count = target.count() as i64;
-            let sizes: Vec<isize> = target.shape().iter().map(|size| *size as isize).collect();
-            let places = Self::arange(0, count, 1, DType::I64)?
-                .reshape(&sizes)?
-                .index(key)?;
+        let rows = Layout::contiguous(self.shape().clone());
+        if key.iter().any(|item| matches!(item, Index::Array(_))) {
+            let sizes: Vec<isize> = self.shape().iter().map(|size| *size as isize).collect();
+            let places = Self::arange(0, self.count() as i64, 1, DType::I64)?;
+            let places = places.reshape(&sizes)?.index(key)?;
             let value = value.fitted(&places)?;
             let places = places.to_vec::<i64>()?;
-            return target.rewritten(|bytes| kernel::scatter(dtype, &value, &places, bytes));
+            return self.rewrite(dtype, |bytes| {
+                kernel::scatter(dtype, &value, &places, bytes)
+            });
         }
-        let view = target.index(key)?;
-        let value = value.fitted(&view)?;
-        let layout = view.layout().clone();
-        drop(view);
-        target.rewritten(|bytes| kernel::copy_into(dtype, &value, bytes, &layout))
+        let layout = self.with_layout(rows).index(key)?.layout().clone();
+        let value = value.fitted(&self.index(key)?)?;
+        self.rewrite(dtype, |bytes| {
+            kernel::copy_into(dtype, &value, bytes, &layout)
+        })
     }
 
     /// The dtype of this tensor and a value together.
@@ -84,14 +82,5 @@ impl Tensor {
         }
         let view = value.layout().broadcast_to(OP, target.shape())?;
         value.with_layout(view).to_bytes()
-    }
-
-    /// The same value in row-major memory from its start on, which no other tensor shares.
-    fn owned(self) -> Result<Self, Error> {
-        if self.is_contiguous() && self.layout().offset() == 0 && self.is_unshared() {
-            Ok(self)
-        } else {
-            self.copied()
-        }
     }
 }

@@ -99,22 +99,31 @@ impl Tensor {
         self.storage().as_ptr().expose_provenance() + self.layout.offset() * self.dtype.itemsize()
     }
 
-    /// Whether no other tensor and no other owner has the bytes.
-    pub(crate) fn is_unshared(&self) -> bool {
-        Arc::strong_count(&self.storage) == 1 && !self.is_foreign()
-    }
-
-    /// The tensor after a change to its bytes, which must be unshared: else they are copied first.
-    pub(crate) fn rewritten(mut self, change: impl FnOnce(&mut [u8])) -> Result<Self, Error> {
-        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
-        if let Some(buffer) = own {
-            change(buffer);
-            return Ok(self);
+    /// Changes the bytes of the value in a dtype, in row-major order from the start of the memory;
+    /// if anyone else has it, a copy of them.
+    pub(crate) fn rewrite(
+        &mut self,
+        dtype: DType,
+        change: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Error> {
+        let in_order = self.is_contiguous() && self.layout.offset() == 0;
+        if dtype == self.dtype && in_order {
+            if let Some(buffer) = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut) {
+                change(buffer);
+                return Ok(());
+            }
         }
-        let mut copy = Buffer::for_overwrite("copy", self.storage.len())?;
-        copy.copy_from_slice(&self.storage);
-        change(&mut copy);
-        Ok(Self::from_storage(copy, self.layout, self.dtype))
+        let mut copy = if dtype == self.dtype {
+            self.copied()?
+        } else {
+            self.to(dtype)?
+        };
+        // A cast of something contiguous is a new buffer, a copy always is.
+        if let Some(buffer) = Arc::get_mut(&mut copy.storage).and_then(Storage::owned_mut) {
+            change(buffer);
+        }
+        *self = copy;
+        Ok(())
     }
 
     /// Whether the bytes are in memory that someone else owns, who may be able to write to it.

@@ -166,36 +166,31 @@ fn reductions_follow_any_layout() {
 
 #[test]
 fn assignment_gives_a_new_value_and_leaves_the_old() {
-    let x = Tensor::zeros(&[2, 3], DType::I16).unwrap();
+    let mut x = Tensor::zeros(&[2, 3], DType::I16).unwrap();
     let view = x.transpose(0, 1).unwrap();
-    let y = x
-        .clone()
-        .assigned(&[Index::Ellipsis, Index::At(-1)], 5)
-        .unwrap();
-    assert_eq!(y.to_vec::<i16>().unwrap(), [0, 0, 5, 0, 0, 5]);
+    x.assign(&[Index::Ellipsis, Index::At(-1)], 5).unwrap();
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, 5, 0, 0, 5]);
     assert_eq!(view.to_vec::<i16>().unwrap(), [0; 6]);
-    let address = y.address();
-    drop((x, view));
-    let mask = y.eq(5).unwrap();
-    let y = y.assigned(&[Index::Array(mask)], -1).unwrap();
-    assert_eq!(y.to_vec::<i16>().unwrap(), [0, 0, -1, 0, 0, -1]);
-    assert_eq!(y.address(), address, "memory that nobody shares is reused");
+    let address = x.address();
+    let mask = x.eq(5).unwrap();
+    x.assign(&[Index::Array(mask)], -1).unwrap();
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, -1, 0, 0, -1]);
+    assert_eq!(x.address(), address, "memory that nobody shares is reused");
     let indices = Tensor::from_slice(&[1_u8, 1], &[2]).unwrap();
     let values = Tensor::from_slice(&[1_i16, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
-    let z = y
-        .clone()
-        .assigned(&[Index::Array(indices)], &values)
-        .unwrap();
-    assert_eq!(z.to_vec::<i16>().unwrap(), [0, 0, -1, 4, 5, 6]);
-    assert_eq!(y.clone().assigned(&[], 0.5).unwrap().dtype(), DType::F32);
+    x.assign(&[Index::Array(indices)], &values).unwrap();
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, -1, 4, 5, 6]);
+    let flat = values.flatten(0, -1).unwrap();
     assert_eq!(
-        y.clone().assigned(&[], 1 << 20).unwrap_err().kind(),
+        x.assign(&[], 1 << 20).unwrap_err().kind(),
         ErrorKind::Overflow
     );
-    assert_eq!(
-        y.assigned(&[], &values.flatten(0, -1).unwrap())
-            .unwrap_err()
-            .kind(),
-        ErrorKind::Value
-    );
+    assert_eq!(x.assign(&[], &flat).unwrap_err().kind(), ErrorKind::Value);
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, -1, 4, 5, 6]);
+    let mut turned = x.transpose(0, 1).unwrap();
+    turned.assign(&[Index::At(0)], 9).unwrap();
+    assert_eq!(turned.to_vec::<i16>().unwrap(), [9, 9, 0, 5, -1, 6]);
+    turned.assign(&[Index::At(0)], 0.5).unwrap();
+    assert_eq!(turned.dtype(), DType::F32);
+    assert_eq!(to_f64(&turned), [0.5, 0.5, 0.0, 5.0, -1.0, 6.0]);
 }
