@@ -94,13 +94,16 @@ impl Error {
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
-            Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
+            Problem::ScalarOverflow { .. }
+            | Problem::CastOverflow { .. }
+            | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
             | Problem::TooManyIndices { .. }
+            | Problem::PartOutOfRange { .. }
             | Problem::MaskMismatch { .. } => ErrorKind::Index,
             Problem::NoOperands
             | Problem::OverflowNotApplicable { .. }
@@ -118,6 +121,12 @@ impl Error {
             | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::EmptyInterval { .. }
+            | Problem::WideInterval { .. }
+            | Problem::OutOfRange { .. }
+            | Problem::BadState { .. }
+            | Problem::SplitMismatch { .. }
+            | Problem::TooManyDimensions { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

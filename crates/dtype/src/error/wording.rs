@@ -35,6 +35,17 @@ pub(super) fn range(dtype: DType) -> String {
     }
 }
 
+/// The integers that a float dtype holds without a gap, in words.
+pub(super) fn exact_range(dtype: DType) -> String {
+    let limit = dtype.exact_integers();
+    format!("from {} to {limit}", -limit)
+}
+
+/// Where a value stands, if it is one of several.
+pub(super) fn at(index: Option<usize>) -> String {
+    index.map_or_else(String::new, |index| format!(" at index {index}"))
+}
+
 /// The axes that a tensor has, in words.
 pub(super) fn axes(rank: usize) -> String {
     match rank {
