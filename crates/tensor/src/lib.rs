@@ -5,6 +5,7 @@
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
 //! | `view` | views: other layouts of the same bytes |
+//! | `split` | parts of a tensor along a dimension |
 //! | `index` | what stands in brackets |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
@@ -24,8 +25,10 @@ mod convert;
 mod create;
 mod format;
 mod index;
+mod split;
 mod tensor;
 mod view;
 
 pub use index::Index;
 pub use tensor::Tensor;
+pub use view::broadcast_tensors;
