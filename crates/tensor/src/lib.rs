@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
+//! | `random` | random tensors |
+//! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `view` | views: other layouts of the same bytes |
 //! | `split` | parts of a tensor along a dimension |
 //! | `index` | what stands in brackets |
@@ -24,11 +26,14 @@
 mod convert;
 mod create;
 mod format;
+mod generator;
 mod index;
+mod random;
 mod split;
 mod tensor;
 mod view;
 
+pub use generator::Generator;
 pub use index::Index;
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;
