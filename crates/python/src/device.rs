@@ -26,6 +26,13 @@ pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilit
     }
 }
 
+/// Whether a name is meant as that of a device, on this machine or another.
+pub(crate) fn is_device_name(name: &str) -> bool {
+    const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
+    let kind = name.split(':').next().unwrap_or(name);
+    ELSEWHERE.contains(&kind) || DEVICES.iter().any(|(device, _)| *device == kind)
+}
+
 /// Refuses a device that this machine does not have; None is the CPU.
 pub(crate) fn check_device(op: &'static str, device: Option<&str>) -> PyResult<()> {
     device.map_or(Ok(()), |device| capabilities(op, device).map(|_| ()))

@@ -5,19 +5,25 @@
 //! | `dtype` | the class `dtype`, one object per row of the table |
 //! | `family` | the class `Family` |
 //! | `limits` | `finfo` and `iinfo` |
+//! | `arguments` | integers, sizes and synonyms among arguments |
 //! | `convert` | anything a user may pass → dtype, family or operand |
 //! | `infer` | data → dtype |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `device` | `devices`, `supports` |
-//! | `cast` | conversion of NumPy arrays |
+//! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
+//! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
+//! | `fill` | tensors of one value, and of numbers in a row |
+//! | `random` | random tensors |
+//! | `generator` | the class `Generator`, and the generator of the process |
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
 
+mod arguments;
 mod cast;
 mod convert;
 mod create;
@@ -25,13 +31,17 @@ mod device;
 mod dtype;
 mod error;
 mod family;
+mod fill;
+mod generator;
 mod index;
 mod infer;
 mod limits;
 mod promotion;
+mod random;
 mod settings;
 mod table;
 mod tensor;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -43,25 +53,41 @@ mod core {
     #[pymodule_export]
     use crate::{
         cast::cast,
-        create::{arange, asarray, full, ones, tensor, zeros},
+        create::{asarray, tensor},
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
         family::PyFamily,
+        fill::{
+            arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,
+            zeros, zeros_like,
+        },
+        generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state},
         infer::infer_dtype,
         limits::{PyFloatInfo, PyIntInfo},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
+        random::{
+            bernoulli, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm,
+            uniform,
+        },
         settings::{
             Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
             set_promotion,
         },
         table::{dtype_table, promotion_table},
         tensor::PyTensor,
+        view::functions::{
+            broadcast_to, chunk, diagonal, expand_dims, flatten, flip, moveaxis, movedim, narrow,
+            permute, ravel, reshape, select, squeeze, swapaxes, swapdims, t, tensor_split,
+            transpose, unbind, unflatten, unsqueeze,
+        },
+        view::{broadcast_tensors, split},
     };
 
     #[pymodule_init]
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::dtype::add_constants(module)?;
-        crate::family::add_constants(module)
+        crate::family::add_constants(module)?;
+        crate::generator::add_constants(module)
     }
 }

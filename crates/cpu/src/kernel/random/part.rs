@@ -49,7 +49,7 @@ macro_rules! impl_part {
             fn pair(radius: $bits, angle: $bits, scale: Self) -> (Self, Self) {
                 // Never fused, so that every CPU gives the same bits.
                 type Lane = Number<$float, false>;
-                // One in the last place of all bits: the largest integer rounds up to a power of two.
+                // One in the last place of all bits: the largest integer rounds up to their number.
                 const UNIT: $float = 1.0 / $bits::MAX as $float;
                 const DROPPED: u32 = $bits::BITS - $float::MANTISSA_DIGITS;
                 const HALF_TURN: $float = $pi / (1_u64 << ($float::MANTISSA_DIGITS - 1)) as $float;
@@ -114,7 +114,11 @@ macro_rules! impl_drawn {
             type Part = $float;
 
             #[inline(always)]
-            fn each_part(span: Span, make: impl Fn(<$float as Part>::Bits) -> $float, tile: &mut [Self]) {
+            fn each_part(
+                span: Span,
+                make: impl Fn(<$float as Part>::Bits) -> $float,
+                tile: &mut [Self],
+            ) {
                 interleave(&columns($float::bits(span, 0), make), tile);
             }
 
@@ -136,7 +140,11 @@ macro_rules! impl_drawn {
             type Part = $float;
 
             #[inline(always)]
-            fn each_part(span: Span, make: impl Fn(<$float as Part>::Bits) -> $float, tile: &mut [Self]) {
+            fn each_part(
+                span: Span,
+                make: impl Fn(<$float as Part>::Bits) -> $float,
+                tile: &mut [Self],
+            ) {
                 let real = columns($float::bits(span, 0), &make);
                 let imaginary = columns($float::bits(span, 1), &make);
                 for (i, z) in tile.iter_mut().enumerate() {
