@@ -4,12 +4,21 @@
 //! |---|---|
 //! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse (unsafe) |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number |
+//! | `simd` | one loop, compiled for each instruction set (unsafe) |
+//! | `tile` | [`run`]: a program for every element, tile by tile |
+//! | `gather` | elements of any layout, a tile at a time |
+//! | `kernel/elementwise` | rows of the op tables as loops |
+//! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
 mod buffer;
+mod gather;
 pub mod kernel;
 pub mod parallel;
+mod simd;
+mod tile;
 
 pub use buffer::{Buffer, release_kept};
+pub use tile::{Input, run, run_at};

@@ -58,7 +58,9 @@ mod scalar;
 pub use bool8::Bool8;
 pub use capability::{Capabilities, Capability};
 pub use cast::{CastOptions, Overflow, Rounded, Rounding, round_to_format};
-pub use codec::{Level, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice};
+pub use codec::{
+    Conversion, Level, Scratch, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice,
+};
 pub use context::{
     Float64Inference, Scope, ScopeId, default_dtype, enter_default_dtype, enter_promotion,
     float64_inference, is_default_dtype_scoped, leave_default_dtype, leave_promotion,

@@ -41,6 +41,18 @@ pub trait Lane:
     fn sqrt(self) -> Self;
     /// The nearest integer, ties to even, for magnitudes below two to the mantissa width minus two.
     fn round_small(self) -> Self;
+    /// The nearest integer that is not above, for any magnitude; zeros keep their sign, infinities
+    /// and NaN stay.
+    fn floor(self) -> Self;
+    /// The nearest integer that is not below, likewise; what is rounded to zero keeps its sign.
+    fn ceil(self) -> Self;
+    /// The integer part, likewise.
+    fn trunc(self) -> Self;
+    /// The nearest integer, ties to even, likewise.
+    fn round(self) -> Self;
+    /// The remainder of the division whose quotient is rounded toward zero: exact, with the sign of
+    /// `self`, as `fmod` of C.
+    fn rem(self, other: Self) -> Self;
     /// Whether `self < other`; false for NaN.
     fn lt(self, other: Self) -> Self::Mask;
     /// Whether `self <= other`; false for NaN.
@@ -93,7 +105,7 @@ pub trait LaneBits:
 
 /// [`Lane::mul_exact`] without an instruction for `mul_add`.
 #[inline(always)]
-fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
+pub(crate) fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
     // Halves of half the digits each: their four products are exact (Dekker 1971).
     let halves = |x: L| {
         let cut = L::MANTISSA / 2 + 1;
@@ -106,8 +118,28 @@ fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
     (product, (((a * c - product) + a * d) + b * c) + b * d)
 }
 
+/// [`Lane::round`] without an instruction for it.
+#[inline(always)]
+fn round_by_shift<L: Lane>(x: L) -> L {
+    // The last place of the sum is one, so that adding rounds; numbers from there on are whole.
+    let shift = L::lit((1_u64 << L::MANTISSA) as f64);
+    let magnitude = x.abs();
+    let rounded = (magnitude + shift) - shift;
+    let sign = x.to_bits() & L::lit(-0.0).to_bits();
+    let rounded = L::from_bits(rounded.to_bits() | sign);
+    L::select(magnitude.lt(shift), rounded, x)
+}
+
+/// [`Lane::floor`] without an instruction for it.
+#[inline(always)]
+fn floor_by_shift<L: Lane>(x: L) -> L {
+    let rounded = round_by_shift(x);
+    rounded - L::select(x.lt(rounded), L::lit(1.0), L::lit(0.0))
+}
+
 /// A Rust float as a lane; `FUSED` says that the code is compiled for a CPU with fused
-/// multiply-add. Without it, Rust's `mul_add` would be a call into a library.
+/// multiply-add and instructions that round. Without them, Rust's `mul_add` and `floor` would be
+/// calls into a library.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub struct Number<T, const FUSED: bool>(pub T);
@@ -199,6 +231,48 @@ macro_rules! impl_lane {
                 // The last place of the sum is one, so that adding rounds.
                 const SHIFT: $float = 1.5 * (1_u64 << $mantissa) as $float;
                 Self((self.0 + SHIFT) - SHIFT)
+            }
+
+            #[inline(always)]
+            fn floor(self) -> Self {
+                if FUSED {
+                    Self(self.0.floor())
+                } else {
+                    floor_by_shift(self)
+                }
+            }
+
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                if FUSED {
+                    Self(self.0.ceil())
+                } else {
+                    -floor_by_shift(-self)
+                }
+            }
+
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                if FUSED {
+                    Self(self.0.trunc())
+                } else {
+                    let magnitude = floor_by_shift(self.abs());
+                    Self(magnitude.0.copysign(self.0))
+                }
+            }
+
+            #[inline(always)]
+            fn round(self) -> Self {
+                if FUSED {
+                    Self(self.0.round_ties_even())
+                } else {
+                    round_by_shift(self)
+                }
+            }
+
+            #[inline(always)]
+            fn rem(self, other: Self) -> Self {
+                Self(self.0 % other.0)
             }
 
             #[inline(always)]

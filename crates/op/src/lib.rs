@@ -1,22 +1,49 @@
-//! What can be computed, device-neutral: the geometry of tensors and the primitives of functions.
+//! What can be computed, device-neutral: the geometry of tensors, the operations and their programs.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `shape` | [`Shape`]: sizes, broadcasting, axis arithmetic |
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
+//! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
 //! | [`elementary`] | exp, log, sin and their kin, over [`Lane`] |
-//! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
+//! | [`complex`] | the same for complex numbers, as pairs of lanes |
+//! | `whole` | [`Whole`]: integers as formulas see them |
+//! | [`table`] | THE op tables: one row per elementwise operation |
+//! | `program` | [`Program`]: rows in a sequence, with the dtype of each value |
+//! | `build` | [`Builder`]: programs written as formulas over variables |
+//! | `derivative` | [`gradients`]: the derivative of every row |
+//! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
+//! | `compare` | comparisons that are exact whatever the dtypes |
+//! | [`wgsl`] | all these functions as the text of a shader |
 #![forbid(unsafe_code)]
 
+#[macro_use]
+pub mod table;
+
+mod build;
+mod compare;
+pub mod complex;
+mod derivative;
 pub mod elementary;
+mod infer;
 mod lane;
 mod layout;
 mod nest;
+mod program;
 mod shape;
+pub mod wgsl;
+mod whole;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
+pub use build::{Builder, Var};
+pub use complex::Complex;
+pub use derivative::gradients;
+pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
+pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{Dims, Shape, normalize_axes, normalize_axis};
+pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
+pub use whole::{Mask, Whole};

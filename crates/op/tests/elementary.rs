@@ -5,10 +5,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod ulps;
+
 use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI, SQRT_2};
 
 use allotrope_op::Number;
 use allotrope_op::elementary::*;
+use ulps::{ulps32, ulps64};
 
 /// A function of one argument with and without fused multiply-add, what it should give, and how
 /// many units in the last place it may be off.
@@ -110,57 +113,6 @@ const ROWS_64: [Row64; 24] = rows64! {
     erfc  erfc64   () 2.0;
     pow   pow64    (y) 2.0;
 };
-
-/// The distance of a float32 from the exact value in units of the last place of the latter.
-fn ulps32(got: f32, exact: f64) -> f64 {
-    let rounded = exact as f32;
-    if rounded.is_nan() || got.is_nan() {
-        return if rounded.is_nan() && got.is_nan() {
-            0.0
-        } else {
-            f64::INFINITY
-        };
-    }
-    if rounded == 0.0 && got == 0.0 {
-        return if rounded.is_sign_negative() == got.is_sign_negative() {
-            0.0
-        } else {
-            f64::INFINITY
-        };
-    }
-    if rounded.is_infinite() || got.is_infinite() {
-        // Infinity stands one step after the greatest number.
-        return got.to_bits().abs_diff(rounded.to_bits()).into();
-    }
-    let toward_zero =
-        f32::from_bits(rounded.to_bits() - u32::from(f64::from(rounded.abs()) > exact.abs()));
-    let unit = f32::from_bits(toward_zero.abs().to_bits() + 1) - toward_zero.abs();
-    (f64::from(got) - exact).abs() / f64::from(unit)
-}
-
-/// The same for float64, of which the exact value is a rounded one and a residual.
-fn ulps64(got: f64, exact: f64, residual: f64) -> f64 {
-    if exact.is_nan() || got.is_nan() {
-        return if exact.is_nan() && got.is_nan() {
-            0.0
-        } else {
-            f64::INFINITY
-        };
-    }
-    if exact == 0.0 && got == 0.0 {
-        return if exact.is_sign_negative() == got.is_sign_negative() {
-            0.0
-        } else {
-            f64::INFINITY
-        };
-    }
-    if exact.is_infinite() || got.is_infinite() {
-        return got.to_bits().abs_diff(exact.to_bits()) as f64;
-    }
-    let below = f64::from_bits(exact.to_bits() - u64::from(exact * residual < 0.0));
-    let unit = f64::from_bits(below.abs().to_bits() + 1) - below.abs();
-    ((got - exact) - residual).abs() / unit
-}
 
 /// The largest error over these bit patterns, and where it is.
 fn worst32(row: &Row32, function: fn(f32) -> f32, bits: impl Iterator<Item = u32>) -> (f64, f32) {

@@ -3,6 +3,7 @@
 use allotrope_dtype::{Error, ErrorKind};
 use pyo3::exceptions::{
     PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+    PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 
@@ -15,6 +16,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Value => PyValueError::new_err(message),
         ErrorKind::Index => PyIndexError::new_err(message),
         ErrorKind::Overflow => PyOverflowError::new_err(message),
+        ErrorKind::ZeroDivision => PyZeroDivisionError::new_err(message),
         ErrorKind::Memory => PyMemoryError::new_err(message),
         ErrorKind::Device => PyRuntimeError::new_err(message),
     }

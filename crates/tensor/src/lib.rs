@@ -8,6 +8,9 @@
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `view` | views: other layouts of the same bytes |
 //! | `split` | parts of a tensor along a dimension |
+//! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
+//! | `operator` | `+`, `-` and their kin |
+//! | `reduce` | sums, means, extremes and their kin |
 //! | `index` | what stands in brackets |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
@@ -25,14 +28,18 @@
 
 mod convert;
 mod create;
+mod elementwise;
 mod format;
 mod generator;
 mod index;
+mod operator;
 mod random;
+mod reduce;
 mod split;
 mod tensor;
 mod view;
 
+pub use elementwise::{Operand, evaluate};
 pub use generator::Generator;
 pub use index::Index;
 pub use tensor::Tensor;

@@ -1,6 +1,10 @@
 //! The kernels: safe code over slices of bytes and layouts.
 
 mod copy;
+pub(crate) mod elementwise;
+mod fold;
 pub mod random;
+mod reduce;
 
 pub use copy::{copy, fill};
+pub use reduce::{Fold, reduce, reduce_at};

@@ -21,6 +21,7 @@ mod stage;
 mod table;
 
 pub use level::Level;
+pub use route::Scratch;
 
 use crate::{CastOptions, DType, Element, Error, Problem};
 
@@ -95,6 +96,36 @@ pub fn cast_bytes_at(
     } else {
         route::Route::between(from, to, overflow).run(level, src, dst);
         Ok(())
+    }
+}
+
+/// A cast with the default rounding and overflow, prepared for many short slices.
+///
+/// ```
+/// use allotrope_dtype::{Conversion, DType, Level, Scratch};
+/// let conversion = Conversion::new(DType::U8, DType::I16)?;
+/// let mut out = [0; 4];
+/// conversion.run(Level::current(), &[1, 255], &mut out, &mut Scratch::default());
+/// assert_eq!(out, [1, 0, 255, 0]);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Conversion(route::Route);
+
+impl Conversion {
+    /// The cast between two dtypes.
+    ///
+    /// # Errors
+    /// A dtype error for complex to real.
+    pub fn new(from: DType, to: DType) -> Result<Self, Error> {
+        let overflow = CastOptions::default().resolve(from, to)?;
+        Ok(Self(route::Route::between(from, to, overflow)))
+    }
+
+    /// Converts every element. Bytes must be whole and aligned, and as many elements on both sides.
+    pub fn run(&self, level: Level, src: &[u8], dst: &mut [u8], scratch: &mut Scratch) {
+        self.0
+            .run_cached(level.min(Level::detected()), src, dst, scratch);
     }
 }
 

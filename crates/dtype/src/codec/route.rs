@@ -14,6 +14,7 @@ const TILE_BYTES: usize = TILE * 8;
 const STREAM_FROM: usize = 8 << 20;
 
 /// A way from one dtype to another in at most three stages.
+#[derive(Clone, Copy)]
 pub(super) struct Route {
     /// The stages, each with the size of an element it writes.
     stages: [(Stage, usize); 3],
@@ -91,6 +92,7 @@ impl Route {
                 Stores::Cached
             },
         };
+        let mut scratch;
         if self.used == 1 {
             self.stages[0].0.run(mode(PLACES), src, dst);
         } else if streams && level >= Level::Avx512 {
@@ -98,24 +100,42 @@ impl Route {
             let head = dst.as_ptr().addr().wrapping_neg() % 64 / self.to.itemsize();
             let (src_head, src) = src.split_at(head * self.from.itemsize());
             let (dst_head, dst) = dst.split_at_mut(head * self.to.itemsize());
-            self.run_tiles(mode(1), src_head, dst_head);
+            scratch = Scratch::new();
+            self.run_tiles(mode(1), src_head, dst_head, &mut scratch);
             if !fused::stream(self.from, self.to, self.overflow, src, dst) {
-                self.run_tiles(mode(1), src, dst);
+                self.run_tiles(mode(1), src, dst, &mut scratch);
             }
         } else {
-            self.run_tiles(mode(1), src, dst);
+            scratch = Scratch::new();
+            self.run_tiles(mode(1), src, dst, &mut scratch);
         }
         if streams {
             simd::finish_streams();
         }
     }
 
+    /// Converts what is in the caches and stays there, with scratch memory of the caller.
+    pub(super) fn run_cached(
+        &self,
+        level: Level,
+        src: &[u8],
+        dst: &mut [u8],
+        scratch: &mut Scratch,
+    ) {
+        let stores = Stores::Cached;
+        let mode = Mode { level, stores };
+        if self.used == 1 {
+            self.stages[0].0.run(mode, src, dst);
+        } else {
+            self.run_tiles(mode, src, dst, scratch);
+        }
+    }
+
     /// Tile by tile, so that what stages hand on stays in the first-level cache.
-    fn run_tiles(&self, mode: Mode, src: &[u8], dst: &mut [u8]) {
-        let mut scratch = Scratch::new();
+    fn run_tiles(&self, mode: Mode, src: &[u8], dst: &mut [u8], scratch: &mut Scratch) {
         let (from, to) = (TILE * self.from.itemsize(), TILE * self.to.itemsize());
         for (src, dst) in src.chunks(from).zip(dst.chunks_mut(to)) {
-            self.run_tile(mode, src, dst, &mut scratch);
+            self.run_tile(mode, src, dst, scratch);
         }
     }
 
@@ -144,9 +164,15 @@ impl Route {
 struct Aligned([u8; TILE_BYTES]);
 
 /// What stages before the last one write to.
-struct Scratch {
+pub struct Scratch {
     one: Aligned,
     two: Aligned,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Scratch {

@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Index,
     /// A number that its dtype cannot hold: `OverflowError`.
     Overflow,
+    /// An integer divided by zero: `ZeroDivisionError`.
+    ZeroDivision,
     /// Not enough memory: `MemoryError`.
     Memory,
     /// A missing or unknown device: `RuntimeError`.
@@ -97,6 +99,7 @@ impl Error {
             Problem::ScalarOverflow { .. }
             | Problem::CastOverflow { .. }
             | Problem::InexactInteger { .. } => ErrorKind::Overflow,
+            Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
@@ -127,6 +130,8 @@ impl Error {
             | Problem::BadState { .. }
             | Problem::SplitMismatch { .. }
             | Problem::TooManyDimensions { .. }
+            | Problem::NegativeExponent { .. }
+            | Problem::NothingToReduce { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

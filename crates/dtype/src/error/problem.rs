@@ -1,6 +1,6 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
-use super::wording::{at, axes, exact_range, list, names, range, refusal};
+use super::wording::{at_index, axes, exact_range, list, names, range, refusal};
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
 
@@ -304,7 +304,7 @@ pub enum Problem {
         dtype: DType,
     },
     /// An argument outside what it may be.
-    #[error("{what} out of range{}: {value}; {accepted} are accepted", at(*index))]
+    #[error("{what} out of range{}: {value}; {accepted} are accepted", at_index(*index))]
     OutOfRange {
         /// What the argument is.
         what: &'static str,
@@ -352,6 +352,24 @@ pub enum Problem {
         given: usize,
         /// The largest number that is accepted.
         most: usize,
+    },
+    /// A reduction without an answer for no elements.
+    #[error("no elements: {shape:?} has none along the reduced axes; at least one is needed")]
+    NothingToReduce {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// An integer divided by zero.
+    #[error("integer division by zero{}", at_index(*index))]
+    DivisionByZero {
+        /// The first offending index, in row-major order; none for a scalar.
+        index: Option<usize>,
+    },
+    /// An integer to a power that is a fraction.
+    #[error("integer to a negative power{}; floats are accepted", at_index(*index))]
+    NegativeExponent {
+        /// The first offending index, in row-major order; none for a scalar.
+        index: Option<usize>,
     },
     /// No such device on this machine.
     #[error("no such device: '{given}'; available are {available}")]

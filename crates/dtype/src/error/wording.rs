@@ -41,11 +41,6 @@ pub(super) fn exact_range(dtype: DType) -> String {
     format!("from {} to {limit}", -limit)
 }
 
-/// Where a value stands, if it is one of several.
-pub(super) fn at(index: Option<usize>) -> String {
-    index.map_or_else(String::new, |index| format!(" at index {index}"))
-}
-
 /// The axes that a tensor has, in words.
 pub(super) fn axes(rank: usize) -> String {
     match rank {
@@ -107,4 +102,9 @@ fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// Where in a tensor, if it was one.
+pub(super) fn at_index(index: Option<usize>) -> String {
+    index.map_or_else(String::new, |index| format!(" at index {index}"))
 }

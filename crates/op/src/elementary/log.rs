@@ -2,7 +2,7 @@
 //!
 //! `x = 2ᵏ (1 + f)` with `1 + f` from `√½` to `√2`, and `ln(1 + f) = f - f²/2 + tail`.
 
-use super::{TINY_32, TINY_64, horner};
+use super::{TINY_32, TINY_64, horner, sum_ordered};
 use crate::{Lane, LaneBits};
 
 // Coefficients: interpolation at Chebyshev nodes with 60 digits, then rounded.
@@ -30,6 +30,30 @@ const LOG_64: [f64; 7] = [
     0.15331611722055008,
     0.14617807153417325,
 ];
+
+/// `(2 artanh(s)/s - 2 - 2/3 s²) / s⁴` in powers of `s²`.
+const ARTANH_32: [f64; 4] = [
+    0.3999999990458559,
+    0.28571532106035885,
+    0.2220472991401235,
+    0.1912132996108538,
+];
+
+/// The same for float64.
+const ARTANH_64: [f64; 8] = [
+    0.4,
+    0.2857142857142937,
+    0.22222222221652765,
+    0.18181818336099845,
+    0.1538459488700718,
+    0.1333480879881234,
+    0.11706126464563398,
+    0.11724327060846747,
+];
+
+/// `2/3` as the nearest number and the rest.
+const TWO_THIRDS_32: (f64, f64) = (0.6666666865348816, -1.9868214925130207e-08);
+const TWO_THIRDS_64: (f64, f64) = (0.6666666666666666, 3.700743415417188e-17);
 
 /// `ln 2` as a head with so few digits that its product with `k` is exact, and the rest.
 const LN_2_32: (f64, f64) = (0.693115234375, 3.1946184945309415e-05);
@@ -208,4 +232,61 @@ pub fn log1p_32<L: Lane>(x: L) -> L {
 pub fn log1p_64<L: Lane>(x: L) -> L {
     let y = with_ends(x + L::lit(1.0), log1p_sum64(x, L::lit(0.0)));
     L::select(x.abs().lt(L::lit(TINY_64)), x, y)
+}
+
+/// `ln m` as a rounded value and the rest, for `m` from `√½` to `√2`: with
+/// `s = (m - 1) / (m + 1)` it is `2s + s³ (2/3 + s² p(s²))`.
+#[inline(always)]
+fn log_reduced<L: Lane, const N: usize>(m: L, p: [f64; N], two_thirds: (f64, f64)) -> (L, L) {
+    let one = L::lit(1.0);
+    let f = m - one;
+    // m may be the larger of the two, by less than a binade: this order is exact too.
+    let (below, below_rest) =
+        sum_ordered(L::select(one.lt(m), m, one), L::select(one.lt(m), one, m));
+    let s = f / below;
+    let (product, lost) = s.mul_exact(below);
+    let s_rest = (((f - product) - lost) - s * below_rest) / below;
+    let (z, lost) = s.mul_exact(s);
+    let z_rest = (s + s).mul_add(s_rest, lost);
+    let (c, c_rest) = sum_ordered(L::lit(two_thirds.0), horner(z, p) * z);
+    let c_rest = c_rest + L::lit(two_thirds.1);
+    let (u, lost) = z.mul_exact(c);
+    let u_rest = z.mul_add(c_rest, z_rest.mul_add(c, lost));
+    let (v, lost) = s.mul_exact(u);
+    let v_rest = s.mul_add(u_rest, s_rest.mul_add(u, lost));
+    let (log, lost) = sum_ordered(s + s, v);
+    (log, (s_rest + s_rest) + (v_rest + lost))
+}
+
+/// `ln m` as a rounded value and the rest, for `m` from `√½` to `√2`.
+#[inline(always)]
+pub(super) fn log_reduced32<L: Lane>(m: L) -> (L, L) {
+    log_reduced(m, ARTANH_32, TWO_THIRDS_32)
+}
+
+/// `ln m` as a rounded value and the rest, for `m` from `√½` to `√2`.
+#[inline(always)]
+pub(super) fn log_reduced64<L: Lane>(m: L) -> (L, L) {
+    log_reduced(m, ARTANH_64, TWO_THIRDS_64)
+}
+
+/// `k ln 2 + ln m` in the same way.
+#[inline(always)]
+fn unreduced<L: Lane>(k: L, (log, log_rest): (L, L), ln_2: (f64, f64)) -> (L, L) {
+    let (head, lost) = sum_ordered(k * L::lit(ln_2.0), log);
+    sum_ordered(head, k.mul_add(L::lit(ln_2.1), log_rest + lost))
+}
+
+/// `ln x` as a rounded value and the rest, for positive finite numbers.
+#[inline(always)]
+pub(crate) fn log_parts32<L: Lane>(x: L) -> (L, L) {
+    let (k, m) = split_any(x, 0x3f35_04f3, f32::MIN_POSITIVE.into());
+    unreduced(k, log_reduced32(m), LN_2_32)
+}
+
+/// `ln x` as a rounded value and the rest, for positive finite numbers.
+#[inline(always)]
+pub(crate) fn log_parts64<L: Lane>(x: L) -> (L, L) {
+    let (k, m) = split_any(x, 0x3fe6_a09e_667f_3bcd, f64::MIN_POSITIVE);
+    unreduced(k, log_reduced64(m), LN_2_64)
 }

@@ -9,32 +9,55 @@
 //! | `inverse` | asin, acos, atan, atan2 |
 //! | `hyperbolic` | sinh, cosh, tanh, asinh, acosh, atanh |
 //! | `erf` | erf, erfc |
+//! | `erfinv` | erfinv |
+//! | `lgamma` | lgamma |
+//! | `digamma` | digamma |
 //! | `cbrt` | cbrt |
 //! | `power` | pow |
+//! | `hypot` | hypot, rsqrt |
+//! | `logaddexp` | logaddexp, logaddexp2 |
+//! | `division` | fmod, remainder, floor_divide |
+//! | `bits` | copysign, nextafter |
 //!
 //! A function named `…32` has the polynomials and limits of float32, `…64` those of float64; the
-//! lane must be of that width. [`Elementary`] chooses by the lane. All are within 2 ulp with and
-//! without fused multiply-add, keep NaN, and name their bound and special values.
+//! lane must be of that width. One without a number serves both. [`Elementary`] chooses by the lane.
+//! All but the logarithms of sums are within 2 ulp with and without fused multiply-add, keep NaN,
+//! and name their bound and special values.
 
+mod bits;
 mod cbrt;
+mod digamma;
+mod division;
 mod erf;
+mod erfinv;
 mod exp;
 mod hyperbolic;
+mod hypot;
 mod inverse;
+mod lgamma;
 mod log;
+mod logaddexp;
 mod power;
 mod reduction;
 mod trigonometric;
 
+pub use bits::{copysign, nextafter};
 pub use cbrt::{cbrt32, cbrt64};
+pub use digamma::{digamma32, digamma64};
+pub use division::{floor_divide, fmod, remainder};
 pub use erf::{erf32, erf64, erfc32, erfc64};
+pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{exp2_32, exp2_64, exp32, exp64, expm1_32, expm1_64};
 pub use hyperbolic::{
     acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64, tanh32,
     tanh64,
 };
+pub use hypot::{hypot, rsqrt};
 pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
+pub use lgamma::{lgamma32, lgamma64};
+pub(crate) use log::{log_parts32, log_parts64};
 pub use log::{log1p_32, log1p_64, log2_32, log2_64, log10_32, log10_64, log32, log64};
+pub use logaddexp::{logaddexp2_32, logaddexp2_64, logaddexp32, logaddexp64};
 pub use power::{pow32, pow64};
 pub use reduction::{NEAR_32, NEAR_64};
 pub use trigonometric::{
@@ -42,6 +65,7 @@ pub use trigonometric::{
     tan_near64, tan32, tan64,
 };
 
+use crate::wgsl::Expression;
 use crate::{Lane, LaneBits, Number};
 
 /// Below this `f(x) = x` for the odd functions with slope one, to float32 precision.
@@ -52,7 +76,7 @@ const TINY_64: f64 = 1.0 / (1_u64 << 54) as f64;
 /// The polynomial with these coefficients, the constant first. Vector loops have work enough to
 /// hide the latency of the chain, so it takes the scheme with the fewest operations.
 #[inline(always)]
-fn horner<L: Lane, const N: usize>(x: L, coefficients: [f64; N]) -> L {
+pub(crate) fn horner<L: Lane, const N: usize>(x: L, coefficients: [f64; N]) -> L {
     let mut reversed = coefficients.into_iter().rev();
     let mut sum = L::lit(reversed.next().unwrap_or(0.0));
     for coefficient in reversed {
@@ -70,25 +94,25 @@ fn clamp<L: Lane>(x: L, least: f64, most: f64) -> L {
 
 /// Two to the power of `n`, for the exponents of normal numbers.
 #[inline(always)]
-fn power_of_two<L: Lane>(n: L::Bits) -> L {
+pub(crate) fn power_of_two<L: Lane>(n: L::Bits) -> L {
     L::from_bits(n.add(L::Bits::lit(L::BIAS)).shl(L::MANTISSA))
 }
 
 /// The bits of the sign alone.
 #[inline(always)]
-fn sign<L: Lane>(x: L) -> L::Bits {
+pub(crate) fn sign<L: Lane>(x: L) -> L::Bits {
     x.to_bits() & L::lit(-0.0).to_bits()
 }
 
 /// `x` with its sign flipped where the sign bit is set in `bits`, which has no other bits.
 #[inline(always)]
-fn flip<L: Lane>(x: L, bits: L::Bits) -> L {
+pub(crate) fn flip<L: Lane>(x: L, bits: L::Bits) -> L {
     L::from_bits(x.to_bits() ^ bits)
 }
 
 /// `a + b` as the rounded sum and what the rounding left out.
 #[inline(always)]
-fn sum<L: Lane>(a: L, b: L) -> (L, L) {
+pub(crate) fn sum<L: Lane>(a: L, b: L) -> (L, L) {
     let sum = a + b;
     let back = sum - a;
     (sum, (a - (sum - back)) + (b - back))
@@ -96,13 +120,24 @@ fn sum<L: Lane>(a: L, b: L) -> (L, L) {
 
 /// The same for `|a| ≥ |b|` or `a = 0`.
 #[inline(always)]
-fn sum_ordered<L: Lane>(a: L, b: L) -> (L, L) {
+pub(crate) fn sum_ordered<L: Lane>(a: L, b: L) -> (L, L) {
     let sum = a + b;
     (sum, (a - sum) + b)
 }
 
-/// One row per function, for the trait and its two implementations.
+/// A function of one lane or two.
+#[derive(Clone, Copy, Debug)]
+pub enum Signature<L> {
+    /// Of one.
+    Unary(fn(L) -> L),
+    /// Of two.
+    Binary(fn(L, L) -> L),
+}
+
+/// One row per function, for the trait and its implementations.
 macro_rules! elementary {
+    (@ $name:ident) => { Signature::Unary(L::$name) };
+    (@ $name:ident $other:ident) => { Signature::Binary(L::$name) };
     ($($name:ident($($other:ident)?) $f32:ident $f64:ident $doc:literal)*) => {
         /// The elementary functions of a lane, of its width.
         pub trait Elementary: Lane {
@@ -120,6 +155,23 @@ macro_rules! elementary {
                 $f64(self $(, $other)?)
             })*
         }
+
+        /// Every function of a lane with its name, for those that treat all alike.
+        pub fn functions<L: Elementary>() -> Vec<(&'static str, Signature<L>)> {
+            vec![$((stringify!($name), elementary!(@ $name $($other)?))),*]
+        }
+
+        impl Elementary for Expression<f32> {
+            $(fn $name(self $(, $other: Self)?) -> Self {
+                $f32(self $(, $other)?)
+            })*
+        }
+
+        impl Elementary for Expression<f64> {
+            $(fn $name(self $(, $other: Self)?) -> Self {
+                $f64(self $(, $other)?)
+            })*
+        }
     };
 }
 elementary! {
@@ -133,6 +185,9 @@ elementary! {
     sin()    sin32    sin64    "The sine: [`sin32`], [`sin64`]."
     cos()    cos32    cos64    "The cosine: [`cos32`], [`cos64`]."
     tan()    tan32    tan64    "The tangent: [`tan32`], [`tan64`]."
+    sin_near() sin_near32 sin_near64 "The sine below the limit of the width: [`sin_near32`]."
+    cos_near() cos_near32 cos_near64 "The cosine below the limit of the width: [`cos_near32`]."
+    tan_near() tan_near32 tan_near64 "The tangent below the limit of the width: [`tan_near32`]."
     asin()   asin32   asin64   "The arc sine: [`asin32`], [`asin64`]."
     acos()   acos32   acos64   "The arc cosine: [`acos32`], [`acos64`]."
     atan()   atan32   atan64   "The arc tangent: [`atan32`], [`atan64`]."
@@ -147,4 +202,16 @@ elementary! {
     erfc()   erfc32   erfc64   "One minus the error function: [`erfc32`], [`erfc64`]."
     cbrt()   cbrt32   cbrt64   "The cube root: [`cbrt32`], [`cbrt64`]."
     pow(y)   pow32    pow64    "The power with exponent `y`: [`pow32`], [`pow64`]."
+    erfinv()        erfinv32      erfinv64      "The inverse of the error function: [`erfinv32`], [`erfinv64`]."
+    lgamma()        lgamma32      lgamma64      "The logarithm of the gamma function: [`lgamma32`], [`lgamma64`]."
+    digamma()       digamma32     digamma64     "The derivative of `lgamma`: [`digamma32`], [`digamma64`]."
+    hypot(y)        hypot         hypot         "The length of the vector (self, y): [`hypot()`]."
+    rsqrt()         rsqrt         rsqrt         "One over the square root: [`rsqrt`]."
+    logaddexp(y)    logaddexp32   logaddexp64   "`ln(exp self + exp y)`: [`logaddexp32`], [`logaddexp64`]."
+    logaddexp2(y)   logaddexp2_32 logaddexp2_64 "`log₂(2^self + 2^y)`: [`logaddexp2_32`], [`logaddexp2_64`]."
+    fmod(y)         fmod          fmod          "The remainder with the sign of `self`: [`fmod`]."
+    remainder(y)    remainder     remainder     "The remainder with the sign of `y`: [`remainder`]."
+    floor_divide(y) floor_divide  floor_divide  "The quotient rounded down: [`floor_divide`]."
+    copysign(y)     copysign      copysign      "The magnitude with the sign of `y`: [`copysign`]."
+    nextafter(y)    nextafter     nextafter     "The next number on the way to `y`: [`nextafter`]."
 }

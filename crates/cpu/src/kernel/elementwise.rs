@@ -1,0 +1,330 @@
+//! Rows of the op tables as loops over slices, one per row and compute type.
+
+use std::num::Wrapping;
+
+use allotrope_dtype::{Bool8, DType, Level, c64, c128, dispatch_width};
+use allotrope_op::elementary::{Elementary, NEAR_32, NEAR_64};
+use allotrope_op::table::formula::{
+    self, BoolMap, ComplexMap, ComplexReal, ComplexTest, FloatMap, FloatTest, IntMap, IntTest,
+};
+use allotrope_op::{Complex, Number, Op, for_each_op};
+use bytemuck::Pod;
+
+use crate::simd::{self, Body};
+
+/// A row over slices of bytes: operands, result. All have as many elements.
+pub(crate) type Kernel = fn(Level, &[&[u8]], &mut [u8]);
+
+/// Elements between two looks at whether a faster formula applies.
+const NEAR_BLOCK: usize = 512;
+
+/// A float as a lane, with or without fused multiply-add.
+trait Real: Pod {
+    /// The lane.
+    type Lane<const FUSED: bool>: Elementary<Mask = bool>;
+    /// Below this magnitude the near formulas hold.
+    const NEAR: Self;
+    fn wrap<const FUSED: bool>(self) -> Self::Lane<FUSED>;
+    fn unwrap<const FUSED: bool>(lane: Self::Lane<FUSED>) -> Self;
+    fn is_near(self) -> bool;
+}
+
+macro_rules! impl_real {
+    ($($float:ty, $near:expr;)*) => {$(
+        impl Real for $float {
+            type Lane<const FUSED: bool> = Number<$float, FUSED>;
+            const NEAR: Self = $near as $float;
+            #[inline(always)]
+            fn wrap<const FUSED: bool>(self) -> Number<$float, FUSED> {
+                Number(self)
+            }
+            #[inline(always)]
+            fn unwrap<const FUSED: bool>(lane: Number<$float, FUSED>) -> Self {
+                lane.0
+            }
+            #[inline(always)]
+            fn is_near(self) -> bool {
+                self.abs() < Self::NEAR
+            }
+        }
+    )*};
+}
+impl_real!(f32, NEAR_32; f64, NEAR_64;);
+
+/// A complex number as two lanes.
+trait Pair: Pod {
+    type Part: Real;
+    fn wrap<const FUSED: bool>(self) -> Complex<<Self::Part as Real>::Lane<FUSED>>;
+    fn unwrap<const FUSED: bool>(value: Complex<<Self::Part as Real>::Lane<FUSED>>) -> Self;
+}
+
+macro_rules! impl_pair {
+    ($($complex:ty, $float:ty;)*) => {$(
+        impl Pair for $complex {
+            type Part = $float;
+            #[inline(always)]
+            fn wrap<const FUSED: bool>(self) -> Complex<Number<$float, FUSED>> {
+                Complex { re: Number(self.re), im: Number(self.im) }
+            }
+            #[inline(always)]
+            fn unwrap<const FUSED: bool>(value: Complex<Number<$float, FUSED>>) -> Self {
+                Self::new(value.re.0, value.im.0)
+            }
+        }
+    )*};
+}
+impl_pair!(c64, f32; c128, f64;);
+
+/// Slices of the same length as the result.
+#[inline(always)]
+fn typed<'a, T: Pod, const N: usize>(args: &[&'a [u8]], len: usize) -> [&'a [T]; N] {
+    std::array::from_fn(|i| &bytemuck::cast_slice(args[i])[..len])
+}
+
+/// Defines a kernel: how an element becomes a value, what the row makes of it, and the way back.
+macro_rules! define_kernel {
+    ($name:ident<$T:ident: $bound:ident>, $trait:ident, $out:ty,
+     |$x:ident| $wrap:expr, |$y:ident| $unwrap:expr) => {
+        fn $name<$T: $bound, F: $trait<N>, const N: usize>(
+            level: Level,
+            args: &[&[u8]],
+            out: &mut [u8],
+        ) {
+            struct Loop<'a, T: $bound, F, const N: usize> {
+                args: &'a [&'a [u8]],
+                out: &'a mut [$out],
+                row: std::marker::PhantomData<(T, F)>,
+            }
+            impl<$T: $bound, F: $trait<N>, const N: usize> Body for Loop<'_, $T, F, N> {
+                type Output = ();
+                #[inline(always)]
+                fn run<const FUSED: bool>(self) {
+                    let args = typed::<$T, N>(self.args, self.out.len());
+                    for (i, out) in self.out.iter_mut().enumerate() {
+                        let $y = F::call(std::array::from_fn(|k| {
+                            let $x = args[k][i];
+                            $wrap
+                        }));
+                        *out = $unwrap;
+                    }
+                }
+            }
+            let out = bytemuck::cast_slice_mut(out);
+            simd::run(
+                level,
+                Loop::<$T, F, N> {
+                    args,
+                    out,
+                    row: std::marker::PhantomData,
+                },
+            );
+        }
+    };
+}
+define_kernel!(float_test<T: Real>, FloatTest, Bool8, |x| x.wrap::<FUSED>(), |y| Bool8::from(y));
+define_kernel!(complex_map<T: Pair>, ComplexMap, T, |x| x.wrap::<FUSED>(), |y| T::unwrap(y));
+define_kernel!(complex_real<T: Pair>, ComplexReal, T::Part, |x| x.wrap::<FUSED>(), |y| T::Part::unwrap(y));
+define_kernel!(complex_test<T: Pair>, ComplexTest, Bool8, |x| x.wrap::<FUSED>(), |y| Bool8::from(y));
+
+/// The loop of a row over floats; it looks ahead where there is a faster formula for most numbers.
+struct FloatLoop<'a, T: Real, F, const N: usize> {
+    args: &'a [&'a [u8]],
+    out: &'a mut [T],
+    row: std::marker::PhantomData<F>,
+}
+
+impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let args = typed::<T, N>(self.args, self.out.len());
+        if !F::HAS_NEAR {
+            for (i, out) in self.out.iter_mut().enumerate() {
+                *out = T::unwrap(F::call(std::array::from_fn(|k| args[k][i].wrap::<FUSED>())));
+            }
+            return;
+        }
+        for (block, out) in self.out.chunks_mut(NEAR_BLOCK).enumerate() {
+            let start = block * NEAR_BLOCK;
+            let args = args.map(|arg| &arg[start..start + out.len()]);
+            if args[0].iter().fold(true, |near, x| near & x.is_near()) {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = T::unwrap(F::near(std::array::from_fn(|k| args[k][i].wrap::<FUSED>())));
+                }
+            } else {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = T::unwrap(F::call(std::array::from_fn(|k| args[k][i].wrap::<FUSED>())));
+                }
+            }
+        }
+    }
+}
+
+fn float_map<T: Real, F: FloatMap<N>, const N: usize>(
+    level: Level,
+    args: &[&[u8]],
+    out: &mut [u8],
+) {
+    let out = bytemuck::cast_slice_mut(out);
+    simd::run(
+        level,
+        FloatLoop::<T, F, N> {
+            args,
+            out,
+            row: std::marker::PhantomData,
+        },
+    );
+}
+
+/// An integer that wraps.
+trait Int: Pod {
+    type Whole: allotrope_op::Whole<Mask = bool>;
+    fn wrap(self) -> Self::Whole;
+    fn unwrap(value: Self::Whole) -> Self;
+}
+
+macro_rules! impl_int {
+    ($($int:ty)*) => {$(
+        impl Int for $int {
+            type Whole = Wrapping<$int>;
+            #[inline(always)]
+            fn wrap(self) -> Wrapping<$int> {
+                Wrapping(self)
+            }
+            #[inline(always)]
+            fn unwrap(value: Wrapping<$int>) -> Self {
+                value.0
+            }
+        }
+    )*};
+}
+impl_int!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+define_kernel!(int_map<T: Int>, IntMap, T, |x| x.wrap(), |y| T::unwrap(y));
+define_kernel!(int_test<T: Int>, IntTest, Bool8, |x| x.wrap(), |y| Bool8::from(y));
+
+/// The byte of a truth value; a trait so that the macro has a bound to name.
+trait Truth: Pod + Into<bool> {}
+impl Truth for Bool8 {}
+define_kernel!(bool_map<T: Truth>, BoolMap, Bool8, |x| { let truth: bool = x.into(); truth }, |y| Bool8::from(y));
+
+/// One of two elements, by their width alone.
+fn select<W: Pod>(level: Level, args: &[&[u8]], out: &mut [u8]) {
+    struct Loop<'a, W> {
+        condition: &'a [Bool8],
+        yes: &'a [W],
+        no: &'a [W],
+        out: &'a mut [W],
+    }
+    impl<W: Pod> Body for Loop<'_, W> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FUSED: bool>(self) {
+            let n = self.out.len();
+            let (condition, yes, no) = (&self.condition[..n], &self.yes[..n], &self.no[..n]);
+            for (i, out) in self.out.iter_mut().enumerate() {
+                *out = if condition[i].get() { yes[i] } else { no[i] };
+            }
+        }
+    }
+    let body = Loop::<W> {
+        condition: bytemuck::cast_slice(args[0]),
+        yes: bytemuck::cast_slice(args[1]),
+        no: bytemuck::cast_slice(args[2]),
+        out: bytemuck::cast_slice_mut(out),
+    };
+    simd::run(level, body);
+}
+
+/// What the conversion of 64-bit integers to float64 leaves out.
+pub(crate) fn conversion_rest(dtype: DType, src: &[u8], out: &mut [u8]) {
+    let out: &mut [f64] = bytemuck::cast_slice_mut(out);
+    if dtype == DType::U64 {
+        for (out, x) in out.iter_mut().zip(bytemuck::cast_slice::<u8, u64>(src)) {
+            *out = (i128::from(*x) - (*x as f64) as i128) as f64;
+        }
+    } else {
+        for (out, x) in out.iter_mut().zip(bytemuck::cast_slice::<u8, i64>(src)) {
+            *out = (i128::from(*x) - (*x as f64) as i128) as f64;
+        }
+    }
+}
+
+/// The kernel of a cell, or nothing.
+macro_rules! entry {
+    ($class:ident $signature:ident $T:ty, $row:ident, $n:expr, promote) => {
+        None
+    };
+    ($class:ident $signature:ident $T:ty, $row:ident, $n:expr, integer) => {
+        None
+    };
+    ($class:ident $signature:ident $T:ty, $row:ident, $n:expr, refuse) => {
+        None
+    };
+    (float Map $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(float_map::<$T, formula::$row, { $n }>)
+    };
+    (float Real $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(float_map::<$T, formula::$row, { $n }>)
+    };
+    (float $s:ident $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(float_test::<$T, formula::$row, { $n }>)
+    };
+    (complex Map $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(complex_map::<$T, formula::$row, { $n }>)
+    };
+    (complex Real $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(complex_real::<$T, formula::$row, { $n }>)
+    };
+    (complex $s:ident $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(complex_test::<$T, formula::$row, { $n }>)
+    };
+    (int Map $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(int_map::<$T, formula::$row, { $n }>)
+    };
+    (int Real $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(int_map::<$T, formula::$row, { $n }>)
+    };
+    (int $s:ident $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(int_test::<$T, formula::$row, { $n }>)
+    };
+    (bool $s:ident $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(bool_map::<$T, formula::$row, { $n }>)
+    };
+}
+
+macro_rules! kernels {
+    ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
+         float $float:tt complex $complex:tt int $int:tt bool $bool:tt, $($rest:tt)* })*) => {
+        /// The kernel of a row for operands of a compute dtype; `None` where it has no formula.
+        pub(crate) fn find(op: Op, dtype: DType) -> Option<Kernel> {
+            if op == Op::Where {
+                return Some(dispatch_width!(dtype, |W| select::<W> as Kernel));
+            }
+            match op {
+                $(Op::$variant => {
+                    #[allow(dead_code, reason = "a row may have no kernel of its own")]
+                    const N: usize = [$(stringify!($arg)),*].len();
+                    let kernel: Option<Kernel> = match dtype {
+                        DType::F32 => entry!(float $signature f32, $variant, N, $float),
+                        DType::F64 => entry!(float $signature f64, $variant, N, $float),
+                        DType::C64 => entry!(complex $signature c64, $variant, N, $complex),
+                        DType::C128 => entry!(complex $signature c128, $variant, N, $complex),
+                        DType::I8 => entry!(int $signature i8, $variant, N, $int),
+                        DType::I16 => entry!(int $signature i16, $variant, N, $int),
+                        DType::I32 => entry!(int $signature i32, $variant, N, $int),
+                        DType::I64 => entry!(int $signature i64, $variant, N, $int),
+                        DType::U8 => entry!(int $signature u8, $variant, N, $int),
+                        DType::U16 => entry!(int $signature u16, $variant, N, $int),
+                        DType::U32 => entry!(int $signature u32, $variant, N, $int),
+                        DType::U64 => entry!(int $signature u64, $variant, N, $int),
+                        DType::Bool => entry!(bool $signature Bool8, $variant, N, $bool),
+                        _ => None,
+                    };
+                    kernel
+                })*
+            }
+        }
+    };
+}
+for_each_op!((kernels));

@@ -1,0 +1,357 @@
+//! One number of many, along any axes, with a program in front.
+//!
+//! The elements are seen as `[outer, reduced, inner]`. Where nothing is inside the reduced axes each
+//! result folds a run of elements; else whole rows are folded into a row of results. How the work
+//! is cut depends on the sizes alone, and so does the result.
+
+use allotrope_dtype::{DType, Error, Level, Problem};
+use allotrope_op::{Program, Shape};
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::fold::{Folding, Max, Min, Prod, Sum};
+use crate::Buffer;
+use crate::simd::{self, Body};
+use crate::tile::{Input, Source};
+
+/// Lanes of a loop: four vectors of float32 at the widest level.
+const LANES: usize = 64;
+/// Items that a loop folds before its lanes are joined.
+const BLOCK: usize = 2048;
+/// Items of one piece of work.
+const SEGMENT: usize = 64 << 10;
+/// Columns of a row of results that stay in the first-level cache.
+const COLUMNS: usize = 1024;
+/// Rows that are folded before the lanes are widened.
+const ROWS: usize = 128;
+
+/// How numbers become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fold {
+    /// Their sum.
+    Sum,
+    /// Their product.
+    Prod,
+    /// The greatest; NaN if there is one.
+    Max,
+    /// The least; NaN if there is one.
+    Min,
+}
+
+impl Fold {
+    /// The dtype that items must have to fold values of a compute dtype.
+    ///
+    /// Products are formed in float64, whose range those of float32 do not leave soon.
+    #[must_use]
+    pub fn item(self, dtype: DType) -> DType {
+        match (self, dtype) {
+            (Self::Max | Self::Min, DType::Bool) => DType::Bool,
+            (Self::Max | Self::Min, _) => dtype.compute(),
+            (_, DType::Bool) => DType::I64,
+            (_, d) if d.is_integer() && d.is_signed() => DType::I64,
+            (_, d) if d.is_integer() => DType::U64,
+            (Self::Sum, d) => d.compute(),
+            (Self::Prod, d) if d.is_complex() => DType::C128,
+            (Self::Prod, _) => DType::F64,
+        }
+    }
+
+    /// The dtype of results: sums of float32 come as float64, to be rounded once.
+    #[must_use]
+    pub fn result(self, item: DType) -> DType {
+        match (self, item) {
+            (Self::Sum, DType::F32) => DType::F64,
+            (Self::Sum, DType::C64) => DType::C128,
+            _ => item,
+        }
+    }
+}
+
+/// The elements of a program's one output, folded along the middle of three sizes.
+///
+/// `shape` is that of the inputs' layouts and has `sizes[0] * sizes[1] * sizes[2]` elements. The
+/// results are of [`Fold::result`] of the output's dtype, which must be a [`Fold::item`].
+///
+/// # Errors
+/// A memory error.
+pub fn reduce(
+    fold: Fold,
+    program: &Program,
+    shape: &Shape,
+    inputs: &[Input<'_>],
+    sizes: [usize; 3],
+) -> Result<Buffer, Error> {
+    reduce_at(Level::current(), fold, program, shape, inputs, sizes)
+}
+
+/// [`reduce`] with the kernels of a given level, or of the highest available below it.
+///
+/// # Errors
+/// As [`reduce`].
+pub fn reduce_at(
+    level: Level,
+    fold: Fold,
+    program: &Program,
+    shape: &Shape,
+    inputs: &[Input<'_>],
+    sizes: [usize; 3],
+) -> Result<Buffer, Error> {
+    debug_assert_eq!(shape.count(), sizes.iter().product::<usize>());
+    let level = level.min(Level::detected());
+    let source = Source::new(level, program, inputs)?;
+    let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+    macro_rules! kernels {
+        ($($fold:ident: $($dtype:ident $ty:ty),*;)*) => {
+            match (fold, item) {
+                $($((Fold::$fold, DType::$dtype) => fold_all::<$fold<$ty>>(level, &source, sizes),)*)*
+                _ => Err(Error::not_in_set("reduce", item, allotrope_dtype::Set::Real, None)),
+            }
+        };
+    }
+    use allotrope_dtype::{c64, c128};
+    kernels! {
+        Sum: F32 f32, F64 f64, C64 c64, C128 c128, I64 i64, U64 u64;
+        Prod: F64 f64, C128 c128, I64 i64, U64 u64;
+        Max: F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool u8;
+        Min: F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool u8;
+    }
+}
+
+fn fold_all<F: Folding>(
+    level: Level,
+    source: &Source<'_>,
+    sizes: [usize; 3],
+) -> Result<Buffer, Error> {
+    let [outer, reduced, inner] = sizes;
+    let bytes = (outer * inner).checked_mul(size_of::<F::Out>());
+    let bytes =
+        bytes.ok_or_else(|| Error::new("reduce", Problem::OutOfMemory { bytes: usize::MAX }))?;
+    let mut buffer = Buffer::for_overwrite("reduce", bytes)?;
+    let out: &mut [F::Out] = bytemuck::cast_slice_mut(&mut buffer);
+    if reduced == 0 {
+        out.fill(F::finish(F::widen(F::start())));
+    } else if inner == 1 {
+        fold_runs::<F>(level, source, reduced, out)?;
+    } else {
+        fold_rows::<F>(level, source, [reduced, inner], out)?;
+    }
+    Ok(buffer)
+}
+
+/// Each result is a run of `reduced` items.
+fn fold_runs<F: Folding>(
+    level: Level,
+    source: &Source<'_>,
+    reduced: usize,
+    out: &mut [F::Out],
+) -> Result<(), Error> {
+    let segments = reduced.div_ceil(SEGMENT);
+    if segments == 1 {
+        // Whole runs, several to a piece of work.
+        let each = (SEGMENT / reduced).max(1);
+        let work = |(index, out): (usize, &mut [F::Out])| {
+            let first = index * each * reduced;
+            let mut items = Items::new();
+            let items = items.read::<F::Item>(source, first, out.len() * reduced)?;
+            for (out, run) in out.iter_mut().zip(items.chunks_exact(reduced)) {
+                *out = F::finish(fold_run::<F>(level, run));
+            }
+            Ok(())
+        };
+        return if out.len() <= each {
+            work((0, out))
+        } else {
+            out.par_chunks_mut(each).enumerate().try_for_each(work)
+        };
+    }
+    let pieces = (0..out.len() * segments).into_par_iter().map(|piece| {
+        let (run, segment) = (piece / segments, piece % segments);
+        let start = segment * SEGMENT;
+        let len = SEGMENT.min(reduced - start);
+        let mut items = Items::new();
+        let items = items.read::<F::Item>(source, run * reduced + start, len)?;
+        Ok(fold_run::<F>(level, items))
+    });
+    let pieces = pieces.collect::<Result<Vec<F::Wide>, Error>>()?;
+    for (out, pieces) in out.iter_mut().zip(pieces.chunks_exact(segments)) {
+        *out = F::finish(merge_pairwise::<F>(pieces));
+    }
+    Ok(())
+}
+
+/// Rows of `inner` items, `reduced` of them for each row of results.
+fn fold_rows<F: Folding>(
+    level: Level,
+    source: &Source<'_>,
+    [reduced, inner]: [usize; 2],
+    out: &mut [F::Out],
+) -> Result<(), Error> {
+    let columns = inner.div_ceil(COLUMNS);
+    let width = inner.min(COLUMNS);
+    let rows = (SEGMENT / width).max(ROWS);
+    let segments = reduced.div_ceil(rows);
+    let outer = out.len() / inner;
+    let pieces = (0..outer * columns * segments)
+        .into_par_iter()
+        .map(|piece| {
+            let segment = piece % segments;
+            let column = piece / segments % columns * COLUMNS;
+            let row = piece / segments / columns * reduced + segment * rows;
+            let count = rows.min(reduced - segment * rows);
+            let width = COLUMNS.min(inner - column);
+            fold_row_block::<F>(level, source, [row, count], [column, width, inner])
+        });
+    let pieces = pieces.collect::<Result<Vec<Vec<F::Wide>>, Error>>()?;
+    for (index, pieces) in pieces.chunks_exact(segments).enumerate() {
+        let start = index / columns * inner + index % columns * COLUMNS;
+        for (place, out) in out[start..start + pieces[0].len()].iter_mut().enumerate() {
+            let values: Vec<F::Wide> = pieces.iter().map(|piece| piece[place]).collect();
+            *out = F::finish(merge_pairwise::<F>(&values));
+        }
+    }
+    Ok(())
+}
+
+/// Some columns of some rows, as one row of wide accumulators.
+fn fold_row_block<F: Folding>(
+    level: Level,
+    source: &Source<'_>,
+    [first, count]: [usize; 2],
+    [column, width, inner]: [usize; 3],
+) -> Result<Vec<F::Wide>, Error> {
+    let mut wide: Vec<F::Wide> = vec![F::widen(F::start()); width];
+    let mut lanes = vec![F::start(); width];
+    let mut items = Items::new();
+    // Narrow rows are read several at a time.
+    let at_once = if width == inner {
+        (COLUMNS * 2 / inner).clamp(1, ROWS)
+    } else {
+        1
+    };
+    let mut row = 0;
+    while row < count {
+        let block = ROWS.min(count - row);
+        let mut done = 0;
+        while done < block {
+            let rows = at_once.min(block - done);
+            let start = (first + row + done) * inner + column;
+            let items = items.read::<F::Item>(source, start, rows * width)?;
+            simd::run(
+                level,
+                Rows::<F> {
+                    lanes: &mut lanes,
+                    items,
+                },
+            );
+            done += rows;
+        }
+        for (wide, lane) in wide.iter_mut().zip(&mut lanes) {
+            *wide = F::merge(*wide, F::widen(std::mem::replace(lane, F::start())));
+        }
+        row += block;
+    }
+    Ok(wide)
+}
+
+/// Items of a source, read in place or into memory of its own.
+struct Items(Vec<u64>);
+
+impl Items {
+    fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn read<'a, T: Pod>(
+        &'a mut self,
+        source: &'a Source<'_>,
+        first: usize,
+        count: usize,
+    ) -> Result<&'a [T], Error> {
+        if let Some(bytes) = source.in_place(first, count) {
+            return Ok(bytemuck::cast_slice(bytes));
+        }
+        let words = (count * size_of::<T>()).div_ceil(8);
+        if self.0.len() < words {
+            self.0.resize(words, 0);
+        }
+        let bytes = &mut bytemuck::cast_slice_mut(&mut self.0)[..count * size_of::<T>()];
+        source.read(first, count, bytes)?;
+        Ok(bytemuck::cast_slice(bytes))
+    }
+}
+
+/// A run of items in blocks.
+fn fold_run<F: Folding>(level: Level, items: &[F::Item]) -> F::Wide {
+    let mut blocks = items.chunks(BLOCK).map(|items| {
+        let lane = if items.len() < LANES {
+            items
+                .iter()
+                .fold(F::start(), |lane, item| F::step(lane, *item))
+        } else {
+            simd::run(level, Run::<F> { items })
+        };
+        F::widen(lane)
+    });
+    let first = blocks.next().unwrap_or_else(|| F::widen(F::start()));
+    blocks.fold(first, F::merge)
+}
+
+/// Joined in a tree, so that the error grows with the logarithm of their number.
+fn merge_pairwise<F: Folding>(values: &[F::Wide]) -> F::Wide {
+    match values {
+        [] => F::widen(F::start()),
+        [only] => *only,
+        _ => {
+            let (left, right) = values.split_at(values.len().next_power_of_two() / 2);
+            F::merge(merge_pairwise::<F>(left), merge_pairwise::<F>(right))
+        }
+    }
+}
+
+/// One block of a run.
+struct Run<'a, F: Folding> {
+    items: &'a [F::Item],
+}
+
+impl<F: Folding> Body for Run<'_, F> {
+    type Output = F::Lane;
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> F::Lane {
+        let mut lanes = [F::start(); LANES];
+        let (whole, rest) = self.items.as_chunks::<LANES>();
+        for items in whole {
+            for (lane, item) in lanes.iter_mut().zip(items) {
+                *lane = F::step(*lane, *item);
+            }
+        }
+        for (lane, item) in lanes.iter_mut().zip(rest) {
+            *lane = F::step(*lane, *item);
+        }
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            for place in 0..width {
+                lanes[place] = F::join(lanes[place], lanes[place + width]);
+            }
+        }
+        lanes[0]
+    }
+}
+
+/// Rows of items into a row of lanes.
+struct Rows<'a, F: Folding> {
+    lanes: &'a mut [F::Lane],
+    items: &'a [F::Item],
+}
+
+impl<F: Folding> Body for Rows<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for row in self.items.chunks_exact(self.lanes.len()) {
+            for (lane, item) in self.lanes.iter_mut().zip(row) {
+                *lane = F::step(*lane, *item);
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The derivative of every row, as variables of a program.
+
+use smallvec::SmallVec;
+
+use crate::build::Var;
+use crate::table::Op;
+use crate::table::math::{GELU_CUBIC, GELU_SLOPE, NORMAL_DENSITY, SELU_ALPHA, SELU_SCALE};
+
+/// The gradient of each operand, given that of the result; `None` where there is no derivative.
+///
+/// The row says the derivative; `gradient × conj(derivative)` is formed here, in one place.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_op::{Builder, Op, gradients};
+/// let builder = Builder::new(&[DType::F64, DType::F64]);
+/// let (x, g) = (builder.input(0), builder.input(1));
+/// let gradients = gradients(Op::Tanh, &[x], x.tanh(), g).unwrap_or_default();
+/// let program = builder.finish(&gradients);
+/// assert_eq!(program.output_dtypes().collect::<Vec<_>>(), [DType::F64]);
+/// ```
+#[must_use]
+pub fn gradients<'b>(
+    op: Op,
+    operands: &[Var<'b>],
+    result: Var<'b>,
+    gradient: Var<'b>,
+) -> Option<SmallVec<[Var<'b>; 4]>> {
+    macro_rules! cases {
+        ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
+             float $float:tt complex $complex:tt int $int:tt bool $bool:tt,
+             d $d:tt, $($rest:tt)* })*) => {
+            match op {
+                $(Op::$variant => {
+                    #[allow(unused_variables, reason = "a derivative may ignore an operand")]
+                    let &[$($arg),*] = operands else { return None };
+                    #[allow(unused_variables, reason = "a derivative may ignore the result")]
+                    let $out = result;
+                    case!(gradient [$($arg)*] $d)
+                })*
+            }
+        };
+    }
+    macro_rules! case {
+        ($gradient:ident [$($arg:ident)*] none) => {{
+            $(let _ = $arg;)*
+            None
+        }};
+        ($gradient:ident [$($arg:ident)*] { $g:ident => [$($each:expr),*] }) => {{
+            let $g = $gradient;
+            $(let _ = $arg;)*
+            Some(SmallVec::from_slice(&[$($each),*]))
+        }};
+        ($gradient:ident [$($arg:ident)*] [$($slope:expr),*]) => {
+            Some(SmallVec::from_slice(&[$(along($gradient, $slope)),*]))
+        };
+    }
+    for_each_op!((cases))
+}
+
+/// The gradient times the conjugate of a slope.
+fn along<'b>(gradient: Var<'b>, slope: Var<'b>) -> Var<'b> {
+    if slope.dtype().is_complex() {
+        gradient * slope.conj()
+    } else {
+        gradient * slope
+    }
+}
+
+/// The slope of `sinc`: `(cos πx - sinc x) / x`, and 0 at 0.
+fn sinc_slope<'b>(x: Var<'b>, sinc: Var<'b>) -> Var<'b> {
+    let slope = ((x * std::f64::consts::PI).cos() - sinc) / x;
+    x.eq(x.zero()).pick(x.zero(), slope)
+}
+
+/// The slope of `gelu_tanh`, `x σ(u)`: `σ + x σ (1 - σ) u'`.
+fn gelu_tanh_slope(x: Var<'_>) -> Var<'_> {
+    let z = x * x;
+    let inner = x * (z * (GELU_SLOPE * GELU_CUBIC) + GELU_SLOPE);
+    let slope = z * (3.0 * GELU_SLOPE * GELU_CUBIC) + GELU_SLOPE;
+    let s = inner.sigmoid();
+    s + x * s * (1.0 - s) * slope
+}
+
+/// The slope of `mish`: `tanh(sp) + x σ (1 - tanh²(sp))` with `sp` the softplus.
+fn mish_slope(x: Var<'_>) -> Var<'_> {
+    let t = x.softplus(x.one(), x.lit(20.0)).tanh();
+    t + x * x.sigmoid() * (1.0 - t * t)
+}

@@ -1,0 +1,130 @@
+//! The rows as functions: generic over what a number is, so that every interpreter shares them.
+//!
+//! Each row is a type; which traits it implements follows from its signature and its cells.
+
+use super::math::*;
+use crate::complex::Complex;
+use crate::elementary::Elementary;
+use crate::whole::{Mask, Whole};
+
+/// From floats to a float.
+pub trait FloatMap<const N: usize> {
+    /// Whether [`near`](Self::near) is another formula.
+    const HAS_NEAR: bool = false;
+
+    /// The formula.
+    fn call<L: Elementary>(args: [L; N]) -> L;
+
+    /// A faster formula for magnitudes below the limit of the width.
+    #[inline(always)]
+    fn near<L: Elementary>(args: [L; N]) -> L {
+        Self::call(args)
+    }
+}
+
+/// From floats to a truth value.
+pub trait FloatTest<const N: usize> {
+    /// The formula.
+    fn call<L: Elementary>(args: [L; N]) -> L::Mask;
+}
+
+/// From complex numbers to a complex number.
+pub trait ComplexMap<const N: usize> {
+    /// The formula.
+    fn call<R: Elementary>(args: [Complex<R>; N]) -> Complex<R>;
+}
+
+/// From complex numbers to a real number.
+pub trait ComplexReal<const N: usize> {
+    /// The formula.
+    fn call<R: Elementary>(args: [Complex<R>; N]) -> R;
+}
+
+/// From complex numbers to a truth value.
+pub trait ComplexTest<const N: usize> {
+    /// The formula.
+    fn call<R: Elementary>(args: [Complex<R>; N]) -> R::Mask;
+}
+
+/// From integers to an integer.
+pub trait IntMap<const N: usize> {
+    /// The formula.
+    fn call<I: Whole>(args: [I; N]) -> I;
+}
+
+/// From integers to a truth value.
+pub trait IntTest<const N: usize> {
+    /// The formula.
+    fn call<I: Whole>(args: [I; N]) -> I::Mask;
+}
+
+/// From truth values to a truth value.
+pub trait BoolMap<const N: usize> {
+    /// The formula.
+    fn call<M: Mask>(args: [M; N]) -> M;
+}
+
+/// Implements the trait that a signature and a class of numbers ask for.
+macro_rules! formula {
+    ($class:ident $signature:ident $row:ident [$($arg:ident)*] promote $($near:tt)?) => {};
+    ($class:ident $signature:ident $row:ident [$($arg:ident)*] integer $($near:tt)?) => {};
+    ($class:ident $signature:ident $row:ident [$($arg:ident)*] refuse $($near:tt)?) => {};
+    (float Real $($rest:tt)*) => { formula!(float Map $($rest)*); };
+    (int Real $($rest:tt)*) => { formula!(int Map $($rest)*); };
+    ($class:ident Compare $($rest:tt)*) => { formula!($class Test $($rest)*); };
+    (bool $signature:ident $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] BoolMap M Mask, M, M, $body);
+    };
+    (float Map $row:ident [$($arg:ident)*] $body:tt $near:tt) => {
+        impl FloatMap<{ [$(stringify!($arg)),*].len() }> for $row {
+            const HAS_NEAR: bool = true;
+            #[inline(always)]
+            fn call<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $body
+            #[inline(always)]
+            fn near<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $near
+        }
+    };
+    (float Map $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] FloatMap L Elementary, L, L, $body);
+    };
+    (float Test $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] FloatTest L Elementary, L, L::Mask, $body);
+    };
+    (complex Map $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] ComplexMap R Elementary, Complex<R>, Complex<R>, $body);
+    };
+    (complex Real $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] ComplexReal R Elementary, Complex<R>, R, $body);
+    };
+    (complex Test $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] ComplexTest R Elementary, Complex<R>, R::Mask, $body);
+    };
+    (int Map $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] IntMap I Whole, I, I, $body);
+    };
+    (int Test $row:ident [$($arg:ident)*] $body:tt) => {
+        formula!(@impl $row [$($arg)*] IntTest I Whole, I, I::Mask, $body);
+    };
+    (@impl $row:ident [$($arg:ident)*] $trait:ident $T:ident $bound:ident, $from:ty, $to:ty, $body:tt) => {
+        impl $trait<{ [$(stringify!($arg)),*].len() }> for $row {
+            #[inline(always)]
+            #[allow(unused_variables, reason = "a formula may ignore an operand")]
+            fn call<$T: $bound>([$($arg),*]: [$from; { [$(stringify!($arg)),*].len() }]) -> $to $body
+        }
+    };
+}
+
+macro_rules! define_formulas {
+    ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
+         float $float:tt complex $complex:tt int $int:tt bool $bool:tt,
+         d $d:tt, domain $domain:tt, ulp $ulp:literal $(, near $near:tt)? })*) => {$(
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $variant;
+        formula!(float $signature $variant [$($arg)*] $float $($near)?);
+        formula!(complex $signature $variant [$($arg)*] $complex);
+        formula!(int $signature $variant [$($arg)*] $int);
+        formula!(bool $signature $variant [$($arg)*] $bool);
+    )*};
+}
+for_each_op!((define_formulas));

@@ -1,0 +1,124 @@
+//! Reductions: many numbers become one, along any axes.
+
+use allotrope_dtype::{DType, Error, Kind, Set, default_dtype};
+
+use super::Autocast;
+
+/// Which dtype a reduction gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The dtype itself; int64 or uint64 for integers, int64 for bool.
+    Total,
+    /// The dtype itself; the default float for integers and bool.
+    Average,
+    /// The same as a real number.
+    Magnitude,
+    /// The dtype itself.
+    Element,
+    /// An int64: a place or a count.
+    Index,
+    /// A bool.
+    Truth,
+}
+
+/// Hands every reduction to a callback macro, as
+/// `{ Variant, name, outcome, autocast, accepted set, "doc" }`.
+#[macro_export]
+macro_rules! for_each_reduction {
+    (($($callback:tt)+) $($args:tt)*) => {
+        $($callback)+! { $($args)*
+            { Sum,          sum,           Total,     Float32, Element, "The sum." }
+            { Prod,         prod,          Total,     Float32, Element, "The product." }
+            { Mean,         mean,          Average,   Keep,    Element, "The mean." }
+            { Var,          var,           Magnitude, Float32, Element, "The variance; `correction` is taken from the count, 1 for a sample." }
+            { Std,          std,           Magnitude, Float32, Element, "The standard deviation, the root of the variance." }
+            { Amax,         amax,          Element,   Keep,    Real,    "The greatest; NaN if there is one." }
+            { Amin,         amin,          Element,   Keep,    Real,    "The least; NaN if there is one." }
+            { Argmax,       argmax,        Index,     Keep,    Real,    "The place of the greatest, the first of equals; that of the first NaN." }
+            { Argmin,       argmin,        Index,     Keep,    Real,    "The place of the least, the first of equals; that of the first NaN." }
+            { Any,          any,           Truth,     Keep,    Element, "Whether one is not zero." }
+            { All,          all,           Truth,     Keep,    Element, "Whether none is zero." }
+            { CountNonzero, count_nonzero, Index,     Keep,    Element, "How many are not zero." }
+            { Norm,         norm,          Magnitude, Float32, Element, "The norm of order `p`: the root of the sum of magnitudes to that power." }
+            { Logsumexp,    logsumexp,     Average,   Float32, Real,    "The logarithm of the sum of exponentials, without overflow." }
+        }
+    };
+}
+
+macro_rules! define_reductions {
+    ($({ $variant:ident, $name:ident, $outcome:ident, $autocast:ident, $set:ident, $doc:literal })*) => {
+        /// A reduction: a row of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Reduction {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl Reduction {
+            /// Every reduction, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The name in Rust and Python.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($name)),* }
+            }
+
+            /// One sentence on the result.
+            #[must_use]
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$variant => $doc),* }
+            }
+
+            /// Which dtype comes out.
+            #[must_use]
+            pub const fn outcome(self) -> Outcome {
+                match self { $(Self::$variant => Outcome::$outcome),* }
+            }
+
+            /// What becomes of half precision under autocast.
+            #[must_use]
+            pub const fn autocast(self) -> Autocast {
+                match self { $(Self::$variant => Autocast::$autocast),* }
+            }
+
+            /// The dtypes that are accepted.
+            #[must_use]
+            pub const fn accepted(self) -> Set {
+                match self { $(Self::$variant => Set::$set),* }
+            }
+        }
+    };
+}
+for_each_reduction!((define_reductions));
+
+impl Reduction {
+    /// The dtype of the result.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_op::Reduction;
+    /// assert_eq!(Reduction::Sum.result(DType::U8)?, DType::U64);
+    /// assert_eq!(Reduction::Norm.result(DType::C64)?, DType::F32);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error outside the accepted set.
+    pub fn result(self, dtype: DType) -> Result<DType, Error> {
+        if !self.accepted().contains(dtype) {
+            let hint = Some("x.real or x.abs()");
+            return Err(Error::not_in_set(self.name(), dtype, self.accepted(), hint));
+        }
+        let inexact = Set::Inexact.contains(dtype);
+        Ok(match (self.outcome(), dtype.kind()) {
+            (Outcome::Element, _) => dtype,
+            (Outcome::Index, _) => DType::I64,
+            (Outcome::Truth, _) => DType::Bool,
+            (Outcome::Total, Kind::Bool | Kind::Signed) => DType::I64,
+            (Outcome::Total, Kind::Unsigned) => DType::U64,
+            (Outcome::Average | Outcome::Magnitude, _) if !inexact => default_dtype(),
+            (Outcome::Magnitude, _) => dtype.to_real(),
+            (Outcome::Total | Outcome::Average, _) => dtype,
+        })
+    }
+}

@@ -1,0 +1,38 @@
+//! The second reading of a formula: as the text of a shader in WGSL.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `scalar` | [`Type`]: the types of WGSL; which Rust types live in them; constants |
+//! | `operation` | [`Operation`]: what is done to values, and how it is written |
+//! | `arena` | the statements of a recording, each once |
+//! | `expression` | [`Expression`]: a value that is recorded instead of computed |
+//! | `float` | arithmetic of floats that no compiler simplifies |
+//! | `convert` | numbers in another type |
+//! | `lane` | expressions as lanes |
+//! | `value` | [`Value`], [`Arguments`]: what functions take and return |
+//! | `function` | [`Function`]: a recording, and its value for given arguments |
+//! | `print` | its text |
+//! | `helper` | [`Helper`]: functions with loops, which printed ones call |
+//! | `evaluate` | what operations are worth on constants |
+
+mod arena;
+mod convert;
+mod evaluate;
+mod expression;
+mod float;
+mod function;
+mod helper;
+mod lane;
+mod operation;
+mod print;
+mod scalar;
+mod value;
+
+pub use arena::{Node, Statement};
+pub use expression::Expression;
+pub use function::Function;
+pub use helper::{Helper, Routine};
+pub use operation::Operation;
+pub use print::print_module;
+pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};
+pub use value::{Arguments, Value, ValueType};

@@ -1,0 +1,146 @@
+//! The text of recorded functions.
+
+use std::collections::BTreeSet;
+
+use super::arena::{Node, Statement};
+use super::function::Function;
+use super::helper::Helper;
+use super::operation::{Form, Operation};
+use super::scalar::{Literal, Type};
+
+/// The names of the first arguments, and of the components of a vector.
+const NAMES: [&str; 4] = ["x", "y", "z", "w"];
+
+fn argument_name(index: usize) -> String {
+    let name = NAMES.get(index).copied();
+    name.map_or_else(|| format!("x{index}"), str::to_owned)
+}
+
+/// The text of several functions with their names, after that of the helpers which they call.
+pub fn print_module<'a>(functions: impl IntoIterator<Item = (&'a str, &'a Function)>) -> String {
+    let mut helpers = BTreeSet::new();
+    let mut text = String::new();
+    for (name, function) in functions {
+        helpers.append(&mut function.helpers());
+        text += &function.print(name);
+    }
+    helpers
+        .into_iter()
+        .map(Helper::text)
+        .chain([text])
+        .collect()
+}
+
+impl Function {
+    /// What the text calls beside the functions of WGSL.
+    pub fn helpers(&self) -> BTreeSet<Helper> {
+        let used = self.statements.iter().zip(self.used());
+        let helper = |(statement, used): (&Statement, bool)| match *statement {
+            Statement::Result(op, kind, _) if used => match op.form(kind) {
+                Form::Helper(routine) => Some(Helper { routine, kind }),
+                _ => None,
+            },
+            _ => None,
+        };
+        used.filter_map(helper).collect()
+    }
+
+    /// The text of the function in WGSL, without that of its [`Self::helpers`].
+    pub fn print(&self, name: &str) -> String {
+        let arguments: Vec<String> = (self.arguments.iter().enumerate())
+            .map(|(index, kind)| format!("{}: {}", argument_name(index), kind.name()))
+            .collect();
+        let (arguments, result) = (arguments.join(", "), self.result.name());
+        let mut text = format!("fn {name}({arguments}) -> {result} {{\n");
+        let statements = self.statements.iter().zip(self.used());
+        for (position, (&statement, _)) in statements.enumerate().filter(|(_, (_, used))| *used) {
+            text += &self.statement_text(position, statement);
+        }
+        let results: Vec<String> = self
+            .results
+            .iter()
+            .map(|&node| self.operand(node))
+            .collect();
+        let results = results.join(", ");
+        text += &match self.result.components {
+            1 => format!("    return {results};\n}}\n"),
+            _ => format!("    return {result}({results});\n}}\n"),
+        };
+        text
+    }
+
+    /// The line of a value that has one, and its line break.
+    fn statement_text(&self, position: usize, statement: Statement) -> String {
+        match statement {
+            Statement::Literal(literal) if !literal.is_plain() => {
+                // What is read from a `let` is no constant expression, which must be finite.
+                let (kind, bits) = (literal.kind, literal.to_unsigned());
+                format!(
+                    "    let bits{position}: {0} = {bits};\n    \
+                     let v{position}: {kind} = bitcast<{kind}>(bits{position});\n",
+                    bits.kind
+                )
+            }
+            Statement::Literal(_) | Statement::Argument(..) => String::new(),
+            Statement::Result(op, kind, operands) => {
+                let value = self.operation(op, kind, operands);
+                format!("    let v{position}: {kind} = {value};\n")
+            }
+        }
+    }
+
+    /// The name of the scalar argument at this position.
+    fn component_name(&self, position: u32) -> String {
+        let mut first = 0;
+        for (index, kind) in self.arguments.iter().enumerate() {
+            let name = argument_name(index);
+            if kind.components == 1 && position == first {
+                return name;
+            }
+            if position < first + kind.components {
+                return format!("{name}.{}", argument_name((position - first) as usize));
+            }
+            first += kind.components;
+        }
+        String::new()
+    }
+
+    /// The text of an operand.
+    fn operand(&self, node: Node) -> String {
+        match self.statement(node) {
+            Some(Statement::Literal(literal)) if literal.is_plain() => literal.to_string(),
+            Some(Statement::Argument(position, _)) => self.component_name(position),
+            _ => format!("v{}", node.0),
+        }
+    }
+
+    /// The text of an operation.
+    fn operation(&self, op: Operation, kind: Type, operands: [Node; 3]) -> String {
+        let first = self.statement(operands[0]);
+        let operand_kind = first.map_or(kind, Statement::kind);
+        let [a, b, c] = operands.map(|node| self.operand(node));
+        match op.form(operand_kind) {
+            Form::Infix(sign) => format!("{a} {sign} {b}"),
+            Form::Prefix(sign) => format!("{sign}{a}"),
+            Form::Call1(name) => format!("{name}({a})"),
+            Form::Call2(name) => format!("{name}({a}, {b})"),
+            Form::Call3(name) => format!("{name}({a}, {b}, {c})"),
+            Form::Helper(routine) => format!("{}({a}, {b})", Helper { routine, kind }.name()),
+            Form::Select => format!("select({c}, {b}, {a})"),
+            Form::Bitcast => format!("bitcast<{kind}>({a})"),
+            Form::Constructor => format!("{kind}({a})"),
+            Form::Keep => {
+                let bits = kind.unsigned();
+                let most = match bits {
+                    Type::U64 => u64::MAX - 1,
+                    _ => u64::from(u32::MAX - 1),
+                };
+                let most = Literal {
+                    kind: bits,
+                    bits: most,
+                };
+                format!("bitcast<{kind}>(min(bitcast<{bits}>({a}), {most}))")
+            }
+        }
+    }
+}

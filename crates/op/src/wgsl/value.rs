@@ -1,0 +1,114 @@
+//! What functions take and return.
+
+use super::arena::{self, Node};
+use super::expression::Expression;
+use super::scalar::{Float, Scalar, Type};
+use crate::Complex;
+
+/// What a function takes and returns: a scalar, or a complex number as a vector of two.
+pub trait Value: Copy {
+    /// The type of a component.
+    const TYPE: Type;
+    /// The number of components: 1 or 2.
+    const COMPONENTS: u32;
+    /// The argument whose first component is at this position, counted over those of all; moves
+    /// the position on to the next.
+    fn argument(position: &mut u32) -> Self;
+    /// The components.
+    fn nodes(self) -> Vec<Node>;
+}
+
+impl<T: Scalar> Value for Expression<T> {
+    const TYPE: Type = T::TYPE;
+    const COMPONENTS: u32 = 1;
+
+    fn argument(position: &mut u32) -> Self {
+        let argument = arena::argument(*position, T::TYPE);
+        *position += 1;
+        Self::new(argument)
+    }
+
+    fn nodes(self) -> Vec<Node> {
+        vec![self.node()]
+    }
+}
+
+impl<T: Float> Value for Complex<Expression<T>> {
+    const TYPE: Type = T::TYPE;
+    const COMPONENTS: u32 = 2;
+
+    fn argument(position: &mut u32) -> Self {
+        let (re, im) = (Value::argument(position), Value::argument(position));
+        Self { re, im }
+    }
+
+    fn nodes(self) -> Vec<Node> {
+        vec![self.re.node(), self.im.node()]
+    }
+}
+
+/// The type of an argument or a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueType {
+    /// The type of a component.
+    pub component: Type,
+    /// The number of components: 1 or 2.
+    pub components: u32,
+}
+
+impl ValueType {
+    pub(super) const fn of<V: Value>() -> Self {
+        Self {
+            component: V::TYPE,
+            components: V::COMPONENTS,
+        }
+    }
+
+    /// The name in WGSL.
+    pub fn name(self) -> String {
+        match self.components {
+            1 => self.component.name().to_owned(),
+            n => format!("vec{n}<{}>", self.component),
+        }
+    }
+}
+
+/// The arguments of a function: an array of values, or a tuple of up to four.
+pub trait Arguments {
+    /// Their types.
+    fn types() -> Vec<ValueType>;
+    /// All arguments.
+    fn arguments() -> Self;
+}
+
+impl<V: Value, const N: usize> Arguments for [V; N] {
+    fn types() -> Vec<ValueType> {
+        vec![ValueType::of::<V>(); N]
+    }
+
+    fn arguments() -> Self {
+        let mut position = 0;
+        std::array::from_fn(|_| V::argument(&mut position))
+    }
+}
+
+macro_rules! tuple_arguments {
+    ($($($V:ident)+;)*) => {$(
+        impl<$($V: Value),+> Arguments for ($($V,)+) {
+            fn types() -> Vec<ValueType> {
+                vec![$(ValueType::of::<$V>()),+]
+            }
+
+            fn arguments() -> Self {
+                let mut position = 0;
+                ($($V::argument(&mut position),)+)
+            }
+        }
+    )*};
+}
+tuple_arguments! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+}

@@ -1,0 +1,275 @@
+//! Elementwise operations: every one is a row, and all go through [`record`].
+
+use allotrope_cpu::{Buffer, Input, run};
+use allotrope_dtype::{DType, Error, Problem, WeakScalar, c128};
+use allotrope_op::{Argument, Layout, Op, Program, Shape, Step, for_each_op, infer};
+use smallvec::SmallVec;
+
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+/// What an operation is applied to: a tensor, or a number without a dtype of its own.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// A tensor.
+    Tensor(&'a Tensor),
+    /// A number, which takes the dtype of the tensors if its kind fits.
+    Scalar(WeakScalar),
+}
+
+impl<'a> From<&'a Tensor> for Operand<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+macro_rules! operand_from {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Operand<'_> {
+            fn from(value: $number) -> Self {
+                Self::Scalar(value.into())
+            }
+        }
+    )*};
+}
+operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
+
+/// The result of one operation. Every elementwise method comes through here, so that results can
+/// become pending without a change to any of them.
+pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
+    let arguments: SmallVec<[Argument; 4]> = operands
+        .iter()
+        .map(|operand| match operand {
+            Operand::Tensor(tensor) => Argument::Tensor {
+                dtype: tensor.dtype(),
+                is_zero_dim: tensor.rank() == 0,
+            },
+            Operand::Scalar(value) => Argument::Scalar(*value),
+        })
+        .collect();
+    let program = infer(op, &arguments)?;
+    guard(op, &program, operands)?;
+    let tensors: SmallVec<[&Tensor; 4]> = operands
+        .iter()
+        .filter_map(|operand| match operand {
+            Operand::Tensor(tensor) => Some(*tensor),
+            Operand::Scalar(_) => None,
+        })
+        .collect();
+    evaluate_one(op.name(), &program, &tensors)
+}
+
+/// Runs a program over tensors, which are broadcast together; one tensor per output.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_op::Builder;
+/// use allotrope_tensor::{Tensor, evaluate};
+/// let builder = Builder::new(&[DType::F32]);
+/// let x = builder.input(0);
+/// let program = builder.finish(&[(x * x).tanh(), x.exp()]);
+/// let results = evaluate("eval", &program, &[&Tensor::zeros(&[3], DType::F32)?])?;
+/// assert_eq!(results[1].to_vec::<f32>()?, [1.0; 3]);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+///
+/// # Errors
+/// A value error if the shapes do not broadcast, a dtype error if the inputs have other dtypes than
+/// the program or it is not valid, a memory error.
+pub fn evaluate(
+    op: &'static str,
+    program: &Program,
+    inputs: &[&Tensor],
+) -> Result<Vec<Tensor>, Error> {
+    let expected = program.input_dtypes();
+    if inputs.len() != expected.len() || !program.is_valid() {
+        let problem = Problem::LengthMismatch {
+            from: inputs.len(),
+            to: expected.len(),
+        };
+        return Err(Error::new(op, problem));
+    }
+    if let Some((tensor, dtype)) = inputs.iter().zip(expected).find(|(t, d)| t.dtype() != **d) {
+        let problem = Problem::WrongElement {
+            given: *dtype,
+            dtype: tensor.dtype(),
+        };
+        return Err(Error::new(op, problem));
+    }
+    let shapes: Vec<&Shape> = inputs.iter().map(|tensor| tensor.shape()).collect();
+    let shape = Shape::broadcast(op, &shapes)?;
+    let prepared = prepare(op, inputs, &shape)?;
+    let mut buffers = Vec::new();
+    for dtype in program.output_dtypes() {
+        buffers.push(room(op, &shape, dtype)?);
+    }
+    let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
+    run(program, &shape, &views(&prepared), &mut outputs)?;
+    let tensors = buffers.into_iter().zip(program.output_dtypes());
+    Ok(tensors
+        .map(|(buffer, dtype)| Tensor::from_buffer(buffer, shape.clone(), dtype))
+        .collect())
+}
+
+/// The one output of a program whose inputs are known to fit.
+fn evaluate_one(op: &'static str, program: &Program, inputs: &[&Tensor]) -> Result<Tensor, Error> {
+    let shape = match inputs {
+        [only] => only.shape().clone(),
+        [first, rest @ ..] if rest.iter().all(|t| t.shape() == first.shape()) => {
+            first.shape().clone()
+        }
+        _ => {
+            let shapes: SmallVec<[&Shape; 4]> = inputs.iter().map(|t| t.shape()).collect();
+            Shape::broadcast(op, &shapes)?
+        }
+    };
+    let dtype = program.output_dtypes().next().unwrap_or(DType::Bool);
+    let prepared = prepare(op, inputs, &shape)?;
+    let mut buffer = room(op, &shape, dtype)?;
+    run(program, &shape, &views(&prepared), &mut [&mut buffer[..]])?;
+    Ok(Tensor::from_buffer(buffer, shape, dtype))
+}
+
+/// An input with the layout that broadcasting gives it.
+type Prepared = SmallVec<[(Tensor, Layout); 4]>;
+
+fn views(prepared: &Prepared) -> SmallVec<[Input<'_>; 4]> {
+    prepared
+        .iter()
+        .map(|(tensor, layout)| Input {
+            bytes: tensor.storage(),
+            layout,
+        })
+        .collect()
+}
+
+/// Elements from which an input that is read across its rows is first put in order.
+const REORDER_FROM: usize = 16 << 10;
+
+/// The inputs broadcast to a shape.
+fn prepare(op: &'static str, inputs: &[&Tensor], shape: &Shape) -> Result<Prepared, Error> {
+    let prepared = inputs.iter().map(|tensor| {
+        let layout = if tensor.shape() == shape {
+            tensor.layout().clone()
+        } else {
+            tensor.layout().broadcast_to(op, shape)?
+        };
+        // Transposed copies go by square blocks, tiles along the rows.
+        let across = layout
+            .strides()
+            .last()
+            .is_some_and(|stride| stride.unsigned_abs() > 1);
+        if across && tensor.count() == shape.count() && tensor.count() >= REORDER_FROM {
+            let ordered = tensor.contiguous()?;
+            let layout = ordered.layout().broadcast_to(op, shape)?;
+            return Ok((ordered, layout));
+        }
+        Ok(((*tensor).clone(), layout))
+    });
+    prepared.collect()
+}
+
+/// A buffer for the elements of a shape.
+pub(crate) fn room(op: &'static str, shape: &Shape, dtype: DType) -> Result<Buffer, Error> {
+    let bytes = shape.count().checked_mul(dtype.itemsize());
+    Buffer::for_overwrite(op, bytes.ok_or_else(|| out_of_memory(op))?)
+}
+
+/// Refuses integers that have no answer: a divisor of zero, an exponent below it.
+fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Error> {
+    let refused = match op {
+        Op::FloorDivide | Op::TruncDivide | Op::Remainder | Op::Fmod => Op::Eq,
+        Op::Pow => Op::Lt,
+        _ => return Ok(()),
+    };
+    let in_integers = program.steps().iter().any(|step| match step {
+        Step::Apply { op: applied, args } => *applied == op && program.dtype(args[0]).is_integer(),
+        _ => false,
+    });
+    let Some(second) = operands.get(1).filter(|_| in_integers) else {
+        return Ok(());
+    };
+    let problem = |index| match op {
+        Op::Pow => Problem::NegativeExponent { index },
+        _ => Problem::DivisionByZero { index },
+    };
+    match second {
+        Operand::Scalar(WeakScalar::Int(value)) => {
+            let bad = if refused == Op::Eq {
+                *value == 0
+            } else {
+                *value < 0
+            };
+            if bad {
+                Err(Error::new(op.name(), problem(None)))
+            } else {
+                Ok(())
+            }
+        }
+        Operand::Scalar(WeakScalar::Bool(false)) if refused == Op::Eq => {
+            Err(Error::new(op.name(), problem(None)))
+        }
+        Operand::Scalar(_) => Ok(()),
+        Operand::Tensor(tensor) => {
+            let bad = record(refused, &[(*second), WeakScalar::Int(0).into()])?;
+            let place = bad.storage().iter().position(|byte| *byte != 0);
+            match place {
+                Some(index) => {
+                    let index = (tensor.rank() > 0).then_some(index);
+                    Err(Error::new(op.name(), problem(index)))
+                }
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+macro_rules! methods {
+    ($({ $variant:ident, $name:ident, ($first:ident $(, $arg:ident)*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
+         $($rest:tt)* })*) => {
+        /// Elementwise operations, one per row of the op tables.
+        ///
+        /// All broadcast their operands and promote dtypes by the policy in force. They fail with a
+        /// dtype error where promotion refuses or the operation has no meaning for the dtype, a
+        /// value error for shapes that do not broadcast, an overflow error for a number that its
+        /// dtype cannot hold, and a memory error.
+        #[allow(clippy::missing_errors_doc, reason = "said once, above")]
+        #[allow(clippy::needless_lifetimes, reason = "rows of one operand have no use for it")]
+        #[allow(clippy::should_implement_trait, reason = "rows are named as in torch")]
+        #[allow(clippy::wrong_self_convention, reason = "rows are named as in torch")]
+        impl Tensor {$(
+            #[doc = $doc]
+            pub fn $name<'a>(&'a self $(, $arg: impl Into<Operand<'a>>)*) -> Result<Self, Error> {
+                record(Op::$variant, &[Operand::Tensor(self) $(, $arg.into())*])
+            }
+        )*}
+    };
+}
+for_each_op!((methods));
+
+impl Tensor {
+    /// The result of a row of the op tables.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_op::Op;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 3, 1, DType::U8)?;
+    /// let y = Tensor::apply(Op::Sub, &[(&x).into(), 1.into()])?;
+    /// assert_eq!(y.to_vec::<u8>()?, [255, 0, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As the method of the row; a value error for another number of operands than it has.
+    pub fn apply(op: Op, operands: &[Operand<'_>]) -> Result<Self, Error> {
+        if operands.len() != op.arity() {
+            let problem = Problem::LengthMismatch {
+                from: operands.len(),
+                to: op.arity(),
+            };
+            return Err(Error::new(op.name(), problem));
+        }
+        record(op, operands)
+    }
+}

@@ -1,0 +1,585 @@
+//! Reductions: the program in front, the fold, and what is done with its results.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::{Fold, reduce};
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
+use allotrope_op::{
+    Builder, Dims, Layout, Op, Program, Reduction, Shape, Var, compute_dtype, normalize_axes,
+};
+
+use crate::Tensor;
+use crate::elementwise::evaluate;
+
+/// What is reduced and what stays, in the order of memory.
+struct Plan {
+    /// The dimensions outside the reduced ones, the reduced ones, those inside.
+    order: Dims<isize>,
+    sizes: [usize; 3],
+    /// The dimensions that stay, in that order.
+    kept: Dims<usize>,
+    reduced: Dims<usize>,
+}
+
+impl Plan {
+    /// The plan for a tensor; no axes mean all of them.
+    fn new(op: &'static str, tensor: &Tensor, axes: Option<&[isize]>) -> Result<Self, Error> {
+        let rank = tensor.rank();
+        let reduced: Dims<usize> = match axes {
+            None => (0..rank).collect(),
+            Some(axes) => normalize_axes(op, axes, rank)?.into_iter().collect(),
+        };
+        let strides = tensor.layout().strides();
+        let mut by_stride: Dims<usize> = (0..rank).collect();
+        by_stride.sort_by_key(|dim| std::cmp::Reverse(strides[*dim].unsigned_abs()));
+        let is_reduced = |dim: &usize| reduced.contains(dim);
+        let last = by_stride.iter().rposition(is_reduced).unwrap_or(0);
+        let (before, inner) = by_stride.split_at((last + 1).min(rank));
+        let outer = before.iter().filter(|dim| !is_reduced(dim));
+        let middle = before.iter().filter(|dim| is_reduced(dim));
+        let size = |dims: &mut dyn Iterator<Item = &usize>| -> usize {
+            dims.map(|dim| tensor.shape()[*dim]).product()
+        };
+        let inner: Dims<usize> = if reduced.is_empty() {
+            Dims::new()
+        } else {
+            inner.into()
+        };
+        let outer: Dims<usize> = if reduced.is_empty() {
+            by_stride.clone()
+        } else {
+            outer.copied().collect()
+        };
+        let middle: Dims<usize> = if reduced.is_empty() {
+            Dims::new()
+        } else {
+            middle.copied().collect()
+        };
+        let all = outer.iter().chain(&middle).chain(&inner);
+        Ok(Self {
+            order: all.map(|dim| *dim as isize).collect(),
+            sizes: [
+                size(&mut outer.iter()),
+                size(&mut middle.iter()),
+                size(&mut inner.iter()),
+            ],
+            kept: outer.iter().chain(&inner).copied().collect(),
+            reduced,
+        })
+    }
+
+    /// How many elements become one.
+    fn count(&self) -> usize {
+        self.sizes[1]
+    }
+
+    /// What a program makes of inputs, folded; the dimensions that stay keep their order, and
+    /// reduced ones stay with size one. The inputs have the tensor's shape or broadcast to it.
+    fn fold(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+    ) -> Result<Tensor, Error> {
+        let turned = |tensor: &&Tensor| -> Result<Layout, Error> {
+            let layout = tensor.layout().broadcast_to(op, shape)?;
+            layout.permute(op, &self.order)
+        };
+        let layouts = inputs
+            .iter()
+            .map(turned)
+            .collect::<Result<Vec<Layout>, Error>>()?;
+        let views: Vec<Input<'_>> = inputs
+            .iter()
+            .zip(&layouts)
+            .map(|(tensor, layout)| Input {
+                bytes: tensor.storage(),
+                layout,
+            })
+            .collect();
+        let turned_sizes: Vec<usize> = self.order.iter().map(|d| shape[*d as usize]).collect();
+        let turned_shape = Shape::new(op, &turned_sizes)?;
+        let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+        let buffer = reduce(fold, program, &turned_shape, &views, self.sizes)?;
+        let sizes: Vec<usize> = self.kept.iter().map(|dim| shape[*dim]).collect();
+        let result = Tensor::from_buffer(buffer, Shape::new(op, &sizes)?, fold.result(item));
+        // From the order of memory to that of the dimensions.
+        let mut places: Vec<isize> = (0..self.kept.len() as isize).collect();
+        places.sort_by_key(|place| self.kept[*place as usize]);
+        let mut result = result.permute(&places)?;
+        let mut reduced = self.reduced.clone();
+        reduced.sort_unstable();
+        for dim in reduced {
+            result = result.unsqueeze(dim as isize)?;
+        }
+        Ok(result)
+    }
+
+    /// The result without the reduced dimensions, unless they are to stay.
+    fn finish(&self, result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
+        if keepdim {
+            return Ok(result);
+        }
+        let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
+        result.squeeze(Some(&axes))
+    }
+
+    /// Refuses a reduction of nothing.
+    fn need_elements(&self, op: &'static str, tensor: &Tensor) -> Result<(), Error> {
+        if self.count() == 0 {
+            let shape = tensor.shape().to_vec();
+            return Err(Error::new(op, Problem::NothingToReduce { shape }));
+        }
+        Ok(())
+    }
+}
+
+/// The program that reads one tensor in a dtype.
+fn reading(from: DType, through: DType, to: DType) -> Program {
+    let mut program = Program::new(&[from]);
+    let value = program.convert(0, through);
+    let value = program.convert(value, to);
+    program.output(value);
+    program
+}
+
+/// A program of one input and one output.
+fn map(dtype: DType, formula: impl for<'b> Fn(Var<'b>) -> Var<'b>) -> Program {
+    let builder = Builder::new(&[dtype]);
+    let result = formula(builder.input(0));
+    builder.finish(&[result])
+}
+
+/// The float that sums of magnitudes, variances and logarithms are formed in.
+fn working_float(result: DType) -> DType {
+    if result.is_complex() {
+        DType::C128
+    } else {
+        DType::F64
+    }
+}
+
+impl Tensor {
+    /// The sum along axes, or of everything. Integers accumulate in 64 bits, floats in pairs of
+    /// blocks, and the result is rounded once.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let ones = Tensor::ones(&[4096, 2], DType::F16)?;
+    /// assert_eq!(ones.sum(Some(&[0]), false, None)?.to(DType::F64)?.to_vec::<f64>()?, [4096.0; 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a dtype error for a cast that `dtype` has no way
+    /// for, a memory error.
+    pub fn sum(
+        &self,
+        axes: Option<&[isize]>,
+        keepdim: bool,
+        dtype: Option<DType>,
+    ) -> Result<Self, Error> {
+        self.total(Reduction::Sum, Fold::Sum, axes, keepdim, dtype)
+    }
+
+    /// The product along axes, or of everything.
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum).
+    pub fn prod(
+        &self,
+        axes: Option<&[isize]>,
+        keepdim: bool,
+        dtype: Option<DType>,
+    ) -> Result<Self, Error> {
+        self.total(Reduction::Prod, Fold::Prod, axes, keepdim, dtype)
+    }
+
+    fn total(
+        &self,
+        reduction: Reduction,
+        fold: Fold,
+        axes: Option<&[isize]>,
+        keepdim: bool,
+        dtype: Option<DType>,
+    ) -> Result<Self, Error> {
+        let op = reduction.name();
+        let plan = Plan::new(op, self, axes)?;
+        let through = dtype.unwrap_or(self.dtype());
+        if self.dtype().is_complex() && !through.is_complex() {
+            return self.to(through);
+        }
+        let result = dtype.map_or_else(|| reduction.result(self.dtype()), Ok)?;
+        let program = reading(self.dtype(), through, fold.item(through));
+        let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
+        plan.finish(folded.to(result)?, keepdim)
+    }
+
+    /// The mean along axes, or of everything; NaN of nothing. Integers cannot overflow.
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum); a dtype error if `dtype` is an integer.
+    pub fn mean(
+        &self,
+        axes: Option<&[isize]>,
+        keepdim: bool,
+        dtype: Option<DType>,
+    ) -> Result<Self, Error> {
+        let op = Reduction::Mean.name();
+        let plan = Plan::new(op, self, axes)?;
+        let through = dtype.unwrap_or(self.dtype());
+        if let Some(dtype) = dtype.filter(|d| !Set::Inexact.contains(*d)) {
+            return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
+        }
+        if self.dtype().is_complex() && !through.is_complex() {
+            return self.to(through);
+        }
+        let result = dtype.map_or_else(|| Reduction::Mean.result(self.dtype()), Ok)?;
+        plan.finish(self.wide_mean(op, &plan, through)?.to(result)?, keepdim)
+    }
+
+    /// The mean in float64 or complex128, with the reduced dimensions.
+    fn wide_mean(&self, op: &'static str, plan: &Plan, through: DType) -> Result<Self, Error> {
+        let item = if Set::Inexact.contains(through) {
+            Fold::Sum.item(through)
+        } else {
+            DType::F64
+        };
+        let program = reading(self.dtype(), through, item);
+        let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+        total.div(plan.count() as f64)
+    }
+
+    /// The variance along axes, or of everything: the sum of squared distances from the mean,
+    /// divided by the count minus `correction`.
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a memory error.
+    pub fn var(
+        &self,
+        axes: Option<&[isize]>,
+        correction: f64,
+        keepdim: bool,
+    ) -> Result<Self, Error> {
+        let plan = Plan::new(Reduction::Var.name(), self, axes)?;
+        let wide = self.wide_variance(Reduction::Var, &plan, correction)?;
+        plan.finish(wide.to(Reduction::Var.result(self.dtype())?)?, keepdim)
+    }
+
+    /// The standard deviation along axes, or of everything: the root of [`var`](Self::var).
+    ///
+    /// # Errors
+    /// As [`var`](Self::var).
+    pub fn std(
+        &self,
+        axes: Option<&[isize]>,
+        correction: f64,
+        keepdim: bool,
+    ) -> Result<Self, Error> {
+        let plan = Plan::new(Reduction::Std.name(), self, axes)?;
+        let wide = self
+            .wide_variance(Reduction::Std, &plan, correction)?
+            .sqrt()?;
+        plan.finish(wide.to(Reduction::Std.result(self.dtype())?)?, keepdim)
+    }
+
+    fn wide_variance(
+        &self,
+        reduction: Reduction,
+        plan: &Plan,
+        correction: f64,
+    ) -> Result<Self, Error> {
+        let op = reduction.name();
+        let mean = self.wide_mean(op, plan, self.dtype())?;
+        let builder = Builder::new(&[self.dtype(), mean.dtype()]);
+        let away = builder.input(0).to(mean.dtype()) - builder.input(1);
+        let squared = if away.dtype().is_complex() {
+            away.real().square() + away.imag().square()
+        } else {
+            away.square()
+        };
+        let program = builder.finish(&[squared]);
+        let total = plan.fold(op, Fold::Sum, &program, &[self, &mean], self.shape())?;
+        let freedom = (plan.count() as f64 - correction).max(0.0);
+        total.div(freedom)
+    }
+
+    /// The greatest along axes, or of everything.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers, a value error for no elements, an index error for an axis
+    /// out of range, a memory error.
+    pub fn amax(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        self.extreme(Reduction::Amax, Fold::Max, axes, keepdim)
+    }
+
+    /// The least along axes, or of everything.
+    ///
+    /// # Errors
+    /// As [`amax`](Self::amax).
+    pub fn amin(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        self.extreme(Reduction::Amin, Fold::Min, axes, keepdim)
+    }
+
+    fn extreme(
+        &self,
+        reduction: Reduction,
+        fold: Fold,
+        axes: Option<&[isize]>,
+        keepdim: bool,
+    ) -> Result<Self, Error> {
+        let op = reduction.name();
+        let result = reduction.result(self.dtype())?;
+        let plan = Plan::new(op, self, axes)?;
+        if self.count() > 0 || !plan.kept.iter().any(|dim| self.shape()[*dim] == 0) {
+            plan.need_elements(op, self)?;
+        }
+        let program = reading(self.dtype(), self.dtype(), fold.item(self.dtype()));
+        let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
+        plan.finish(folded.to(result)?, keepdim)
+    }
+
+    /// The place of the greatest along an axis, or in the flattened tensor.
+    ///
+    /// # Errors
+    /// As [`amax`](Self::amax).
+    pub fn argmax(&self, axis: Option<isize>, keepdim: bool) -> Result<Self, Error> {
+        self.place_of_extreme(Reduction::Argmax, Fold::Max, axis, keepdim)
+    }
+
+    /// The place of the least along an axis, or in the flattened tensor.
+    ///
+    /// # Errors
+    /// As [`amax`](Self::amax).
+    pub fn argmin(&self, axis: Option<isize>, keepdim: bool) -> Result<Self, Error> {
+        self.place_of_extreme(Reduction::Argmin, Fold::Min, axis, keepdim)
+    }
+
+    fn place_of_extreme(
+        &self,
+        reduction: Reduction,
+        fold: Fold,
+        axis: Option<isize>,
+        keepdim: bool,
+    ) -> Result<Self, Error> {
+        let op = reduction.name();
+        reduction.result(self.dtype())?;
+        let axes = axis.map(|axis| [axis]);
+        let axes = axes.as_ref().map(|axes| &axes[..]);
+        let plan = Plan::new(op, self, axes)?;
+        if self.count() > 0 || !plan.kept.iter().any(|dim| self.shape()[*dim] == 0) {
+            plan.need_elements(op, self)?;
+        }
+        // The extreme first; then the least place that holds it, or NaN.
+        let program = reading(self.dtype(), self.dtype(), fold.item(self.dtype()));
+        let extreme = plan.fold(op, fold, &program, &[self], self.shape())?;
+        let places = match axis {
+            None => Self::arange(0, self.count() as i64, 1, DType::I64)?.reshape(
+                &self
+                    .shape()
+                    .iter()
+                    .map(|size| *size as isize)
+                    .collect::<Vec<_>>(),
+            )?,
+            Some(_) => {
+                let dim = plan.reduced[0];
+                let mut sizes = vec![1; self.rank()];
+                sizes[dim] = -1;
+                Self::arange(0, self.shape()[dim] as i64, 1, DType::I64)?.reshape(&sizes)?
+            }
+        };
+        let item = extreme.dtype();
+        let builder = Builder::new(&[self.dtype(), item, DType::I64]);
+        let (x, best) = (builder.input(0).to(item), builder.input(1));
+        let found = if item == DType::Bool {
+            x.eq(best)
+        } else {
+            x.eq(best) | x.isnan()
+        };
+        let nowhere = builder.constant(Scalar::new(i64::MAX, DType::I64)?);
+        let program = builder.finish(&[found.pick(builder.input(2), nowhere)]);
+        let inputs = [self, &extreme, &places];
+        let found = plan.fold(op, Fold::Min, &program, &inputs, self.shape())?;
+        plan.finish(found, keepdim)
+    }
+
+    /// Whether one is not zero, along axes or in everything.
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a memory error.
+    pub fn any(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        self.truth(Reduction::Any, Fold::Max, axes, keepdim)
+    }
+
+    /// Whether none is zero, along axes or in everything.
+    ///
+    /// # Errors
+    /// As [`any`](Self::any).
+    pub fn all(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        self.truth(Reduction::All, Fold::Min, axes, keepdim)
+    }
+
+    fn truth(
+        &self,
+        reduction: Reduction,
+        fold: Fold,
+        axes: Option<&[isize]>,
+        keepdim: bool,
+    ) -> Result<Self, Error> {
+        let op = reduction.name();
+        let plan = Plan::new(op, self, axes)?;
+        let program = reading(self.dtype(), self.dtype(), DType::Bool);
+        let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
+        // Bytes from outside may be any; those that leave are 0 and 1.
+        plan.finish(folded.logical_and(true)?, keepdim)
+    }
+
+    /// How many are not zero, along axes or in everything.
+    ///
+    /// # Errors
+    /// As [`any`](Self::any).
+    pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        let op = Reduction::CountNonzero.name();
+        let plan = Plan::new(op, self, axes)?;
+        let program = reading(self.dtype(), DType::Bool, DType::I64);
+        let folded = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+        plan.finish(folded, keepdim)
+    }
+
+    /// The norm of order `p` along axes, or of everything: infinities give the extreme magnitude,
+    /// 0 counts what is not zero.
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a value error for an extreme of nothing, a memory
+    /// error.
+    pub fn norm(&self, p: f64, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        let op = Reduction::Norm.name();
+        let result = Reduction::Norm.result(self.dtype())?;
+        let plan = Plan::new(op, self, axes)?;
+        let from = self.dtype();
+        let wide = if from.is_complex() {
+            DType::C128
+        } else {
+            DType::F64
+        };
+        let folded = if p == 0.0 {
+            let program = reading(from, DType::Bool, DType::I64);
+            plan.fold(op, Fold::Sum, &program, &[self], self.shape())?
+        } else if p.is_infinite() {
+            plan.need_elements(op, self)?;
+            let program = map(from, |x| x.to(wide).abs());
+            let fold = if p > 0.0 { Fold::Max } else { Fold::Min };
+            plan.fold(op, fold, &program, &[self], self.shape())?
+        } else if p == 2.0 {
+            let program = map(from, |x| {
+                let x = x.to(wide);
+                if from.is_complex() {
+                    x.real().square() + x.imag().square()
+                } else {
+                    x.square()
+                }
+            });
+            let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+            total.sqrt()?
+        } else {
+            let program = map(from, |x| {
+                let size = x.to(wide).abs();
+                if p == 1.0 {
+                    size
+                } else {
+                    size.pow(size.lit(p))
+                }
+            });
+            let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+            if p == 1.0 { total } else { total.pow(1.0 / p)? }
+        };
+        plan.finish(folded.to(result)?, keepdim)
+    }
+
+    /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers, an index error for an axis out of range, a memory error.
+    pub fn logsumexp(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
+        let op = Reduction::Logsumexp.name();
+        let result = Reduction::Logsumexp.result(self.dtype())?;
+        let plan = Plan::new(op, self, axes)?;
+        let through = if Set::Inexact.contains(self.dtype()) {
+            self.dtype()
+        } else {
+            default_dtype()
+        };
+        let compute = compute_dtype(through);
+        let program = reading(self.dtype(), through, compute);
+        let greatest = plan.fold(op, Fold::Max, &program, &[self], self.shape())?;
+        // An infinite greatest is its own answer; the distance from it is not a number.
+        let shift = map(compute, |m| m.isfinite().pick(m, m.zero()));
+        let shift = evaluate(op, &shift, &[&greatest])?.remove(0);
+        let builder = Builder::new(&[self.dtype(), compute]);
+        let x = builder.input(0).to(through).to(compute);
+        let program = builder.finish(&[(x - builder.input(1)).exp()]);
+        let total = plan.fold(op, Fold::Sum, &program, &[self, &shift], self.shape())?;
+        let wide = total.to(working_float(result))?.log()?;
+        let shifted = Self::apply(Op::Add, &[(&wide).into(), (&shift.to(DType::F64)?).into()])?;
+        plan.finish(shifted.to(result)?, keepdim)
+    }
+
+    /// Whether two tensors have the same shape and equal elements.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn equal(&self, other: &Self) -> Result<bool, Error> {
+        if self.shape() != other.shape() {
+            return Ok(false);
+        }
+        self.eq(other)?.all(None, false)?.is_true()
+    }
+
+    /// Whether all elements are within `atol + rtol |other|` of each other; NaN is close to NaN if
+    /// `equal_nan`.
+    ///
+    /// # Errors
+    /// A value error for shapes that do not broadcast, a dtype error where promotion refuses.
+    pub fn allclose(
+        &self,
+        other: &Self,
+        rtol: f64,
+        atol: f64,
+        equal_nan: bool,
+    ) -> Result<bool, Error> {
+        self.is_close_to(other, rtol, atol, equal_nan)?
+            .all(None, false)?
+            .is_true()
+    }
+
+    /// Where elements are within `atol + rtol |other|` of each other, in float64: integers too.
+    ///
+    /// # Errors
+    /// As [`allclose`](Self::allclose).
+    pub fn is_close_to(
+        &self,
+        other: &Self,
+        rtol: f64,
+        atol: f64,
+        equal_nan: bool,
+    ) -> Result<Self, Error> {
+        let wide = |tensor: &Self| {
+            let complex = self.dtype().is_complex() || other.dtype().is_complex();
+            tensor.to(if complex { DType::C128 } else { DType::F64 })
+        };
+        let (x, y) = (wide(self)?, wide(other)?);
+        let near = x.isclose(&y, rtol, atol)?;
+        if equal_nan {
+            near.logical_or(&x.isnan()?.logical_and(&y.isnan()?)?)
+        } else {
+            Ok(near)
+        }
+    }
+
+    /// The truth of a tensor with one element.
+    fn is_true(&self) -> Result<bool, Error> {
+        Ok(self.item()?.value() == WeakScalar::Bool(true))
+    }
+}
