@@ -6,11 +6,11 @@
 )]
 
 use allotrope_cpu::kernel::random::{
-    Chances, Stream, bernoulli, blocks_of, integers, normal, normal_each, permutation, uniform,
+    Chances, Moments, Stream, bernoulli, blocks_of, integers, normal, permutation, uniform,
 };
 use allotrope_cpu::{Buffer, parallel::CHUNK};
 use allotrope_dtype::{
-    CastOptions, DType, Element, Set, bf16, c64, c128, cast_bytes, f8e4m3fn, philox4x32,
+    CastOptions, DType, Element, Level, Set, bf16, c64, c128, cast_bytes, f8e4m3fn, philox4x32,
 };
 
 const STREAM: Stream = Stream {
@@ -38,11 +38,17 @@ fn values(dtype: DType, bytes: &[u8]) -> Vec<f64> {
 }
 
 fn between(low: f64, high: f64) -> impl FnOnce(DType, &mut [u8]) {
-    move |dtype, target| uniform(STREAM, (low, high), dtype, target)
+    move |dtype, target| uniform(Level::current(), STREAM, (low, high), dtype, target)
 }
 
 fn standard(dtype: DType, target: &mut [u8]) {
-    normal(STREAM, 0.0, 1.0, dtype, target);
+    normal(
+        Level::current(),
+        STREAM,
+        Moments::All(0.0, 1.0),
+        dtype,
+        target,
+    );
 }
 
 /// The word of an element in a lane, by the definition.
@@ -87,9 +93,13 @@ fn known_answers() {
     for (got, want) in drawn::<f64>(6, standard).iter().zip(NORMALS) {
         assert!((got - want).abs() < 1e-6, "{got} {want}");
     }
-    let digits = drawn::<u8>(6, |dtype, target| integers(STREAM, 0, 10, dtype, target));
+    let digits = drawn::<u8>(6, |dtype, target| {
+        integers(Level::current(), STREAM, 0, 10, dtype, target)
+    });
     assert_eq!(digits, [1, 1, 4, 8, 4, 2]);
-    let one_half = |dtype, target: &mut [u8]| bernoulli(STREAM, Chances::All(0.3), dtype, target);
+    let one_half = |dtype, target: &mut [u8]| {
+        bernoulli(Level::current(), STREAM, Chances::All(0.3), dtype, target)
+    };
     assert_eq!(drawn::<i8>(6, one_half), [1, 1, 0, 0, 0, 1]);
     assert_eq!(
         (blocks_of(0), blocks_of(1), blocks_of(4), blocks_of(5)),
@@ -118,34 +128,56 @@ fn complex_numbers_take_the_second_lane() {
     }
 }
 
+/// Every function in every dtype, at a level.
+fn draw_everything(level: Level, count: usize) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    let probabilities: Vec<f64> = (0..count).map(|i| (i % 7) as f64 / 6.0).collect();
+    let means: Vec<f64> = (0..count).map(|i| i as f64).collect();
+    for dtype in DType::ALL {
+        let mut add = |fill: &dyn Fn(DType, &mut [u8])| {
+            all.push(bytes(dtype, count, fill).to_vec());
+        };
+        if Set::Inexact.contains(dtype) {
+            add(&|dtype, target| uniform(level, STREAM, (-1.0, 0.5), dtype, target));
+            let each = Moments::Each(&means, &probabilities);
+            for moments in [Moments::All(0.5, 2.0), each] {
+                add(&|dtype, target| normal(level, STREAM, moments, dtype, target));
+            }
+        }
+        add(&|dtype, target| integers(level, STREAM, 0, 2, dtype, target));
+        for chances in [Chances::All(0.3), Chances::Each(&probabilities)] {
+            add(&|dtype, target| bernoulli(level, STREAM, chances, dtype, target));
+        }
+    }
+    let wide = |dtype, target: &mut [u8]| integers(level, STREAM, 0, 1 << 64, dtype, target);
+    all.push(bytes(DType::U64, count, wide).to_vec());
+    let mut order = vec![0; count];
+    permutation(level, "test", STREAM, &mut order).unwrap();
+    all.push(bytemuck::cast_slice(&order).to_vec());
+    all
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let count = 3 * CHUNK + 5;
-    let all = || {
-        let mut all = Vec::new();
-        for dtype in DType::ALL {
-            let mut add = |fill: &dyn Fn(DType, &mut [u8])| {
-                all.push(bytes(dtype, count, fill).to_vec());
-            };
-            if Set::Inexact.contains(dtype) {
-                add(&|dtype, target| uniform(STREAM, (-1.0, 0.5), dtype, target));
-                add(&|dtype, target| normal(STREAM, 0.5, 2.0, dtype, target));
-            }
-            add(&|dtype, target| integers(STREAM, 0, 2, dtype, target));
-            add(&|dtype, target| bernoulli(STREAM, Chances::All(0.3), dtype, target));
-        }
-        let mut order = vec![0; count];
-        permutation("test", STREAM, &mut order).unwrap();
-        all.push(bytemuck::cast_slice(&order).to_vec());
-        all
-    };
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let alone = pool(1).unwrap().install(all);
+    let draw = || draw_everything(Level::current(), 3 * CHUNK + 5);
+    let alone = pool(1).unwrap().install(draw);
     for threads in [2, 7] {
-        assert!(
-            pool(threads).unwrap().install(all) == alone,
-            "{threads} threads"
-        );
+        let together = pool(threads).unwrap().install(draw);
+        assert!(together == alone, "{threads} threads");
+    }
+}
+
+#[test]
+fn the_instruction_set_changes_nothing() {
+    for count in [1, 37, 5000] {
+        let baseline = draw_everything(Level::Scalar, count);
+        for level in Level::available() {
+            assert!(
+                draw_everything(level, count) == baseline,
+                "{level}, {count}"
+            );
+        }
     }
 }
 
@@ -160,7 +192,13 @@ fn an_element_depends_on_its_place_in_the_stream_alone() {
         assert_eq!(drawn::<f32>(count, standard), long[..count]);
         let start = 36;
         let tail = drawn::<f32>(count.min(CHUNK), |dtype, target| {
-            normal(later(start), 0.0, 1.0, dtype, target);
+            normal(
+                Level::current(),
+                later(start),
+                Moments::All(0.0, 1.0),
+                dtype,
+                target,
+            );
         });
         assert_eq!(tail, long[start as usize..][..tail.len()]);
     }
@@ -169,7 +207,7 @@ fn an_element_depends_on_its_place_in_the_stream_alone() {
         let stream = Stream { seed: 3, offset };
         let bits = |i| (word(stream, i, 0) >> 8) as f32 / (1 << 24) as f32;
         let got = drawn::<f32>(32, |dtype, target| {
-            uniform(stream, (0.0, 1.0), dtype, target)
+            uniform(Level::current(), stream, (0.0, 1.0), dtype, target)
         });
         assert_eq!(got, (0..32).map(bits).collect::<Vec<_>>());
     }
@@ -232,12 +270,26 @@ fn moments_are_those_of_the_distribution() {
         assert_moments(&x, [0.5, 1.0 / 12.0, 0.0, -1.2], 0.01 + eps / 2.0, name);
         let x = values(dtype, &bytes(dtype, count, standard));
         assert_moments(&x, [0.0, 1.0, 0.0, 0.0], 0.02 + eps / 8.0, name);
-        let fill = |dtype, target: &mut [u8]| normal(STREAM, -3.0, 0.5, dtype, target);
+        let fill = |dtype, target: &mut [u8]| {
+            normal(
+                Level::current(),
+                STREAM,
+                Moments::All(-3.0, 0.5),
+                dtype,
+                target,
+            )
+        };
         let x = values(dtype, &bytes(dtype, count, fill));
         assert_moments(&x, [-3.0, 0.25, 0.0, 0.0], 0.02 + eps / 4.0, name);
     }
     let z = drawn::<c128>(count, |dtype, target| {
-        normal(STREAM, 2.0, 3.0, dtype, target)
+        normal(
+            Level::current(),
+            STREAM,
+            Moments::All(2.0, 3.0),
+            dtype,
+            target,
+        )
     });
     let (re, im): (Vec<f64>, Vec<f64>) = z.iter().map(|z| (z.re, z.im)).unzip();
     assert_moments(&re, [2.0, 4.5, 0.0, 0.0], 0.03, "real part");
@@ -304,7 +356,7 @@ fn integers_are_the_upper_half_of_a_product() {
         (0, (1_u128 << 63) + 12345),
     ] {
         let got = drawn::<i64>(1027, |dtype, target| {
-            integers(STREAM, low, count, dtype, target)
+            integers(Level::current(), STREAM, low, count, dtype, target)
         });
         for (i, got) in got.into_iter().enumerate() {
             let product = u128::from(wide(STREAM, i, 0)) * count;
@@ -316,11 +368,11 @@ fn integers_are_the_upper_half_of_a_product() {
         }
     }
     let top = drawn::<u64>(9, |dtype, target| {
-        integers(STREAM, 0, 1 << 64, dtype, target)
+        integers(Level::current(), STREAM, 0, 1 << 64, dtype, target)
     });
     assert_eq!(top, (0..9).map(|i| wide(STREAM, i, 0)).collect::<Vec<_>>());
     let small = drawn::<f8e4m3fn>(4096, |dtype, target| {
-        integers(STREAM, -16, 33, dtype, target)
+        integers(Level::current(), STREAM, -16, 33, dtype, target)
     });
     for value in -16..=16 {
         assert!(small.iter().any(|x| x.to_f32() == value as f32), "{value}");
@@ -331,7 +383,8 @@ fn integers_are_the_upper_half_of_a_product() {
 fn integers_are_equally_frequent() {
     let (count, sides) = (1_usize << 20, 100);
     for dtype in Set::Integer.members() {
-        let fill = |dtype, target: &mut [u8]| integers(STREAM, 3, sides, dtype, target);
+        let fill =
+            |dtype, target: &mut [u8]| integers(Level::current(), STREAM, 3, sides, dtype, target);
         let mut frequency = vec![0_u32; sides as usize];
         for x in values(dtype, &bytes(dtype, count, fill)) {
             frequency[x as usize - 3] += 1;
@@ -362,7 +415,13 @@ fn trials_compare_64_bits_with_the_probability() {
         u128::from(wide(STREAM, i, 0)) < (chance * 18446744073709551616.0) as u128
     };
     let got = drawn::<u8>(count, |dtype, target| {
-        bernoulli(STREAM, Chances::Each(&tied), dtype, target);
+        bernoulli(
+            Level::current(),
+            STREAM,
+            Chances::Each(&tied),
+            dtype,
+            target,
+        );
     });
     let want = tied
         .iter()
@@ -373,7 +432,13 @@ fn trials_compare_64_bits_with_the_probability() {
     for chance in [0.0, 1e-300, 0.25, tied[1], 1.0 - f64::EPSILON, 1.0] {
         for dtype in DType::ALL {
             let got = bytes(dtype, count, |dtype, target| {
-                bernoulli(STREAM, Chances::All(chance), dtype, target);
+                bernoulli(
+                    Level::current(),
+                    STREAM,
+                    Chances::All(chance),
+                    dtype,
+                    target,
+                );
             });
             let step = dtype.itemsize();
             for (i, element) in got.chunks(step).enumerate() {
@@ -386,7 +451,7 @@ fn trials_compare_64_bits_with_the_probability() {
         }
     }
     let half = drawn::<f32>(1 << 20, |dtype, target| {
-        bernoulli(STREAM, Chances::All(0.3), dtype, target);
+        bernoulli(Level::current(), STREAM, Chances::All(0.3), dtype, target);
     });
     let mean = half.iter().sum::<f32>() / (1 << 20) as f32;
     assert!((mean - 0.3).abs() < 0.003, "{mean}");
@@ -396,7 +461,7 @@ fn trials_compare_64_bits_with_the_probability() {
 fn permutations_have_every_number_once_and_every_order() {
     for count in [0, 1, 5, 1000, CHUNK + 1] {
         let mut order = vec![0; count];
-        permutation("test", STREAM, &mut order).unwrap();
+        permutation(Level::current(), "test", STREAM, &mut order).unwrap();
         let fixed = order.iter().zip(0..).filter(|(a, b)| **a == *b).count();
         assert!(count < 10 || fixed < 10, "{fixed} of {count} stay");
         order.sort_unstable();
@@ -405,7 +470,13 @@ fn permutations_have_every_number_once_and_every_order() {
     let mut frequency = std::collections::HashMap::new();
     for offset in 0..24_000 {
         let mut order = [0; 4];
-        permutation("test", Stream { seed: 1, offset }, &mut order).unwrap();
+        permutation(
+            Level::current(),
+            "test",
+            Stream { seed: 1, offset },
+            &mut order,
+        )
+        .unwrap();
         *frequency.entry(order).or_insert(0) += 1;
     }
     assert_eq!(frequency.len(), 24);
@@ -420,7 +491,13 @@ fn each_element_may_have_its_own_moments() {
     let means: Vec<f64> = (0..2000).map(f64::from).collect();
     let deviations: Vec<f64> = (0..2000).map(|i| f64::from(i % 3)).collect();
     let got = drawn::<f64>(2000, |dtype, target| {
-        normal_each(STREAM, &means, &deviations, dtype, target);
+        normal(
+            Level::current(),
+            STREAM,
+            Moments::Each(&means, &deviations),
+            dtype,
+            target,
+        );
     });
     for (i, (got, z)) in got.iter().zip(drawn::<f64>(2000, standard)).enumerate() {
         assert_eq!(*got, z * deviations[i] + means[i]);

@@ -1,8 +1,8 @@
 //! Random tensors. Every function takes a generator, or that of the process.
 
 use allotrope_cpu::Buffer;
-use allotrope_cpu::kernel::random::{self, Chances, Stream};
-use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, promotion};
+use allotrope_cpu::kernel::random::{self, Chances, Moments, Stream};
+use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
 use allotrope_op::Shape;
 
 use crate::create::{cast_numbers, room};
@@ -107,7 +107,8 @@ impl Tensor {
         let (means, deviations) = (spread(mean)?, spread(std)?);
         DEVIATION.check_each(op, &deviations)?;
         draw(op, &shape, dtype, generator, |stream, target| {
-            random::normal_each(stream, &means, &deviations, dtype, target);
+            let moments = Moments::Each(&means, &deviations);
+            random::normal(Level::current(), stream, moments, dtype, target);
         })
     }
 
@@ -149,7 +150,8 @@ impl Tensor {
         let (_, bytes) = room(op, &[count], DType::I64)?;
         let mut numbers = Buffer::for_overwrite(op, bytes)?;
         let generator = generator.unwrap_or_else(|| Generator::of_process());
-        random::permutation(op, generator.take(count), numbers.elements_mut())?;
+        let stream = generator.take(count);
+        random::permutation(Level::current(), op, stream, numbers.elements_mut())?;
         cast_numbers(op, numbers, DType::I64, count, dtype)
     }
 
@@ -232,7 +234,7 @@ impl Tensor {
         let (op, dtype) = ("bernoulli", self.dtype());
         PROBABILITY.check(op, p, None)?;
         draw(op, self.shape(), dtype, generator, |stream, target| {
-            random::bernoulli(stream, Chances::All(p), dtype, target);
+            random::bernoulli(Level::current(), stream, Chances::All(p), dtype, target);
         })
     }
 
@@ -255,7 +257,13 @@ impl Tensor {
         let chances = spread.map_err(|e| e.in_op(op))?.to_vec::<f64>()?;
         PROBABILITY.check_each(op, &chances)?;
         draw(op, self.shape(), dtype, generator, |stream, target| {
-            random::bernoulli(stream, Chances::Each(&chances), dtype, target);
+            random::bernoulli(
+                Level::current(),
+                stream,
+                Chances::Each(&chances),
+                dtype,
+                target,
+            );
         })
     }
 }
@@ -297,7 +305,7 @@ fn draw_uniform(
         return Err(Error::new(op, Problem::WideInterval { low, high, dtype }));
     }
     draw(op, sizes, dtype, generator, |stream, target| {
-        random::uniform(stream, bounds, dtype, target);
+        random::uniform(Level::current(), stream, bounds, dtype, target);
     })
 }
 
@@ -311,7 +319,8 @@ fn draw_normal(
     check_inexact(op, dtype)?;
     DEVIATION.check(op, std, None)?;
     draw(op, sizes, dtype, generator, |stream, target| {
-        random::normal(stream, mean, std, dtype, target);
+        let moments = Moments::All(mean, std);
+        random::normal(Level::current(), stream, moments, dtype, target);
     })
 }
 
@@ -333,7 +342,7 @@ fn draw_integers(
     // Both are numbers of one dtype, so that at most 2^64 are between them.
     let count = (high - low).unsigned_abs();
     draw(op, sizes, dtype, generator, |stream, target| {
-        random::integers(stream, low, count, dtype, target);
+        random::integers(Level::current(), stream, low, count, dtype, target);
     })
 }
 

@@ -13,6 +13,8 @@
 //! imaginary part, lanes 2 and 3 the lower halves where 64 bits are needed. So every draw of `n`
 //! elements takes [`blocks_of`]`(n)` blocks, whatever its function and dtype, and the same draw in
 //! another float dtype gives the same numbers to the precision of both.
+//!
+//! Loops are compiled for each instruction set, and all of them give the same bits.
 
 mod normal;
 mod part;
@@ -21,7 +23,7 @@ mod whole;
 
 use allotrope_dtype::philox4x32;
 
-pub use normal::{normal, normal_each};
+pub use normal::{Moments, normal};
 pub use uniform::uniform;
 pub use whole::{Chances, bernoulli, integers, permutation};
 

@@ -1,9 +1,10 @@
 //! Numbers evenly between two bounds.
 
-use allotrope_dtype::{DType, Element, FloatFormat, dispatch, encode_slice};
+use allotrope_dtype::{DType, Element, FloatFormat, Level, dispatch, encode_slice};
 
 use super::part::{Drawn, Part};
 use super::{Span, Stream, TILE, for_each_tile};
+use crate::simd::{self, Body};
 
 /// Fills `target` with numbers from `low` to below `high`, or with `low` if they are equal. Both
 /// parts of a complex number are drawn so. Integers and bool have no such numbers.
@@ -12,41 +13,82 @@ use super::{Span, Stream, TILE, for_each_tile};
 /// where that rounds up to `high`, it is the number before. The 8- and 16-bit floats are rounded
 /// *down* from it: never to `high`, and below any of their numbers with exactly the probability
 /// that the float32 draw is. Bounds must be numbers of the dtype, and their distance finite.
-pub fn uniform(stream: Stream, (low, high): (f64, f64), dtype: DType, target: &mut [u8]) {
+pub fn uniform(level: Level, stream: Stream, bounds: (f64, f64), dtype: DType, target: &mut [u8]) {
     dispatch!(dtype, |T: Inexact| fill::<T>(
+        level,
         stream,
-        (low, high),
+        bounds,
         bytemuck::cast_slice_mut(target)
     ), else ());
 }
 
-fn fill<T: Element<Compute: Drawn>>(stream: Stream, bounds: (f64, f64), target: &mut [T]) {
+fn fill<T: Element<Compute: Drawn>>(
+    level: Level,
+    stream: Stream,
+    bounds: (f64, f64),
+    target: &mut [T],
+) {
     let grid = T::DTYPE.format().map(Grid::of);
     for_each_tile(stream, target, |span, _, tile| {
         if T::DTYPE == T::Compute::DTYPE {
-            return draw::<T::Compute>(span, bounds, bytemuck::cast_slice_mut(tile));
+            let tile: &mut [T::Compute] = bytemuck::cast_slice_mut(tile);
+            return simd::run(level, Tile { span, bounds, tile });
         }
         let mut drawn = [0.0_f32; TILE];
         let drawn = &mut drawn[..tile.len()];
-        draw::<f32>(span, bounds, drawn);
+        let between = Tile {
+            span,
+            bounds,
+            tile: &mut *drawn,
+        };
+        simd::run(level, between);
         if let Some(grid) = grid {
-            drawn.iter_mut().for_each(|x| *x = grid.floor(*x));
+            simd::run(level, Floor { grid, tile: drawn });
         }
         let encoded = encode_slice::<T>(bytemuck::cast_slice(drawn), tile);
         debug_assert!(encoded.is_ok(), "a tile has one length");
     });
 }
 
-#[inline(always)]
-fn draw<C: Drawn>(span: Span, bounds: (f64, f64), tile: &mut [C]) {
-    let (low, high) = (C::Part::from_f64(bounds.0), C::Part::from_f64(bounds.1));
-    let width = high - low;
-    let last = if low < high { high.before() } else { high };
-    let place = |bits| {
-        let x = C::Part::fraction(bits) * width + low;
-        if x > last { last } else { x }
-    };
-    C::each_part(span, place, tile);
+/// Fills a tile of a compute type.
+struct Tile<'a, C> {
+    span: Span,
+    bounds: (f64, f64),
+    tile: &'a mut [C],
+}
+
+impl<C: Drawn> Body for Tile<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let (low, high) = self.bounds;
+        let (low, high) = (C::Part::from_f64(low), C::Part::from_f64(high));
+        let width = high - low;
+        let last = if low < high { high.before() } else { high };
+        let place = |bits| {
+            let x = C::Part::fraction(bits) * width + low;
+            if x > last { last } else { x }
+        };
+        C::each_part(self.span, place, self.tile);
+    }
+}
+
+/// Rounds a tile down to a format.
+struct Floor<'a> {
+    grid: Grid,
+    tile: &'a mut [f32],
+}
+
+impl Body for Floor<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for x in self.tile {
+            *x = self.grid.floor(*x);
+        }
+    }
 }
 
 /// The numbers of a format among those of float32.
@@ -84,13 +126,15 @@ impl Grid {
     /// The largest number of the format that is not above `x`, which is in its range.
     #[inline(always)]
     fn floor(self, x: f32) -> f32 {
+        const SHIFT: f32 = 1.5 * (1 << 23) as f32;
         let dropped = (1_u32 << self.dropped) - 1;
         let bits = x.to_bits();
         // Below zero the floor is the number of the larger magnitude.
         let up = (bits as i32 >> 31) as u32 & dropped;
         let normal = f32::from_bits(bits.wrapping_add(up) & !dropped);
         let steps = x * self.per_quantum;
-        let whole = steps as i32 as f32;
+        // The last place of the sum is one, so that adding rounds; there are few steps.
+        let whole = (steps + SHIFT) - SHIFT;
         let whole = if whole > steps { whole - 1.0 } else { whole };
         if x.abs() < self.least_normal {
             whole * self.quantum

@@ -1,46 +1,83 @@
 //! Whole numbers: integers of a range, trials with two outcomes, permutations.
 
 use allotrope_dtype::{
-    CastOptions, DType, Error, Problem, Scalar, cast_slice, dispatch, dispatch_width,
+    CastOptions, DType, Error, Level, Problem, Scalar, cast_slice, dispatch, dispatch_width,
 };
 use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{Span, Stream, TILE, WORDS, for_each_tile, interleave};
 use crate::parallel::CHUNK;
+use crate::simd::{self, Body};
 
 /// Fills `target` with integers from `low` on, `count` different ones (1 to 2^64), which the dtype
 /// must hold exactly.
 ///
 /// An integer is the upper half of the product of 64 random bits and `count`: its probability
 /// differs from `1 / count` by less than 2^-64.
-pub fn integers(stream: Stream, low: i128, count: u128, dtype: DType, target: &mut [u8]) {
+pub fn integers(
+    level: Level,
+    stream: Stream,
+    low: i128,
+    count: u128,
+    dtype: DType,
+    target: &mut [u8],
+) {
     dispatch!(dtype, |T| {
         for_each_tile(
             stream,
             bytemuck::cast_slice_mut::<u8, T>(target),
             |span, _, tile| {
-                let mut bits = [0; TILE];
-                interleave(&span.wide_words(0), &mut bits[..tile.len()]);
                 let mut drawn = [0; TILE];
-                let places = drawn.iter_mut().zip(&bits);
-                match u64::try_from(count) {
-                    // Products of 32 bits at a time, which vectors have.
-                    Ok(count) if count <= 1 << 32 => places.for_each(|(x, bits)| {
-                        let (high, low) = (bits >> 32, bits & 0xFFFF_FFFF);
-                        *x = (high * count + ((low * count) >> 32)) >> 32;
-                    }),
-                    _ => {
-                        places.for_each(|(x, bits)| *x = ((u128::from(*bits) * count) >> 64) as u64)
-                    }
-                }
-                // Modulo 2^64 the sum is right for signed and unsigned integers alike.
-                let drawn = drawn.map(|x| x.wrapping_add(low as u64) as i64);
-                let cast = cast_slice(&drawn[..tile.len()], tile, CastOptions::default());
+                let drawn = &mut drawn[..tile.len()];
+                let multiples = Multiples {
+                    span,
+                    low,
+                    count,
+                    tile: &mut *drawn,
+                };
+                simd::run(level, multiples);
+                let cast = cast_slice(drawn, tile, CastOptions::default());
                 debug_assert!(cast.is_ok(), "a tile has one length");
             },
         );
     });
+}
+
+/// Fills a tile with the upper halves of products, modulo 2^64.
+struct Multiples<'a> {
+    span: Span,
+    low: i128,
+    count: u128,
+    tile: &'a mut [i64],
+}
+
+impl Body for Multiples<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let mut bits = [0; TILE];
+        interleave(&self.span.wide_words(0), &mut bits[..self.tile.len()]);
+        // Modulo 2^64 the sum is right for signed and unsigned integers alike.
+        let first = self.low as i64;
+        match u64::try_from(self.count) {
+            // Products of 32 bits at a time, which vectors have.
+            Ok(count) if count <= 1 << 32 => {
+                for (x, bits) in self.tile.iter_mut().zip(&bits) {
+                    let (high, low) = (bits >> 32, bits & 0xFFFF_FFFF);
+                    let product = (high * count + ((low * count) >> 32)) >> 32;
+                    *x = first.wrapping_add(product as i64);
+                }
+            }
+            _ => {
+                for (x, bits) in self.tile.iter_mut().zip(&bits) {
+                    let product = (u128::from(*bits) * self.count) >> 64;
+                    *x = first.wrapping_add(product as i64);
+                }
+            }
+        }
+    }
 }
 
 /// How probable a one is.
@@ -56,70 +93,90 @@ pub enum Chances<'a> {
 ///
 /// The probability of a one is right to 2^-64: 32 random bits are compared with it, and in the case
 /// of a tie another 32.
-pub fn bernoulli(stream: Stream, chances: Chances<'_>, dtype: DType, target: &mut [u8]) {
+pub fn bernoulli(
+    level: Level,
+    stream: Stream,
+    chances: Chances<'_>,
+    dtype: DType,
+    target: &mut [u8],
+) {
     let Ok(one) = Scalar::new(true, dtype) else {
         return;
     };
     let one = one.to_bytes();
     dispatch_width!(dtype, |Word| {
         let one: Word = bytemuck::pod_read_unaligned(&one[..dtype.itemsize()]);
-        fill_trials(stream, chances, one, bytemuck::cast_slice_mut(target));
+        for_each_tile(
+            stream,
+            bytemuck::cast_slice_mut(target),
+            |span, start, tile| {
+                let chances = match chances {
+                    Chances::Each(chances) => Chances::Each(&chances[start..start + tile.len()]),
+                    all @ Chances::All(_) => all,
+                };
+                let trials = Trials {
+                    span,
+                    chances,
+                    one,
+                    tile,
+                };
+                simd::run(level, trials);
+            },
+        );
     });
 }
 
-fn fill_trials<W: Pod + Send + Sync>(
-    stream: Stream,
-    chances: Chances<'_>,
+/// Fills a tile with ones where the random bits are below a limit, else with zeros.
+struct Trials<'a, W> {
+    span: Span,
+    chances: Chances<'a>,
     one: W,
-    target: &mut [W],
-) {
-    for_each_tile(stream, target, |span, start, tile| {
-        let mut words = [0; TILE];
-        let words = &mut words[..tile.len()];
-        interleave(&span.words(0), words);
-        match chances {
+    tile: &'a mut [W],
+}
+
+impl<W: Pod> Body for Trials<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        match self.chances {
             Chances::All(chance) => {
                 let limit = Limit::of(chance);
-                compare(span, words, |_| limit, one, tile);
+                self.compare(|_| limit);
             }
-            Chances::Each(chances) => {
-                let chances = &chances[start..start + tile.len()];
-                compare(span, words, |i| Limit::of(chances[i]), one, tile);
-            }
+            Chances::Each(chances) => self.compare(|i| Limit::of(chances[i])),
         }
-    });
+    }
 }
 
-/// Ones where the random bits are below a limit, else zeros.
-#[inline(always)]
-fn compare<W: Pod>(
-    span: Span,
-    words: &[u32],
-    limit: impl Fn(usize) -> Limit,
-    one: W,
-    tile: &mut [W],
-) {
-    let mut is_tied = false;
-    for (i, word) in words.iter().enumerate() {
-        let Limit { high, low, .. } = limit(i);
-        is_tied |= (*word == high) & (low > 0);
-    }
-    for (i, (out, word)) in tile.iter_mut().zip(words).enumerate() {
-        let Limit {
-            high, is_certain, ..
-        } = limit(i);
-        *out = if (*word < high) | is_certain {
-            one
-        } else {
-            W::zeroed()
-        };
-    }
-    if is_tied {
-        let more = span.words(2);
-        for (i, (out, word)) in tile.iter_mut().zip(words).enumerate() {
+impl<W: Pod> Trials<'_, W> {
+    #[inline(always)]
+    fn compare(self, limit: impl Fn(usize) -> Limit) {
+        let mut words = [0; TILE];
+        let words = &mut words[..self.tile.len()];
+        interleave(&self.span.words(0), words);
+        let mut is_tied = false;
+        for (i, word) in words.iter().enumerate() {
             let Limit { high, low, .. } = limit(i);
-            if *word == high && more[i % WORDS][i / WORDS] < low {
-                *out = one;
+            is_tied |= (*word == high) & (low > 0);
+        }
+        for (i, (out, word)) in self.tile.iter_mut().zip(&*words).enumerate() {
+            let Limit {
+                high, is_certain, ..
+            } = limit(i);
+            *out = if (*word < high) | is_certain {
+                self.one
+            } else {
+                W::zeroed()
+            };
+        }
+        if is_tied {
+            let more = self.span.words(2);
+            for (i, (out, word)) in self.tile.iter_mut().zip(&*words).enumerate() {
+                let Limit { high, low, .. } = limit(i);
+                if *word == high && more[i % WORDS][i / WORDS] < low {
+                    *out = self.one;
+                }
             }
         }
     }
@@ -150,7 +207,12 @@ impl Limit {
 ///
 /// # Errors
 /// A memory error: sorting takes 16 bytes per number.
-pub fn permutation(op: &'static str, stream: Stream, target: &mut [i64]) -> Result<(), Error> {
+pub fn permutation(
+    level: Level,
+    op: &'static str,
+    stream: Stream,
+    target: &mut [i64],
+) -> Result<(), Error> {
     let mut keys: Vec<(u64, i64)> = Vec::new();
     if keys.try_reserve_exact(target.len()).is_err() {
         let bytes = target.len().saturating_mul(size_of::<(u64, i64)>());
@@ -159,9 +221,15 @@ pub fn permutation(op: &'static str, stream: Stream, target: &mut [i64]) -> Resu
     keys.resize(target.len(), (0, 0));
     for_each_tile(stream, &mut keys, |span, start, tile| {
         let mut bits = [0; TILE];
-        interleave(&span.wide_words(0), &mut bits[..tile.len()]);
+        let all = Multiples {
+            span,
+            low: 0,
+            count: 1 << 64,
+            tile: &mut bits[..tile.len()],
+        };
+        simd::run(level, all);
         for ((i, key), bits) in tile.iter_mut().enumerate().zip(bits) {
-            *key = (bits, (start + i) as i64);
+            *key = (bits as u64, (start + i) as i64);
         }
     });
     // No two are equal, since each has its number: any way of sorting gives one order.
