@@ -2,6 +2,7 @@
 # The signatures are kept in crates/xtask/templates/__init__.pyi.
 
 import builtins
+import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias, final, type_check_only
@@ -282,6 +283,17 @@ class Tensor:
     def tolist(self) -> Any: ...
     def numpy(self) -> Any: ...
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> Any: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: builtins.int | None = None,
+        max_version: tuple[builtins.int, builtins.int] | None = None,
+        dl_device: tuple[builtins.int, builtins.int] | None = None,
+        copy: builtins.bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
     def __getitem__(self, key: Any, /) -> Tensor: ...
     def __len__(self) -> builtins.int: ...
     def __reduce__(self) -> tuple[Any, Any]: ...
@@ -315,7 +327,20 @@ def tensor(
     data: Any, dtype: _DTypeLike | Family = None, device: str | None = None
 ) -> Tensor: ...
 def asarray(
-    data: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    data: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    copy: builtins.bool | None = None,
+) -> Tensor: ...
+def as_tensor(
+    data: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    copy: builtins.bool | None = None,
+) -> Tensor: ...
+def from_numpy(array: Any) -> Tensor: ...
+def from_dlpack(
+    x: Any, device: str | None = None, copy: builtins.bool | None = None
 ) -> Tensor: ...
 def zeros(
     *sizes: Any,

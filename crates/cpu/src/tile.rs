@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
-use allotrope_op::{Layout, MAX_ARITY, Program, Shape, Slot, Step};
+use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot, Step};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -86,6 +86,14 @@ pub fn run_at(
         })
 }
 
+/// One row over contiguous operands of a compute dtype that it has a formula for; all have as many
+/// elements as the result. Without a formula nothing is written.
+pub fn run_row(op: Op, dtype: DType, operands: &[&[u8]], out: &mut [u8]) {
+    if let Some(kernel) = elementwise::find(op, dtype) {
+        kernel(Level::current(), operands, out);
+    }
+}
+
 /// The one output of a program, to be read a piece at a time.
 pub(crate) struct Source<'a>(Plan<'a>);
 
@@ -127,7 +135,7 @@ enum Reader<'a> {
     /// One element everywhere.
     Same(&'a [u8]),
     /// Element by element into the tile.
-    Gathered(Gather<'a>),
+    Gathered(Box<Gather<'a>>),
 }
 
 /// How a value comes about, with everything looked up.
@@ -169,23 +177,35 @@ impl<'a> Plan<'a> {
                 let start = layout.offset() * size;
                 Reader::Same(&input.bytes[start..start + size])
             } else {
-                Reader::Gathered(Gather::new(*dtype, input.bytes, layout))
+                Reader::Gathered(Box::new(Gather::new(*dtype, input.bytes, layout)))
             }
         };
-        let readers = inputs
-            .iter()
-            .zip(program.input_dtypes())
-            .map(reader)
-            .collect();
-        let actions = program.steps().iter().map(|step| {
-            Ok(match *step {
+        let values = program.dtypes().len();
+        let last_slot = (values - 1) as Slot;
+        let last = program.outputs().iter().position(|slot| *slot == last_slot);
+        let mut plan = Self {
+            level: level.min(Level::detected()),
+            program,
+            readers: SmallVec::new(),
+            actions: SmallVec::new(),
+            offsets: SmallVec::new(),
+            scratch: 0,
+            tile: usize::MAX,
+            streams,
+            last: last.filter(|_| !streams && !program.steps().is_empty()),
+        };
+        for input in inputs.iter().zip(program.input_dtypes()) {
+            plan.readers.push(reader(input));
+        }
+        for step in program.steps() {
+            plan.actions.push(match *step {
                 Step::Constant(scalar) => Action::Constant(scalar.to_bytes()),
                 Step::Convert { from, to } => {
                     Action::Convert(Conversion::new(program.dtype(from), to)?, from)
                 }
                 Step::ConversionRest { from } => Action::Rest(from),
                 Step::Apply { op, args } => {
-                    let dtype = program.dtype(args[usize::from(op == allotrope_op::Op::Where)]);
+                    let dtype = program.dtype(args[usize::from(op == Op::Where)]);
                     match elementwise::find(op, dtype) {
                         Some(kernel) => Action::Apply(kernel, args, op.arity()),
                         None => {
@@ -194,24 +214,8 @@ impl<'a> Plan<'a> {
                         }
                     }
                 }
-            })
-        });
-        let actions = actions.collect::<Result<_, Error>>()?;
-        let values = program.dtypes().len();
-        let last_slot = (values - 1) as Slot;
-        let last = program.outputs().iter().position(|slot| *slot == last_slot);
-        let last = last.filter(|_| !streams && !program.steps().is_empty());
-        let mut plan = Self {
-            level: level.min(Level::detected()),
-            program,
-            readers,
-            actions,
-            offsets: SmallVec::new(),
-            scratch: 0,
-            tile: usize::MAX,
-            streams,
-            last,
-        };
+            });
+        }
         plan.choose_tile();
         Ok(plan)
     }

@@ -189,3 +189,22 @@ fn refused_arguments() {
         refuse("t", dimensions),
     );
 }
+
+#[test]
+fn refused_memory() {
+    let refuse = |problem| message::<()>(Err(Error::new("from_dlpack", problem)));
+    assert_messages!(
+        refuse(Problem::CopyNeeded {
+            reason: "the strides are not whole elements".to_owned()
+        }),
+        refuse(Problem::MalformedTensor {
+            reason: "a size is negative".to_owned()
+        }),
+        refuse(Problem::UnknownDLPackType { code: 17, bits: 4 }),
+        refuse(Problem::VectorElements { lanes: 4 }),
+        refuse(Problem::ForeignDevice {
+            given: "CUDA 0".to_owned(),
+            available: "cpu".to_owned(),
+        }),
+    );
+}

@@ -13,7 +13,8 @@ use crate::convert::{self, Numeric};
 use crate::create::operand;
 use crate::device::{check_device, is_device_name};
 use crate::dtype::wrap;
-use crate::error::raise;
+use crate::error::{raise, wrong_object};
+use crate::numpy;
 use crate::tensor::{PyTensor, as_tensor, wrap as wrap_tensor};
 
 const OP: &str = "cast";
@@ -37,7 +38,9 @@ pub(crate) fn cast<'py>(
     seed: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let in_op = |error: Error| raise(error.in_op(OP));
-    let (from, shape, bytes) = convert::read_array(OP, array)?;
+    let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
+    let source = numpy::read(OP, array, None)?.ok_or_else(not_array)?;
+    let from = source.dtype();
     let to = match convert::to_numeric(OP, dtype)? {
         Numeric::Exact(dtype) => dtype,
         Numeric::Family(family) => family.resolve(Some(from), default_dtype(), &Capabilities::CPU),
@@ -49,13 +52,14 @@ pub(crate) fn cast<'py>(
             .transpose()
             .map_err(in_op)?,
     };
-    let source = bytes.as_bytes();
-    let room = (source.len() / from.itemsize()).checked_mul(to.itemsize());
+    let source = py.detach(|| source.contiguous()).map_err(in_op)?;
+    let bytes = source.contiguous_bytes().unwrap_or_default();
+    let room = source.count().checked_mul(to.itemsize());
     let room = room.ok_or_else(|| PyMemoryError::new_err(()))?;
     // An empty bytearray has no aligned address, so it is never asked for.
     let target = PyByteArray::new_with(py, room.max(1), |target| {
         let target = target.get_mut(..room).unwrap_or_default();
-        py.detach(|| cast_bytes(from, source, to, target, options))
+        py.detach(|| cast_bytes(from, bytes, to, target, options))
             .map_err(in_op)
     })?;
     let arguments = PyDict::new(py);
@@ -63,7 +67,7 @@ pub(crate) fn cast<'py>(
     arguments.set_item(intern!(py, "buffer"), target)?;
     PyModule::import(py, intern!(py, "numpy"))?.call_method(
         intern!(py, "ndarray"),
-        (shape,),
+        (PyTuple::new(py, source.shape().iter())?,),
         Some(&arguments),
     )
 }

@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::convert::{self, Numeric};
-use crate::device::check_device;
 use crate::error::{nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged};
-use crate::infer::{DEEPEST, infer};
+use crate::infer::DEEPEST;
+use crate::interchange::{self, convert_data};
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
@@ -45,47 +45,15 @@ pub(crate) fn tensor(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
-    const OP: &str = "tensor";
-    check_device(OP, device)?;
-    if let Some(source) = as_tensor(data) {
-        let to = resolve(OP, dtype, || Ok(Some(source.dtype())))?;
-        return wrap(source.to(to).and_then(|tensor| tensor.copied()));
-    }
-    if convert::dtype_attribute(OP, data)?.is_some() {
-        let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-        return wrap(read_array(OP, data)?.to(to));
-    }
-    let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-    read_lists(OP, data, to)
+    convert_data("tensor", data, dtype, device, Some(true))
 }
 
-/// A tensor as it is; a new one from anything else.
-#[pyfunction]
-#[pyo3(signature = (data, dtype=None, device=None))]
-pub(crate) fn asarray(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    match (as_tensor(data), dtype) {
-        (Some(same), None) => {
-            check_device("asarray", device)?;
-            Ok(same.into())
-        }
-        _ => tensor(data, dtype, device),
-    }
-}
-
-/// A tensor as it is, or a new one from anything else that has numbers.
+/// A tensor as it is, or a new one with a copy of anything else that has numbers.
 pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    if let Some(tensor) = as_tensor(object) {
-        return Ok(tensor);
+    match as_tensor(object) {
+        Some(tensor) => Ok(tensor),
+        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor),
     }
-    if convert::dtype_attribute(op, object)?.is_some() {
-        return read_array(op, object);
-    }
-    let dtype = infer(object, None)?;
-    read_lists(op, object, dtype).map(|tensor| tensor.tensor)
 }
 
 /// A Python number, or the value of a tensor or NumPy scalar.
@@ -123,14 +91,12 @@ fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScal
     }
 }
 
-/// A tensor with a copy of an array.
-fn read_array(op: &'static str, array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let (dtype, sizes, bytes) = convert::read_array(op, array)?;
-    Tensor::from_bytes(bytes.as_bytes(), &sizes, dtype).map_err(raise)
-}
-
 /// Nested lists of numbers as elements of a dtype that holds them.
-fn read_lists(op: &'static str, data: &Bound<'_, PyAny>, dtype: DType) -> PyResult<PyTensor> {
+pub(crate) fn read_lists(
+    op: &'static str,
+    data: &Bound<'_, PyAny>,
+    dtype: DType,
+) -> PyResult<PyTensor> {
     let mut lists = Lists {
         op,
         dtype,
@@ -181,7 +147,7 @@ impl Lists {
         let inner = match as_tensor(data) {
             Some(inner) => Some(inner),
             None => match convert::dtype_attribute(self.op, data)? {
-                Some(_) => Some(read_array(self.op, data)?),
+                Some(_) => interchange::read(self.op, data, None)?,
                 None => None,
             },
         };

@@ -84,7 +84,7 @@ impl Leaves {
                 .try_for_each(|item| self.read(&item, depth + 1));
         }
         if let Some(dtype) = convert::dtype_attribute(OP, data)? {
-            self.add(Operand::Array(self.keep_or_default(dtype)));
+            self.add(Operand::Array(map_float64(self.float64, dtype)));
             return Ok(());
         }
         match convert::scalar_kind(data) {
@@ -123,13 +123,6 @@ impl Leaves {
         }
     }
 
-    fn keep_or_default(&self, dtype: DType) -> DType {
-        match self.float64 {
-            Float64Inference::Default if dtype == DType::F64 => default_dtype(),
-            _ => dtype,
-        }
-    }
-
     /// The dtype that holds all that was read.
     fn common_dtype(self) -> PyResult<DType> {
         if self.operands.is_empty() {
@@ -149,6 +142,18 @@ impl Leaves {
             }
         }
         Ok(dtype)
+    }
+}
+
+/// The dtype that an array of a dtype is read as.
+pub(crate) fn keep_or_default(dtype: DType) -> DType {
+    map_float64(float64_inference(), dtype)
+}
+
+fn map_float64(float64: Float64Inference, dtype: DType) -> DType {
+    match float64 {
+        Float64Inference::Default if dtype == DType::F64 => default_dtype(),
+        _ => dtype,
     }
 }
 

@@ -19,6 +19,10 @@
 //! | `fill` | tensors of one value, and of numbers in a row |
 //! | `random` | random tensors |
 //! | `generator` | the class `Generator`, and the generator of the process |
+//! | `interchange` | tensors from the arrays of other libraries |
+//! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
+//! | `dlpack` | DLPack in both directions (unsafe) |
+//! | `memory` | `memoryview` of a tensor |
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
@@ -28,6 +32,7 @@ mod cast;
 mod convert;
 mod create;
 mod device;
+mod dlpack;
 mod dtype;
 mod error;
 mod family;
@@ -35,7 +40,10 @@ mod fill;
 mod generator;
 mod index;
 mod infer;
+mod interchange;
 mod limits;
+mod memory;
+mod numpy;
 mod promotion;
 mod random;
 mod settings;
@@ -53,7 +61,7 @@ mod core {
     #[pymodule_export]
     use crate::{
         cast::cast,
-        create::{asarray, tensor},
+        create::tensor,
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
         family::PyFamily,
@@ -63,6 +71,7 @@ mod core {
         },
         generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state},
         infer::infer_dtype,
+        interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
         random::{
@@ -86,6 +95,7 @@ mod core {
     #[pymodule_init]
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::memory::offer_buffer(module.py())?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;
         crate::generator::add_constants(module)

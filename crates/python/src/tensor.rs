@@ -5,12 +5,12 @@ use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyModule, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
 
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
-use crate::index;
+use crate::{dlpack, index, memory};
 
 /// Elements of one dtype in any number of dimensions. A tensor is a value: it never changes, and
 /// a view shares its memory.
@@ -121,6 +121,39 @@ impl PyTensor {
             .get()
             .numpy_dtype(py)?;
         array.call_method1(intern!(py, "view"), (dtype,))
+    }
+
+    /// A DLPack capsule for another library: of the same memory, read-only, or of a copy.
+    ///
+    /// A consumer that knows DLPack 1.0 says so by max_version=(1, 0). Older capsules cannot say
+    /// that they are read-only, so that they always hold a copy.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<i64>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<dlpack::DeviceCode>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let request = dlpack::Request {
+            stream,
+            max_version,
+            device: dl_device,
+            copy,
+        };
+        dlpack::export(py, &self.tensor, &request)
+    }
+
+    /// The device in DLPack's numbers: its type and index.
+    #[allow(clippy::unused_self, reason = "a Python method")]
+    fn __dlpack_device__(&self) -> dlpack::DeviceCode {
+        dlpack::CPU
+    }
+
+    /// A read-only memoryview of the elements, which `memoryview(x)` is from Python 3.12 on.
+    fn __buffer__<'py>(this: &Bound<'py, Self>, flags: i32) -> PyResult<Bound<'py, PyAny>> {
+        memory::view(this, flags)
     }
 
     /// NumPy's way of asking for an array.

@@ -47,8 +47,10 @@ impl Tensor {
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
+    /// Foreign memory at an address that the dtype does not allow is copied.
+    ///
     /// # Errors
-    /// A value error where elements would be cut apart.
+    /// A value error where elements would be cut apart; a memory error.
     pub fn view_dtype(&self, dtype: DType) -> Result<Self, Error> {
         let (old, new) = (self.dtype().itemsize(), dtype.itemsize());
         let refuse = |reason: &str| {
@@ -60,7 +62,7 @@ impl Tensor {
             Error::new("view", problem)
         };
         if old == new {
-            return Ok(self.reinterpret(self.layout().clone(), dtype));
+            return self.reinterpret_aligned(self.layout().clone(), dtype);
         }
         let (Some(stride), Some(size)) = (self.layout().strides().last(), self.shape().last())
         else {
@@ -89,7 +91,17 @@ impl Tensor {
         let strides: Dims<isize> = strides.chain([1]).collect();
         let shape = Shape::new("view", &sizes)?;
         let layout = Layout::from_parts(shape, strides, scale(layout.offset()));
-        Ok(self.reinterpret(layout, dtype))
+        self.reinterpret_aligned(layout, dtype)
+    }
+
+    /// The same bytes in another layout of another dtype, or a copy at an address that suits it.
+    fn reinterpret_aligned(&self, layout: Layout, dtype: DType) -> Result<Self, Error> {
+        let address = self.storage().as_ptr().addr();
+        if address.is_multiple_of(dtype.alignment()) {
+            Ok(self.reinterpret(layout, dtype))
+        } else {
+            self.copied()?.view_dtype(dtype)
+        }
     }
 
     /// The elements in row-major order.

@@ -6,6 +6,7 @@
 //! | `create` | constructors |
 //! | `random` | random tensors |
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
+//! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
 //! | `split` | parts of a tensor along a dimension |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
@@ -29,6 +30,7 @@
 mod convert;
 mod create;
 mod elementwise;
+mod foreign;
 mod format;
 mod generator;
 mod index;
@@ -40,6 +42,7 @@ mod tensor;
 mod view;
 
 pub use elementwise::{Operand, evaluate};
+pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
 pub use tensor::Tensor;

@@ -95,13 +95,15 @@ impl Error {
             | Problem::ScalarKindMismatch { .. }
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }
+            | Problem::UnknownDLPackType { .. }
+            | Problem::VectorElements { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. }
             | Problem::CastOverflow { .. }
             | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
-            Problem::UnknownDevice { .. } => ErrorKind::Device,
+            Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
@@ -132,6 +134,8 @@ impl Error {
             | Problem::TooManyDimensions { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
+            | Problem::CopyNeeded { .. }
+            | Problem::MalformedTensor { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

@@ -371,6 +371,40 @@ pub enum Problem {
         /// The first offending index, in row-major order; none for a scalar.
         index: Option<usize>,
     },
+    /// A copy where the caller allowed none.
+    #[error("a copy is needed: {reason}; copy=False forbids it")]
+    CopyNeeded {
+        /// Why the memory cannot be shared.
+        reason: String,
+    },
+    /// A description of memory that no memory can have.
+    #[error("malformed tensor: {reason}")]
+    MalformedTensor {
+        /// What does not fit.
+        reason: String,
+    },
+    /// A DLPack type that no dtype has.
+    #[error("no such dtype: DLPack type code {code} of {bits} bits; accepted are {}", list(DType::ALL.into_iter()))]
+    UnknownDLPackType {
+        /// The type code.
+        code: u8,
+        /// The width.
+        bits: u8,
+    },
+    /// DLPack elements that are vectors.
+    #[error("elements are vectors: {lanes} lanes; 1 is accepted")]
+    VectorElements {
+        /// The number of lanes.
+        lanes: u16,
+    },
+    /// Memory that is not where it can be read.
+    #[error("memory of another device: {given}; available are {available}")]
+    ForeignDevice {
+        /// The device of the memory.
+        given: String,
+        /// The devices of this machine.
+        available: String,
+    },
     /// No such device on this machine.
     #[error("no such device: '{given}'; available are {available}")]
     UnknownDevice {
