@@ -4,3 +4,5 @@ Every dtype, alias and function comes from the Rust table; no name is listed her
 """
 
 from ._core import *  # noqa: F403
+
+from . import random  # noqa: E402, F401

@@ -11,6 +11,7 @@
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
 mod buffer;

@@ -7,10 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::convert::{self, Numeric};
-use crate::device::check_device;
 use crate::error::{nested_too_deeply, raise, wrong_object};
-use crate::index::{mixed, ragged, sizes as read_sizes};
-use crate::infer::{DEEPEST, infer};
+use crate::index::{mixed, ragged};
+use crate::infer::DEEPEST;
 use crate::interchange::{self, convert_data};
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
@@ -49,82 +48,16 @@ pub(crate) fn tensor(
     convert_data("tensor", data, dtype, device, Some(true))
 }
 
-/// All zero.
-///
-/// >>> al.zeros(2, 3, dtype="bfloat16").dtype
-/// allotrope.bfloat16
-#[pyfunction]
-#[pyo3(signature = (*size, dtype=None, device=None))]
-pub(crate) fn zeros(
-    size: &Bound<'_, PyTuple>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    check_device("zeros", device)?;
-    let dtype = resolve("zeros", dtype, || Ok(None))?;
-    wrap(Tensor::zeros(&read_sizes("zeros", size)?, dtype))
-}
-
-/// All one.
-#[pyfunction]
-#[pyo3(signature = (*size, dtype=None, device=None))]
-pub(crate) fn ones(
-    size: &Bound<'_, PyTuple>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    check_device("ones", device)?;
-    let dtype = resolve("ones", dtype, || Ok(None))?;
-    wrap(Tensor::ones(&read_sizes("ones", size)?, dtype))
-}
-
-/// All of one value, which the dtype must hold; without a dtype, the value's own.
-///
-/// >>> al.full((2,), 7)
-/// tensor([7, 7])
-#[pyfunction]
-#[pyo3(signature = (size, fill_value, dtype=None, device=None))]
-pub(crate) fn full(
-    size: &Bound<'_, PyAny>,
-    fill_value: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    const OP: &str = "full";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || infer(fill_value, None).map(Some))?;
-    let sizes = read_sizes(OP, &PyTuple::new(size.py(), [size])?)?;
-    wrap(Tensor::full(&sizes, number(OP, fill_value)?, dtype))
-}
-
-/// The numbers from start, step apart, before end.
-///
-/// >>> al.arange(2, 8, 3)
-/// tensor([2, 5])
-#[pyfunction]
-#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None))]
-pub(crate) fn arange(
-    start: &Bound<'_, PyAny>,
-    end: Option<&Bound<'_, PyAny>>,
-    step: Option<&Bound<'_, PyAny>>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    const OP: &str = "arange";
-    check_device(OP, device)?;
-    let step = step.map_or(Ok(WeakScalar::Int(1)), |step| number(OP, step))?;
-    let (start, end) = match end {
-        Some(end) => (number(OP, start)?, number(OP, end)?),
-        None => (WeakScalar::Int(0), number(OP, start)?),
-    };
-    let kind = start.kind().max(end.kind()).max(step.kind());
-    let kind = kind.max(allotrope_dtype::ScalarKind::Int);
-    let dtype = resolve(OP, dtype, || Ok(Some(kind.default_dtype(default_dtype()))))?;
-    wrap(Tensor::arange(start, end, step, dtype))
+/// A tensor as it is, or a new one with a copy of anything else that has numbers.
+pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    match as_tensor(object) {
+        Some(tensor) => Ok(tensor),
+        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor),
+    }
 }
 
 /// A Python number, or the value of a tensor or NumPy scalar.
-fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
+pub(crate) fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
     if let Some(tensor) = as_tensor(object) {
         return Ok(tensor.item().map_err(raise)?.value());
     }

@@ -25,6 +25,13 @@ pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilit
     }
 }
 
+/// Whether a name is meant as that of a device, on this machine or another.
+pub(crate) fn is_device_name(name: &str) -> bool {
+    const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
+    let kind = name.split(':').next().unwrap_or(name);
+    ELSEWHERE.contains(&kind) || DEVICES.iter().any(|(device, _)| *device == kind)
+}
+
 /// The names of the devices, for a message.
 pub(crate) fn available() -> String {
     DEVICES.map(|(name, _)| name).join(", ")

@@ -1,4 +1,4 @@
-//! What stands in brackets, and sizes given one by one or as a sequence.
+//! What stands in brackets.
 
 use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 
+use crate::arguments::Int;
 use crate::create;
 use crate::error::{raise, wrong_object};
 
@@ -89,49 +90,13 @@ fn read_slice(slice: &Bound<'_, PySlice>) -> PyResult<Slice> {
             .call_method0(intern!(py, "__index__"))
             .map_err(|_| wrong_object(OP, "not a slice bound", &bound, "integers and None"))?;
         // Bounds beyond the ends are moved to them anyway.
-        let clamped = index.extract::<isize>();
-        Ok(Some(clamped.unwrap_or(if index.lt(0)? {
-            isize::MIN
-        } else {
-            isize::MAX
-        })))
+        Ok(Some(index.extract::<Int>()?.0))
     };
     Ok(Slice {
         start: bound(intern!(py, "start"))?,
         stop: bound(intern!(py, "stop"))?,
         step: bound(intern!(py, "step"))?.unwrap_or(1),
     })
-}
-
-/// Numbers given as arguments or as one sequence: `reshape(2, 3)` or `reshape((2, 3))`.
-pub(crate) fn spread<'py, T>(op: &str, arguments: &Bound<'py, PyTuple>) -> PyResult<Vec<T>>
-where
-    T: for<'a> FromPyObject<'a, 'py>,
-{
-    let refuse = |given: &Bound<'py, PyAny>| wrong_object(op, "not sizes", given, "integers");
-    if arguments.len() == 1 {
-        let only = arguments.get_item(0)?;
-        if let Ok(sequence) = only.extract::<Vec<T>>() {
-            return Ok(sequence);
-        }
-    }
-    arguments
-        .extract::<Vec<T>>()
-        .map_err(|_| refuse(arguments.as_any()))
-}
-
-/// A size below zero.
-#[cold]
-pub(crate) fn negative_size(op: &str, size: isize) -> PyErr {
-    PyValueError::new_err(format!("{op}: negative size: {size}; sizes start at 0"))
-}
-
-/// Sizes of a new tensor.
-pub(crate) fn sizes(op: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
-    spread::<isize>(op, arguments)?
-        .into_iter()
-        .map(|size| usize::try_from(size).map_err(|_| negative_size(op, size)))
-        .collect()
 }
 
 /// Arguments that are not of a kind.

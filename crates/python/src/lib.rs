@@ -5,15 +5,20 @@
 //! | `dtype` | the class `dtype`, one object per row of the table |
 //! | `family` | the class `Family` |
 //! | `limits` | `finfo` and `iinfo` |
+//! | `arguments` | integers, sizes and synonyms among arguments |
 //! | `convert` | anything a user may pass → dtype, family or operand |
 //! | `infer` | data → dtype |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `device` | `devices`, `supports` |
-//! | `cast` | conversion of NumPy arrays |
+//! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
+//! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
+//! | `fill` | tensors of one value, and of numbers in a row |
+//! | `random` | random tensors |
+//! | `generator` | the class `Generator`, and the generator of the process |
 //! | `interchange` | tensors from the arrays of other libraries |
 //! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
 //! | `dlpack` | DLPack in both directions (unsafe) |
@@ -22,6 +27,7 @@
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
 
+mod arguments;
 mod cast;
 mod convert;
 mod create;
@@ -30,6 +36,8 @@ mod dlpack;
 mod dtype;
 mod error;
 mod family;
+mod fill;
+mod generator;
 mod index;
 mod infer;
 mod interchange;
@@ -37,9 +45,11 @@ mod limits;
 mod memory;
 mod numpy;
 mod promotion;
+mod random;
 mod settings;
 mod table;
 mod tensor;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -51,20 +61,35 @@ mod core {
     #[pymodule_export]
     use crate::{
         cast::cast,
-        create::{arange, full, ones, tensor, zeros},
+        create::tensor,
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
         family::PyFamily,
+        fill::{
+            arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,
+            zeros, zeros_like,
+        },
+        generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state},
         infer::infer_dtype,
         interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
+        random::{
+            bernoulli, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm,
+            uniform,
+        },
         settings::{
             Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
             set_promotion,
         },
         table::{dtype_table, promotion_table},
         tensor::PyTensor,
+        view::functions::{
+            broadcast_to, chunk, diagonal, expand_dims, flatten, flip, moveaxis, movedim, narrow,
+            permute, ravel, reshape, select, squeeze, swapaxes, swapdims, t, tensor_split,
+            transpose, unbind, unflatten, unsqueeze,
+        },
+        view::{broadcast_tensors, split},
     };
 
     #[pymodule_init]
@@ -72,6 +97,7 @@ mod core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::memory::offer_buffer(module.py())?;
         crate::dtype::add_constants(module)?;
-        crate::family::add_constants(module)
+        crate::family::add_constants(module)?;
+        crate::generator::add_constants(module)
     }
 }

@@ -1,16 +1,13 @@
 //! The class `Tensor`.
 
-use allotrope_dtype::{
-    Capabilities, CastOptions, DType, NumpySource, Overflow, Rounding, Scalar, WeakScalar,
-    default_dtype,
-};
+use allotrope_dtype::{DType, NumpySource, Scalar, WeakScalar};
 use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
 
-use crate::convert::{self, Numeric};
+use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::{dlpack, index, memory};
@@ -94,150 +91,6 @@ impl PyTensor {
     /// The same elements in row-major order: the tensor itself if they already are.
     fn contiguous(&self) -> PyResult<Self> {
         wrap(self.tensor.contiguous())
-    }
-
-    /// The same elements in the same order with other sizes; one may be -1.
-    ///
-    /// >>> al.arange(6).reshape(2, -1).shape
-    /// (2, 3)
-    #[pyo3(signature = (*sizes))]
-    fn reshape(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        wrap(
-            self.tensor
-                .reshape(&index::spread::<isize>("reshape", sizes)?),
-        )
-    }
-
-    /// The dimensions from start_dim to end_dim as one.
-    #[pyo3(signature = (start_dim=0, end_dim=-1))]
-    fn flatten(&self, start_dim: isize, end_dim: isize) -> PyResult<Self> {
-        wrap(self.tensor.flatten(start_dim, end_dim))
-    }
-
-    /// Two dimensions exchanged.
-    fn transpose(&self, dim0: isize, dim1: isize) -> PyResult<Self> {
-        wrap(self.tensor.transpose(dim0, dim1))
-    }
-
-    /// The dimensions in another order.
-    #[pyo3(signature = (*dims))]
-    fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        wrap(
-            self.tensor
-                .permute(&index::spread::<isize>("permute", dims)?),
-        )
-    }
-
-    /// Repeated along dimensions of size one and new leading ones, without a copy; -1 keeps a size.
-    #[pyo3(signature = (*sizes))]
-    fn expand(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let sizes = index::spread::<isize>("expand", sizes)?;
-        let missing = sizes.len().saturating_sub(self.tensor.rank());
-        let kept = |dim: usize| {
-            dim.checked_sub(missing)
-                .and_then(|d| self.tensor.shape().get(d))
-        };
-        let sizes = sizes
-            .iter()
-            .enumerate()
-            .map(|(dim, size)| match (size, kept(dim)) {
-                (-1, Some(size)) => Ok(*size),
-                (size, _) => {
-                    usize::try_from(*size).map_err(|_| index::negative_size("expand", *size))
-                }
-            });
-        wrap(
-            self.tensor
-                .expand(&sizes.collect::<PyResult<Vec<usize>>>()?),
-        )
-    }
-
-    /// Without the dimensions of size one: all of them, or those named.
-    #[pyo3(signature = (dim=None))]
-    fn squeeze(&self, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let axes = dim.map(|dim| match dim.extract::<isize>() {
-            Ok(axis) => Ok(vec![axis]),
-            Err(_) => dim.extract::<Vec<isize>>(),
-        });
-        wrap(self.tensor.squeeze(axes.transpose()?.as_deref()))
-    }
-
-    /// A new dimension of size one before dim.
-    fn unsqueeze(&self, dim: isize) -> PyResult<Self> {
-        wrap(self.tensor.unsqueeze(dim))
-    }
-
-    /// One index of a dimension, which disappears.
-    fn select(&self, dim: isize, index: isize) -> PyResult<Self> {
-        wrap(self.tensor.select(dim, index))
-    }
-
-    /// The dimensions with their elements in reverse.
-    #[pyo3(signature = (*dims))]
-    fn flip(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        wrap(self.tensor.flip(&index::spread::<isize>("flip", dims)?))
-    }
-
-    /// Windows of size elements every step along a dimension, as a new last dimension.
-    fn unfold(&self, dimension: isize, size: usize, step: usize) -> PyResult<Self> {
-        wrap(self.tensor.unfold(dimension, size, step))
-    }
-
-    /// The same bits as another dtype, or the same elements with other sizes.
-    ///
-    /// >>> al.tensor([1.0, 2.0]).view(al.int32)
-    /// tensor([1065353216, 1073741824], dtype=int32)
-    #[pyo3(signature = (*sizes_or_dtype))]
-    fn view(&self, sizes_or_dtype: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        match index::spread::<isize>("view", sizes_or_dtype) {
-            Ok(sizes) => wrap(self.tensor.reshape(&sizes)),
-            Err(_) => {
-                let dtype = sizes_or_dtype.get_item(0)?;
-                wrap(self.tensor.view_dtype(convert::to_dtype("view", &dtype)?))
-            }
-        }
-    }
-
-    /// The values in another dtype or family, rounded once.
-    ///
-    /// rounding is "nearest", "zero" or "stochastic" (with a seed); overflow is "saturate", "wrap",
-    /// "raise", "ieee" or None for the default of the pair.
-    ///
-    /// >>> al.tensor([2.9, 300.0]).to(al.uint8)
-    /// tensor([  2, 255], dtype=uint8)
-    #[pyo3(signature = (dtype, rounding="nearest", overflow=None, copy=false, seed=0))]
-    fn to(
-        &self,
-        py: Python<'_>,
-        dtype: &Bound<'_, PyAny>,
-        rounding: &str,
-        overflow: Option<&str>,
-        copy: bool,
-        seed: u64,
-    ) -> PyResult<Self> {
-        let from = self.tensor.dtype();
-        let to = match convert::to_numeric("to", dtype)? {
-            Numeric::Exact(dtype) => dtype,
-            Numeric::Family(family) => {
-                family.resolve(Some(from), default_dtype(), &Capabilities::CPU)
-            }
-        };
-        let overflow = overflow.map(str::parse::<Overflow>).transpose();
-        let options = CastOptions {
-            rounding: Rounding::parse(rounding, seed).map_err(raise)?,
-            overflow: overflow.map_err(raise)?,
-        };
-        let tensor = &self.tensor;
-        wrap(py.detach(|| match tensor.to_with(to, options) {
-            Ok(same) if copy && same.shares_storage_with(tensor) => same.copied(),
-            result => result,
-        }))
-    }
-
-    /// The values in another dtype; NumPy's name for `to`.
-    #[pyo3(signature = (dtype, copy=true))]
-    fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
-        self.to(py, dtype, "nearest", None, copy, 0)
     }
 
     /// The value of a tensor with one element, as a Python number.

@@ -3,6 +3,7 @@
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
+pub mod random;
 mod reduce;
 
 pub use copy::{copy, copy_into, fill, scatter};

@@ -98,7 +98,9 @@ impl Error {
             | Problem::UnknownDLPackType { .. }
             | Problem::VectorElements { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
-            Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
+            Problem::ScalarOverflow { .. }
+            | Problem::CastOverflow { .. }
+            | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
@@ -106,6 +108,7 @@ impl Error {
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
             | Problem::TooManyIndices { .. }
+            | Problem::PartOutOfRange { .. }
             | Problem::MaskMismatch { .. } => ErrorKind::Index,
             Problem::NoOperands
             | Problem::OverflowNotApplicable { .. }
@@ -123,6 +126,12 @@ impl Error {
             | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::EmptyInterval { .. }
+            | Problem::WideInterval { .. }
+            | Problem::OutOfRange { .. }
+            | Problem::BadState { .. }
+            | Problem::SplitMismatch { .. }
+            | Problem::TooManyDimensions { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
             | Problem::CopyNeeded { .. }
