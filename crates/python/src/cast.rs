@@ -192,7 +192,7 @@ impl PyTensor {
             rounding: Rounding::parse(rounding, seed).map_err(raise)?,
             overflow: overflow.map_err(raise)?,
         };
-        convert_tensor(py, &self.tensor, target.dtype, options, copy)
+        convert_tensor(py, &self.tensor(), target.dtype, options, copy)
     }
 
     /// The values in another dtype; NumPy's name for `to`.
@@ -202,7 +202,13 @@ impl PyTensor {
     #[pyo3(signature = (dtype, copy=true))]
     fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
         let dtype = convert::to_numeric("astype", dtype)?;
-        convert_tensor(py, &self.tensor, Some(dtype), CastOptions::default(), copy)
+        convert_tensor(
+            py,
+            &self.tensor(),
+            Some(dtype),
+            CastOptions::default(),
+            copy,
+        )
     }
 
     /// The values in the dtype of another tensor.
@@ -211,7 +217,13 @@ impl PyTensor {
     /// allotrope.bfloat16
     fn type_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let dtype = Numeric::Exact(operand("type_as", other)?.dtype());
-        convert_tensor(py, &self.tensor, Some(dtype), CastOptions::default(), false)
+        convert_tensor(
+            py,
+            &self.tensor(),
+            Some(dtype),
+            CastOptions::default(),
+            false,
+        )
     }
 }
 
@@ -223,7 +235,7 @@ macro_rules! named_casts {
             #[doc = $doc]
             fn $name(&self, py: Python<'_>) -> PyResult<Self> {
                 let dtype = Some(Numeric::Exact(DType::$dtype));
-                convert_tensor(py, &self.tensor, dtype, CastOptions::default(), false)
+                convert_tensor(py, &self.tensor(), dtype, CastOptions::default(), false)
             }
         )*}
     };

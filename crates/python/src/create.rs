@@ -52,7 +52,7 @@ pub(crate) fn tensor(
 pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     match as_tensor(object) {
         Some(tensor) => Ok(tensor),
-        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor),
+        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor()),
     }
 }
 

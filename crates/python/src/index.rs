@@ -16,14 +16,15 @@ const OP: &str = "index";
 
 /// `tensor[key]`.
 pub(crate) fn get(tensor: &Tensor, key: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let items = match key.cast::<PyTuple>() {
-        Ok(tuple) => tuple
-            .iter()
-            .map(|item| read(&item))
-            .collect::<PyResult<Vec<Index>>>()?,
-        Err(_) => vec![read(key)?],
-    };
-    tensor.index(&items).map_err(raise)
+    tensor.index(&read_key(key)?).map_err(raise)
+}
+
+/// The items of a key.
+pub(crate) fn read_key(key: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+    match key.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().map(|item| read(&item)).collect(),
+        Err(_) => Ok(vec![read(key)?]),
+    }
 }
 
 fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -60,7 +61,7 @@ fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
 
 /// An array or list of indices. A single integer is an index like any other.
 fn read_array(item: &Bound<'_, PyAny>) -> PyResult<Index> {
-    let array = create::tensor(item, None, None)?.tensor;
+    let array = create::tensor(item, None, None)?.tensor();
     // An empty list has no dtype of its own.
     let array = if array.count() == 0 && item.is_instance_of::<PyList>() {
         array.to(DType::I64).map_err(raise)?

@@ -23,6 +23,11 @@
 //! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
 //! | `dlpack` | DLPack in both directions (unsafe) |
 //! | `memory` | `memoryview` of a tensor |
+//! | `elementwise` | rows of the op tables as methods and functions |
+//! | `options` | those with torch's options |
+//! | `operator` | `+`, `-` and their kin |
+//! | `operand` | what operations take beside a tensor |
+//! | `reduce` | sums, means, extremes and their kin |
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
@@ -34,6 +39,7 @@ mod create;
 mod device;
 mod dlpack;
 mod dtype;
+mod elementwise;
 mod error;
 mod family;
 mod fill;
@@ -44,8 +50,12 @@ mod interchange;
 mod limits;
 mod memory;
 mod numpy;
+mod operand;
+mod operator;
+mod options;
 mod promotion;
 mod random;
+mod reduce;
 mod settings;
 mod table;
 mod tensor;
@@ -64,6 +74,7 @@ mod core {
         create::tensor,
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
+        elementwise::_elementwise_methods,
         family::PyFamily,
         fill::{
             arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,
@@ -73,6 +84,7 @@ mod core {
         infer::infer_dtype,
         interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
+        options::{allclose, complex, equal, imag, real, where_},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
         random::{
             bernoulli, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm,
@@ -96,6 +108,10 @@ mod core {
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::memory::offer_buffer(module.py())?;
+        crate::elementwise::unary_functions::register(module)?;
+        crate::elementwise::binary_functions::register(module)?;
+        crate::options::functions::register(module)?;
+        crate::reduce::functions::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;
         crate::generator::add_constants(module)

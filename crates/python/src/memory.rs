@@ -39,7 +39,8 @@ pub(crate) fn view<'py>(this: &Bound<'py, PyTensor>, flags: i32) -> PyResult<Bou
             accepted,
         ));
     }
-    let tensor = &this.get().tensor;
+    // The value of now, whatever value the tensor is given later.
+    let tensor = this.get().tensor();
     let shape = PyTuple::new(py, tensor.shape().iter())?;
     let Some(format) = format_letter(tensor.dtype()) else {
         let accepted = "bool, integers and float16 to float64 are accepted (hint: x.numpy())";
@@ -64,7 +65,7 @@ pub(crate) fn view<'py>(this: &Bound<'py, PyTensor>, flags: i32) -> PyResult<Bou
     let ctypes = PyModule::import(py, intern!(py, "ctypes"))?;
     let class = ctypes.getattr(intern!(py, "c_ubyte"))?.mul(bytes)?;
     let memory = class.call_method1(intern!(py, "from_address"), (tensor.address(),))?;
-    memory.setattr(intern!(py, "tensor"), this)?;
+    memory.setattr(intern!(py, "tensor"), Py::new(py, PyTensor::from(tensor))?)?;
     let cast = intern!(py, "cast");
     PyMemoryView::from(&memory)?
         .call_method1(cast, ("B",))?

@@ -289,7 +289,7 @@ impl PyTensor {
         p: Option<f64>,
         generator: Option<&Bound<'_, PyGenerator>>,
     ) -> PyResult<Self> {
-        let (tensor, generator) = (&self.tensor, source(generator));
+        let (tensor, generator) = (&self.tensor(), source(generator));
         wrap(py.detach(|| match p {
             Some(p) => tensor.bernoulli_like(p, generator),
             None => tensor.bernoulli(generator),

@@ -1,5 +1,7 @@
 //! The class `Tensor`.
 
+use std::sync::{PoisonError, RwLock};
+
 use allotrope_dtype::{DType, NumpySource, Scalar, WeakScalar};
 use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
@@ -19,12 +21,35 @@ use crate::{dlpack, index, memory};
 /// tensor([2, 4])
 #[pyclass(name = "Tensor", module = "allotrope", frozen)]
 pub(crate) struct PyTensor {
-    pub(crate) tensor: Tensor,
+    /// The value now; an in-place spelling gives the object another one.
+    value: RwLock<Tensor>,
 }
 
 impl From<Tensor> for PyTensor {
     fn from(tensor: Tensor) -> Self {
-        Self { tensor }
+        let value = RwLock::new(tensor);
+        Self { value }
+    }
+}
+
+impl PyTensor {
+    /// The value now.
+    pub(crate) fn tensor(&self) -> Tensor {
+        // A panic elsewhere cannot leave a value half changed.
+        self.value
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Gives the object another value.
+    pub(crate) fn replace(&self, tensor: Tensor) {
+        *self.value.write().unwrap_or_else(PoisonError::into_inner) = tensor;
+    }
+
+    /// Changes the value; nobody else reads or changes it meanwhile.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Tensor) -> T) -> T {
+        change(&mut self.value.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -38,19 +63,19 @@ impl PyTensor {
     /// The sizes of the dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.tensor.shape().iter())
+        PyTuple::new(py, self.tensor().shape().iter())
     }
 
     /// The element type.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
-        wrap_dtype(py, self.tensor.dtype())
+        wrap_dtype(py, self.tensor().dtype())
     }
 
     /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
-        self.tensor.rank()
+        self.tensor().rank()
     }
 
     /// The device that holds the elements.
@@ -63,49 +88,49 @@ impl PyTensor {
     /// The dimensions in reverse.
     #[getter(T)]
     fn turned(&self) -> PyResult<Self> {
-        let axes: Vec<isize> = (0..self.tensor.rank() as isize).rev().collect();
-        wrap(self.tensor.permute(&axes))
+        let axes: Vec<isize> = (0..self.tensor().rank() as isize).rev().collect();
+        wrap(self.tensor().permute(&axes))
     }
 
     /// The last two dimensions exchanged.
     #[getter(mT)]
     fn matrix_turned(&self) -> PyResult<Self> {
-        wrap(self.tensor.transpose(-2, -1))
+        wrap(self.tensor().transpose(-2, -1))
     }
 
     /// The number of elements.
     fn numel(&self) -> usize {
-        self.tensor.count()
+        self.tensor().count()
     }
 
     /// The distance between neighbours in each dimension, in elements.
     fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.tensor.layout().strides())
+        PyTuple::new(py, self.tensor().layout().strides())
     }
 
     /// Whether the elements lie in row-major order without gaps.
     fn is_contiguous(&self) -> bool {
-        self.tensor.is_contiguous()
+        self.tensor().is_contiguous()
     }
 
     /// The same elements in row-major order: the tensor itself if they already are.
     fn contiguous(&self) -> PyResult<Self> {
-        wrap(self.tensor.contiguous())
+        wrap(self.tensor().contiguous())
     }
 
     /// The value of a tensor with one element, as a Python number.
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, self.tensor.item().map_err(raise)?)
+        to_python(py, self.tensor().item().map_err(raise)?)
     }
 
     /// The values as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if self.tensor.rank() == 0 {
+        if self.tensor().rank() == 0 {
             return self.item(py);
         }
         let list = PyList::empty(py);
-        for i in 0..self.tensor.shape()[0] {
-            let row = self.tensor.select(0, i as isize).map_err(raise)?;
+        for i in 0..self.tensor().shape()[0] {
+            let row = self.tensor().select(0, i as isize).map_err(raise)?;
             list.append(Self::from(row).tolist(py)?)?;
         }
         Ok(list.into_any())
@@ -117,7 +142,7 @@ impl PyTensor {
         let numpy = PyModule::import(py, intern!(py, "numpy"))?;
         let array =
             numpy.call_method1(intern!(py, "asarray"), (Carrier(this.clone()).expose()?,))?;
-        let dtype = wrap_dtype(py, this.get().tensor.dtype())?
+        let dtype = wrap_dtype(py, this.get().tensor().dtype())?
             .get()
             .numpy_dtype(py)?;
         array.call_method1(intern!(py, "view"), (dtype,))
@@ -142,7 +167,7 @@ impl PyTensor {
             device: dl_device,
             copy,
         };
-        dlpack::export(py, &self.tensor, &request)
+        dlpack::export(py, &self.tensor(), &request)
     }
 
     /// The device in DLPack's numbers: its type and index.
@@ -176,11 +201,11 @@ impl PyTensor {
     }
 
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        index::get(&self.tensor, key).map(Self::from)
+        index::get(&self.tensor(), key).map(Self::from)
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        match self.tensor.shape().first() {
+        match self.tensor().shape().first() {
             Some(size) => Ok(*size),
             None => Err(PyTypeError::new_err(
                 "len: a tensor of 0 dimensions has no length",
@@ -189,11 +214,11 @@ impl PyTensor {
     }
 
     fn __repr__(&self) -> String {
-        self.tensor.to_string()
+        self.tensor().to_string()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let bytes = PyBytes::new(py, &self.tensor.to_bytes().map_err(raise)?);
+        let bytes = PyBytes::new(py, &self.tensor().to_bytes().map_err(raise)?);
         let rebuild = PyModule::import(py, intern!(py, "allotrope"))?
             .getattr(intern!(py, "Tensor"))?
             .getattr(intern!(py, "_from_bytes"))?;
@@ -222,10 +247,10 @@ impl PyTensor {
 
     /// Only integers are indices, of every width.
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if self.tensor.dtype().is_integer() {
+        if self.tensor().dtype().is_integer() {
             self.item(py)
         } else {
-            let dtype = self.tensor.dtype();
+            let dtype = self.tensor().dtype();
             Err(PyTypeError::new_err(format!(
                 "index: wrong dtype: {dtype}; integers are accepted"
             )))
@@ -237,10 +262,11 @@ impl PyTensor {
 struct Carrier<'py>(Bound<'py, PyTensor>);
 
 impl<'py> Carrier<'py> {
-    /// An object with the interface, which keeps the tensor alive.
+    /// An object with the interface, which keeps the memory alive: the value of now, whatever value
+    /// the tensor is given later.
     fn expose(self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.0.py();
-        let tensor = &self.0.get().tensor;
+        let tensor = self.0.get().tensor();
         let size = tensor.dtype().itemsize();
         let interface = PyDict::new(py);
         let strides = tensor.layout().strides().iter().map(|s| s * size as isize);
@@ -252,7 +278,7 @@ impl<'py> Carrier<'py> {
         let namespace = PyModule::import(py, intern!(py, "types"))?.getattr("SimpleNamespace")?;
         let keywords = PyDict::new(py);
         keywords.set_item("__array_interface__", interface)?;
-        keywords.set_item("tensor", self.0)?;
+        keywords.set_item("tensor", Py::new(py, PyTensor::from(tensor))?)?;
         namespace.call((), Some(&keywords))
     }
 }
@@ -287,5 +313,5 @@ pub(crate) fn as_tensor(object: &Bound<'_, PyAny>) -> Option<Tensor> {
     object
         .cast::<PyTensor>()
         .ok()
-        .map(|tensor| tensor.get().tensor.clone())
+        .map(|tensor| tensor.get().tensor().clone())
 }

@@ -47,7 +47,7 @@ macro_rules! views {
             $(#[doc = $doc])*
             #[pyo3(signature = ($($signature)*))]
             fn $name(&self $(, $argument: $type)*) -> PyResult<$result> {
-                let ($op, $x) = (stringify!($name), &self.tensor);
+                let ($op, $x) = (stringify!($name), &self.tensor());
                 let _ = $op;
                 $body
             }
@@ -303,22 +303,26 @@ impl PyTensor {
         arguments: &Bound<'_, PyTuple>,
         size: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        expand("expand", &self.tensor, &spread("expand", arguments, size)?)
+        expand(
+            "expand",
+            &self.tensor(),
+            &spread("expand", arguments, size)?,
+        )
     }
 
     /// Repeated to the sizes of another tensor, without a copy.
     fn expand_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        wrap(self.tensor.expand_as(&operand("expand_as", other)?))
+        wrap(self.tensor().expand_as(&operand("expand_as", other)?))
     }
 
     /// With the sizes of another tensor, in the same order.
     fn reshape_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        wrap(self.tensor.reshape_as(&operand("reshape_as", other)?))
+        wrap(self.tensor().reshape_as(&operand("reshape_as", other)?))
     }
 
     /// With the sizes of another tensor, in the same order.
     fn view_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let view = self.tensor.reshape_as(&operand("view_as", other)?);
+        let view = self.tensor().reshape_as(&operand("view_as", other)?);
         wrap(view.map_err(|error| error.in_op("view_as")))
     }
 
@@ -339,11 +343,13 @@ impl PyTensor {
         let op = "split";
         let dim = axis_or(op, dim, axis, 0)?;
         match integers(op, split_size)? {
-            Integers::One(size) => Parts::wrap(self.tensor.split(arguments::size(op, size)?, dim)),
+            Integers::One(size) => {
+                Parts::wrap(self.tensor().split(arguments::size(op, size)?, dim))
+            }
             Integers::Several(sizes) => {
                 let sizes = sizes.into_iter().map(|size| arguments::size(op, size));
                 let sizes = sizes.collect::<PyResult<Vec<_>>>()?;
-                Parts::wrap(self.tensor.split_sizes(&sizes, dim))
+                Parts::wrap(self.tensor().split_sizes(&sizes, dim))
             }
         }
     }
@@ -357,7 +363,7 @@ impl PyTensor {
     fn unfold(&self, dimension: Int, size: Int, step: Int) -> PyResult<Self> {
         let op = "unfold";
         let (size, step) = (arguments::size(op, size.0)?, arguments::size(op, step.0)?);
-        wrap(self.tensor.unfold(dimension.0, size, step))
+        wrap(self.tensor().unfold(dimension.0, size, step))
     }
 
     /// The same bits as another dtype, or the same elements with other sizes.
@@ -367,10 +373,10 @@ impl PyTensor {
     #[pyo3(signature = (*sizes_or_dtype))]
     fn view(&self, sizes_or_dtype: &Bound<'_, PyTuple>) -> PyResult<Self> {
         match spread("view", sizes_or_dtype, None) {
-            Ok(sizes) => wrap(self.tensor.reshape(&sizes)),
+            Ok(sizes) => wrap(self.tensor().reshape(&sizes)),
             Err(_) => {
                 let dtype = sizes_or_dtype.get_item(0)?;
-                wrap(self.tensor.view_dtype(convert::to_dtype("view", &dtype)?))
+                wrap(self.tensor().view_dtype(convert::to_dtype("view", &dtype)?))
             }
         }
     }
