@@ -267,10 +267,10 @@ views! {
     /// So many parts along a dimension, of sizes that differ by at most one; or the parts before,
     /// between and after indices.
     ///
-    /// >>> al.arange(5).tensor_split(3)
-    /// (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    /// >>> al.arange(5).tensor_split((1, -1))
-    /// (tensor([0]), tensor([1, 2, 3]), tensor([4]))
+    /// >>> al.arange(5).tensor_split(2)
+    /// (tensor([0, 1, 2]), tensor([3, 4]))
+    /// >>> al.arange(7).tensor_split((2, -2))
+    /// (tensor([0, 1]), tensor([2, 3, 4]), tensor([5, 6]))
     tensor_split[indices_or_sections, dim=None, *, axis=None](
         indices_or_sections: &Bound<'_, PyAny>,
         dim: Option<Int>,
@@ -329,10 +329,10 @@ impl PyTensor {
     /// Parts of split_size indices of a dimension, the last one of those that are left; or parts of
     /// these sizes.
     ///
-    /// >>> al.arange(5).split(2)
-    /// (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    /// >>> al.arange(5).split([1, 4])
-    /// (tensor([0]), tensor([1, 2, 3, 4]))
+    /// >>> al.arange(5).split(3)
+    /// (tensor([0, 1, 2]), tensor([3, 4]))
+    /// >>> al.arange(5).split([2, 3])
+    /// (tensor([0, 1]), tensor([2, 3, 4]))
     #[pyo3(signature = (split_size, dim=None, *, axis=None))]
     fn split(
         &self,

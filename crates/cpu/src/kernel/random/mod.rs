@@ -2,8 +2,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `uniform` | [`uniform`]: evenly between two bounds |
-//! | `normal` | [`normal`], by Box and Muller |
+//! | `uniform` | [`uniform()`]: evenly between two bounds |
+//! | `normal` | [`normal()`], by Box and Muller |
 //! | `part` | from random bits to the floats that both are made of |
 //! | `whole` | [`integers`], [`bernoulli`] and [`permutation`] |
 //!
