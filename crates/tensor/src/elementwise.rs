@@ -177,7 +177,7 @@ fn evaluate_one(op: &'static str, program: &Program, inputs: &[&Tensor]) -> Resu
 /// An input as it is, or with the layout that broadcasting gives it.
 enum Prepared<'a> {
     AsIs(&'a Tensor),
-    Viewed(Tensor, Layout),
+    Viewed(Box<(Tensor, Layout)>),
 }
 
 fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[Input<'a>; 4]> {
@@ -186,9 +186,9 @@ fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[Input<'a>; 4]> {
             bytes: tensor.storage(),
             layout: tensor.layout(),
         },
-        Prepared::Viewed(tensor, layout) => Input {
-            bytes: tensor.storage(),
-            layout,
+        Prepared::Viewed(view) => Input {
+            bytes: view.0.storage(),
+            layout: &view.1,
         },
     };
     prepared.iter().map(view).collect()
@@ -213,12 +213,12 @@ fn prepare<'a>(
         prepared.push(if across && tensor.count() >= REORDER_FROM {
             let ordered = tensor.contiguous()?;
             let layout = ordered.layout().broadcast_to(op, shape)?;
-            Prepared::Viewed(ordered, layout)
+            Prepared::Viewed(Box::new((ordered, layout)))
         } else if tensor.shape() == shape {
             Prepared::AsIs(tensor)
         } else {
             let layout = tensor.layout().broadcast_to(op, shape)?;
-            Prepared::Viewed((*tensor).clone(), layout)
+            Prepared::Viewed(Box::new(((*tensor).clone(), layout)))
         });
     }
     Ok(prepared)

@@ -107,11 +107,10 @@ impl Tensor {
         change: impl FnOnce(&mut [u8]),
     ) -> Result<(), Error> {
         let in_order = self.is_contiguous() && self.layout.offset() == 0;
-        if dtype == self.dtype && in_order {
-            if let Some(buffer) = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut) {
-                change(buffer);
-                return Ok(());
-            }
+        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
+        if let Some(buffer) = own.filter(|_| dtype == self.dtype && in_order) {
+            change(buffer);
+            return Ok(());
         }
         let mut copy = if dtype == self.dtype {
             self.copied()?
