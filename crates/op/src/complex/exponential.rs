@@ -24,17 +24,36 @@ pub(super) fn exp_in_two<R: Elementary>(a: R) -> (R, R) {
     )
 }
 
-/// `e (cos b + i sin b)` for a magnitude `e` in two factors: a zero angle has no imaginary part, and
-/// of an angle that does not exist, 0 makes 0 and ∞ makes ∞ + NaN i.
+/// `eᵃ (cos b + i sin b)`, given `eᵃ` in two factors: a zero angle has no imaginary part, and of an
+/// angle that does not exist, an infinite `a` makes 0 or ∞ + NaN i.
 #[inline(always)]
-pub(super) fn polar<R: Elementary>((e, more): (R, R), (cos, sin): (R, R), b: R) -> Complex<R> {
+pub(super) fn polar<R: Elementary>(
+    a: R,
+    (e, more): (R, R),
+    b: R,
+    (cos, sin): (R, R),
+) -> Complex<R> {
     let (zero, infinity) = (R::lit(0.0), R::lit(f64::INFINITY));
     let none = !is_finite(b);
     let re = e * cos * more;
     let im = R::select(b.eq(zero), b, e * sin * more);
-    let re = R::select(none & e.eq(infinity), e, re);
-    let nothing = none & e.eq(zero);
-    Complex::new(R::select(nothing, e, re), R::select(nothing, e, im))
+    let re = R::select(none & a.eq(infinity), infinity, re);
+    let nothing = none & a.eq(-infinity);
+    Complex::new(R::select(nothing, zero, re), R::select(nothing, zero, im))
+}
+
+/// The cosine and the sine of `b + rest`. Where the rest is more than a small turn, it is left out.
+#[inline(always)]
+pub(super) fn cos_sin_of_two<R: Elementary>(b: R, rest: R) -> (R, R) {
+    let rest = R::select(rest.abs().lt(R::lit(1.0 / 16.0)), rest, R::lit(0.0));
+    let square = rest * rest;
+    let small_cos = square * R::lit(-0.5);
+    let small_sin = (rest * square).mul_add(R::lit(-1.0 / 6.0), rest);
+    let (cos, sin) = (b.cos(), b.sin());
+    (
+        cos + cos.mul_add(small_cos, -(sin * small_sin)),
+        sin + sin.mul_add(small_cos, cos * small_sin),
+    )
 }
 
 /// `eᵃ cos b ∓ 1`, given the product: where that cancels and `a` is small, it is
@@ -52,7 +71,7 @@ impl<R: Elementary> Complex<R> {
     #[inline(always)]
     pub fn exp(self) -> Self {
         let b = self.im;
-        polar(exp_in_two(self.re), (b.cos(), b.sin()), b)
+        polar(self.re, exp_in_two(self.re), b, (b.cos(), b.sin()))
     }
 
     /// Two to the power of the number. At most 4 ulp, for imaginary parts up to 2²⁰.
@@ -61,22 +80,12 @@ impl<R: Elementary> Complex<R> {
         let (ln_2, ln_2_rest) = constant::<R>(std::f64::consts::LN_2, 2.3190468138462996e-17);
         let (b, lost) = self.im.mul_exact(ln_2);
         let rest = self.im.mul_add(ln_2_rest, lost);
-        // Beyond, the rest of the angle is more than a small turn.
-        let rest = R::select(rest.abs().lt(R::lit(1.0 / 16.0)), rest, R::lit(0.0));
-        let square = rest * rest;
-        let small_cos = square * R::lit(-0.5);
-        let small_sin = (rest * square).mul_add(R::lit(-1.0 / 6.0), rest);
-        let (cos, sin) = (b.cos(), b.sin());
-        let turned = (
-            cos + cos.mul_add(small_cos, -(sin * small_sin)),
-            sin + sin.mul_add(small_cos, cos * small_sin),
-        );
         // An eighth of the range below its end, so that a sine can bring the result back.
         let end = R::lit((R::BIAS - R::BIAS / 8) as f64);
         let big = end.lt(self.re);
         let e = R::select(big, self.re - end, self.re).exp2();
         let more = R::select(big, end.exp2(), R::lit(1.0));
-        polar((e, more), turned, b)
+        polar(self.re, (e, more), b, cos_sin_of_two(b, rest))
     }
 
     /// The exponential minus one, precise also near 0. At most 4 ulp.
@@ -84,7 +93,7 @@ impl<R: Elementary> Complex<R> {
     pub fn expm1(self) -> Self {
         let (a, b) = (self.re, self.im);
         let cos = b.cos();
-        let y = polar(exp_in_two(a), (cos, b.sin()), b);
+        let y = polar(a, exp_in_two(a), b, (cos, b.sin()));
         let half = (b * R::lit(0.5)).sin();
         Self::new(minus_one(a, y.re, cos, half, R::lit(1.0)), y.im)
     }
@@ -96,10 +105,12 @@ impl<R: Elementary> Complex<R> {
         let (a, b) = (-self.re.abs(), self.im);
         let left = self.re.lt(R::lit(0.0));
         let b = R::select(left, b, -b);
-        let cos = b.cos();
-        let p = polar((a.exp(), R::lit(1.0)), (cos, b.sin()), b);
+        let (e, cos) = (a.exp(), b.cos());
+        let p = polar(a, (e, R::lit(1.0)), b, (cos, b.sin()));
         let half = (b * R::lit(0.5)).cos();
         let below = Self::new(minus_one(a, p.re, cos, half, R::lit(-1.0)), p.im);
-        Self::select(left, p, Self::lit(1.0, 0.0)) / below
+        let y = Self::select(left, p, Self::lit(1.0, 0.0)) / below;
+        // Where p is small, p - p y adds less error to it than the quotient.
+        Self::select(left & e.lt(R::lit(0.25)), p - p * y, y)
     }
 }

@@ -9,12 +9,14 @@
 //! | `logarithm` | log, log2, log10, log1p |
 //! | `root` | sqrt, rsqrt |
 //! | `power` | pow |
+//! | `angle` | the angle in two values, for it |
 //! | `inverse` | asin, acos, atan, asinh, acosh, atanh |
 //!
 //! Zeros, infinities, NaN and branch cuts are those of the array API standard 2024.12, which are
 //! those of C99. Errors are counted in ulp of the magnitude of the result, as the distance in the
 //! plane: a part that is much smaller than the other may be less precise than that.
 
+mod angle;
 mod division;
 mod exponential;
 mod hyperbolic;
@@ -249,7 +251,7 @@ impl<R: Elementary> Complex<R> {
         Self::new((self.re - self.im) * (self.re + self.im), product + product)
     }
 
-    /// The number of magnitude one in the same direction, and 0 for 0. At most 2 ulp; NaN where two
+    /// The number of magnitude one in the same direction, and 0 for 0. At most 2.5 ulp; NaN where two
     /// parts are infinite or one is NaN.
     #[inline(always)]
     pub fn sign(self) -> Self {

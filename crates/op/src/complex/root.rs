@@ -13,7 +13,7 @@ fn parts<R: Elementary>(z: Complex<R>) -> (Complex<R>, R, Scale<R>) {
     let length = R::select(z.is_inf(), infinity, length);
     // The larger part of the root comes from a sum, the other from their product.
     let larger = ((x.abs() + length) * R::lit(0.5)).sqrt();
-    let smaller = R::select(y.eq(zero), y, y / (larger + larger));
+    let smaller = R::select(length.eq(zero), y, y / (larger + larger));
     let left = x.lt(zero);
     let root = Complex::new(
         R::select(left, smaller.abs(), larger),

@@ -85,7 +85,8 @@ fn center<L: Lane, const P: usize, const Q: usize>(a: L, above: [f64; P], below:
     let z = a * a;
     let t = L::lit(0.46875) - z;
     let bent = horner(t, above) * z / horner(t, below);
-    a * (bent + L::lit(SLOPE))
+    let (product, lost) = a.mul_exact(L::lit(SLOPE));
+    product + a.mul_add(bent, lost)
 }
 
 /// A polynomial beyond it, given `ln(1 - a)` as a rounded value and the rest.
@@ -95,8 +96,9 @@ fn tail<L: Lane, const N: usize>((log, log_rest): (L, L), p: [f64; N]) -> L {
     let (square, lost) = s.mul_exact(s);
     let s_rest = -((((log + square) + lost) + log_rest) / (s + s));
     let t = (s - L::lit(2.0)) / (s + L::lit(2.0));
+    let (product, lost) = s.mul_exact(L::lit(TAIL_CONSTANT));
     // The slope of the result in s is about one.
-    s.mul_add(horner(t, p).mul_add(t, L::lit(TAIL_CONSTANT)), s_rest)
+    product + s.mul_add(horner(t, p) * t, lost + s_rest)
 }
 
 /// One of the two by `x`, with its sign and its ends.

@@ -279,14 +279,14 @@ fn unreduced<L: Lane>(k: L, (log, log_rest): (L, L), ln_2: (f64, f64)) -> (L, L)
 
 /// `ln x` as a rounded value and the rest, for positive finite numbers.
 #[inline(always)]
-pub(super) fn log_parts32<L: Lane>(x: L) -> (L, L) {
+pub(crate) fn log_parts32<L: Lane>(x: L) -> (L, L) {
     let (k, m) = split_any(x, 0x3f35_04f3, f32::MIN_POSITIVE.into());
     unreduced(k, log_reduced32(m), LN_2_32)
 }
 
 /// `ln x` as a rounded value and the rest, for positive finite numbers.
 #[inline(always)]
-pub(super) fn log_parts64<L: Lane>(x: L) -> (L, L) {
+pub(crate) fn log_parts64<L: Lane>(x: L) -> (L, L) {
     let (k, m) = split_any(x, 0x3fe6_a09e_667f_3bcd, f64::MIN_POSITIVE);
     unreduced(k, log_reduced64(m), LN_2_64)
 }

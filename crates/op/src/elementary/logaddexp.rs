@@ -2,14 +2,22 @@
 
 use super::exp::{exp2_32, exp2_64, exp32, exp64};
 use super::log::{log1p_32, log1p_64};
+use super::sum;
 use crate::Lane;
 
-/// The larger of the two, and minus their distance, which is 0 where they are equal, be it as
-/// infinities. One of the results is NaN where `x` or `y` is.
+/// The larger of the two, and minus their distance as a rounded value and the rest: 0 where they
+/// are equal, be it as infinities. One of the results is NaN where `x` or `y` is.
 #[inline(always)]
-fn ordered<L: Lane>(x: L, y: L) -> (L, L) {
-    let distance = L::select(x.eq(y), L::lit(0.0), -(x - y).abs());
-    (L::select(x.lt(y), y, x), distance)
+fn ordered<L: Lane>(x: L, y: L) -> (L, L, L) {
+    let zero = L::lit(0.0);
+    let (larger, smaller) = (L::select(x.lt(y), y, x), L::select(x.lt(y), x, y));
+    let (distance, rest) = sum(smaller, -larger);
+    let counts = rest.abs().lt(L::lit(1.0));
+    (
+        larger,
+        L::select(x.eq(y), zero, distance),
+        L::select(counts, rest, zero),
+    )
 }
 
 /// `log₂(1 + p)`, given `p` and `ln(1 + p)`: exact where `p` is 1.
@@ -19,36 +27,40 @@ fn to_base_2<L: Lane>(p: L, log: L) -> L {
     L::select(p.eq(one), one, log * L::lit(std::f64::consts::LOG2_E))
 }
 
-/// `ln(exp x + exp y)` without overflow. At most 2 ulp of the larger of the result and the larger
-/// argument.
+/// `ln(exp x + exp y)` without overflow. At most 2.5 ulp of the largest of the result and its terms,
+/// the larger argument and `ln(1 + exp(-|x - y|))`.
 #[inline(always)]
 pub fn logaddexp32<L: Lane>(x: L, y: L) -> L {
-    let (larger, distance) = ordered(x, y);
-    larger + log1p_32(exp32(distance))
+    let (larger, distance, rest) = ordered(x, y);
+    let power = exp32(distance);
+    larger + log1p_32(power.mul_add(rest, power))
 }
 
-/// `ln(exp x + exp y)` without overflow. At most 2 ulp of the larger of the result and the larger
-/// argument.
+/// `ln(exp x + exp y)` without overflow. At most 2.5 ulp of the largest of the result and its terms,
+/// the larger argument and `ln(1 + exp(-|x - y|))`.
 #[inline(always)]
 pub fn logaddexp64<L: Lane>(x: L, y: L) -> L {
-    let (larger, distance) = ordered(x, y);
-    larger + log1p_64(exp64(distance))
+    let (larger, distance, rest) = ordered(x, y);
+    let power = exp64(distance);
+    larger + log1p_64(power.mul_add(rest, power))
 }
 
-/// `log₂(2ˣ + 2ʸ)` without overflow. At most 2 ulp of the larger of the result and the larger
-/// argument.
+/// `log₂(2ˣ + 2ʸ)` without overflow. At most 3.5 ulp of the largest of the result and its terms, the
+/// larger argument and `log₂(1 + 2^-|x - y|)`.
 #[inline(always)]
 pub fn logaddexp2_32<L: Lane>(x: L, y: L) -> L {
-    let (larger, distance) = ordered(x, y);
+    let (larger, distance, rest) = ordered(x, y);
     let power = exp2_32(distance);
+    let power = power.mul_add(rest * L::lit(std::f64::consts::LN_2), power);
     larger + to_base_2(power, log1p_32(power))
 }
 
-/// `log₂(2ˣ + 2ʸ)` without overflow. At most 2 ulp of the larger of the result and the larger
-/// argument.
+/// `log₂(2ˣ + 2ʸ)` without overflow. At most 3.5 ulp of the largest of the result and its terms, the
+/// larger argument and `log₂(1 + 2^-|x - y|)`.
 #[inline(always)]
 pub fn logaddexp2_64<L: Lane>(x: L, y: L) -> L {
-    let (larger, distance) = ordered(x, y);
+    let (larger, distance, rest) = ordered(x, y);
     let power = exp2_64(distance);
+    let power = power.mul_add(rest * L::lit(std::f64::consts::LN_2), power);
     larger + to_base_2(power, log1p_64(power))
 }

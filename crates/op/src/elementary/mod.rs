@@ -20,8 +20,9 @@
 //! | `bits` | copysign, nextafter |
 //!
 //! A function named `…32` has the polynomials and limits of float32, `…64` those of float64; the
-//! lane must be of that width. One without a number serves both. [`Elementary`] chooses by the lane. All are within 2 ulp with and
-//! without fused multiply-add, keep NaN, and name their bound and special values.
+//! lane must be of that width. One without a number serves both. [`Elementary`] chooses by the lane.
+//! All but the logarithms of sums are within 2 ulp with and without fused multiply-add, keep NaN,
+//! and name their bound and special values.
 
 mod bits;
 mod cbrt;
@@ -54,6 +55,7 @@ pub use hyperbolic::{
 pub use hypot::{hypot, rsqrt};
 pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
 pub use lgamma::{lgamma32, lgamma64};
+pub(crate) use log::{log_parts32, log_parts64};
 pub use log::{log1p_32, log1p_64, log2_32, log2_64, log10_32, log10_64, log32, log64};
 pub use logaddexp::{logaddexp2_32, logaddexp2_64, logaddexp32, logaddexp64};
 pub use power::{pow32, pow64};
@@ -74,7 +76,7 @@ const TINY_64: f64 = 1.0 / (1_u64 << 54) as f64;
 /// The polynomial with these coefficients, the constant first. Vector loops have work enough to
 /// hide the latency of the chain, so it takes the scheme with the fewest operations.
 #[inline(always)]
-fn horner<L: Lane, const N: usize>(x: L, coefficients: [f64; N]) -> L {
+pub(crate) fn horner<L: Lane, const N: usize>(x: L, coefficients: [f64; N]) -> L {
     let mut reversed = coefficients.into_iter().rev();
     let mut sum = L::lit(reversed.next().unwrap_or(0.0));
     for coefficient in reversed {
@@ -118,7 +120,7 @@ pub(crate) fn sum<L: Lane>(a: L, b: L) -> (L, L) {
 
 /// The same for `|a| ≥ |b|` or `a = 0`.
 #[inline(always)]
-fn sum_ordered<L: Lane>(a: L, b: L) -> (L, L) {
+pub(crate) fn sum_ordered<L: Lane>(a: L, b: L) -> (L, L) {
     let sum = a + b;
     (sum, (a - sum) + b)
 }
