@@ -7,4 +7,6 @@
 )]
 
 mod elementwise;
+mod mixed;
 mod oracle;
+mod special_values;
