@@ -30,6 +30,10 @@ use std::ops::{Add, Mul, Neg, Sub};
 use crate::elementary::{Elementary, power_of_two};
 use crate::{Lane, LaneBits};
 
+/// The greatest error of every function here, in units in the last place of the magnitude of the
+/// result; [`Complex::pow`] says what comes on top.
+pub const ULP: f64 = 4.0;
+
 /// A complex number, of two lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Complex<R> {

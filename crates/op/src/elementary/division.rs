@@ -1,6 +1,7 @@
 //! Remainders and whole quotients. All are exact but for one rounding of the result.
 
 use super::bits::copysign;
+use super::sum;
 use crate::Lane;
 
 /// The remainder of the division whose quotient is rounded toward zero, as in C: exact, with the sign
@@ -28,15 +29,20 @@ pub fn remainder<L: Lane>(x: L, y: L) -> L {
 
 /// The quotient rounded down, with the special cases of the array API: a finite number by an
 /// infinite one is a zero with the sign of the quotient, an infinite one by a finite one infinite,
-/// and so is a number by zero.
+/// and so is a number by zero. Rounded once where the quotient has more digits than the width.
 #[inline(always)]
 pub fn floor_divide<L: Lane>(x: L, y: L) -> L {
     let (zero, one, infinity) = (L::lit(0.0), L::lit(1.0), L::lit(f64::INFINITY));
     let quotient = x / y;
     let r = x.rem(y);
-    // Exact up to a rounding, so that the nearest whole number is the answer.
-    let whole = (x - r) / y;
-    let whole = L::select(is_across(r, y), whole - one, whole).round();
+    // (x - r) / y is a whole number; what the first estimate of it leaves out is a small one.
+    let (dividend, lost) = sum(x, -r);
+    let whole = (dividend / y).round();
+    let (product, product_lost) = whole.mul_exact(y);
+    let rest = (((dividend - product) - product_lost) + lost) / y;
+    let rest = L::select(rest.abs().lt(infinity), rest, zero).round();
+    let rest = L::select(is_across(r, y), rest - one, rest);
+    let whole = whole + rest;
     // A zero has the sign of the quotient.
     let whole = L::select(whole.eq(zero), copysign(zero, quotient), whole);
     let ordinary = x.abs().lt(infinity) & y.abs().lt(infinity) & !y.eq(zero);

@@ -7,7 +7,7 @@
 //! | `trigonometric` | sin, cos, tan |
 //! | `reduction` | remainders of a division by π/2, for these |
 //! | `inverse` | asin, acos, atan, atan2 |
-//! | `hyperbolic` | sinh, cosh, tanh, asinh, acosh, atanh |
+//! | `hyperbolic` | sinh, cosh, tanh, tanhshrink, asinh, acosh, atanh |
 //! | `erf` | erf, erfc |
 //! | `erfinv` | erfinv |
 //! | `lgamma` | lgamma |
@@ -50,7 +50,7 @@ pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{exp2_32, exp2_64, exp32, exp64, expm1_32, expm1_64};
 pub use hyperbolic::{
     acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64, tanh32,
-    tanh64,
+    tanh64, tanhshrink32, tanhshrink64,
 };
 pub use hypot::{hypot, rsqrt};
 pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
@@ -195,6 +195,7 @@ elementary! {
     sinh()   sinh32   sinh64   "The hyperbolic sine: [`sinh32`], [`sinh64`]."
     cosh()   cosh32   cosh64   "The hyperbolic cosine: [`cosh32`], [`cosh64`]."
     tanh()   tanh32   tanh64   "The hyperbolic tangent: [`tanh32`], [`tanh64`]."
+    tanhshrink() tanhshrink32 tanhshrink64 "The number without its `tanh`: [`tanhshrink32`], [`tanhshrink64`]."
     asinh()  asinh32  asinh64  "The inverse of `sinh`: [`asinh32`], [`asinh64`]."
     acosh()  acosh32  acosh64  "The inverse of `cosh`: [`acosh32`], [`acosh64`]."
     atanh()  atanh32  atanh64  "The inverse of `tanh`: [`atanh32`], [`atanh64`]."

@@ -51,7 +51,7 @@ macro_rules! for_each_activation {
               float { mish(x) } complex refuse int promote bool promote,
               d [mish_slope(x)], domain [(-10.0, 10.0)], ulp 8.0 }
             { Hardswish, hardswish, (x) -> out, Map, Keep, "`x` times its `hardsigmoid`.",
-              float { x * clamp(x + L::lit(3.0), L::lit(0.0), L::lit(6.0)) / L::lit(6.0) } complex refuse int promote bool promote,
+              float { x * (clamp(x + L::lit(3.0), L::lit(0.0), L::lit(6.0)) / L::lit(6.0)) } complex refuse int promote bool promote,
               d [x.lt(x.lit(-3.0)).pick(x.zero(), x.gt(x.lit(3.0)).pick(x.one(), x / 3.0 + 0.5))],
               domain [(-2.9, 10.0)], ulp 8.0 }
             { Hardsigmoid, hardsigmoid, (x) -> out, Map, Keep, "`(x + 3) / 6` within 0 and 1.",
@@ -59,8 +59,8 @@ macro_rules! for_each_activation {
               d [(x.gt(x.lit(-3.0)) & x.lt(x.lit(3.0))).pick(x.lit(1.0 / 6.0), x.zero())],
               domain [(-2.5, 10.0)], ulp 8.0 }
             { Tanhshrink, tanhshrink, (x) -> out, Map, Keep, "`x - tanh(x)`.",
-              float { x - x.tanh() } complex refuse int promote bool promote,
-              d [x.tanh().square()], domain [(1.0, 10.0)], ulp 8.0 }
+              float { x.tanhshrink() } complex refuse int promote bool promote,
+              d [x.tanh().square()], domain [(-10.0, 10.0)], ulp 8.0 }
             { Softshrink, softshrink, (x, lambda) -> out, Map, Keep, "The number moved towards 0 by `lambda`.",
               float { softshrink(x, lambda) } complex refuse int promote bool promote,
               d [out.ne(out.zero()).pick(x.one(), x.zero()), -out.sign()],

@@ -1,7 +1,7 @@
 //! The longer formulas of rows, over floats of any width.
 
 use crate::complex::Complex;
-use crate::elementary::Elementary;
+use crate::elementary::{Elementary, power_of_two};
 use crate::{Lane, LaneBits};
 
 /// The scale of `selu`.
@@ -59,6 +59,13 @@ pub(crate) fn sigmoid<L: Elementary>(x: L) -> L {
     L::select(x.lt(L::lit(0.0)), small, one) / (one + small)
 }
 
+/// `-log(1 + e⁻ˣ)` without a large exponential; it is never positive, nor is its zero.
+#[inline(always)]
+pub(crate) fn log_sigmoid<L: Elementary>(x: L) -> L {
+    let small = (-x.abs()).exp().log1p();
+    L::select(x.lt(L::lit(0.0)), x - small, -small)
+}
+
 /// `log(x / (1 - x))`; near a half the numerator `2x - 1` is exact.
 #[inline(always)]
 pub(crate) fn logit<L: Elementary>(x: L) -> L {
@@ -83,21 +90,30 @@ pub(crate) fn sinc<L: Elementary>(x: L) -> L {
 /// `log(1 + e^(beta x)) / beta`.
 #[inline(always)]
 pub(crate) fn softplus<L: Elementary>(x: L, beta: L, threshold: L) -> L {
-    let (z, zero) = (x * beta, L::lit(0.0));
-    let bent = L::select(z.lt(zero), zero, z) + (-z.abs()).exp().log1p();
+    let zero = L::lit(0.0);
+    let (z, lost) = x.mul_exact(beta);
+    let negative = z.lt(zero);
+    // What the product lost moves the exponential by as much, which counts where z is far below 0.
+    let small = (-z.abs()).exp();
+    let lost = L::select(lost.abs().lt(L::lit(1.0)), lost, zero);
+    let small = small.mul_add(L::select(negative, lost, -lost), small);
+    let bent = L::select(negative, zero, z) + small.log1p();
     L::select(threshold.lt(z), x, bent / beta)
 }
 
 /// `x Φ(x)` as `x erfc(-x / √2) / 2`, which keeps its digits for negative numbers.
 #[inline(always)]
 pub(crate) fn gelu<L: Elementary>(x: L) -> L {
-    // 1 / √2 in two parts; what rounding takes from the argument is given back to first order,
-    // since erfc falls like e^(-t²).
-    const HIGH: f64 = 0.707_106_769_084_930_4;
-    const LOW: f64 = std::f64::consts::FRAC_1_SQRT_2 - HIGH;
+    // 1 / √2 in two parts of the width; what rounding takes from the argument is given back to
+    // first order, since erfc falls like e^(-t²).
+    let (high, low) = if L::MANTISSA == 52 {
+        (std::f64::consts::FRAC_1_SQRT_2, -4.833_646_656_726_457e-17)
+    } else {
+        (0.707_106_769_084_930_4, 1.210_161_710_447_897e-8)
+    };
     let x = L::select(x.lt(L::lit(-40.0)), L::lit(-40.0), x);
-    let (t, rest) = (-x).mul_exact(L::lit(HIGH));
-    let rest = rest - x * L::lit(LOW);
+    let (t, rest) = (-x).mul_exact(L::lit(high));
+    let rest = rest - x * L::lit(low);
     let tail = t.erfc();
     let steep = L::select(L::lit(0.0).lt(t), L::lit(-2.0) * t * rest, L::lit(0.0));
     let y = tail.mul_add(steep, tail);
@@ -136,11 +152,15 @@ pub(crate) fn heaviside<L: Lane>(x: L, value: L) -> L {
     L::select(x.lt(zero), zero, L::select(x.eq(zero), value, above))
 }
 
-/// `x 2ⁿ` in two steps, so that only the result can overflow.
+/// `x 2ⁿ` in three steps, so that only the result can overflow.
 #[inline(always)]
 pub(crate) fn ldexp<L: Elementary>(x: L, exponent: L) -> L {
-    let half = (exponent * L::lit(0.5)).trunc();
-    x * half.exp2() * (exponent - half).exp2()
+    // Between the least and the greatest number lie fewer than three times the bias.
+    let limit = (3 * L::BIAS - 3) as f64;
+    let exponent = clamp(exponent, L::lit(-limit), L::lit(limit));
+    let third = (exponent * L::lit(1.0 / 3.0)).trunc();
+    let step = power_of_two::<L>(third.to_int_small());
+    x * step * step * (exponent - (third + third)).exp2()
 }
 
 /// A number in the place of NaN, and of each infinity.
@@ -154,8 +174,9 @@ pub(crate) fn nan_to_num<L: Lane>(x: L, nan: L, posinf: L, neginf: L) -> L {
 /// Whether the distance is within the tolerance; infinities are close to themselves only.
 #[inline(always)]
 pub(crate) fn is_close<L: Lane>(x: L, y: L, rtol: L, atol: L) -> L::Mask {
-    let finite = y.abs().lt(L::lit(f64::INFINITY));
-    x.eq(y) | (finite & (x - y).abs().le(rtol.mul_add(y.abs(), atol)))
+    let distance = (x - y).abs();
+    let finite = distance.lt(L::lit(f64::INFINITY));
+    x.eq(y) | (finite & distance.le(rtol.mul_add(y.abs(), atol)))
 }
 
 /// The same for complex numbers, by magnitudes.
@@ -166,8 +187,9 @@ pub(crate) fn is_close_complex<R: Elementary>(
     rtol: Complex<R>,
     atol: Complex<R>,
 ) -> R::Mask {
-    let near = (x - y).abs().le(rtol.re.mul_add(y.abs(), atol.re));
-    x.eq(y) | (y.is_finite() & near)
+    let distance = (x - y).abs();
+    let finite = distance.lt(R::lit(f64::INFINITY));
+    x.eq(y) | (finite & distance.le(rtol.re.mul_add(y.abs(), atol.re)))
 }
 
 /// `x + weight (y - x)`, from the nearer end.
@@ -182,7 +204,8 @@ pub(crate) fn lerp_complex<R: Elementary>(
     Complex::select(weight.abs().lt(R::lit(0.5)), from_x, from_y)
 }
 
-/// The next number of a narrower format: `unit` is its distance at 1, `smallest` its least one.
+/// The next number of a narrower format: `unit` is its distance at 1, `smallest` its least one. An
+/// infinity is followed by the greatest number of a format as IEEE 754 has it.
 #[inline(always)]
 pub(crate) fn nextafter_in<L: Lane>(x: L, y: L, unit: L, smallest: L) -> L {
     let zero = L::lit(0.0);
@@ -195,8 +218,10 @@ pub(crate) fn nextafter_in<L: Lane>(x: L, y: L, unit: L, smallest: L) -> L {
     let negative = x.lt(zero);
     let outward = (negative & y.lt(x)) | (!negative & x.lt(y));
     // Towards zero the distance below a power of two is half of that above.
-    let below = spacing(m - smallest);
-    let stepped = L::select(outward, m + spacing(m), m - below);
+    let below = spacing(L::from_bits(m.to_bits().sub(L::Bits::lit(1))));
+    let greatest = (L::lit(2.0) - unit) * (unit + unit) / smallest;
+    let inward = L::select(m.eq(L::lit(f64::INFINITY)), greatest, m - below);
+    let stepped = L::select(outward, m + spacing(m), inward);
     let signed = L::select(x.lt(zero), -stepped, stepped);
     let first = L::select(y.lt(zero), -smallest, smallest);
     let moved = L::select(x.eq(zero), first, signed);

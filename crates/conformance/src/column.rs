@@ -1,0 +1,78 @@
+//! Operands: values of one dtype, and their bytes.
+
+use allotrope_dtype::{DType, Error, Scalar, WeakScalar};
+
+/// Values that a dtype holds exactly, with the bytes of each.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The dtype.
+    pub dtype: DType,
+    /// The values, of the kind of the dtype.
+    pub values: Vec<WeakScalar>,
+    /// Their bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Column {
+    /// Values rounded to a dtype.
+    ///
+    /// # Errors
+    /// An overflow error for an integer out of range, a dtype error for a value of a higher kind.
+    pub fn new(dtype: DType, values: impl IntoIterator<Item = WeakScalar>) -> Result<Self, Error> {
+        let mut bytes = Vec::new();
+        for value in values {
+            let element = Scalar::new(value, dtype)?.to_bytes();
+            bytes.extend_from_slice(&element[..dtype.itemsize()]);
+        }
+        Self::from_bytes(dtype, bytes)
+    }
+
+    /// The values that bytes are.
+    ///
+    /// # Errors
+    /// A value error for an incomplete element.
+    pub fn from_bytes(dtype: DType, bytes: Vec<u8>) -> Result<Self, Error> {
+        let values = bytes
+            .chunks(dtype.itemsize())
+            .map(|element| Scalar::from_bytes(dtype, element).map(Scalar::value));
+        let values = values.collect::<Result<Vec<_>, Error>>()?;
+        Ok(Self {
+            dtype,
+            values,
+            bytes,
+        })
+    }
+
+    /// The number of values.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The bytes of as many elements, the values being repeated.
+    #[must_use]
+    pub fn repeated(&self, count: usize) -> Vec<u8> {
+        repeat(&self.bytes, count * self.dtype.itemsize())
+    }
+
+    /// The bytes of one value.
+    #[must_use]
+    pub fn element(&self, index: usize) -> &[u8] {
+        let size = self.dtype.itemsize();
+        &self.bytes[index * size..(index + 1) * size]
+    }
+}
+
+/// As many bytes, the given ones being repeated.
+#[must_use]
+pub fn repeat(bytes: &[u8], length: usize) -> Vec<u8> {
+    let mut out = bytes.repeat(length.div_ceil(bytes.len().max(1)));
+    out.truncate(length);
+    out
+}

@@ -1,0 +1,27 @@
+//! Every operation of Allotrope against independent references. For development only: the tests
+//! are in `tests`, and this is what they share.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`double`], `turn`, `special` | numbers of twice the digits of float64, and functions of them |
+//! | [`precise`] | what references are written in: those numbers, or float64 |
+//! | [`oracle`] | the meaning of every row, said a second time |
+//! | [`column`] | operands: values of a dtype and their bytes |
+//! | [`sample`] | which operands a row is tested with |
+//! | [`arrange`] | layouts: transposed, sliced, reversed, broadcast … |
+//! | [`cell`] | one row on operands of one dtype, at any level |
+//! | [`distance`] | how far a result is from the answer, in units in the last place |
+//! | [`report`] | the first mismatches in words |
+#![forbid(unsafe_code)]
+
+pub mod arrange;
+pub mod cell;
+pub mod column;
+pub mod distance;
+pub mod double;
+pub mod oracle;
+pub mod precise;
+pub mod report;
+pub mod sample;
+mod special;
+mod turn;
