@@ -181,8 +181,11 @@ impl<T: Integer> Expression<T> {
     /// The greatest common divisor, not negative unless it wraps.
     pub fn common_divisor(self, other: Self) -> Self {
         let zero = Self::constant(0);
-        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x);
-        magnitude(magnitude(self).in_words(Operation::CommonDivisor, magnitude(other)))
+        // Without the sign the magnitude of the least integer is what it should be.
+        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x).convert::<T::Unsigned>();
+        magnitude(self)
+            .in_words(Operation::CommonDivisor, magnitude(other))
+            .convert()
     }
 
     /// An operation that exists for the unsigned WGSL integers alone.
