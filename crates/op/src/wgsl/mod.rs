@@ -9,9 +9,11 @@
 //! | `float` | arithmetic of floats that no compiler simplifies |
 //! | `convert` | numbers in another type |
 //! | `lane` | expressions as lanes |
+//! | `whole` | expressions as integers and truth values of formulas |
 //! | `value` | [`Value`], [`Arguments`]: what functions take and return |
 //! | `function` | [`Function`]: a recording, and its value for given arguments |
-//! | `print` | its text |
+//! | `row` | the rows of the op tables as functions |
+//! | `print` | the text of a function |
 //! | `helper` | [`Helper`]: functions with loops, which printed ones call |
 //! | `evaluate` | what operations are worth on constants |
 
@@ -25,8 +27,10 @@ mod helper;
 mod lane;
 mod operation;
 mod print;
+mod row;
 mod scalar;
 mod value;
+mod whole;
 
 pub use arena::{Node, Statement};
 pub use expression::Expression;
@@ -34,5 +38,6 @@ pub use function::Function;
 pub use helper::{Helper, Routine};
 pub use operation::Operation;
 pub use print::print_module;
+pub use row::row_name;
 pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};
 pub use value::{Arguments, Value, ValueType};
