@@ -13,11 +13,15 @@
 //! | `value` | [`Value`], [`Arguments`]: what functions take and return |
 //! | `function` | [`Function`]: a recording, and its value for given arguments |
 //! | `row` | the rows of the op tables as functions |
+//! | `cast` | casts between dtypes as functions |
+//! | `codec` | floats narrower than float32 as their codes |
 //! | `print` | the text of a function |
 //! | `helper` | [`Helper`]: functions with loops, which printed ones call |
 //! | `evaluate` | what operations are worth on constants |
 
 mod arena;
+mod cast;
+mod codec;
 mod convert;
 mod evaluate;
 mod expression;
@@ -33,6 +37,7 @@ mod value;
 mod whole;
 
 pub use arena::{Node, Statement};
+pub use cast::cast_name;
 pub use expression::Expression;
 pub use function::Function;
 pub use helper::{Helper, Routine};

@@ -5,6 +5,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod casts;
 mod floats;
 mod integers;
 mod rows;
