@@ -15,6 +15,7 @@
 //! | `row` | the rows of the op tables as functions |
 //! | `cast` | casts between dtypes as functions |
 //! | `codec` | floats narrower than float32 as their codes |
+//! | `program` | programs as functions |
 //! | `print` | the text of a function |
 //! | `helper` | [`Helper`]: functions with loops, which printed ones call |
 //! | `evaluate` | what operations are worth on constants |
@@ -31,6 +32,7 @@ mod helper;
 mod lane;
 mod operation;
 mod print;
+mod program;
 mod row;
 mod scalar;
 mod value;
@@ -43,6 +45,7 @@ pub use function::Function;
 pub use helper::{Helper, Routine};
 pub use operation::Operation;
 pub use print::print_module;
+pub use program::print_program;
 pub use row::row_name;
 pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};
 pub use value::{Arguments, Value, ValueType};

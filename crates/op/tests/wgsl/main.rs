@@ -8,6 +8,7 @@
 mod casts;
 mod floats;
 mod integers;
+mod programs;
 mod rows;
 mod stored;
 mod text;
