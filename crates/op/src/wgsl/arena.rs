@@ -141,6 +141,13 @@ pub(super) fn constant(node: Node) -> Option<Literal> {
     ARENA.with_borrow(|arena| arena.literal(node))
 }
 
+/// The type of the value.
+pub(super) fn kind(node: Node) -> Option<Type> {
+    ARENA
+        .with_borrow(|arena| arena.get(node))
+        .map(Statement::kind)
+}
+
 /// What makes the value, if it is the result of an operation.
 pub(super) fn operation(node: Node) -> Option<(Operation, [Node; 3])> {
     match ARENA.with_borrow(|arena| arena.get(node))? {

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 
 use super::arena::{self, Node};
-use super::convert;
+use super::convert::{self, Held};
 use super::float;
 use super::operation::Operation;
-use super::scalar::{Bitwise, Integer, Literal, Numeric, Scalar, Type};
+use super::scalar::{Bitwise, Integer, Literal, Numeric, Scalar};
 
 /// A value of the Rust type `T` in a shader: what is done to it is recorded as WGSL statements.
 ///
@@ -68,19 +68,7 @@ impl<T: Scalar> Expression<T> {
     /// An integer cut to its width, where that is narrower than the WGSL type; others as they
     /// are.
     fn wrap(self) -> Self {
-        if T::WIDTH >= 32 || T::TYPE == Type::Bool {
-            return self;
-        }
-        if T::TYPE.is_signed() {
-            let count = Expression::<u32>::literal(Literal::count(32 - T::WIDTH));
-            let high = Self::binary(Operation::ShiftLeft, self, count);
-            return Self::binary(Operation::ShiftRight, high, count);
-        }
-        let mask = Self::literal(Literal {
-            kind: T::TYPE,
-            bits: (1 << T::WIDTH) - 1,
-        });
-        Self::binary(Operation::And, self, mask)
+        Self::new(convert::wrap(self.node, Held::of::<T>()))
     }
 
     fn compare(self, op: Operation, other: Self) -> Expression<bool> {
@@ -116,20 +104,11 @@ impl<T: Numeric> Expression<T> {
     /// The same number in another type: integers wrap at its width; floats are cut towards zero
     /// and stop at the ends of its range, and NaN becomes 0.
     pub fn convert<U: Numeric>(self) -> Expression<U> {
-        let is_integer = !U::TYPE.is_float();
-        if T::TYPE.is_float() && is_integer {
-            return self.saturate();
-        }
-        let node = convert::number(self.node, T::TYPE, U::TYPE);
-        let converted = Expression::<U>::new(node);
-        let fits = U::WIDTH > T::WIDTH && (U::TYPE.is_signed() || !T::TYPE.is_signed())
-            || U::WIDTH == T::WIDTH && U::TYPE == T::TYPE;
-        if fits { converted } else { converted.wrap() }
-    }
-
-    /// A float as an integer.
-    fn saturate<U: Numeric>(self) -> Expression<U> {
-        Expression::new(convert::saturate(self.node, T::TYPE, U::TYPE, U::WIDTH))
+        Expression::new(convert::convert(
+            self.node,
+            Held::of::<T>(),
+            Held::of::<U>(),
+        ))
     }
 }
 
@@ -181,8 +160,11 @@ impl<T: Integer> Expression<T> {
     /// The greatest common divisor, not negative unless it wraps.
     pub fn common_divisor(self, other: Self) -> Self {
         let zero = Self::constant(0);
-        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x);
-        magnitude(magnitude(self).in_words(Operation::CommonDivisor, magnitude(other)))
+        // Without the sign the magnitude of the least integer is what it should be.
+        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x).convert::<T::Unsigned>();
+        magnitude(self)
+            .in_words(Operation::CommonDivisor, magnitude(other))
+            .convert()
     }
 
     /// An operation that exists for the unsigned WGSL integers alone.

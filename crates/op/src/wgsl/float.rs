@@ -48,6 +48,17 @@ pub(super) fn keep_term(kind: Type, node: Node) -> Node {
     keep(kind, node, is_term)
 }
 
+/// The value as an operand of the next row of a program, hidden if it is a float that has just been
+/// rounded.
+pub(super) fn keep_between(node: Node) -> Node {
+    use Operation::*;
+    let is_rounded = |op| is_term(op) || matches!(op, SquareRoot | Convert);
+    match arena::kind(node) {
+        Some(kind) if kind.is_float() => keep(kind, node, is_rounded),
+        _ => node,
+    }
+}
+
 fn keep_factor(kind: Type, node: Node) -> Node {
     keep(kind, node, is_factor)
 }
