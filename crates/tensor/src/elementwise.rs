@@ -156,7 +156,11 @@ pub fn evaluate(
 }
 
 /// The one output of a program whose inputs are known to fit.
-fn evaluate_one(op: &'static str, program: &Program, inputs: &[&Tensor]) -> Result<Tensor, Error> {
+pub(crate) fn evaluate_one(
+    op: &'static str,
+    program: &Program,
+    inputs: &[&Tensor],
+) -> Result<Tensor, Error> {
     let shape = match inputs {
         [only] => only.shape().clone(),
         [first, rest @ ..] if rest.iter().all(|t| t.shape() == first.shape()) => {
