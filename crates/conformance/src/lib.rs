@@ -6,6 +6,7 @@
 //! | [`double`], `turn`, `special` | numbers of twice the digits of float64, and functions of them |
 //! | [`precise`] | what references are written in: those numbers, or float64 |
 //! | [`oracle`] | the meaning of every row, said a second time |
+//! | [`fold`] | the meaning of every reduction |
 //! | [`column`] | operands: values of a dtype and their bytes |
 //! | [`sample`] | which operands a row is tested with |
 //! | [`arrange`] | layouts: transposed, sliced, reversed, broadcast … |
@@ -19,6 +20,7 @@ pub mod cell;
 pub mod column;
 pub mod distance;
 pub mod double;
+pub mod fold;
 pub mod oracle;
 pub mod precise;
 pub mod report;

@@ -67,10 +67,24 @@ fn along<'b>(gradient: Var<'b>, slope: Var<'b>) -> Var<'b> {
     }
 }
 
-/// The slope of `sinc`: `(cos πx - sinc x) / x`, and 0 at 0.
+/// The slope of `sinc`: `(cos πx - sinc x) / x`, and a series near 0, where that cancels.
 fn sinc_slope<'b>(x: Var<'b>, sinc: Var<'b>) -> Var<'b> {
-    let slope = ((x * std::f64::consts::PI).cos() - sinc) / x;
-    x.eq(x.zero()).pick(x.zero(), slope)
+    use std::f64::consts::PI;
+    // With t = πx: -π Σ (-1)ⁿ 2n/(2n+1)! t^(2n-1), to float64 precision below a half.
+    const SERIES: [f64; 6] = [
+        -1.0 / 518_918_400.0,
+        1.0 / 3_991_680.0,
+        -1.0 / 45_360.0,
+        1.0 / 840.0,
+        -1.0 / 30.0,
+        1.0 / 3.0,
+    ];
+    let t = x * PI;
+    let square = t * t;
+    let terms = SERIES.iter().skip(1);
+    let series = terms.fold(x.lit(SERIES[0]), |sum, term| sum * square + *term);
+    let far = (t.cos() - sinc) / x;
+    t.abs().lt(t.lit(0.5)).pick(t * series * -PI, far)
 }
 
 /// The slope of `gelu_tanh`, `x σ(u)`: `σ + x σ (1 - σ) u'`.

@@ -184,6 +184,17 @@ pub(super) fn answer(op: Op, a: &[Pair<Double>]) -> Option<Exact> {
     map(op, a).map(Exact::Complex)
 }
 
+/// Every row that makes a number of complex numbers, with real ones as complex.
+#[must_use]
+pub fn complex_map(op: Op, a: &[Pair<Double>]) -> Pair<Double> {
+    let nan = Double::new(f64::NAN);
+    match answer(op, a) {
+        Some(Exact::Complex(z)) => z,
+        Some(Exact::Real(x)) => Pair::new(x, Double::new(0.0)),
+        _ => Pair::new(nan, nan),
+    }
+}
+
 /// Every row that makes a complex number of complex numbers; `None` for the others.
 fn map<R: Precise>(op: Op, a: &[Pair<R>]) -> Option<Pair<R>> {
     let x = a[0];

@@ -415,7 +415,13 @@ pub fn real<R: Precise>(op: Op, a: &[R]) -> R {
         },
         Op::Atan2 => x.atan2(second()),
         Op::Hypot => x.hypot(second()),
-        Op::Copysign => R::of(x.get().copysign(a[1].get())),
+        Op::Copysign => {
+            if x.get().is_sign_negative() == a[1].get().is_sign_negative() {
+                x
+            } else {
+                -x
+            }
+        }
         Op::Logaddexp => x.logaddexp(second()),
         Op::Logaddexp2 => {
             let (p, q) = (x.get(), a[1].get());

@@ -6,7 +6,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod derivatives;
 mod elementwise;
+mod huge;
 mod mixed;
 mod oracle;
+mod reductions;
 mod special_values;
+mod threads;
