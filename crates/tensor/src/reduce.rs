@@ -237,18 +237,19 @@ impl Tensor {
             return self.to(through);
         }
         let result = dtype.map_or_else(|| Reduction::Mean.result(self.dtype()), Ok)?;
-        plan.finish(self.wide_mean(op, &plan, through)?.to(result)?, keepdim)
-    }
-
-    /// The mean in float64 or complex128, with the reduced dimensions.
-    fn wide_mean(&self, op: &'static str, plan: &Plan, through: DType) -> Result<Self, Error> {
         let item = if Set::Inexact.contains(through) {
             Fold::Sum.item(through)
         } else {
             DType::F64
         };
         let program = reading(self.dtype(), through, item);
-        let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+        let mean = self.wide_mean(op, &plan, &program)?;
+        plan.finish(mean.to(result)?, keepdim)
+    }
+
+    /// The mean of what a program reads in float64 or complex128, with the reduced dimensions.
+    fn wide_mean(&self, op: &'static str, plan: &Plan, program: &Program) -> Result<Self, Error> {
+        let total = plan.fold(op, Fold::Sum, program, &[self], self.shape())?;
         total.div(plan.count() as f64)
     }
 
@@ -292,7 +293,9 @@ impl Tensor {
         correction: f64,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        let mean = self.wide_mean(op, plan, self.dtype())?;
+        // Summed in float64, since the error of a mean beside small distances counts.
+        let wide = working_float(self.dtype());
+        let mean = self.wide_mean(op, plan, &reading(self.dtype(), self.dtype(), wide))?;
         let builder = Builder::new(&[self.dtype(), mean.dtype()]);
         let away = builder.input(0).to(mean.dtype()) - builder.input(1);
         let squared = if away.dtype().is_complex() {
