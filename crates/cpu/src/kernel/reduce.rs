@@ -128,6 +128,9 @@ fn fold_all<F: Folding>(
         bytes.ok_or_else(|| Error::new("reduce", Problem::OutOfMemory { bytes: usize::MAX }))?;
     let mut buffer = Buffer::for_overwrite("reduce", bytes)?;
     let out: &mut [F::Out] = bytemuck::cast_slice_mut(&mut buffer);
+    if out.is_empty() {
+        return Ok(buffer);
+    }
     if reduced == 0 {
         out.fill(F::finish(F::widen(F::start())));
     } else if inner == 1 {
