@@ -203,7 +203,7 @@ class TestAsArray:
 
     def test_what_is_no_data(self):
         for data in ("text", {1: 2}, object(), None):
-            with pytest.raises(TypeError, match="infer_dtype: not data"):
+            with pytest.raises(TypeError, match="asarray: not data"):
                 al.asarray(data)
 
 

@@ -99,7 +99,7 @@ pub(crate) fn full(
 ) -> PyResult<PyTensor> {
     const OP: &str = "full";
     check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || infer(fill_value, None).map(Some))?;
+    let dtype = resolve(OP, dtype, || infer(OP, fill_value, None).map(Some))?;
     let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
     wrap(Tensor::full(&sizes, number(OP, fill_value)?, dtype))
 }

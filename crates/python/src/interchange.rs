@@ -122,7 +122,7 @@ pub(crate) fn convert_data(
         None => read(op, data, may_copy)?,
     };
     let Some(source) = source else {
-        let to = resolve(op, dtype, || infer(data, None).map(Some))?;
+        let to = resolve(op, dtype, || infer(op, data, None).map(Some))?;
         if copy == Some(false) {
             let reason = "numbers and lists are not memory";
             return Err(copy_needed(op, reason.to_owned()));
