@@ -94,7 +94,7 @@ mod core {
             Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
             set_promotion,
         },
-        table::{dtype_table, promotion_table},
+        table::{dtype_table, promotion_table, support},
         tensor::PyTensor,
         view::functions::{
             broadcast_to, chunk, diagonal, expand_dims, flatten, flip, moveaxis, movedim, narrow,
