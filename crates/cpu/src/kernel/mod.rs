@@ -5,5 +5,6 @@ pub(crate) mod elementwise;
 mod fold;
 mod reduce;
 
+pub(crate) use copy::whole_elements;
 pub use copy::{copy, fill};
 pub use reduce::{Fold, reduce, reduce_at};
