@@ -358,6 +358,28 @@ class Tensor:
     @property
     def imag(self) -> Tensor: ...
     def to_(self, dtype: _DTypeLike) -> Self: ...
+    def uniform_(
+        self,
+        from_: builtins.float = 0.0,
+        to: builtins.float = 1.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def normal_(
+        self,
+        mean: builtins.float = 0.0,
+        std: builtins.float = 1.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def random_(
+        self,
+        from_: builtins.int | None = None,
+        to: builtins.int | None = None,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def bernoulli_(self, p: Any = None, *, generator: Generator | None = None) -> Self: ...
     def equal(self, other: Any) -> builtins.bool: ...
     def allclose(
         self,

@@ -4,6 +4,8 @@ use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::{Dims, Layout};
 use bytemuck::Pod;
 
+use crate::kernel::whole_elements;
+
 /// A layout as loops in row-major order, outermost first.
 pub(crate) struct Gather<'a> {
     dtype: DType,
@@ -35,7 +37,7 @@ impl<'a> Gather<'a> {
         }
         Self {
             dtype,
-            bytes,
+            bytes: whole_elements(dtype, bytes),
             offset: layout.offset(),
             loops,
         }

@@ -173,7 +173,9 @@ impl<'a> Plan<'a> {
     ) -> Result<Self, Error> {
         let reader = |(input, dtype): (&Input<'a>, &DType)| {
             let (size, layout) = (dtype.itemsize(), input.layout);
-            if layout.is_contiguous() {
+            if layout.shape().count() == 0 {
+                Reader::Direct(&[])
+            } else if layout.is_contiguous() {
                 let start = layout.offset() * size;
                 Reader::Direct(&input.bytes[start..start + layout.shape().count() * size])
             } else if layout.strides().iter().all(|stride| *stride == 0) {
@@ -185,7 +187,13 @@ impl<'a> Plan<'a> {
         };
         let values = program.dtypes().len();
         let last_slot = (values - 1) as Slot;
-        let last = program.outputs().iter().position(|slot| *slot == last_slot);
+        let places = program.outputs().iter().enumerate();
+        let mut places = places.filter(|(_, slot)| **slot == last_slot);
+        // A value that comes out twice is stored, to be copied.
+        let last = match (places.next(), places.next()) {
+            (Some((output, _)), None) => Some(output),
+            _ => None,
+        };
         let mut plan = Self {
             level: level.min(Level::detected()),
             program,

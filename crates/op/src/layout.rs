@@ -436,7 +436,10 @@ impl Layout {
         self.strides.remove(dim);
     }
 
+    /// Moves the start, which stays within the buffer: a layout without elements keeps its own.
     fn move_offset(&mut self, steps: isize) {
-        self.offset = (self.offset as isize + steps) as usize;
+        if self.shape.count() > 0 {
+            self.offset = (self.offset as isize + steps) as usize;
+        }
     }
 }

@@ -39,7 +39,9 @@ impl Nest {
     /// The nest over `shape`, to which every operand has been broadcast.
     #[must_use]
     pub fn new(shape: &Shape, operands: &[&Layout]) -> Self {
-        let mut loops: Dims<Loop> = (0..shape.rank())
+        // Beside a size of zero the others may be too large to multiply.
+        let rank = if shape.count() == 0 { 0 } else { shape.rank() };
+        let mut loops: Dims<Loop> = (0..rank)
             .filter(|dim| shape[*dim] != 1)
             .map(|dim| Loop {
                 count: shape[dim],

@@ -1,6 +1,6 @@
 //! Random tensors.
 
-use allotrope_dtype::DType;
+use allotrope_dtype::{DType, Error};
 use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -295,6 +295,89 @@ impl PyTensor {
             None => tensor.bernoulli(generator),
         }))
     }
+
+    /// Gives this tensor numbers between from and to, each as likely as the others.
+    #[pyo3(signature = (from=0.0, to=1.0, *, generator=None))]
+    fn uniform_<'py>(
+        this: &Bound<'py, Self>,
+        from: f64,
+        to: f64,
+        generator: Option<&Bound<'_, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        redraw(this, "uniform_", |x| {
+            x.uniform_like(from, to, source(generator))
+        })
+    }
+
+    /// Gives this tensor numbers of a normal distribution.
+    #[pyo3(signature = (mean=0.0, std=1.0, *, generator=None))]
+    fn normal_<'py>(
+        this: &Bound<'py, Self>,
+        mean: f64,
+        std: f64,
+        generator: Option<&Bound<'_, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        redraw(this, "normal_", |x| {
+            x.normal_like(mean, std, source(generator))
+        })
+    }
+
+    /// Gives this tensor integers from one number up to another: by default all that the dtype holds.
+    #[pyo3(signature = (from=None, to=None, *, generator=None))]
+    fn random_<'py>(
+        this: &Bound<'py, Self>,
+        from: Option<&Bound<'_, PyAny>>,
+        to: Option<&Bound<'_, PyAny>>,
+        generator: Option<&Bound<'_, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        // One number is the end, as in torch.
+        let (from, to) = if to.is_none() {
+            (None, from)
+        } else {
+            (from, to)
+        };
+        let bound = |object: Option<&Bound<'_, PyAny>>| {
+            object.map(|object| integer("random_", object)).transpose()
+        };
+        let (from, to) = (bound(from)?, bound(to)?);
+        redraw(this, "random_", |x| {
+            x.random_like(from, to, source(generator))
+        })
+    }
+
+    /// Gives this tensor ones with a probability, or with one of its own for each, and zeros.
+    #[pyo3(signature = (p=None, *, generator=None))]
+    fn bernoulli_<'py>(
+        this: &Bound<'py, Self>,
+        p: Option<&Bound<'_, PyAny>>,
+        generator: Option<&Bound<'_, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let generator = source(generator);
+        match p {
+            Some(each) if each.is_instance_of::<Self>() => {
+                let each = operand("bernoulli_", each)?;
+                redraw(this, "bernoulli_", |x| {
+                    x.bernoulli_like_each(&each, generator)
+                })
+            }
+            Some(p) => {
+                let p = real("bernoulli_", p)?;
+                redraw(this, "bernoulli_", |x| x.bernoulli_like(p, generator))
+            }
+            None => redraw(this, "bernoulli_", |x| x.bernoulli_like(0.5, generator)),
+        }
+    }
+}
+
+/// Gives a tensor a new value of its shape and dtype.
+fn redraw<'py>(
+    this: &Bound<'py, PyTensor>,
+    op: &'static str,
+    draw: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
+) -> PyResult<Bound<'py, PyTensor>> {
+    let drawn = draw(&this.get().tensor()).map_err(|error| raise(error.in_op(op)))?;
+    this.get().replace(drawn);
+    Ok(this.clone())
 }
 
 /// A real number.

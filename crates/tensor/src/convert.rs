@@ -87,8 +87,10 @@ impl Tensor {
         }
         let layout = self.layout();
         let others = &layout.strides()[..layout.rank() - 1];
-        let scale = |elements: usize| elements * old / new;
-        let whole = |elements: usize| (elements * old).is_multiple_of(new);
+        // Wide, since a size beside one of zero may be as large as it likes.
+        let scaled = |elements: usize| elements as u128 * old as u128;
+        let scale = |elements: usize| (scaled(elements) / new as u128) as usize;
+        let whole = |elements: usize| scaled(elements).is_multiple_of(new as u128);
         if !whole(*size) {
             return Err(refuse("the last size is not a multiple of the ratio"));
         }

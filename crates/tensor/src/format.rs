@@ -21,7 +21,10 @@ impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summarised = self.count() > SUMMARISE_FROM;
         let mut cells = Vec::new();
-        self.collect_cells(&mut vec![0; self.rank()], 0, summarised, &mut cells);
+        // Beside a size of zero the others may be as large as they like.
+        if self.count() > 0 {
+            self.collect_cells(&mut vec![0; self.rank()], 0, summarised, &mut cells);
+        }
         let style = Style::of(&cells);
         let cells: Vec<String> = cells.iter().map(|value| style.show(*value)).collect();
         let width = cells.iter().map(String::len).max().unwrap_or(0);

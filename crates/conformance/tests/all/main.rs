@@ -6,11 +6,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod calls;
 mod derivatives;
 mod elementwise;
 mod huge;
 mod mixed;
 mod oracle;
+mod programs;
 mod reductions;
 mod special_values;
 mod threads;

@@ -14,11 +14,16 @@ pub fn copy(dtype: DType, src: &[u8], layout: &Layout, dst: &mut [u8]) {
     debug_assert_eq!(dst.len(), layout.shape().count() * dtype.itemsize());
     dispatch_width!(dtype, |Word| {
         copy_words::<Word>(
-            bytemuck::cast_slice(src),
+            bytemuck::cast_slice(whole_elements(dtype, src)),
             layout,
             bytemuck::cast_slice_mut(dst),
         );
     });
+}
+
+/// The bytes without those after the last whole element: a buffer of narrower ones may have some.
+pub(crate) fn whole_elements(dtype: DType, bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() - bytes.len() % dtype.itemsize()]
 }
 
 /// Writes one element, given by its bytes, everywhere.

@@ -6,5 +6,6 @@ mod fold;
 pub mod random;
 mod reduce;
 
+pub(crate) use copy::whole_elements;
 pub use copy::{copy, copy_into, fill, scatter};
 pub use reduce::{Fold, reduce, reduce_at};
