@@ -203,6 +203,10 @@ impl<'a> Plan<'a> {
         for input in inputs.iter().zip(program.input_dtypes()) {
             plan.readers.push(reader(input));
         }
+        plan.fused = plan.find_fused();
+        if plan.fused.is_some() {
+            return Ok(plan);
+        }
         for step in program.steps() {
             plan.actions.push(match *step {
                 Step::Constant(scalar) => Action::Constant(scalar.to_bytes()),
@@ -222,10 +226,7 @@ impl<'a> Plan<'a> {
                 }
             });
         }
-        plan.fused = plan.find_fused();
-        if plan.fused.is_none() {
-            plan.choose_tile();
-        }
+        plan.choose_tile();
         Ok(plan)
     }
 

@@ -171,6 +171,8 @@ impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Body for Loop<'_,
         let blocks = a.iter().zip(b).zip(out);
         if self.streams {
             for ((a, b), out) in blocks {
+                simd::prefetch(a);
+                simd::prefetch(b);
                 let result = block(a, b);
                 let out = bytemuck::cast_slice_mut(out);
                 simd::stream(self.level, bytemuck::cast_slice(&result), out);
