@@ -134,8 +134,9 @@ mod x86 {
         {
             // SAFETY: 16 readable bytes; the load has no alignment requirement.
             let codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+            let decoded = _mm256_cvtph_ps(codes);
             // SAFETY: 32 writable bytes; the store has no alignment requirement.
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), _mm256_cvtph_ps(codes)) };
+            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
         }
         values
     }
