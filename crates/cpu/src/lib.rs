@@ -9,6 +9,7 @@
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `kernel/elementwise` | rows of the op tables as loops |
+//! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |

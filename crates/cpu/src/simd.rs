@@ -36,7 +36,46 @@ pub(crate) fn run<B: Body>(level: Level, body: B) -> B::Output {
     }
 }
 
+/// Elements that a loop takes at a time where it converts them.
+pub(crate) const BLOCK: usize = 64;
+
+/// float16 codes as float32 by the CPU's own instruction. In loops for levels above Scalar only.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn decode_f16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+    // SAFETY: F16C belongs to every level above Scalar.
+    unsafe { x86::decode_f16(codes) }
+}
+
+/// float32 as float16 codes by the CPU's own instruction. In loops for levels above Scalar only.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn encode_f16(values: &[f32; BLOCK]) -> [u16; BLOCK] {
+    // SAFETY: F16C belongs to every level above Scalar.
+    unsafe { x86::encode_f16(values) }
+}
+
+/// Asks memory for the block that a loop reaches some blocks later.
+///
+/// Measured on sums of bfloat16 beyond the caches: 37 instead of 27 GB/s.
+#[inline(always)]
+pub(crate) fn prefetch<T>(block: &[T; BLOCK]) {
+    /// How many blocks later.
+    const AHEAD: usize = 16;
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of_val(block)).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start = block.as_ptr().cast::<i8>();
+        let address = start.wrapping_add(AHEAD * size_of_val(block) + line);
+        // SAFETY: part of the x86-64 baseline, and a hint: no address is wrong.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (block, AHEAD);
+}
+
 /// Copies bytes past the caches: an ordinary store first reads the line it overwrites.
+#[inline]
 pub(crate) fn stream(level: Level, src: &[u8], dst: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if level >= Level::Avx512 {
@@ -63,9 +102,13 @@ pub(crate) fn finish_streams() {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
+    use std::arch::x86_64::{
+        _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm256_cvtph_ps,
+        _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_storeu_ps, _mm512_loadu_si512,
+        _mm512_stream_si512,
+    };
 
-    use super::Body;
+    use super::{BLOCK, Body};
 
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2")]
     pub(super) fn avx2<B: Body>(body: B) -> B::Output {
@@ -79,7 +122,46 @@ mod x86 {
         body.run::<true>()
     }
 
+    #[inline]
+    #[target_feature(enable = "avx2,f16c")]
+    pub(super) fn decode_f16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+        let mut values = [0.0; BLOCK];
+        for (from, to) in codes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .zip(values.as_chunks_mut::<8>().0)
+        {
+            // SAFETY: 16 readable bytes; the load has no alignment requirement.
+            let codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+            let decoded = _mm256_cvtph_ps(codes);
+            // SAFETY: 32 writable bytes; the store has no alignment requirement.
+            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
+        }
+        values
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,f16c")]
+    pub(super) fn encode_f16(values: &[f32; BLOCK]) -> [u16; BLOCK] {
+        let mut codes = [0; BLOCK];
+        for (from, to) in values
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .zip(codes.as_chunks_mut::<8>().0)
+        {
+            // SAFETY: 32 readable bytes; the load has no alignment requirement.
+            let values = unsafe { _mm256_loadu_ps(from.as_ptr()) };
+            let rounded = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(values);
+            // SAFETY: 16 writable bytes; the store has no alignment requirement.
+            unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), rounded) };
+        }
+        codes
+    }
+
     /// Whole lines past the caches, the rest the ordinary way. `dst` starts at a cache line.
+    #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn stream_lines(src: &[u8], dst: &mut [u8]) {
         let ((from, from_rest), (to, to_rest)) = (src.as_chunks::<64>(), dst.as_chunks_mut::<64>());

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::gather::Gather;
 use crate::kernel::elementwise::{self, Kernel};
-use crate::kernel::fill;
+use crate::kernel::{fill, fused};
 use crate::parallel::CHUNK;
 use crate::{Buffer, simd};
 
@@ -160,6 +160,8 @@ struct Plan<'a> {
     scratch: usize,
     tile: usize,
     streams: bool,
+    /// The whole program as one pass over two inputs, where there is one.
+    fused: Option<(fused::Kernel, [Slot; 2])>,
     /// The output that the last step makes, if it may write there itself.
     last: Option<usize>,
 }
@@ -203,10 +205,15 @@ impl<'a> Plan<'a> {
             scratch: 0,
             tile: usize::MAX,
             streams,
+            fused: None,
             last: last.filter(|_| !streams && !program.steps().is_empty()),
         };
         for input in inputs.iter().zip(program.input_dtypes()) {
             plan.readers.push(reader(input));
+        }
+        plan.fused = plan.find_fused();
+        if plan.fused.is_some() {
+            return Ok(plan);
         }
         for step in program.steps() {
             plan.actions.push(match *step {
@@ -229,6 +236,42 @@ impl<'a> Plan<'a> {
         }
         plan.choose_tile();
         Ok(plan)
+    }
+
+    /// The kernel for conversions of two contiguous inputs, a row, and the conversion of its result.
+    fn find_fused(&self) -> Option<(fused::Kernel, [Slot; 2])> {
+        let inputs = self.readers.len();
+        let step = |slot: Slot| {
+            self.program
+                .steps()
+                .get(usize::from(slot).checked_sub(inputs)?)
+        };
+        let before = |slot: Slot| match step(slot) {
+            Some(Step::Convert { from, .. }) => *from,
+            _ => slot,
+        };
+        let &[out] = self.program.outputs() else {
+            return None;
+        };
+        let result = before(out);
+        let Some(Step::Apply { op, args }) = step(result) else {
+            return None;
+        };
+        let operands = [before(args[0]), before(args[1])];
+        let is_direct = |slot: &Slot| {
+            matches!(
+                self.readers.get(usize::from(*slot)),
+                Some(Reader::Direct(_))
+            )
+        };
+        if op.arity() != 2 || !operands.iter().all(is_direct) {
+            return None;
+        }
+        let dtype = |slot| self.program.dtype(slot);
+        let compute = dtype(args[0]);
+        let kernel = fused::find(self.level, *op, operands.map(dtype), compute, dtype(out))?;
+        // A row of truths is stored as it is; all others give what they compute in.
+        (dtype(result) == compute).then_some((kernel, operands))
     }
 
     /// Whether a value has a tile in the scratch memory.
@@ -273,6 +316,14 @@ impl<'a> Plan<'a> {
         count: usize,
         outputs: &mut [&mut [u8]],
     ) -> Result<(), Error> {
+        if let Some((kernel, [a, b])) = self.fused {
+            let value = |slot| self.value(slot, first, count, &[]);
+            kernel(self.level, value(a), value(b), outputs[0], self.streams);
+            if self.streams {
+                simd::finish_streams();
+            }
+            return Ok(());
+        }
         thread_local! {
             static SCRATCH: RefCell<(Option<Buffer>, Scratch)> = RefCell::default();
         }

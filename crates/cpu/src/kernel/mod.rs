@@ -3,6 +3,7 @@
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
+pub(crate) mod fused;
 pub mod random;
 mod reduce;
 
