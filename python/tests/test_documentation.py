@@ -20,6 +20,10 @@ def documented():
             for member, descriptor in vars(value).items():
                 if not member.startswith("_"):
                     yield f"{name}.{member}", descriptor
+    for name in sorted(set(vars(al)) - set(_core.__all__)):
+        value = getattr(al, name)
+        if not name.startswith("_") and callable(value):
+            yield name, value
     for name in al.random.__all__:
         if callable(getattr(al.random, name)):
             yield f"random.{name}", getattr(al.random, name)

@@ -135,6 +135,10 @@ fn common_dtype(row: &Row, arguments: &[Argument]) -> Result<DType, Error> {
 
 /// The dtype that the row works in, given the common one.
 fn working_dtype(row: &Row, common: DType) -> Result<DType, Error> {
+    if common == DType::Bool && counts_truth(row) && promotion() == Policy::Strict {
+        let hint = Some("x.to(int64)");
+        return Err(Error::not_in_set(row.name, common, Set::Number, hint));
+    }
     match row.cell(common.kind()) {
         Cell::Formula => Ok(common),
         Cell::Integer => Ok(DType::I64),
@@ -151,6 +155,12 @@ fn working_dtype(row: &Row, common: DType) -> Result<DType, Error> {
         }
         Cell::Refuse => Err(refuse(row, common)),
     }
+}
+
+/// Whether the row takes truth values for the numbers 0 and 1.
+fn counts_truth(row: &Row) -> bool {
+    let is_sum_or_product = matches!(row.op, Op::Add | Op::Mul | Op::Square | Op::Addcmul);
+    is_sum_or_product || row.bool == Cell::Integer
 }
 
 /// The row has no meaning for a dtype.

@@ -1,6 +1,8 @@
 //! Tensors from numbers, lists and arrays.
 
-use allotrope_dtype::{Capabilities, CastOptions, DType, Scalar, WeakScalar, c128, default_dtype};
+use allotrope_dtype::{
+    Capabilities, CastOptions, DType, Scalar, Set, WeakScalar, c128, default_dtype,
+};
 use allotrope_tensor::Tensor;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,6 +13,7 @@ use crate::error::{nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged};
 use crate::infer::DEEPEST;
 use crate::interchange::{self, convert_data};
+use crate::operand::is_beyond;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
@@ -66,6 +69,22 @@ pub(crate) fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<We
         None => object.clone(),
     };
     read_number(op, &item)
+}
+
+/// A Python number that is to have a dtype: an int beyond 128 bits is a float where one is wanted.
+pub(crate) fn number_of(
+    op: &'static str,
+    object: &Bound<'_, PyAny>,
+    dtype: DType,
+) -> PyResult<WeakScalar> {
+    widen(number(op, object)?, object, dtype)
+}
+
+fn widen(value: WeakScalar, object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<WeakScalar> {
+    if is_beyond(value) && Set::Inexact.contains(dtype) {
+        return object.extract().map(WeakScalar::Float);
+    }
+    Ok(value)
 }
 
 fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
@@ -164,7 +183,7 @@ impl Lists {
         if depth != self.sizes.len() {
             return Err(mixed(self.op));
         }
-        let value = read_number(self.op, data)?;
+        let value = widen(read_number(self.op, data)?, data, self.dtype)?;
         let scalar = Scalar::new(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
         self.bytes
             .extend_from_slice(&scalar.to_bytes()[..self.dtype.itemsize()]);

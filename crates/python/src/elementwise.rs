@@ -12,9 +12,22 @@ use crate::tensor::PyTensor;
 
 /// The result of a row.
 pub(crate) fn apply(py: Python<'_>, op: Op, values: &[Value]) -> PyResult<PyTensor> {
+    apply_as(py, op.name(), op, values)
+}
+
+/// The result of a row that is called by another name.
+pub(crate) fn apply_as(
+    py: Python<'_>,
+    name: &'static str,
+    op: Op,
+    values: &[Value],
+) -> PyResult<PyTensor> {
+    operand::check_ints(name, values)?;
     let operands: Vec<_> = values.iter().map(Value::as_operand).collect();
     let largest = values.iter().map(operand::count).max().unwrap_or(0);
-    operand::run(py, largest, || Tensor::apply(op, &operands))
+    operand::run(py, largest, || {
+        Tensor::apply(op, &operands).map_err(|error| error.in_op(name))
+    })
 }
 
 /// Rows of one operand without options: skips those that `options` spells out.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, size, sizes as read_sizes};
-use crate::create::{number, operand, resolve};
+use crate::create::{number, number_of, operand, resolve};
 use crate::device::check_device;
 use crate::infer::infer;
 use crate::tensor::{PyTensor, wrap};
@@ -101,7 +101,11 @@ pub(crate) fn full(
     check_device(OP, device)?;
     let dtype = resolve(OP, dtype, || infer(OP, fill_value, None).map(Some))?;
     let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
-    wrap(Tensor::full(&sizes, number(OP, fill_value)?, dtype))
+    wrap(Tensor::full(
+        &sizes,
+        number_of(OP, fill_value, dtype)?,
+        dtype,
+    ))
 }
 
 /// All of one value, in the shape of another tensor, and in its dtype if none is given.
@@ -120,7 +124,7 @@ pub(crate) fn full_like(
     check_device(OP, device)?;
     let like = operand(OP, input)?;
     let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
-    let filled = Tensor::full(like.shape(), number(OP, fill_value)?, dtype);
+    let filled = Tensor::full(like.shape(), number_of(OP, fill_value, dtype)?, dtype);
     wrap(filled.map_err(|error| error.in_op(OP)))
 }
 
@@ -183,7 +187,8 @@ pub(crate) fn linspace(
 ) -> PyResult<PyTensor> {
     const OP: &str = "linspace";
     check_device(OP, device)?;
-    let (start, end) = (number(OP, start)?, number(OP, end)?);
+    let read = |value| number_of(OP, value, DType::F64);
+    let (start, end) = (read(start)?, read(end)?);
     let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
     wrap(Tensor::linspace(start, end, size(OP, steps.0)?, dtype))
 }
@@ -204,7 +209,8 @@ pub(crate) fn logspace(
 ) -> PyResult<PyTensor> {
     const OP: &str = "logspace";
     check_device(OP, device)?;
-    let (start, end) = (number(OP, start)?, number(OP, end)?);
+    let read = |value| number_of(OP, value, DType::F64);
+    let (start, end) = (read(start)?, read(end)?);
     let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
     wrap(Tensor::logspace(
         start,

@@ -1,7 +1,8 @@
 //! What operations take beside a tensor: tensors, numbers without a dtype, arrays.
 
-use allotrope_dtype::{Error, WeakScalar};
+use allotrope_dtype::{Error, Set, WeakScalar};
 use allotrope_tensor::{Operand, Tensor};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 
@@ -44,6 +45,27 @@ pub(crate) fn read(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Valu
         Some(value) => value,
         None => create::operand(op, object).map(Value::Tensor),
     }
+}
+
+/// Whether a number stands for an int beyond 128 bits.
+pub(crate) fn is_beyond(number: WeakScalar) -> bool {
+    matches!(number, WeakScalar::Int(i128::MIN | i128::MAX))
+}
+
+/// Refuses ints beyond 128 bits, whose value is lost, where no integer dtype refuses them.
+pub(crate) fn check_ints(op: &str, values: &[Value]) -> PyResult<()> {
+    let is_lost = |value: &Value| matches!(value, Value::Number(number) if is_beyond(*number));
+    let is_float = |value: &Value| match value {
+        Value::Tensor(tensor) => Set::Inexact.contains(tensor.dtype()),
+        Value::Number(number) => matches!(number, WeakScalar::Float(_) | WeakScalar::Complex(_)),
+    };
+    if values.iter().any(is_lost) && values.iter().any(is_float) {
+        return Err(PyOverflowError::new_err(format!(
+            "{op}: scalar out of range: an int beyond 128 bits; ints meet floats up to there \
+             (hint: float(value))"
+        )));
+    }
+    Ok(())
 }
 
 /// Elements from which Python's lock is given to other threads meanwhile.

@@ -1,14 +1,15 @@
 //! Elementwise operations with torch's options: each is declared once, as a method of `Tensor` and
 //! as a function of the module.
 
-use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_dtype::{DType, Error, Set, WeakScalar};
 use allotrope_op::Op;
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Index, Tensor};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::convert;
 use crate::create;
-use crate::elementwise::apply;
+use crate::elementwise::{apply, apply_as};
 use crate::error::raise;
 use crate::operand::{self, Value, float};
 use crate::tensor::{PyTensor, wrap};
@@ -97,15 +98,13 @@ forms! {
     /// >>> al.tensor([2.5, 3.14159]).round(decimals=2)
     /// tensor([2.5000, 3.1400])
     round[*, decimals=0](decimals: i32) |py, x| {
-        let whole = matches!(&x, Value::Tensor(t) if !Set::Inexact.contains(t.dtype()));
-        if decimals == 0 || whole && decimals > 0 {
-            return apply(py, Op::Round, &[x]);
-        }
-        let scale = 10_f64.powi(decimals.abs());
-        let (up, down) = if decimals > 0 { (Op::Mul, Op::Div) } else { (Op::Div, Op::Mul) };
-        let moved = apply(py, up, &[x, float(scale)])?;
-        let rounded = apply(py, Op::Round, &[Value::Tensor(moved.tensor())])?;
-        apply(py, down, &[Value::Tensor(rounded.tensor()), float(scale)])
+        let x = as_tensor("round", &x)?;
+        let is_float = Set::Inexact.contains(x.dtype());
+        operand::run(py, x.count(), || match (is_float, decimals) {
+            (_, 0) | (false, 1..) => x.round(),
+            (true, _) => round_floats(&x, decimals),
+            (false, _) => round_integers(&x, decimals.unsigned_abs()),
+        })
     };
 
     /// The inverse of the logistic function, `log(x / (1 - x))`, of numbers within eps and 1 - eps.
@@ -170,9 +169,9 @@ forms! {
                 let (min, max) = (operand::read("clamp", min)?, operand::read("clamp", max)?);
                 apply(py, Op::Clamp, &[x, min, max])
             }
-            (Some(min), None) => apply(py, Op::Maximum, &[x, operand::read("clamp", min)?]),
-            (None, Some(max)) => apply(py, Op::Minimum, &[x, operand::read("clamp", max)?]),
-            (None, None) => apply(py, Op::Positive, &[x]),
+            (Some(min), None) => apply_as(py, "clamp", Op::Maximum, &[x, operand::read("clamp", min)?]),
+            (None, Some(max)) => apply_as(py, "clamp", Op::Minimum, &[x, operand::read("clamp", max)?]),
+            (None, None) => wrap(Ok(as_tensor("clamp", &x)?)),
         }
     };
 
@@ -199,17 +198,13 @@ forms! {
     /// >>> al.tensor([float("nan"), 1.0]).nan_to_num()
     /// tensor([0., 1.])
     nan_to_num[nan=0.0, posinf=None, neginf=None](nan: f64, posinf: Option<f64>, neginf: Option<f64>) |py, x| {
-        let dtype = match &x {
-            Value::Tensor(tensor) => tensor.dtype(),
-            Value::Number(_) => allotrope_dtype::default_dtype(),
+        let tensor = as_tensor("nan_to_num", &x)?;
+        let Ok(info) = tensor.dtype().finfo() else {
+            return wrap(Ok(tensor));
         };
-        let (least, most) = dtype.finfo().map_or((0.0, 0.0), |info| (info.min, info.max));
-        if dtype.finfo().is_err() {
-            return apply(py, Op::NanToNum, &[x, float_or_zero(0), float_or_zero(0), float_or_zero(0)]);
-        }
-        let bounds = [nan, posinf.unwrap_or(most), neginf.unwrap_or(least)].map(float);
+        let bounds = [nan, posinf.unwrap_or(info.max), neginf.unwrap_or(info.min)].map(float);
         let [nan, posinf, neginf] = bounds;
-        apply(py, Op::NanToNum, &[x, nan, posinf, neginf])
+        apply(py, Op::NanToNum, &[Value::Tensor(tensor), nan, posinf, neginf])
     };
 
     /// Where the numbers are within `atol + rtol |other|` of each other.
@@ -237,13 +232,50 @@ fn scaled(
 }
 
 fn or_one(op: &'static str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Value> {
-    value.map_or(Ok(Value::Number(WeakScalar::Int(1))), |value| {
+    // Of the lowest kind, so that it changes no dtype.
+    value.map_or(Ok(Value::Number(WeakScalar::Bool(true))), |value| {
         operand::read(op, value)
     })
 }
 
-fn float_or_zero(value: i64) -> Value {
-    Value::Number(WeakScalar::Int(value.into()))
+/// Rounds in float64, so that scaling does not overflow a narrow dtype; what has no such decimals
+/// is left alone.
+fn round_floats(x: &Tensor, decimals: i32) -> Result<Tensor, Error> {
+    let wide = x.to(if x.dtype().is_complex() {
+        DType::C128
+    } else {
+        DType::F64
+    })?;
+    let scale = 10_f64.powi(decimals.saturating_abs());
+    let rounded = if decimals > 0 {
+        wide.mul(scale)?.round()?.div(scale)?
+    } else if scale.is_finite() {
+        wide.div(scale)?.round()?.mul(scale)?
+    } else {
+        wide.mul(0.0)?
+    };
+    let kept = rounded.isfinite()?;
+    Tensor::apply(
+        Op::Where,
+        &[(&kept).into(), (&rounded).into(), (&wide).into()],
+    )?
+    .to(x.dtype())
+}
+
+/// Rounds integers to a power of ten, ties to even.
+fn round_integers(x: &Tensor, digits: u32) -> Result<Tensor, Error> {
+    let x = x.round()?;
+    let most = x.dtype().integer_range().map_or(0, |(_, most)| most);
+    let Some(scale) = 10_i128.checked_pow(digits).filter(|scale| *scale <= most) else {
+        return x.bitwise_and(0);
+    };
+    let scale = WeakScalar::Int(scale);
+    let down = x.floor_divide(scale)?;
+    let rest = x.remainder(scale)?;
+    let missing = Tensor::apply(Op::Sub, &[scale.into(), (&rest).into()])?;
+    let odd = down.bitwise_and(1)?.logical_and(&rest.eq(&missing)?)?;
+    let up = rest.gt(&missing)?.logical_or(&odd)?;
+    down.add(&up)?.mul(scale)
 }
 
 /// A tensor of an operand: a number as a tensor of its default dtype.
@@ -264,35 +296,21 @@ pub(crate) fn as_tensor(op: &'static str, value: &Value) -> PyResult<Tensor> {
 /// >>> al.where(al.tensor([True, False]), 1, 2)
 /// tensor([1, 2])
 #[pyfunction(name = "where")]
-#[pyo3(signature = (condition, input=None, other=None))]
+#[pyo3(signature = (condition, input, other))]
 pub(crate) fn where_(
     py: Python<'_>,
     condition: &Bound<'_, PyAny>,
-    input: Option<&Bound<'_, PyAny>>,
-    other: Option<&Bound<'_, PyAny>>,
+    input: &Bound<'_, PyAny>,
+    other: &Bound<'_, PyAny>,
 ) -> PyResult<PyTensor> {
     let op = "where";
-    let condition = operand::read(op, condition)?;
-    match (input, other) {
-        (Some(input), Some(other)) => {
-            let values = [
-                condition,
-                operand::read(op, input)?,
-                operand::read(op, other)?,
-            ];
-            // Numbers alone need a tensor to be a tensor.
-            if let [Value::Number(_), Value::Number(_), Value::Number(_)] = values {
-                let condition = Value::Tensor(as_tensor(op, &values[0])?);
-                let [_, x, y] = values;
-                return apply(py, Op::Where, &[condition, x, y]);
-            }
-            apply(py, Op::Where, &values)
-        }
-        _ => {
-            let problem = Problem::LengthMismatch { from: 1, to: 3 };
-            Err(raise(Error::new(op, problem)))
-        }
-    }
+    let (x, y) = (operand::read(op, input)?, operand::read(op, other)?);
+    // Numbers alone need a tensor to be a tensor.
+    let condition = match operand::read(op, condition)? {
+        number @ Value::Number(_) => Value::Tensor(as_tensor(op, &number)?),
+        tensor => tensor,
+    };
+    apply(py, Op::Where, &[condition, x, y])
 }
 
 #[pymethods]
@@ -331,8 +349,17 @@ impl PyTensor {
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let key = crate::index::read_key(key)?;
         let value = operand::read("setitem", value)?;
+        let operands = [Value::Tensor(self.tensor()), value];
+        operand::check_ints("setitem", &operands)?;
+        let [_, value] = operands;
         self.change(|tensor| tensor.assign(&key, value.as_operand()))
             .map_err(raise)
+    }
+
+    fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "delitem: elements cannot be deleted; a tensor keeps its shape (hint: index what stays)",
+        ))
     }
 
     /// Gives this object another value and returns it.
@@ -428,6 +455,20 @@ pub(crate) fn complex(real: &Bound<'_, PyAny>, imag: &Bound<'_, PyAny>) -> PyRes
         create::operand("complex", real)?,
         create::operand("complex", imag)?,
     );
+    wrap(join_parts(&re, &im).map_err(|error| error.in_op("complex")))
+}
+
+/// The parts side by side, read as complex numbers: `re + i im` would lose infinities and -0.
+fn join_parts(re: &Tensor, im: &Tensor) -> Result<Tensor, Error> {
     let unit = WeakScalar::Complex(allotrope_dtype::c128::new(0.0, 1.0));
-    wrap(im.mul(unit).and_then(|im| re.add(&im)))
+    let sum = im.mul(unit)?.add(re)?;
+    let (dtype, rank) = (sum.dtype(), sum.rank() as isize);
+    let mut sizes = sum.shape().to_vec();
+    sizes.push(2);
+    let mut parts = Tensor::zeros(&sizes, dtype.to_real())?;
+    for (place, part) in [re, im].into_iter().enumerate() {
+        let key = [Index::Ellipsis, Index::At(place as isize)];
+        parts.assign(&key, &part.to(dtype.to_real())?)?;
+    }
+    parts.view_dtype(dtype)?.squeeze(Some(&[rank]))
 }

@@ -107,7 +107,8 @@ macro_rules! forms {
                     input: &Bound<'_, PyAny>
                     $(, $argument: $type)*
                 ) -> PyResult<$result> {
-                    let ($py, $x) = (py, &create::operand(stringify!($name), input)?);
+                    let op = [$($python,)? stringify!($name)][0];
+                    let ($py, $x) = (py, &create::operand(op, input)?);
                     $body
                 }
             )*
@@ -270,21 +271,23 @@ fn extreme(
     if let Some(other) = dim.and_then(|dim| dim.cast::<PyTensor>().ok()) {
         let other = other.get().tensor();
         let result = run(py, x, || {
-            if greatest {
+            let result = if greatest {
                 x.maximum(&other)
             } else {
                 x.minimum(&other)
-            }
+            };
+            result.map_err(|error| error.in_op(op))
         })?;
         return Ok(Py::new(py, result)?.into_any());
     }
     let at = Axes::read(op, dim, axis, keepdim, keepdims)?;
     let values = run(py, x, || {
-        if greatest {
+        let result = if greatest {
             x.amax(at.axes(), at.keepdim)
         } else {
             x.amin(at.axes(), at.keepdim)
-        }
+        };
+        result.map_err(|error| error.in_op(op))
     })?;
     let Some(axis) = at.single(op)? else {
         return Ok(Py::new(py, values)?.into_any());

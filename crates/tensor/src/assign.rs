@@ -49,13 +49,13 @@ impl Tensor {
             let value = value.fitted(&places)?;
             let places = places.to_vec::<i64>()?;
             return self.rewrite(dtype, |bytes| {
-                kernel::scatter(dtype, &value, &places, bytes)
+                kernel::scatter(dtype, value.storage(), &places, bytes)
             });
         }
         let layout = self.with_layout(rows).index(key)?.layout().clone();
         let value = value.fitted(&self.index(key)?)?;
         self.rewrite(dtype, |bytes| {
-            kernel::copy_into(dtype, &value, bytes, &layout)
+            kernel::copy_into(dtype, value.storage(), bytes, &layout)
         })
     }
 
@@ -73,14 +73,14 @@ impl Tensor {
         promotion().result_type(OP, &operands, allotrope_dtype::default_dtype())
     }
 
-    /// The bytes of this value, broadcast to the shape of what it replaces. Leading dimensions of
+    /// A copy of this value in row-major order, broadcast to the shape of what it replaces. Leading dimensions of
     /// size one are dropped, as NumPy does.
-    fn fitted(&self, target: &Self) -> Result<Vec<u8>, Error> {
+    fn fitted(&self, target: &Self) -> Result<Self, Error> {
         let mut value = self.clone();
         while value.rank() > target.rank() && value.shape()[0] == 1 {
             value = value.select(0, 0)?;
         }
         let view = value.layout().broadcast_to(OP, target.shape())?;
-        value.with_layout(view).to_bytes()
+        value.with_layout(view).copied()
     }
 }

@@ -208,13 +208,17 @@ impl Tensor {
         let op = reduction.name();
         let plan = Plan::new(op, self, axes)?;
         let through = dtype.unwrap_or(self.dtype());
-        if self.dtype().is_complex() && !through.is_complex() {
-            return self.to(through);
-        }
+        self.check_cast(op, through)?;
         let result = dtype.map_or_else(|| reduction.result(self.dtype()), Ok)?;
         let program = reading(self.dtype(), through, fold.item(through));
         let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
         plan.finish(folded.to(result)?, keepdim)
+    }
+
+    /// Refuses the casts that have no meaning, before anything is computed.
+    fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
+        let nothing = Self::zeros(&[0], self.dtype())?;
+        nothing.to(to).map(drop).map_err(|error| error.in_op(op))
     }
 
     /// The mean along axes, or of everything; NaN of nothing. Integers cannot overflow.
@@ -233,9 +237,7 @@ impl Tensor {
         if let Some(dtype) = dtype.filter(|d| !Set::Inexact.contains(*d)) {
             return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
         }
-        if self.dtype().is_complex() && !through.is_complex() {
-            return self.to(through);
-        }
+        self.check_cast(op, through)?;
         let result = dtype.map_or_else(|| Reduction::Mean.result(self.dtype()), Ok)?;
         let item = if Set::Inexact.contains(through) {
             Fold::Sum.item(through)

@@ -1,0 +1,312 @@
+"""Assignment and the other in-place spellings: a new value of one object, which no other sees."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import allotrope as al
+
+from reference import DTYPES, INTEGERS, assert_same, named
+
+KEYS = {
+    "int": 1,
+    "negative": -1,
+    "pair": (1, 2),
+    "full": (0, 1, 2),
+    "slice": slice(0, 2),
+    "step": slice(None, None, 2),
+    "backwards": slice(None, None, -1),
+    "inner step": (slice(None), slice(3, None, -2)),
+    "ellipsis": ...,
+    "last": (..., 0),
+    "none": None,
+    "middle none": (slice(None), None, 1),
+    "empty slice": slice(2, 2),
+    "list": [0, 2],
+    "list of lists": [[0, 1], [2, 0]],
+    "empty list": [],
+    "two lists": ([0, 1, 2], [3, 0, 1]),
+    "list and slice": ([0, 2], slice(1, 3)),
+    "slice and list": (slice(None), [3, 0]),
+    "apart": ([0, 1], slice(None), [4, 0]),
+    "broadcast lists": ([[0], [2]], [1, 3]),
+    "int and list": (1, [0, 2]),
+    "mask of rows": np.array([True, False, True]),
+    "mask of no rows": np.array([False, False, False]),
+    "bool list": [True, False, True],
+    "mask of a plane": np.arange(12).reshape(3, 4) % 3 == 0,
+    "mask of everything": np.arange(60).reshape(3, 4, 5) % 7 == 0,
+    "mask and int": (np.array([True, False, True]), 2),
+    "slice and mask": (slice(None), np.array([True, False, False, True])),
+    "empty tuple": (),
+}
+
+
+def as_key(key):
+    """The key with arrays as tensors."""
+    if isinstance(key, tuple):
+        return tuple(as_key(item) for item in key)
+    return al.from_numpy(key.copy()) if isinstance(key, np.ndarray) else key
+
+
+def fresh(dtype=al.int64):
+    return np.arange(60).reshape(3, 4, 5).astype(dtype.numpy_dtype)
+
+
+@pytest.mark.parametrize("name", list(KEYS))
+def test_keys_as_in_numpy(name):
+    key = KEYS[name]
+    part = fresh()[key]
+    values = [77, np.full(part.shape, 5), 100 + np.arange(part.size).reshape(part.shape)]
+    if part.ndim:
+        values.append(np.arange(part.shape[-1]) + 200)
+    if part.ndim and name != "mask of everything":
+        values.append(np.full((1,) * (part.ndim + 1), 9))
+    for value in values:
+        array = fresh()
+        array[key] = value
+        for spelled in (key, as_key(key)):
+            x = al.from_numpy(fresh())
+            x[spelled] = al.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
+            assert_same(x.numpy(), array)
+            y = al.from_numpy(fresh())
+            y[spelled] = value
+            assert_same(y.numpy(), array)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
+def test_every_dtype(dtype):
+    array = (fresh() % 7).astype(dtype.numpy_dtype)
+    x = al.from_numpy(array.copy())
+    one = np.ones((), dtype=dtype.numpy_dtype)
+    for key in (0, (slice(None), 1), ([0, 2], slice(None), 3), np.arange(60).reshape(3, 4, 5) % 5 == 0):
+        array[key] = one
+        x[as_key(key)] = 1 if dtype != al.bool else True
+        assert x.dtype == dtype
+        assert_same(x.numpy(), array)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=named)
+def test_indices_of_every_integer_dtype(dtype):
+    array = fresh()
+    array[[2, 0]] = -1
+    x = al.from_numpy(fresh())
+    x[al.tensor([2, 0], dtype=dtype)] = -1
+    assert_same(x.numpy(), array)
+    y = al.from_numpy(fresh())
+    y[al.tensor(1, dtype=dtype)] = -1
+    array = fresh()
+    array[1] = -1
+    assert_same(y.numpy(), array)
+
+
+@given(st.data())
+def test_random_slices(data):
+    bound = st.none() | st.integers(-8, 8)
+    step = st.none() | st.integers(-3, 3).filter(bool)
+    key = tuple(data.draw(st.builds(slice, bound, bound, step) | st.integers(-3, 2)) for _ in range(2))
+    array, x = fresh(), al.from_numpy(fresh())
+    array[key] = -7
+    x[key] = -7
+    assert_same(x.numpy(), array)
+    layout = data.draw(st.sampled_from([(0, 1, 2), (2, 0, 1), (1, 0, 2)]))
+    array, x = fresh().transpose(layout), al.from_numpy(fresh()).permute(*layout)
+    key = tuple(k if isinstance(k, slice) else 0 for k in key)
+    value = np.arange(array[key].size).reshape(array[key].shape)
+    array[key] = value
+    x[key] = value
+    assert_same(x.numpy(), np.ascontiguousarray(array))
+
+
+def test_the_last_of_repeated_indices_stays():
+    x = al.zeros(3)
+    x[[1, 1, 1]] = al.tensor([1.0, 2.0, 3.0])
+    assert x.tolist() == [0.0, 3.0, 0.0]
+
+
+class TestDtypes:
+    def test_promotion(self):
+        x = al.tensor([1, 2])
+        x[0] = 1.5
+        assert x.dtype == al.float32 and x.tolist() == [1.5, 2.0]
+        x = al.tensor([1, 2], dtype=al.int8)
+        x[0] = al.tensor(300, dtype=al.int16)
+        assert x.dtype == al.int16 and x.tolist() == [300, 2]
+        x = al.tensor([1.0, 2.0], dtype=al.float16)
+        x[0] = 3
+        assert x.dtype == al.float16
+        x[0] = 1j
+        assert x.dtype == al.complex64
+
+    def test_refusals_change_nothing(self):
+        x = al.tensor([1, 2], dtype=al.uint8)
+        with pytest.raises(OverflowError, match="^setitem: .*300"):
+            x[0] = 300
+        with pytest.raises(TypeError, match="^setitem: .*str"):
+            x[0] = "x"
+        with pytest.raises(TypeError):
+            x[0] = None
+        with pytest.raises(IndexError, match="2"):
+            x[2] = 1
+        with pytest.raises(IndexError):
+            x[[0, 5]] = 1
+        with pytest.raises(IndexError):
+            x[0, 0] = 1
+        with pytest.raises(ValueError, match="^setitem: "):
+            x[:] = [1, 2, 3]
+        with pytest.raises(IndexError):
+            x[np.array([True, False, True])] = 1
+        with pytest.raises(TypeError):
+            x["x"] = 1
+        with pytest.raises(TypeError):
+            x[1.5] = 1
+        y = al.tensor([1], dtype=al.uint64)
+        with pytest.raises(TypeError, match="^setitem: .*uint64"):
+            y[0] = al.tensor(1)
+        with pytest.raises(TypeError, match="^delitem: "):
+            del x[0]
+        assert x.tolist() == [1, 2] and x.dtype == al.uint8 and y.tolist() == [1]
+
+
+class TestValues:
+    def test_views_keep_theirs(self):
+        x = al.tensor([[1, 2], [3, 4]])
+        row, turned, same, array = x[0], x.T, x[:], x.numpy()
+        x[0] = 9
+        assert x.tolist() == [[9, 9], [3, 4]]
+        assert row.tolist() == [1, 2]
+        assert turned.tolist() == [[1, 3], [2, 4]]
+        assert same.tolist() == [[1, 2], [3, 4]]
+        assert array.tolist() == [[1, 2], [3, 4]]
+        row[0] = 7
+        assert row.tolist() == [7, 2] and x.tolist() == [[9, 9], [3, 4]]
+
+    def test_the_same_object_is_one_value(self):
+        x = y = al.tensor([1, 2])
+        x[0] = 5
+        assert y.tolist() == [5, 2]
+        y += 1
+        assert x is y and x.tolist() == [6, 3]
+
+    def test_memory_of_others_is_not_written(self):
+        array = np.array([1.0, 2.0])
+        x = al.from_numpy(array)
+        x[0] = 5
+        x += 1
+        assert array.tolist() == [1.0, 2.0] and x.tolist() == [6.0, 3.0]
+
+    def test_expanded_elements_are_apart(self):
+        x = al.tensor([1, 2]).expand(3, 2)
+        x[0] = 7
+        assert x.tolist() == [[7, 7], [1, 2], [1, 2]]
+
+    def test_assignment_from_itself(self):
+        x = al.arange(5)
+        x[1:] = x[:-1]
+        assert x.tolist() == [0, 0, 1, 2, 3]
+        x[:] = x[::-1]
+        assert x.tolist() == [3, 2, 1, 0, 0]
+
+    def test_arrays_taken_before_keep_their_values(self):
+        x = al.ones(1000)
+        before = x.numpy()
+        x *= 3
+        x.neg_()
+        x[5] = 0
+        x.to_(al.float16)
+        assert (before == 1).all()
+        assert x.numpy()[5] == 0 and x.numpy()[6] == -3 and x.dtype == al.float16
+
+    def test_many_steps(self):
+        x = al.zeros(50)
+        for i in range(50):
+            x[i] = i
+        assert x.tolist() == list(range(50))
+
+
+class TestOperators:
+    @pytest.mark.parametrize(
+        "name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
+    )
+    def test_every_operator(self, name):
+        x = al.tensor([7, 6, 5])
+        want = getattr(x, f"__{name}__")(2)
+        same, view = x, x[1:]
+        scope = {"x": x}
+        symbol = {
+            "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+            "pow": "**", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+        }[name]
+        exec(f"x {symbol}= 2", scope)
+        assert scope["x"] is same
+        assert_same(same.numpy(), want.numpy())
+        assert view.tolist() == [6, 5]
+
+    def test_dtype_follows_promotion(self):
+        x = al.tensor([1, 2])
+        x += 0.5
+        assert x.dtype == al.float32 and x.tolist() == [1.5, 2.5]
+        x = al.tensor([1, 2])
+        x /= 2
+        assert x.dtype == al.float32
+        x = al.tensor([True, False])
+        x += 1
+        assert x.dtype == al.int64
+        x = al.ones(2, dtype=al.float16)
+        x *= np.ones(2)
+        assert x.dtype == al.float64
+
+    def test_shape_follows_broadcasting_or_is_refused(self):
+        x = al.tensor([1, 2])
+        x += al.ones((3, 2), dtype=al.int64)
+        assert x.shape == (3, 2)
+
+    def test_lists_and_wrong_objects(self):
+        x = al.tensor([1, 2])
+        with pytest.raises(TypeError):
+            x += "x"
+        with pytest.raises(TypeError):
+            x += None
+        assert x.tolist() == [1, 2]
+
+
+class TestMethods:
+    def test_underscores_return_the_object(self):
+        x = al.tensor([-1.0, 2.0])
+        view = x[:1]
+        assert x.relu_() is x and x.tolist() == [0.0, 2.0]
+        assert x.add_(1, alpha=2) is x and x.tolist() == [2.0, 4.0]
+        assert x.clamp_(0, 3).exp_().log_() is x
+        assert view.tolist() == [-1.0]
+
+    def test_options_are_passed_on(self):
+        x = al.tensor([1.0, 2.0])
+        assert x.add_(al.ones(2), alpha=3).tolist() == [4.0, 5.0]
+        assert x.div_(2, rounding_mode="floor").tolist() == [2.0, 2.0]
+        assert x.where_(al.tensor([True, False]), 0).tolist() == [2.0, 0.0]
+        with pytest.raises(ValueError):
+            x.div_(2, rounding_mode="x")
+        assert x.tolist() == [2.0, 0.0]
+
+    @pytest.mark.parametrize("dtype", DTYPES, ids=named)
+    def test_to(self, dtype):
+        x = al.tensor([0.0, 1.0])
+        view = x[:]
+        assert x.to_(dtype) is x
+        assert x.dtype == dtype and x.tolist() == [0, 1]
+        assert view.dtype == al.float32
+
+    def test_to_refuses(self):
+        x = al.tensor([1j])
+        with pytest.raises(TypeError, match="complex to real"):
+            x.to_(al.float32)
+        with pytest.raises(TypeError, match="unknown name"):
+            x.to_("nonsense")
+        assert x.dtype == al.complex64
+
+    def test_documentation(self):
+        for name in al._core._elementwise_methods():
+            update = getattr(al.Tensor, name + "_")
+            assert update.__name__ == name + "_"
+            assert "becomes the value" in update.__doc__
