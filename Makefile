@@ -46,8 +46,9 @@ check: ## formatting, lints, documentation, generated files
 generate: ## write the files that are made from the tables
 	$(TABLES)
 
-bench: ## print casts as ratios to memcpy
+bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
 	cargo bench --package allotrope-bench
+	$(BIN)/python crates/bench/peers.py
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)

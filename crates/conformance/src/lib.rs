@@ -7,7 +7,7 @@
 //! | [`precise`] | what references are written in: those numbers, or float64 |
 //! | [`oracle`] | the meaning of every row, said a second time |
 //! | [`fold`] | the meaning of every reduction |
-//! | [`column`] | operands: values of a dtype and their bytes |
+//! | `column` | operands: values of a dtype and their bytes |
 //! | [`sample`] | which operands a row is tested with |
 //! | [`arrange`] | layouts: transposed, sliced, reversed, broadcast … |
 //! | [`cell`] | one row on operands of one dtype, at any level |
