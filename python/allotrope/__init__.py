@@ -1,6 +1,67 @@
 """A tensor library whose heart is one unified dtype system.
 
-Every dtype, alias and function comes from the Rust table; no name is listed here.
+Every dtype, alias and function comes from the Rust tables; no name is listed here, but for NumPy's
+and the array API's other spellings of torch's names.
 """
 
+from . import _core
 from ._core import *  # noqa: F403
+
+from . import random  # noqa: E402, F401
+
+_SYNONYMS = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_invert": "bitwise_not",
+    "clip": "clamp",
+    "conjugate": "conj",
+    "divide": "div",
+    "expit": "sigmoid",
+    "fix": "trunc",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "power": "pow",
+    "sgn": "sign",
+    "subtract": "sub",
+    "true_divide": "div",
+}
+
+
+def _add_synonyms() -> None:
+    """The other names, as functions and as methods."""
+    for name, original in _SYNONYMS.items():
+        globals()[name] = globals()[original]
+        setattr(_core.Tensor, name, getattr(_core.Tensor, original))
+
+
+def _in_place(name: str):
+    method = getattr(_core.Tensor, name)
+
+    def update(self, *args, **options):
+        return self._replace(method(self, *args, **options))
+
+    update.__name__ = name + "_"
+    update.__qualname__ = f"Tensor.{name}_"
+    update.__doc__ = f"{method.__doc__}\n\nThe result becomes the value of this object."
+    return update
+
+
+def _add_in_place() -> None:
+    """Every elementwise method with an underscore gives its object a new value."""
+    for name in _core._elementwise_methods():
+        setattr(_core.Tensor, name + "_", _in_place(name))
+
+
+_add_synonyms()
+_add_in_place()

@@ -20,6 +20,9 @@ def documented():
             for member, descriptor in vars(value).items():
                 if not member.startswith("_"):
                     yield f"{name}.{member}", descriptor
+    for name in al.random.__all__:
+        if callable(getattr(al.random, name)):
+            yield f"random.{name}", getattr(al.random, name)
 
 
 @pytest.mark.parametrize(

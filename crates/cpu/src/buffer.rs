@@ -1,8 +1,10 @@
-//! Bytes that start at a cache line. Large blocks are kept for reuse: a page fault on each fresh
-//! page costs more than an addition of its elements.
-#![allow(unsafe_code, reason = "allocation with an alignment")]
+//! Bytes that start at a cache line, and bytes that someone else owns. Large blocks are kept for
+//! reuse: a page fault on each fresh page costs more than an addition of its elements.
+#![allow(unsafe_code, reason = "allocation with an alignment, foreign memory")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -14,6 +16,10 @@ use allotrope_dtype::{Element, Error, Problem};
 const ALIGNMENT: usize = 64;
 /// Blocks of at least this many bytes are kept: below, the allocator is as fast.
 const KEEP_FROM: usize = 64 << 10;
+/// Blocks of at most this many bytes are kept by the thread that drops them,
+const SMALL: usize = 1024;
+/// at most this many of them.
+const KEEP_SMALL: usize = 32;
 /// At most this many bytes are kept in all.
 const KEEP_AT_MOST: usize = 512 << 20;
 
@@ -55,7 +61,7 @@ impl Buffer {
     /// A block of at least `len` bytes, and whether it comes zeroed from the system.
     fn take(op: &'static str, len: usize) -> Result<(Self, bool), Error> {
         let size = block_size(len);
-        if let Some(block) = size.and_then(|size| lock_kept().take(size)) {
+        if let Some(block) = size.and_then(take_kept) {
             return Ok((Self { block, len }, false));
         }
         let block = size.and_then(Block::allocate);
@@ -102,7 +108,12 @@ impl DerefMut for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        lock_kept().keep(std::mem::replace(&mut self.block, Block::empty()));
+        let block = std::mem::replace(&mut self.block, Block::empty());
+        if block.size <= SMALL {
+            keep_small(block);
+        } else {
+            lock_kept().keep(block);
+        }
     }
 }
 
@@ -110,6 +121,91 @@ impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({} bytes)", self.len)
     }
+}
+
+/// Bytes in memory that someone else owns, kept there by an owner. They can only be read.
+///
+/// The address has whatever alignment its owner gave it.
+///
+/// ```
+/// use allotrope_cpu::Foreign;
+/// let owner = std::sync::Arc::new([1_u8, 2, 3]);
+/// // SAFETY: the array lives as long as its `Arc`, and nothing writes to it.
+/// let bytes = unsafe { Foreign::new((&raw const *owner).cast(), 3, owner.clone()) };
+/// assert_eq!(bytes[..], [1, 2, 3]);
+/// drop(bytes);
+/// assert_eq!(std::sync::Arc::strong_count(&owner), 1);
+/// ```
+pub struct Foreign {
+    start: *const u8,
+    len: usize,
+    /// Dropped exactly once, with the last use of the bytes, on whatever thread that is.
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+impl Foreign {
+    /// The `len` bytes at `start`, for as long as `owner` is not dropped.
+    ///
+    /// # Safety
+    /// Until `owner` is dropped, `start` must not be null and point to `len` initialised bytes that
+    /// may be read from any thread. Whoever else can write to them must not do so during a read.
+    pub unsafe fn new(start: *const u8, len: usize, owner: impl Any + Send + Sync) -> Self {
+        Self {
+            start,
+            len,
+            _owner: Box::new(owner),
+        }
+    }
+}
+
+// SAFETY: the owner may cross threads, and the bytes may be read from any.
+unsafe impl Send for Foreign {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Foreign {}
+
+impl Deref for Foreign {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `new` was promised `len` readable bytes for as long as the owner is here.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Foreign({} bytes)", self.len)
+    }
+}
+
+thread_local! {
+    /// Small blocks that wait for reuse by this thread: aligned allocation takes longer than the
+    /// work on them.
+    static KEPT_SMALL: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A block of exactly this size that waits for reuse.
+fn take_kept(size: usize) -> Option<Block> {
+    if size > SMALL {
+        return lock_kept().take(size);
+    }
+    let take = |kept: &RefCell<Vec<Block>>| {
+        let mut kept = kept.borrow_mut();
+        let place = kept.iter().rposition(|block| block.size == size)?;
+        Some(kept.swap_remove(place))
+    };
+    // Not while the thread ends.
+    KEPT_SMALL.try_with(take).ok().flatten()
+}
+
+fn keep_small(block: Block) {
+    // A thread that ends keeps nothing.
+    let _ = KEPT_SMALL.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        if block.size > 0 && kept.len() < KEEP_SMALL {
+            kept.push(block);
+        }
+    });
 }
 
 /// Bytes rounded up so that blocks of similar sizes can stand in for each other: to a cache line,

@@ -2,7 +2,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse (unsafe) |
+//! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse; [`Foreign`]: bytes of someone else (unsafe) |
+//! | `storage` | [`Storage`]: one or the other |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
@@ -10,6 +11,7 @@
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
 mod buffer;
@@ -17,7 +19,9 @@ mod gather;
 pub mod kernel;
 pub mod parallel;
 mod simd;
+mod storage;
 mod tile;
 
-pub use buffer::{Buffer, release_kept};
-pub use tile::{Input, run, run_at};
+pub use buffer::{Buffer, Foreign, release_kept};
+pub use storage::Storage;
+pub use tile::{Input, run, run_at, run_row};

@@ -116,6 +116,12 @@ impl DType {
         self.bits().div_ceil(8) as usize
     }
 
+    /// What the address of an element is a multiple of: its width, for complex numbers half of it.
+    #[must_use]
+    pub const fn alignment(self) -> usize {
+        crate::dispatch!(self, |T| align_of::<T>())
+    }
+
     /// The dtype that arithmetic on this one happens in: `float32` for 8- and 16-bit floats,
     /// itself otherwise.
     #[must_use]

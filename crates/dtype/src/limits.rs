@@ -141,6 +141,22 @@ impl DType {
         }
     }
 
+    /// The largest integer up to which, in either direction, a float or complex dtype holds every
+    /// integer; zero for integers and bool, whose range says it.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// assert_eq!(DType::F32.exact_integers(), 1 << 24);
+    /// assert_eq!(DType::F8E5M2.exact_integers(), 8);
+    /// ```
+    #[must_use]
+    pub const fn exact_integers(self) -> i128 {
+        match self.format() {
+            Some(format) => 1 << (format.mantissa_bits + 1),
+            None => 0,
+        }
+    }
+
     /// Whether every value of `self` is a value of `other`, so that a cast loses nothing.
     ///
     /// ```

@@ -140,3 +140,71 @@ fn refused_casts() {
         message(odd),
     );
 }
+
+#[test]
+fn refused_arguments() {
+    let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
+    let out_of_range = |index, value: f64| Problem::OutOfRange {
+        what: "probability",
+        index,
+        value: format!("{value:?}"),
+        accepted: "0 to 1",
+    };
+    let empty = Problem::EmptyInterval {
+        low: "7".to_owned(),
+        high: "3".to_owned(),
+    };
+    let wide = Problem::WideInterval {
+        low: -3e38,
+        high: 3e38,
+        dtype: DType::F32,
+    };
+    let inexact = |value, dtype| Problem::InexactInteger { value, dtype };
+    let state = Problem::BadState {
+        dtype: DType::F32,
+        shape: vec![2, 3],
+    };
+    let sizes = Problem::SplitMismatch {
+        sizes: vec![1, 2],
+        dim: 0,
+        size: 5,
+    };
+    let part = Problem::PartOutOfRange {
+        start: -7,
+        length: 3,
+        dim: 1,
+        size: 4,
+    };
+    let dimensions = Problem::TooManyDimensions { given: 3, most: 2 };
+    assert_messages!(
+        refuse("randint", empty),
+        refuse("uniform", wide),
+        refuse("randint", inexact(300, DType::F8E5M2)),
+        refuse("randperm", inexact(1 << 60, DType::F64)),
+        refuse("bernoulli", out_of_range(None, 1.5)),
+        refuse("bernoulli", out_of_range(Some(3), f64::NAN)),
+        refuse("set_state", state),
+        refuse("split", sizes),
+        refuse("narrow", part),
+        refuse("t", dimensions),
+    );
+}
+
+#[test]
+fn refused_memory() {
+    let refuse = |problem| message::<()>(Err(Error::new("from_dlpack", problem)));
+    assert_messages!(
+        refuse(Problem::CopyNeeded {
+            reason: "the strides are not whole elements".to_owned()
+        }),
+        refuse(Problem::MalformedTensor {
+            reason: "a size is negative".to_owned()
+        }),
+        refuse(Problem::UnknownDLPackType { code: 17, bits: 4 }),
+        refuse(Problem::VectorElements { lanes: 4 }),
+        refuse(Problem::ForeignDevice {
+            given: "CUDA 0".to_owned(),
+            available: "cpu".to_owned(),
+        }),
+    );
+}

@@ -150,6 +150,22 @@ fn limits_of_8_bit_floats_are_the_published_ones() {
 }
 
 #[test]
+fn floats_hold_every_integer_up_to_the_first_gap() {
+    for dtype in Set::Inexact.members() {
+        let real = dtype.to_real();
+        let last = dtype.exact_integers();
+        let holds = |n: i128| Scalar::new(n, real).unwrap().value() == WeakScalar::Float(n as f64);
+        // Beyond 2^53 float64 cannot tell them apart any more.
+        let is_gap = real == DType::F64 || !holds(last + 1);
+        assert!(
+            ((last - 1000).max(0)..=last).all(holds) && is_gap,
+            "{dtype}"
+        );
+    }
+    assert_eq!(DType::I64.exact_integers(), 0);
+}
+
+#[test]
 fn real_and_complex_partners() {
     for dtype in DType::ALL {
         assert!(dtype.to_complex().is_complex());

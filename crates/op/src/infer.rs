@@ -25,7 +25,9 @@ pub enum Argument {
 }
 
 impl Argument {
-    fn operand(&self) -> Operand {
+    /// The argument as promotion sees it.
+    #[must_use]
+    pub fn operand(&self) -> Operand {
         match *self {
             Self::Tensor {
                 dtype,

@@ -391,6 +391,38 @@ impl Layout {
         Ok(view)
     }
 
+    /// The elements whose indices in two dimensions are `offset` apart, as a new last dimension.
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a value error for the same axis twice.
+    pub fn diagonal(
+        &self,
+        op: &'static str,
+        offset: isize,
+        a: isize,
+        b: isize,
+    ) -> Result<Self, Error> {
+        let dims = normalize_axes(op, &[a, b], self.rank())?;
+        let (rows, columns) = (dims[0], dims[1]);
+        // A positive offset leaves out columns, a negative one rows.
+        let (down, right) = (offset.min(0).unsigned_abs(), offset.max(0) as usize);
+        let size =
+            (self.shape[rows].saturating_sub(down)).min(self.shape[columns].saturating_sub(right));
+        let mut view = self.clone();
+        if size > 0 {
+            view.move_offset(
+                down as isize * self.strides[rows] + right as isize * self.strides[columns],
+            );
+        }
+        view.remove(rows.max(columns));
+        view.remove(rows.min(columns));
+        let sizes: Dims<usize> = view.shape.iter().copied().chain([size]).collect();
+        view.shape = Shape::from_checked(sizes);
+        view.strides
+            .push(self.strides[rows] + self.strides[columns]);
+        Ok(view)
+    }
+
     fn set_size(&mut self, dim: usize, size: usize) {
         let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
         sizes[dim] = size;

@@ -14,6 +14,7 @@
 //! | `build` | [`Builder`]: programs written as formulas over variables |
 //! | `derivative` | [`gradients`]: the derivative of every row |
 //! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
+//! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
 //! | [`wgsl`] | all these functions as the text of a shader |
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod layout;
 mod nest;
 mod program;
 mod shape;
+mod support;
 pub mod wgsl;
 mod whole;
 
@@ -45,5 +47,6 @@ pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{Dims, Shape, normalize_axes, normalize_axis};
+pub use support::{Support, support, supported_names};
 pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
 pub use whole::{Mask, Whole};

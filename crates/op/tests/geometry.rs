@@ -84,7 +84,7 @@ fn apply(model: &Model, kind: u8, a: usize, b: isize, c: isize) -> Model {
         return model.view(layout, vec![1], |_| vec![]);
     }
     let dim = a % rank;
-    match kind % 6 {
+    match kind % 7 {
         0 => {
             let step = if c % 4 == 0 { -1 } else { c % 4 };
             let slice = Slice {
@@ -162,6 +162,31 @@ fn apply(model: &Model, kind: u8, a: usize, b: isize, c: isize) -> Model {
                 let mut source = index[..index.len() - 1].to_vec();
                 source[dim] = index[dim] * step + index[index.len() - 1];
                 source
+            })
+        }
+        5 if rank > 1 => {
+            let other = (dim + 1 + c.unsigned_abs() % (rank - 1)) % rank;
+            let layout = model
+                .layout
+                .diagonal("test", b, dim as isize, other as isize)
+                .unwrap();
+            // Every index of both dimensions that is on the diagonal, walked.
+            let pairs: Vec<(usize, usize)> = (0..model.sizes[dim])
+                .flat_map(|i| (0..model.sizes[other]).map(move |j| (i, j)))
+                .filter(|(i, j)| *j as isize - *i as isize == b)
+                .collect();
+            let kept = |d: &usize| *d != dim && *d != other;
+            let mut sizes: Vec<usize> = (0..rank).filter(kept).map(|d| model.sizes[d]).collect();
+            sizes.push(pairs.len());
+            model.view(layout, sizes, |index| {
+                let mut rest = index.iter();
+                let (i, j) = pairs[index[index.len() - 1]];
+                let place = |d: usize| match d {
+                    _ if d == dim => i,
+                    _ if d == other => j,
+                    _ => *rest.next().unwrap(),
+                };
+                (0..rank).map(place).collect()
             })
         }
         _ => {

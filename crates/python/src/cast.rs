@@ -1,16 +1,21 @@
-//! Conversion of NumPy arrays.
+//! Casts: the methods of `Tensor` that convert its values, and the conversion of NumPy arrays.
 
 use allotrope_dtype::{
-    Capabilities, CastOptions, Error, Overflow, Rounding, cast_bytes, default_dtype,
+    Capabilities, CastOptions, DType, Error, Overflow, Rounding, cast_bytes, default_dtype,
 };
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyDict, PyModule};
+use pyo3::types::{PyByteArray, PyDict, PyModule, PyString, PyTuple};
 
+use crate::arguments::either;
 use crate::convert::{self, Numeric};
+use crate::create::operand;
+use crate::device::{check_device, is_device_name};
 use crate::dtype::wrap;
-use crate::error::raise;
+use crate::error::{raise, wrong_object};
+use crate::numpy;
+use crate::tensor::{PyTensor, as_tensor, wrap as wrap_tensor};
 
 const OP: &str = "cast";
 
@@ -33,7 +38,9 @@ pub(crate) fn cast<'py>(
     seed: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let in_op = |error: Error| raise(error.in_op(OP));
-    let (from, shape, bytes) = convert::read_array(OP, array)?;
+    let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
+    let source = numpy::read(OP, array, None)?.ok_or_else(not_array)?;
+    let from = source.dtype();
     let to = match convert::to_numeric(OP, dtype)? {
         Numeric::Exact(dtype) => dtype,
         Numeric::Family(family) => family.resolve(Some(from), default_dtype(), &Capabilities::CPU),
@@ -45,13 +52,14 @@ pub(crate) fn cast<'py>(
             .transpose()
             .map_err(in_op)?,
     };
-    let source = bytes.as_bytes();
-    let room = (source.len() / from.itemsize()).checked_mul(to.itemsize());
+    let source = py.detach(|| source.contiguous()).map_err(in_op)?;
+    let bytes = source.contiguous_bytes().unwrap_or_default();
+    let room = source.count().checked_mul(to.itemsize());
     let room = room.ok_or_else(|| PyMemoryError::new_err(()))?;
     // An empty bytearray has no aligned address, so it is never asked for.
     let target = PyByteArray::new_with(py, room.max(1), |target| {
         let target = target.get_mut(..room).unwrap_or_default();
-        py.detach(|| cast_bytes(from, source, to, target, options))
+        py.detach(|| cast_bytes(from, bytes, to, target, options))
             .map_err(in_op)
     })?;
     let arguments = PyDict::new(py);
@@ -59,7 +67,202 @@ pub(crate) fn cast<'py>(
     arguments.set_item(intern!(py, "buffer"), target)?;
     PyModule::import(py, intern!(py, "numpy"))?.call_method(
         intern!(py, "ndarray"),
-        (shape,),
+        (PyTuple::new(py, source.shape().iter())?,),
         Some(&arguments),
     )
+}
+
+/// What `to` converts to.
+#[derive(Default)]
+struct Target<'py> {
+    dtype: Option<Numeric>,
+    device: Option<Bound<'py, PyString>>,
+}
+
+impl<'py> Target<'py> {
+    /// A dtype, a device, a device and a dtype, or another tensor, which has both.
+    fn read(arguments: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        const ACCEPTED: &str = "a dtype, a device, a device and a dtype, or a tensor is accepted";
+        let mut target = Self::default();
+        for (place, argument) in arguments.iter().enumerate() {
+            let name = argument.cast::<PyString>().ok();
+            let device = name.filter(|name| is_device_name(&name.to_string_lossy()));
+            let fits = match (device, as_tensor(&argument)) {
+                (Some(device), _) => {
+                    target.device = Some(device.clone());
+                    place == 0
+                }
+                (None, Some(other)) => {
+                    target.dtype = Some(Numeric::Exact(other.dtype()));
+                    place == 0 && arguments.len() == 1
+                }
+                (None, None) if place == 1 && argument.is_none() => true,
+                (None, None) => {
+                    target.dtype = Some(convert::to_numeric("to", &argument)?);
+                    place == 0 || (place == 1 && target.device.is_some())
+                }
+            };
+            if !fits {
+                let message = format!("to: arguments do not go together: {arguments}; {ACCEPTED}");
+                return Err(PyTypeError::new_err(message));
+            }
+        }
+        Ok(target)
+    }
+}
+
+/// The values of a tensor in another dtype, or the tensor itself.
+fn convert_tensor(
+    py: Python<'_>,
+    tensor: &allotrope_tensor::Tensor,
+    dtype: Option<Numeric>,
+    options: CastOptions,
+    copy: bool,
+) -> PyResult<PyTensor> {
+    let from = tensor.dtype();
+    let to = match dtype {
+        Some(Numeric::Exact(dtype)) => dtype,
+        Some(Numeric::Family(family)) => {
+            family.resolve(Some(from), default_dtype(), &Capabilities::CPU)
+        }
+        None => from,
+    };
+    wrap_tensor(py.detach(|| match tensor.to_with(to, options) {
+        Ok(same) if copy && same.shares_storage_with(tensor) => same.copied(),
+        result => result,
+    }))
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The values in another dtype or family, rounded once, or on another device, or both: as those
+    /// of another tensor.
+    ///
+    /// rounding is "nearest", "zero" or "stochastic" (with a seed); overflow is "saturate", "wrap",
+    /// "raise", "ieee" or None for the default of the pair.
+    ///
+    /// >>> al.tensor([2.9, 300.0]).to(al.uint8)
+    /// tensor([  2, 255], dtype=uint8)
+    /// >>> al.tensor([2.9]).to("cpu", al.float64).dtype
+    /// allotrope.float64
+    #[pyo3(signature = (
+        *arguments, dtype=None, device=None, other=None, rounding="nearest", overflow=None,
+        copy=false, seed=0, non_blocking=false
+    ))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the arguments of Python's method"
+    )]
+    fn to<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        device: Option<&Bound<'py, PyString>>,
+        other: Option<&Bound<'py, PyAny>>,
+        rounding: &str,
+        overflow: Option<&str>,
+        copy: bool,
+        seed: u64,
+        non_blocking: bool,
+    ) -> PyResult<Self> {
+        // Nothing waits on this device.
+        let _ = non_blocking;
+        let op = "to";
+        let mut target = match other {
+            Some(other) if arguments.is_empty() => Target::read(&PyTuple::new(py, [other])?)?,
+            Some(_) => return Err(PyTypeError::new_err("to: other stands alone")),
+            None => Target::read(arguments)?,
+        };
+        let dtype = dtype.map(|dtype| convert::to_numeric(op, dtype));
+        target.dtype = either(op, target.dtype, dtype.transpose()?)?;
+        target.device = either(op, target.device, device.cloned())?;
+        if target.dtype.is_none() && target.device.is_none() && other.is_none() {
+            return Err(PyTypeError::new_err(
+                "to: nothing to convert to; a dtype, a device or a tensor is accepted",
+            ));
+        }
+        let device = target
+            .device
+            .as_ref()
+            .map(|device| device.to_string_lossy());
+        check_device(op, device.as_deref())?;
+        let overflow = overflow.map(str::parse::<Overflow>).transpose();
+        let options = CastOptions {
+            rounding: Rounding::parse(rounding, seed).map_err(raise)?,
+            overflow: overflow.map_err(raise)?,
+        };
+        convert_tensor(py, &self.tensor(), target.dtype, options, copy)
+    }
+
+    /// The values in another dtype; NumPy's name for `to`.
+    ///
+    /// >>> al.tensor([1, 0]).astype(bool)
+    /// tensor([ True, False])
+    #[pyo3(signature = (dtype, copy=true))]
+    fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
+        let dtype = convert::to_numeric("astype", dtype)?;
+        convert_tensor(
+            py,
+            &self.tensor(),
+            Some(dtype),
+            CastOptions::default(),
+            copy,
+        )
+    }
+
+    /// The values in the dtype of another tensor.
+    ///
+    /// >>> al.tensor([1, 2]).type_as(al.zeros(1, dtype="bfloat16")).dtype
+    /// allotrope.bfloat16
+    fn type_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let dtype = Numeric::Exact(operand("type_as", other)?.dtype());
+        convert_tensor(
+            py,
+            &self.tensor(),
+            Some(dtype),
+            CastOptions::default(),
+            false,
+        )
+    }
+}
+
+/// A method per row: documentation, torch's name, dtype.
+macro_rules! named_casts {
+    ($(#[doc = $doc:literal] $name:ident $dtype:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>) -> PyResult<Self> {
+                let dtype = Some(Numeric::Exact(DType::$dtype));
+                convert_tensor(py, &self.tensor(), dtype, CastOptions::default(), false)
+            }
+        )*}
+    };
+}
+named_casts! {
+    /// The values in float16.
+    half     F16;
+    /// The values in bfloat16.
+    bfloat16 BF16;
+    /// The values in float32.
+    float    F32;
+    /// The values in float64.
+    double   F64;
+    /// The values in uint8.
+    byte     U8;
+    /// The values in int8.
+    char     I8;
+    /// The values in int16.
+    short    I16;
+    /// The values in int32.
+    int      I32;
+    /// The values in int64.
+    long     I64;
+    /// Whether the values differ from zero.
+    bool     Bool;
+    /// The values in complex64.
+    cfloat   C64;
+    /// The values in complex128.
+    cdouble  C128;
 }

@@ -3,11 +3,12 @@
 use allotrope_dtype::{DType, Error, Family, Operand, Problem, ScalarKind, default_dtype};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyModule, PyString, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 
 use crate::dtype::PyDType;
 use crate::error::{foreign_byte_order, raise, wrong_object};
 use crate::family::PyFamily;
+use crate::numpy;
 
 /// What a message says is accepted as a dtype.
 const ACCEPTED: &str = "a dtype or family, its name, a NumPy or ml_dtypes dtype, \
@@ -75,28 +76,6 @@ pub(crate) fn dtype_attribute(
         Some(dtype) => to_dtype(op, &dtype).map(Some),
         None => Ok(None),
     }
-}
-
-/// A dtype, a shape, and elements in row-major order.
-type Contents<'py> = (DType, Vec<usize>, Bound<'py, PyBytes>);
-
-/// What a NumPy array or scalar holds.
-pub(crate) fn read_array<'py>(
-    op: &'static str,
-    array: &Bound<'py, PyAny>,
-) -> PyResult<Contents<'py>> {
-    let py = array.py();
-    let not_array = || wrong_object(op, "not an array", array, "NumPy arrays and scalars");
-    let attribute = |name| array.getattr_opt(name)?.ok_or_else(not_array);
-    // The bytes of a masked array hold what its mask hides.
-    if array.getattr_opt(intern!(py, "mask"))?.is_some() {
-        let accepted = "NumPy arrays without a mask";
-        return Err(wrong_object(op, "a masked array", array, accepted));
-    }
-    let dtype = dtype_attribute(op, array)?.ok_or_else(not_array)?;
-    let sizes = attribute(intern!(py, "shape"))?.extract()?;
-    let bytes = attribute(intern!(py, "tobytes"))?.call0()?;
-    Ok((dtype, sizes, bytes.cast_into::<PyBytes>()?))
 }
 
 /// The kind of a Python number.
@@ -169,13 +148,14 @@ fn read_numeric(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Option<
 
 /// The dtype or family with this name.
 pub(crate) fn parse(op: &'static str, name: &str) -> PyResult<Numeric> {
-    if let Ok(family) = name.parse() {
-        return Ok(Numeric::Family(family));
+    // Dtypes first: an unknown name is compared with all others to hint at the nearest.
+    match name.parse::<DType>() {
+        Ok(dtype) => Ok(Numeric::Exact(dtype)),
+        Err(error) => match name.parse() {
+            Ok(family) => Ok(Numeric::Family(family)),
+            Err(_) => Err(raise(error.in_op(op))),
+        },
     }
-    let dtype = name
-        .parse()
-        .map_err(|error: Error| raise(error.in_op(op)))?;
-    Ok(Numeric::Exact(dtype))
 }
 
 /// The object as a `numpy.dtype`, if it is one or a NumPy scalar type.
@@ -183,8 +163,7 @@ pub(crate) fn parse(op: &'static str, name: &str) -> PyResult<Numeric> {
 /// Such an object exists only after NumPy was imported, so nothing is imported here.
 fn numpy_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
-    let modules = PyModule::import(py, intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    let Ok(numpy) = modules.get_item(intern!(py, "numpy")) else {
+    let Some(numpy) = numpy::loaded(py)? else {
         return Ok(None);
     };
     // A half-imported NumPy has no such attributes yet.

@@ -7,16 +7,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::convert::{self, Numeric};
-use crate::device::check_device;
 use crate::error::{nested_too_deeply, raise, wrong_object};
-use crate::index::{mixed, ragged, sizes as read_sizes};
-use crate::infer::{DEEPEST, infer};
+use crate::index::{mixed, ragged};
+use crate::infer::DEEPEST;
+use crate::interchange::{self, convert_data};
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
 ///
 /// `data` is only asked where it matters, and answers None where there is nothing to follow.
-fn resolve(
+pub(crate) fn resolve(
     op: &'static str,
     dtype: Option<&Bound<'_, PyAny>>,
     data: impl FnOnce() -> PyResult<Option<DType>>,
@@ -45,113 +45,19 @@ pub(crate) fn tensor(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
-    const OP: &str = "tensor";
-    check_device(OP, device)?;
-    if let Some(source) = as_tensor(data) {
-        let to = resolve(OP, dtype, || Ok(Some(source.dtype())))?;
-        return wrap(source.to(to).and_then(|tensor| tensor.copied()));
+    convert_data("tensor", data, dtype, device, Some(true))
+}
+
+/// A tensor as it is, or a new one with a copy of anything else that has numbers.
+pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    match as_tensor(object) {
+        Some(tensor) => Ok(tensor),
+        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor()),
     }
-    if convert::dtype_attribute(OP, data)?.is_some() {
-        let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-        return wrap(read_array(OP, data)?.to(to));
-    }
-    let to = resolve(OP, dtype, || infer(data, None).map(Some))?;
-    read_lists(OP, data, to)
-}
-
-/// A tensor as it is; a new one from anything else.
-#[pyfunction]
-#[pyo3(signature = (data, dtype=None, device=None))]
-pub(crate) fn asarray(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    match (as_tensor(data), dtype) {
-        (Some(same), None) => {
-            check_device("asarray", device)?;
-            Ok(same.into())
-        }
-        _ => tensor(data, dtype, device),
-    }
-}
-
-/// All zero.
-///
-/// >>> al.zeros(2, 3, dtype="bfloat16").dtype
-/// allotrope.bfloat16
-#[pyfunction]
-#[pyo3(signature = (*size, dtype=None, device=None))]
-pub(crate) fn zeros(
-    size: &Bound<'_, PyTuple>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    check_device("zeros", device)?;
-    let dtype = resolve("zeros", dtype, || Ok(None))?;
-    wrap(Tensor::zeros(&read_sizes("zeros", size)?, dtype))
-}
-
-/// All one.
-#[pyfunction]
-#[pyo3(signature = (*size, dtype=None, device=None))]
-pub(crate) fn ones(
-    size: &Bound<'_, PyTuple>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    check_device("ones", device)?;
-    let dtype = resolve("ones", dtype, || Ok(None))?;
-    wrap(Tensor::ones(&read_sizes("ones", size)?, dtype))
-}
-
-/// All of one value, which the dtype must hold; without a dtype, the value's own.
-///
-/// >>> al.full((2,), 7)
-/// tensor([7, 7])
-#[pyfunction]
-#[pyo3(signature = (size, fill_value, dtype=None, device=None))]
-pub(crate) fn full(
-    size: &Bound<'_, PyAny>,
-    fill_value: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    const OP: &str = "full";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || infer(fill_value, None).map(Some))?;
-    let sizes = read_sizes(OP, &PyTuple::new(size.py(), [size])?)?;
-    wrap(Tensor::full(&sizes, number(OP, fill_value)?, dtype))
-}
-
-/// The numbers from start, step apart, before end.
-///
-/// >>> al.arange(2, 8, 3)
-/// tensor([2, 5])
-#[pyfunction]
-#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None))]
-pub(crate) fn arange(
-    start: &Bound<'_, PyAny>,
-    end: Option<&Bound<'_, PyAny>>,
-    step: Option<&Bound<'_, PyAny>>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<PyTensor> {
-    const OP: &str = "arange";
-    check_device(OP, device)?;
-    let step = step.map_or(Ok(WeakScalar::Int(1)), |step| number(OP, step))?;
-    let (start, end) = match end {
-        Some(end) => (number(OP, start)?, number(OP, end)?),
-        None => (WeakScalar::Int(0), number(OP, start)?),
-    };
-    let kind = start.kind().max(end.kind()).max(step.kind());
-    let kind = kind.max(allotrope_dtype::ScalarKind::Int);
-    let dtype = resolve(OP, dtype, || Ok(Some(kind.default_dtype(default_dtype()))))?;
-    wrap(Tensor::arange(start, end, step, dtype))
 }
 
 /// A Python number, or the value of a tensor or NumPy scalar.
-fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
+pub(crate) fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
     if let Some(tensor) = as_tensor(object) {
         return Ok(tensor.item().map_err(raise)?.value());
     }
@@ -185,14 +91,12 @@ fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScal
     }
 }
 
-/// A tensor with a copy of an array.
-fn read_array(op: &'static str, array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let (dtype, sizes, bytes) = convert::read_array(op, array)?;
-    Tensor::from_bytes(bytes.as_bytes(), &sizes, dtype).map_err(raise)
-}
-
 /// Nested lists of numbers as elements of a dtype that holds them.
-fn read_lists(op: &'static str, data: &Bound<'_, PyAny>, dtype: DType) -> PyResult<PyTensor> {
+pub(crate) fn read_lists(
+    op: &'static str,
+    data: &Bound<'_, PyAny>,
+    dtype: DType,
+) -> PyResult<PyTensor> {
     let mut lists = Lists {
         op,
         dtype,
@@ -243,7 +147,7 @@ impl Lists {
         let inner = match as_tensor(data) {
             Some(inner) => Some(inner),
             None => match convert::dtype_attribute(self.op, data)? {
-                Some(_) => Some(read_array(self.op, data)?),
+                Some(_) => interchange::read(self.op, data, None)?,
                 None => None,
             },
         };

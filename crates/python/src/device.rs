@@ -16,14 +16,25 @@ pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilit
     match DEVICES.into_iter().find(|(name, _)| *name == device) {
         Some((_, capabilities)) => Ok(capabilities),
         None => {
-            let available = DEVICES.map(|(name, _)| name).join(", ");
             let problem = Problem::UnknownDevice {
                 given: device.to_owned(),
-                available,
+                available: available(),
             };
             Err(raise(Error::new(op, problem)))
         }
     }
+}
+
+/// Whether a name is meant as that of a device, on this machine or another.
+pub(crate) fn is_device_name(name: &str) -> bool {
+    const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
+    let kind = name.split(':').next().unwrap_or(name);
+    ELSEWHERE.contains(&kind) || DEVICES.iter().any(|(device, _)| *device == kind)
+}
+
+/// The names of the devices, for a message.
+pub(crate) fn available() -> String {
+    DEVICES.map(|(name, _)| name).join(", ")
 }
 
 /// Refuses a device that this machine does not have; None is the CPU.

@@ -2,8 +2,8 @@
 
 use allotrope_dtype::{Error, ErrorKind};
 use pyo3::exceptions::{
-    PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
-    PyZeroDivisionError,
+    PyBufferError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 
@@ -50,6 +50,18 @@ pub(crate) fn missing_package(op: &str, package: &str, needed_by: &str) -> PyErr
     PyTypeError::new_err(format!(
         "{op}: package not installed: {package}; {needed_by} needs it (hint: pip install {package})"
     ))
+}
+
+/// A tensor that cannot be handed out as asked; the protocols name this exception.
+#[cold]
+pub(crate) fn refused_export(op: &str, what: &str, given: &str, accepted: &str) -> PyErr {
+    PyBufferError::new_err(format!("{op}: {what}: {given}; {accepted}"))
+}
+
+/// A capsule that cannot be read.
+#[cold]
+pub(crate) fn unusable_capsule(op: &str, what: &str, given: &str, accepted: &str) -> PyErr {
+    PyValueError::new_err(format!("{op}: {what}: {given}; {accepted}"))
 }
 
 /// Lists within lists beyond any tensor's dimensions.

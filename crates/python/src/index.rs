@@ -1,4 +1,4 @@
-//! What stands in brackets, and sizes given one by one or as a sequence.
+//! What stands in brackets.
 
 use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
 
+use crate::arguments::Int;
 use crate::create;
 use crate::error::{raise, wrong_object};
 
@@ -15,14 +16,15 @@ const OP: &str = "index";
 
 /// `tensor[key]`.
 pub(crate) fn get(tensor: &Tensor, key: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let items = match key.cast::<PyTuple>() {
-        Ok(tuple) => tuple
-            .iter()
-            .map(|item| read(&item))
-            .collect::<PyResult<Vec<Index>>>()?,
-        Err(_) => vec![read(key)?],
-    };
-    tensor.index(&items).map_err(raise)
+    tensor.index(&read_key(key)?).map_err(raise)
+}
+
+/// The items of a key.
+pub(crate) fn read_key(key: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+    match key.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().map(|item| read(&item)).collect(),
+        Err(_) => Ok(vec![read(key)?]),
+    }
 }
 
 fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -59,7 +61,7 @@ fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
 
 /// An array or list of indices. A single integer is an index like any other.
 fn read_array(item: &Bound<'_, PyAny>) -> PyResult<Index> {
-    let array = create::tensor(item, None, None)?.tensor;
+    let array = create::tensor(item, None, None)?.tensor();
     // An empty list has no dtype of its own.
     let array = if array.count() == 0 && item.is_instance_of::<PyList>() {
         array.to(DType::I64).map_err(raise)?
@@ -89,49 +91,13 @@ fn read_slice(slice: &Bound<'_, PySlice>) -> PyResult<Slice> {
             .call_method0(intern!(py, "__index__"))
             .map_err(|_| wrong_object(OP, "not a slice bound", &bound, "integers and None"))?;
         // Bounds beyond the ends are moved to them anyway.
-        let clamped = index.extract::<isize>();
-        Ok(Some(clamped.unwrap_or(if index.lt(0)? {
-            isize::MIN
-        } else {
-            isize::MAX
-        })))
+        Ok(Some(index.extract::<Int>()?.0))
     };
     Ok(Slice {
         start: bound(intern!(py, "start"))?,
         stop: bound(intern!(py, "stop"))?,
         step: bound(intern!(py, "step"))?.unwrap_or(1),
     })
-}
-
-/// Numbers given as arguments or as one sequence: `reshape(2, 3)` or `reshape((2, 3))`.
-pub(crate) fn spread<'py, T>(op: &str, arguments: &Bound<'py, PyTuple>) -> PyResult<Vec<T>>
-where
-    T: for<'a> FromPyObject<'a, 'py>,
-{
-    let refuse = |given: &Bound<'py, PyAny>| wrong_object(op, "not sizes", given, "integers");
-    if arguments.len() == 1 {
-        let only = arguments.get_item(0)?;
-        if let Ok(sequence) = only.extract::<Vec<T>>() {
-            return Ok(sequence);
-        }
-    }
-    arguments
-        .extract::<Vec<T>>()
-        .map_err(|_| refuse(arguments.as_any()))
-}
-
-/// A size below zero.
-#[cold]
-pub(crate) fn negative_size(op: &str, size: isize) -> PyErr {
-    PyValueError::new_err(format!("{op}: negative size: {size}; sizes start at 0"))
-}
-
-/// Sizes of a new tensor.
-pub(crate) fn sizes(op: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
-    spread::<isize>(op, arguments)?
-        .into_iter()
-        .map(|size| usize::try_from(size).map_err(|_| negative_size(op, size)))
-        .collect()
 }
 
 /// Arguments that are not of a kind.

@@ -34,14 +34,19 @@ pub(crate) fn infer_dtype(
     data: &Bound<'_, PyAny>,
     float64: Option<&str>,
 ) -> PyResult<Py<PyDType>> {
-    wrap(py, infer(data, float64)?)
+    wrap(py, infer(OP, data, float64)?)
 }
 
 /// The dtype that data would have; `float64` as in `infer_dtype`.
-pub(crate) fn infer(data: &Bound<'_, PyAny>, float64: Option<&str>) -> PyResult<DType> {
+pub(crate) fn infer(
+    op: &'static str,
+    data: &Bound<'_, PyAny>,
+    float64: Option<&str>,
+) -> PyResult<DType> {
     let float64 =
-        float64.map_or_else(|| Ok(float64_inference()), |name| parse_inference(OP, name))?;
+        float64.map_or_else(|| Ok(float64_inference()), |name| parse_inference(op, name))?;
     let mut leaves = Leaves {
+        op,
         float64,
         operands: Vec::new(),
         extremes: None,
@@ -54,6 +59,8 @@ pub(crate) fn infer(data: &Bound<'_, PyAny>, float64: Option<&str>) -> PyResult<
 
 /// What was found in nested lists, as far as it decides the dtype.
 struct Leaves {
+    /// Who asks, for the errors.
+    op: &'static str,
     float64: Float64Inference,
     /// The distinct operands.
     operands: Vec<Operand>,
@@ -74,23 +81,23 @@ impl Leaves {
             return self.read_scalar(data, kind);
         }
         if let Ok(list) = data.cast::<PyList>() {
-            check_depth(depth)?;
+            self.check_depth(depth)?;
             return list.iter().try_for_each(|item| self.read(&item, depth + 1));
         }
         if let Ok(tuple) = data.cast::<PyTuple>() {
-            check_depth(depth)?;
+            self.check_depth(depth)?;
             return tuple
                 .iter()
                 .try_for_each(|item| self.read(&item, depth + 1));
         }
-        if let Some(dtype) = convert::dtype_attribute(OP, data)? {
-            self.add(Operand::Array(self.keep_or_default(dtype)));
+        if let Some(dtype) = convert::dtype_attribute(self.op, data)? {
+            self.add(Operand::Array(map_float64(self.float64, dtype)));
             return Ok(());
         }
         match convert::scalar_kind(data) {
             Some(kind) => self.read_scalar(data, kind),
             None => Err(wrong_object(
-                OP,
+                self.op,
                 "not data",
                 data,
                 "numbers, arrays and nested lists of them",
@@ -117,16 +124,17 @@ impl Leaves {
         Ok(())
     }
 
-    fn add(&mut self, operand: Operand) {
-        if !self.operands.contains(&operand) {
-            self.operands.push(operand);
+    fn check_depth(&self, depth: usize) -> PyResult<()> {
+        if depth < DEEPEST {
+            Ok(())
+        } else {
+            Err(nested_too_deeply(self.op, DEEPEST))
         }
     }
 
-    fn keep_or_default(&self, dtype: DType) -> DType {
-        match self.float64 {
-            Float64Inference::Default if dtype == DType::F64 => default_dtype(),
-            _ => dtype,
+    fn add(&mut self, operand: Operand) {
+        if !self.operands.contains(&operand) {
+            self.operands.push(operand);
         }
     }
 
@@ -136,27 +144,32 @@ impl Leaves {
             return Ok(default_dtype());
         }
         let dtype = promotion()
-            .result_type(OP, &self.operands, default_dtype())
+            .result_type(self.op, &self.operands, default_dtype())
             .map_err(raise)?;
         if let (true, Some(value)) = (dtype.is_integer(), self.beyond) {
             let problem = Problem::ScalarOverflow { value, dtype };
-            return Err(raise(Error::new(OP, problem).hint("dtype=float64")));
+            return Err(raise(Error::new(self.op, problem).hint("dtype=float64")));
         }
         if let Some((least, greatest)) = self.extremes {
             for value in [least, greatest] {
-                Scalar::new(WeakScalar::Int(value), dtype)
-                    .map_err(|error| raise(error.in_op(OP).hint(dtype_hint(least, greatest))))?;
+                Scalar::new(WeakScalar::Int(value), dtype).map_err(|error| {
+                    raise(error.in_op(self.op).hint(dtype_hint(least, greatest)))
+                })?;
             }
         }
         Ok(dtype)
     }
 }
 
-fn check_depth(depth: usize) -> PyResult<()> {
-    if depth < DEEPEST {
-        Ok(())
-    } else {
-        Err(nested_too_deeply(OP, DEEPEST))
+/// The dtype that an array of a dtype is read as.
+pub(crate) fn keep_or_default(dtype: DType) -> DType {
+    map_float64(float64_inference(), dtype)
+}
+
+fn map_float64(float64: Float64Inference, dtype: DType) -> DType {
+    match float64 {
+        Float64Inference::Default if dtype == DType::F64 => default_dtype(),
+        _ => dtype,
     }
 }
 

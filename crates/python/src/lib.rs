@@ -5,33 +5,61 @@
 //! | `dtype` | the class `dtype`, one object per row of the table |
 //! | `family` | the class `Family` |
 //! | `limits` | `finfo` and `iinfo` |
+//! | `arguments` | integers, sizes and synonyms among arguments |
 //! | `convert` | anything a user may pass → dtype, family or operand |
 //! | `infer` | data → dtype |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `device` | `devices`, `supports` |
-//! | `cast` | conversion of NumPy arrays |
+//! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
+//! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
+//! | `fill` | tensors of one value, and of numbers in a row |
+//! | `random` | random tensors |
+//! | `generator` | the class `Generator`, and the generator of the process |
+//! | `interchange` | tensors from the arrays of other libraries |
+//! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
+//! | `dlpack` | DLPack in both directions (unsafe) |
+//! | `memory` | `memoryview` of a tensor |
+//! | `elementwise` | rows of the op tables as methods and functions |
+//! | `options` | those with torch's options |
+//! | `operator` | `+`, `-` and their kin |
+//! | `operand` | what operations take beside a tensor |
+//! | `reduce` | sums, means, extremes and their kin |
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
 
+mod arguments;
 mod cast;
 mod convert;
 mod create;
 mod device;
+mod dlpack;
 mod dtype;
+mod elementwise;
 mod error;
 mod family;
+mod fill;
+mod generator;
 mod index;
 mod infer;
+mod interchange;
 mod limits;
+mod memory;
+mod numpy;
+mod operand;
+mod operator;
+mod options;
 mod promotion;
+mod random;
+mod reduce;
 mod settings;
 mod table;
 mod tensor;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -43,25 +71,49 @@ mod core {
     #[pymodule_export]
     use crate::{
         cast::cast,
-        create::{arange, asarray, full, ones, tensor, zeros},
+        create::tensor,
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
+        elementwise::_elementwise_methods,
         family::PyFamily,
+        fill::{
+            arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,
+            zeros, zeros_like,
+        },
+        generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state},
         infer::infer_dtype,
+        interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
+        options::{allclose, complex, equal, imag, real, where_},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
+        random::{
+            bernoulli, normal, rand, rand_like, randint, randint_like, randn, randn_like, randperm,
+            uniform,
+        },
         settings::{
             Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
             set_promotion,
         },
-        table::{dtype_table, promotion_table},
+        table::{dtype_table, promotion_table, support},
         tensor::PyTensor,
+        view::functions::{
+            broadcast_to, chunk, diagonal, expand_dims, flatten, flip, moveaxis, movedim, narrow,
+            permute, ravel, reshape, select, squeeze, swapaxes, swapdims, t, tensor_split,
+            transpose, unbind, unflatten, unsqueeze,
+        },
+        view::{broadcast_tensors, split},
     };
 
     #[pymodule_init]
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::memory::offer_buffer(module.py())?;
+        crate::elementwise::unary_functions::register(module)?;
+        crate::elementwise::binary_functions::register(module)?;
+        crate::options::functions::register(module)?;
+        crate::reduce::functions::register(module)?;
         crate::dtype::add_constants(module)?;
-        crate::family::add_constants(module)
+        crate::family::add_constants(module)?;
+        crate::generator::add_constants(module)
     }
 }

@@ -1,8 +1,11 @@
 //! Tables to print: the dtypes, and the promotion of every pair.
 
-use allotrope_dtype::{DType, NumpySource, Policy};
+use allotrope_dtype::{DType, Error, NumpySource, Policy};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::convert;
+use crate::error::raise;
 use crate::promotion::policy_or_current;
 
 /// A table whose repr is its text.
@@ -116,4 +119,61 @@ pub(crate) fn align(rows: &[Vec<String>]) -> String {
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What operations do with dtypes: "computes", "promotes" (to the default float, or int64) or
+/// "undefined", which is a TypeError. Without arguments the whole table, to print; of an operation a
+/// dict by dtype; of both one word.
+///
+/// >>> al.support("exp", al.int32)
+/// 'promotes'
+#[pyfunction]
+#[pyo3(signature = (op=None, dtype=None))]
+pub(crate) fn support<'py>(
+    py: Python<'py>,
+    op: Option<&str>,
+    dtype: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let answer = |op: &str, dtype: DType| {
+        let known = allotrope_op::support(op, dtype);
+        known.ok_or_else(|| {
+            let names: Vec<&str> = allotrope_op::supported_names().collect();
+            raise(Error::unknown_option("support", "operation", op, &names))
+        })
+    };
+    match (op, dtype) {
+        (Some(op), Some(dtype)) => {
+            let dtype = convert::to_dtype("support", dtype)?;
+            Ok(answer(op, dtype)?.name().into_pyobject(py)?.into_any())
+        }
+        (Some(op), None) => {
+            let answers = PyDict::new(py);
+            for dtype in DType::ALL {
+                answers.set_item(dtype.name(), answer(op, dtype)?.name())?;
+            }
+            Ok(answers.into_any())
+        }
+        (None, _) => {
+            let dtypes = match dtype {
+                Some(dtype) => vec![convert::to_dtype("support", dtype)?],
+                None => DType::ALL.to_vec(),
+            };
+            let header = dtypes.iter().map(|dtype| short_name(*dtype));
+            let mut rows = vec![
+                std::iter::once("operation")
+                    .chain(header)
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            ];
+            for name in allotrope_op::supported_names() {
+                let mut row = vec![name.to_owned()];
+                for dtype in &dtypes {
+                    row.push(answer(name, *dtype)?.name().to_owned());
+                }
+                rows.push(row);
+            }
+            let text = align(&rows);
+            Ok(Py::new(py, Table { text })?.into_bound(py).into_any())
+        }
+    }
 }

@@ -1,10 +1,13 @@
 //! Casts, and values out of a tensor.
 
 use allotrope_cpu::Buffer;
-use allotrope_dtype::{CastOptions, DType, Element, Error, Problem, Scalar, cast_bytes};
-use allotrope_op::{Dims, Layout, Shape};
+use allotrope_dtype::{
+    CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast, cast_bytes,
+};
+use allotrope_op::{Dims, Layout, Program, Shape};
 
 use crate::Tensor;
+use crate::elementwise::evaluate_one;
 use crate::view::out_of_memory;
 
 impl Tensor {
@@ -26,6 +29,9 @@ impl Tensor {
         if dtype == self.dtype() {
             return Ok(self.clone());
         }
+        if options == CastOptions::default() && can_cast(self.dtype(), dtype, Casting::Any) {
+            return self.converted(dtype);
+        }
         let source = self.contiguous()?;
         let Some(bytes) = source.contiguous_bytes() else {
             return Ok(source);
@@ -34,6 +40,14 @@ impl Tensor {
         let mut buffer = Buffer::for_overwrite("to", room.ok_or_else(|| out_of_memory("to"))?)?;
         cast_bytes(self.dtype(), bytes, dtype, &mut buffer, options)?;
         Ok(Self::from_buffer(buffer, self.shape().clone(), dtype))
+    }
+
+    /// The values in another dtype by the default rules, in tiles on all threads.
+    fn converted(&self, dtype: DType) -> Result<Self, Error> {
+        let mut program = Program::new(&[self.dtype()]);
+        let result = program.convert(0, dtype);
+        program.output(result);
+        evaluate_one("to", &program, &[self])
     }
 
     /// The same bits as another dtype, by torch's rules: the last dimension grows or shrinks by the
@@ -47,8 +61,10 @@ impl Tensor {
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
+    /// Foreign memory at an address that the dtype does not allow is copied.
+    ///
     /// # Errors
-    /// A value error where elements would be cut apart.
+    /// A value error where elements would be cut apart; a memory error.
     pub fn view_dtype(&self, dtype: DType) -> Result<Self, Error> {
         let (old, new) = (self.dtype().itemsize(), dtype.itemsize());
         let refuse = |reason: &str| {
@@ -60,7 +76,7 @@ impl Tensor {
             Error::new("view", problem)
         };
         if old == new {
-            return Ok(self.reinterpret(self.layout().clone(), dtype));
+            return self.reinterpret_aligned(self.layout().clone(), dtype);
         }
         let (Some(stride), Some(size)) = (self.layout().strides().last(), self.shape().last())
         else {
@@ -91,7 +107,17 @@ impl Tensor {
         let strides: Dims<isize> = strides.chain([1]).collect();
         let shape = Shape::new("view", &sizes)?;
         let layout = Layout::from_parts(shape, strides, scale(layout.offset()));
-        Ok(self.reinterpret(layout, dtype))
+        self.reinterpret_aligned(layout, dtype)
+    }
+
+    /// The same bytes in another layout of another dtype, or a copy at an address that suits it.
+    fn reinterpret_aligned(&self, layout: Layout, dtype: DType) -> Result<Self, Error> {
+        let address = self.storage().as_ptr().addr();
+        if address.is_multiple_of(dtype.alignment()) {
+            Ok(self.reinterpret(layout, dtype))
+        } else {
+            self.copied()?.view_dtype(dtype)
+        }
     }
 
     /// The elements in row-major order.

@@ -1,8 +1,12 @@
 //! Elementwise operations: every one is a row, and all go through [`record`].
 
-use allotrope_cpu::{Buffer, Input, run};
+use allotrope_cpu::parallel::CHUNK;
+use allotrope_cpu::{Buffer, Input, run, run_row};
 use allotrope_dtype::{DType, Error, Problem, WeakScalar, c128};
-use allotrope_op::{Argument, Layout, Op, Program, Shape, Step, for_each_op, infer};
+use allotrope_op::{
+    Argument, Cell, Layout, MAX_ARITY, Op, Program, Shape, Signature, Step, compute_dtype,
+    for_each_op, infer,
+};
 use smallvec::SmallVec;
 
 use crate::Tensor;
@@ -37,6 +41,9 @@ operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
 /// The result of one operation. Every elementwise method comes through here, so that results can
 /// become pending without a change to any of them.
 pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
+    if let Some(result) = record_small(op, operands) {
+        return result;
+    }
     let arguments: SmallVec<[Argument; 4]> = operands
         .iter()
         .map(|operand| match operand {
@@ -57,6 +64,43 @@ pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> 
         })
         .collect();
     evaluate_one(op.name(), &program, &tensors)
+}
+
+/// The usual small operation: tensors of one compute dtype and shape, contiguous, in one piece of
+/// work. It needs no program, which would take longer than its elements.
+fn record_small(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error>> {
+    let Some(Operand::Tensor(first)) = operands.first() else {
+        return None;
+    };
+    let (row, dtype, shape) = (op.row(), first.dtype(), first.shape());
+    let result = match row.signature {
+        Signature::Map => dtype,
+        Signature::Test | Signature::Compare => DType::Bool,
+        _ => return None,
+    };
+    let in_place = row.cell(dtype.kind()) == Cell::Formula && compute_dtype(dtype) == dtype;
+    if !in_place || dtype == DType::Bool || first.count() > CHUNK || needs_guard(op, dtype) {
+        return None;
+    }
+    let mut bytes: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+    for (operand, bytes) in operands.iter().zip(&mut bytes) {
+        match operand {
+            Operand::Tensor(tensor) if tensor.dtype() == dtype && tensor.shape() == shape => {
+                *bytes = tensor.contiguous_bytes()?;
+            }
+            _ => return None,
+        }
+    }
+    let buffer = room(op.name(), shape, result);
+    Some(buffer.map(|mut buffer| {
+        run_row(op, dtype, &bytes[..operands.len()], &mut buffer);
+        let layout = first.layout();
+        if layout.offset() == 0 {
+            Tensor::from_storage(buffer, layout.clone(), result)
+        } else {
+            Tensor::from_buffer(buffer, shape.clone(), result)
+        }
+    }))
 }
 
 /// Runs a program over tensors, which are broadcast together; one tensor per output.
@@ -112,7 +156,11 @@ pub fn evaluate(
 }
 
 /// The one output of a program whose inputs are known to fit.
-fn evaluate_one(op: &'static str, program: &Program, inputs: &[&Tensor]) -> Result<Tensor, Error> {
+pub(crate) fn evaluate_one(
+    op: &'static str,
+    program: &Program,
+    inputs: &[&Tensor],
+) -> Result<Tensor, Error> {
     let shape = match inputs {
         [only] => only.shape().clone(),
         [first, rest @ ..] if rest.iter().all(|t| t.shape() == first.shape()) => {
@@ -130,49 +178,69 @@ fn evaluate_one(op: &'static str, program: &Program, inputs: &[&Tensor]) -> Resu
     Ok(Tensor::from_buffer(buffer, shape, dtype))
 }
 
-/// An input with the layout that broadcasting gives it.
-type Prepared = SmallVec<[(Tensor, Layout); 4]>;
+/// An input as it is, or with the layout that broadcasting gives it.
+enum Prepared<'a> {
+    AsIs(&'a Tensor),
+    Viewed(Box<(Tensor, Layout)>),
+}
 
-fn views(prepared: &Prepared) -> SmallVec<[Input<'_>; 4]> {
-    prepared
-        .iter()
-        .map(|(tensor, layout)| Input {
+fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[Input<'a>; 4]> {
+    let view = |input: &'a Prepared<'a>| match input {
+        Prepared::AsIs(tensor) => Input {
             bytes: tensor.storage(),
-            layout,
-        })
-        .collect()
+            layout: tensor.layout(),
+        },
+        Prepared::Viewed(view) => Input {
+            bytes: view.0.storage(),
+            layout: &view.1,
+        },
+    };
+    prepared.iter().map(view).collect()
 }
 
 /// Elements from which an input that is read across its rows is first put in order.
 const REORDER_FROM: usize = 16 << 10;
 
 /// The inputs broadcast to a shape.
-fn prepare(op: &'static str, inputs: &[&Tensor], shape: &Shape) -> Result<Prepared, Error> {
-    let prepared = inputs.iter().map(|tensor| {
-        let layout = if tensor.shape() == shape {
-            tensor.layout().clone()
-        } else {
-            tensor.layout().broadcast_to(op, shape)?
-        };
+fn prepare<'a>(
+    op: &'static str,
+    inputs: &[&'a Tensor],
+    shape: &Shape,
+) -> Result<SmallVec<[Prepared<'a>; 2]>, Error> {
+    let mut prepared = SmallVec::new();
+    for tensor in inputs {
         // Transposed copies go by square blocks, tiles along the rows.
-        let across = layout
-            .strides()
+        let strides = tensor.layout().strides();
+        let across = strides
             .last()
             .is_some_and(|stride| stride.unsigned_abs() > 1);
-        if across && tensor.count() == shape.count() && tensor.count() >= REORDER_FROM {
+        prepared.push(if across && tensor.count() >= REORDER_FROM {
             let ordered = tensor.contiguous()?;
             let layout = ordered.layout().broadcast_to(op, shape)?;
-            return Ok((ordered, layout));
-        }
-        Ok(((*tensor).clone(), layout))
-    });
-    prepared.collect()
+            Prepared::Viewed(Box::new((ordered, layout)))
+        } else if tensor.shape() == shape {
+            Prepared::AsIs(tensor)
+        } else {
+            let layout = tensor.layout().broadcast_to(op, shape)?;
+            Prepared::Viewed(Box::new(((*tensor).clone(), layout)))
+        });
+    }
+    Ok(prepared)
 }
 
 /// A buffer for the elements of a shape.
 pub(crate) fn room(op: &'static str, shape: &Shape, dtype: DType) -> Result<Buffer, Error> {
     let bytes = shape.count().checked_mul(dtype.itemsize());
     Buffer::for_overwrite(op, bytes.ok_or_else(|| out_of_memory(op))?)
+}
+
+/// Whether integers may have no answer.
+fn needs_guard(op: Op, dtype: DType) -> bool {
+    let divides = matches!(
+        op,
+        Op::FloorDivide | Op::TruncDivide | Op::Remainder | Op::Fmod | Op::Pow
+    );
+    divides && dtype.is_integer()
 }
 
 /// Refuses integers that have no answer: a divisor of zero, an exponent below it.
@@ -183,7 +251,9 @@ fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Erro
         _ => return Ok(()),
     };
     let in_integers = program.steps().iter().any(|step| match step {
-        Step::Apply { op: applied, args } => *applied == op && program.dtype(args[0]).is_integer(),
+        Step::Apply { op: applied, args } => {
+            *applied == op && needs_guard(op, program.dtype(args[0]))
+        }
         _ => false,
     });
     let Some(second) = operands.get(1).filter(|_| in_integers) else {

@@ -4,11 +4,16 @@
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
+//! | `random` | random tensors |
+//! | `generator` | [`Generator`]: where a sequence of random draws stands |
+//! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
+//! | `split` | parts of a tensor along a dimension |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `index` | what stands in brackets |
+//! | `assign` | assignment as a new value |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
 //!
@@ -23,16 +28,24 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod assign;
 mod convert;
 mod create;
 mod elementwise;
+mod foreign;
 mod format;
+mod generator;
 mod index;
 mod operator;
+mod random;
 mod reduce;
+mod split;
 mod tensor;
 mod view;
 
 pub use elementwise::{Operand, evaluate};
+pub use foreign::ForeignLayout;
+pub use generator::Generator;
 pub use index::Index;
 pub use tensor::Tensor;
+pub use view::broadcast_tensors;

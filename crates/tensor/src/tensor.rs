@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use allotrope_cpu::Buffer;
-use allotrope_dtype::DType;
+use allotrope_cpu::{Buffer, Storage};
+use allotrope_dtype::{DType, Error};
 use allotrope_op::{Layout, Shape};
 
 /// Elements of one dtype in any number of dimensions. Cloning shares the value.
@@ -13,7 +13,7 @@ use allotrope_op::{Layout, Shape};
 /// view's back, since a tensor never changes.
 #[derive(Clone)]
 pub struct Tensor {
-    storage: Arc<Buffer>,
+    storage: Arc<Storage>,
     layout: Layout,
     dtype: DType,
 }
@@ -22,9 +22,14 @@ impl Tensor {
     /// A tensor of row-major elements that fill a buffer.
     pub(crate) fn from_buffer(buffer: Buffer, shape: Shape, dtype: DType) -> Self {
         debug_assert_eq!(buffer.len(), shape.count() * dtype.itemsize());
+        Self::from_storage(buffer, Layout::contiguous(shape), dtype)
+    }
+
+    /// A tensor of bytes that contain the layout and are aligned for the dtype.
+    pub(crate) fn from_storage(storage: impl Into<Storage>, layout: Layout, dtype: DType) -> Self {
         Self {
-            storage: Arc::new(buffer),
-            layout: Layout::contiguous(shape),
+            storage: Arc::new(storage.into()),
+            layout,
             dtype,
         }
     }
@@ -43,9 +48,11 @@ impl Tensor {
         }
     }
 
-    /// The bytes that the layout points into.
+    /// The bytes that the layout points into: whole elements, aligned for the dtype.
     pub(crate) fn storage(&self) -> &[u8] {
-        &self.storage
+        let size = self.dtype.itemsize();
+        // Under another dtype the storage may end within an element.
+        &self.storage[..self.storage.len() / size * size]
     }
 
     /// Sizes, strides and offset.
@@ -89,7 +96,39 @@ impl Tensor {
     /// The address is valid while this tensor or a view of it exists.
     #[must_use]
     pub fn address(&self) -> usize {
-        self.storage().as_ptr().addr() + self.layout.offset() * self.dtype.itemsize()
+        self.storage().as_ptr().expose_provenance() + self.layout.offset() * self.dtype.itemsize()
+    }
+
+    /// Changes the bytes of the value in a dtype, in row-major order from the start of the memory;
+    /// if anyone else has it, a copy of them.
+    pub(crate) fn rewrite(
+        &mut self,
+        dtype: DType,
+        change: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Error> {
+        let in_order = self.is_contiguous() && self.layout.offset() == 0;
+        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
+        if let Some(buffer) = own.filter(|_| dtype == self.dtype && in_order) {
+            change(buffer);
+            return Ok(());
+        }
+        let mut copy = if dtype == self.dtype {
+            self.copied()?
+        } else {
+            self.to(dtype)?
+        };
+        // A cast of something contiguous is a new buffer, a copy always is.
+        if let Some(buffer) = Arc::get_mut(&mut copy.storage).and_then(Storage::owned_mut) {
+            change(buffer);
+        }
+        *self = copy;
+        Ok(())
+    }
+
+    /// Whether the bytes are in memory that someone else owns, who may be able to write to it.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        matches!(*self.storage, Storage::Foreign(_))
     }
 
     /// Whether two tensors share their bytes.
@@ -99,7 +138,8 @@ impl Tensor {
     }
 
     /// The bytes of the elements, if they lie in row-major order.
-    pub(crate) fn contiguous_bytes(&self) -> Option<&[u8]> {
+    #[must_use]
+    pub fn contiguous_bytes(&self) -> Option<&[u8]> {
         let size = self.dtype.itemsize();
         let start = self.layout.offset() * size;
         self.is_contiguous()

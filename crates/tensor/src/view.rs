@@ -2,7 +2,7 @@
 
 use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{Error, Problem};
-use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axis};
+use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axes, normalize_axis};
 
 use crate::Tensor;
 
@@ -51,7 +51,11 @@ impl Tensor {
     /// # Errors
     /// A value error if the number of elements differs; a memory error.
     pub fn reshape(&self, sizes: &[isize]) -> Result<Self, Error> {
-        let shape = self.infer_sizes("reshape", sizes)?;
+        self.reshape_to(infer_sizes("reshape", self.shape(), sizes)?)
+    }
+
+    /// The same elements with other sizes, which multiply to the same.
+    fn reshape_to(&self, shape: Shape) -> Result<Self, Error> {
         match self.layout().reshape(&shape) {
             Some(layout) => Ok(self.with_layout(layout)),
             None => {
@@ -60,32 +64,6 @@ impl Tensor {
                 Ok(copy.with_layout(layout))
             }
         }
-    }
-
-    /// The shape that sizes with at most one -1 mean for this number of elements.
-    fn infer_sizes(&self, op: &'static str, sizes: &[isize]) -> Result<Shape, Error> {
-        let refuse = || {
-            let problem = Problem::CannotReshape {
-                from: self.shape().to_vec(),
-                to: sizes.to_vec(),
-            };
-            Error::new(op, problem)
-        };
-        let known = sizes.iter().filter(|size| **size != -1);
-        let known = known.map(|size| usize::try_from(*size).map_err(|_| refuse()));
-        let known = known.collect::<Result<Dims<usize>, Error>>()?;
-        let product = Shape::new(op, &known)?.count();
-        let unknown = sizes.len() - known.len();
-        let missing = match unknown {
-            0 if product == self.count() => 1,
-            1 if product > 0 && self.count().is_multiple_of(product) => self.count() / product,
-            _ => return Err(refuse()),
-        };
-        let sizes: Dims<usize> = sizes
-            .iter()
-            .map(|size| usize::try_from(*size).unwrap_or(missing))
-            .collect();
-        Shape::new(op, &sizes)
     }
 
     /// The dimensions from `start` to `end`, both included, as one.
@@ -112,6 +90,51 @@ impl Tensor {
         self.reshape(&sizes)
     }
 
+    /// All elements in row-major order as one dimension.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn ravel(&self) -> Result<Self, Error> {
+        self.reshape(&[-1])
+    }
+
+    /// One dimension as several, one of whose sizes may be -1 and is inferred.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::zeros(&[2, 6], DType::F32)?;
+    /// assert_eq!(x.unflatten(1, &[3, -1])?.shape().to_string(), "[2, 3, 2]");
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a value error if the sizes do not multiply to that
+    /// of the dimension.
+    pub fn unflatten(&self, axis: isize, sizes: &[isize]) -> Result<Self, Error> {
+        let op = "unflatten";
+        let dim = normalize_axis(op, axis, self.rank())?;
+        let shape = self.shape();
+        let parts = infer_sizes(op, &shape[dim..=dim], sizes)?;
+        let before = shape[..dim].iter();
+        let sizes: Dims<usize> = before
+            .chain(parts.iter())
+            .chain(&shape[dim + 1..])
+            .copied()
+            .collect();
+        self.reshape_to(Shape::new(op, &sizes)?)
+    }
+
+    /// With the sizes of another tensor, in the same order.
+    ///
+    /// # Errors
+    /// A value error if the number of elements differs; a memory error.
+    pub fn reshape_as(&self, other: &Self) -> Result<Self, Error> {
+        let sizes: Dims<isize> = other.shape().iter().map(|size| *size as isize).collect();
+        self.reshape(&sizes)
+            .map_err(|error| error.in_op("reshape_as"))
+    }
+
     /// Two dimensions exchanged.
     ///
     /// # Errors
@@ -128,6 +151,70 @@ impl Tensor {
         Ok(self.with_layout(self.layout().permute("permute", axes)?))
     }
 
+    /// The dimensions at `source` moved to `destination`, the others in the order they were.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::zeros(&[2, 3, 4], DType::F32)?;
+    /// assert_eq!(x.movedim(&[0], &[-1])?.shape().to_string(), "[3, 4, 2]");
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a value error for one named twice or for unequally
+    /// many of them.
+    pub fn movedim(&self, source: &[isize], destination: &[isize]) -> Result<Self, Error> {
+        let op = "movedim";
+        let from = normalize_axes(op, source, self.rank())?;
+        let to = normalize_axes(op, destination, self.rank())?;
+        if from.len() != to.len() {
+            let problem = Problem::WrongAxisCount {
+                given: to.len(),
+                rank: from.len(),
+            };
+            return Err(Error::new(op, problem));
+        }
+        let mut others = (0..self.rank()).filter(|dim| !from.contains(dim));
+        let order = (0..self.rank()).map(|place| {
+            let moved = to.iter().position(|dim| *dim == place);
+            moved.map_or_else(|| others.next().unwrap_or(place), |i| from[i]) as isize
+        });
+        let order: Dims<isize> = order.collect();
+        Ok(self.with_layout(self.layout().permute(op, &order)?))
+    }
+
+    /// A matrix with its dimensions exchanged; fewer dimensions stay as they are.
+    ///
+    /// # Errors
+    /// A value error for more than two dimensions.
+    pub fn t(&self) -> Result<Self, Error> {
+        match self.rank() {
+            0 | 1 => Ok(self.clone()),
+            2 => self.transpose(0, 1),
+            given => {
+                let problem = Problem::TooManyDimensions { given, most: 2 };
+                Err(Error::new("t", problem).hint("x.mT"))
+            }
+        }
+    }
+
+    /// The elements whose indices in two dimensions are `offset` apart, as a new last dimension.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 6, 1, DType::I8)?.reshape(&[2, 3])?;
+    /// assert_eq!(x.diagonal(1, 0, 1)?.to_vec::<i8>()?, [1, 5]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a value error for the same axis twice.
+    pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<Self, Error> {
+        Ok(self.with_layout(self.layout().diagonal("diagonal", offset, a, b)?))
+    }
+
     /// Repeated along dimensions of size one and new leading dimensions, without a copy.
     ///
     /// # Errors
@@ -135,6 +222,14 @@ impl Tensor {
     pub fn expand(&self, sizes: &[usize]) -> Result<Self, Error> {
         let shape = Shape::new("expand", sizes)?;
         Ok(self.with_layout(self.layout().broadcast_to("expand", &shape)?))
+    }
+
+    /// Repeated to the sizes of another tensor, without a copy.
+    ///
+    /// # Errors
+    /// A value error if a size is neither equal nor one.
+    pub fn expand_as(&self, other: &Self) -> Result<Self, Error> {
+        Ok(self.with_layout(self.layout().broadcast_to("expand_as", other.shape())?))
     }
 
     /// A new dimension of size one before `axis`.
@@ -178,7 +273,7 @@ impl Tensor {
             step: -1,
             ..Slice::ALL
         };
-        let dims = allotrope_op::normalize_axes("flip", axes, self.rank())?;
+        let dims = normalize_axes("flip", axes, self.rank())?;
         let layout = dims.iter().try_fold(self.layout().clone(), |layout, dim| {
             layout.slice("flip", *dim as isize, reverse)
         })?;
@@ -192,6 +287,53 @@ impl Tensor {
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         Ok(self.with_layout(self.layout().unfold("unfold", axis, size, step)?))
     }
+}
+
+/// Tensors repeated to the shape that they broadcast to, without a copy.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_tensor::{Tensor, broadcast_tensors};
+/// let (x, y) = (Tensor::zeros(&[2, 1], DType::F32)?, Tensor::zeros(&[3], DType::I8)?);
+/// let both = broadcast_tensors(&[&x, &y])?;
+/// assert_eq!(both[1].shape().to_string(), "[2, 3]");
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+///
+/// # Errors
+/// A value error that names two shapes that do not fit.
+pub fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
+    let op = "broadcast_tensors";
+    let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
+    let shape = Shape::broadcast(op, &shapes)?;
+    let expand = |tensor: &&Tensor| {
+        let layout = tensor.layout().broadcast_to(op, &shape)?;
+        Ok(tensor.with_layout(layout))
+    };
+    tensors.iter().map(expand).collect()
+}
+
+/// The shape that sizes with at most one -1 mean for the elements of another.
+fn infer_sizes(op: &'static str, from: &[usize], sizes: &[isize]) -> Result<Shape, Error> {
+    let refuse = || {
+        let (from, to) = (from.to_vec(), sizes.to_vec());
+        Error::new(op, Problem::CannotReshape { from, to })
+    };
+    let count: usize = from.iter().product();
+    let known = sizes.iter().filter(|size| **size != -1);
+    let known = known.map(|size| usize::try_from(*size).map_err(|_| refuse()));
+    let known = known.collect::<Result<Dims<usize>, Error>>()?;
+    let product = Shape::new(op, &known)?.count();
+    let missing = match sizes.len() - known.len() {
+        0 if product == count => 1,
+        1 if product > 0 && count.is_multiple_of(product) => count / product,
+        _ => return Err(refuse()),
+    };
+    let sizes: Dims<usize> = sizes
+        .iter()
+        .map(|size| usize::try_from(*size).unwrap_or(missing))
+        .collect();
+    Shape::new(op, &sizes)
 }
 
 /// More bytes than there are addresses.

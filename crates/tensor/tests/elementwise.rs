@@ -3,7 +3,7 @@
 
 use allotrope_dtype::{DType, ErrorKind, WeakScalar};
 use allotrope_op::Op;
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Index, Tensor};
 
 fn floats(values: &[f64], dtype: DType) -> Tensor {
     Tensor::from_slice(values, &[values.len()])
@@ -162,4 +162,35 @@ fn reductions_follow_any_layout() {
         [0.0; 3]
     );
     assert_eq!(empty.amax(Some(&[1]), false).unwrap().shape()[..], [0]);
+}
+
+#[test]
+fn assignment_gives_a_new_value_and_leaves_the_old() {
+    let mut x = Tensor::zeros(&[2, 3], DType::I16).unwrap();
+    let view = x.transpose(0, 1).unwrap();
+    x.assign(&[Index::Ellipsis, Index::At(-1)], 5).unwrap();
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, 5, 0, 0, 5]);
+    assert_eq!(view.to_vec::<i16>().unwrap(), [0; 6]);
+    let address = x.address();
+    let mask = x.eq(5).unwrap();
+    x.assign(&[Index::Array(mask)], -1).unwrap();
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, -1, 0, 0, -1]);
+    assert_eq!(x.address(), address, "memory that nobody shares is reused");
+    let indices = Tensor::from_slice(&[1_u8, 1], &[2]).unwrap();
+    let values = Tensor::from_slice(&[1_i16, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+    x.assign(&[Index::Array(indices)], &values).unwrap();
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, -1, 4, 5, 6]);
+    let flat = values.flatten(0, -1).unwrap();
+    assert_eq!(
+        x.assign(&[], 1 << 20).unwrap_err().kind(),
+        ErrorKind::Overflow
+    );
+    assert_eq!(x.assign(&[], &flat).unwrap_err().kind(), ErrorKind::Value);
+    assert_eq!(x.to_vec::<i16>().unwrap(), [0, 0, -1, 4, 5, 6]);
+    let mut turned = x.transpose(0, 1).unwrap();
+    turned.assign(&[Index::At(0)], 9).unwrap();
+    assert_eq!(turned.to_vec::<i16>().unwrap(), [9, 9, 0, 5, -1, 6]);
+    turned.assign(&[Index::At(0)], 0.5).unwrap();
+    assert_eq!(turned.dtype(), DType::F32);
+    assert_eq!(to_f64(&turned), [0.5, 0.5, 0.0, 5.0, -1.0, 6.0]);
 }

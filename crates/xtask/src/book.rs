@@ -1,6 +1,7 @@
 //! The book's generated pages, as Markdown.
 
 use allotrope_dtype::{Capabilities, DType, Family, NumpySource, Policy, default_dtype};
+use allotrope_op::{Autocast, Op, Support, support, supported_names};
 
 /// The page of all dtypes.
 pub(crate) fn dtype_page() -> String {
@@ -223,4 +224,46 @@ fn code(text: &str) -> String {
 
 fn yes_or_no(answer: bool) -> String {
     if answer { "yes" } else { "no" }.to_owned()
+}
+
+/// The page of operations and dtypes.
+pub(crate) fn support_page() -> String {
+    let header = std::iter::once("operation").chain(DType::ALL.map(DType::name));
+    let header: Vec<&str> = header.collect();
+    let rows = supported_names().map(|name| {
+        let cells = DType::ALL
+            .into_iter()
+            .map(|dtype| match support(name, dtype) {
+                Some(Support::Computes) => "yes".to_owned(),
+                Some(Support::Promotes) => "promotes".to_owned(),
+                Some(Support::Undefined) | None => "–".to_owned(),
+            });
+        std::iter::once(code(name)).chain(cells).collect::<Vec<_>>()
+    });
+    let docs = Op::ALL.iter().map(|op| {
+        let row = op.row();
+        let operands = row.operands.join(", ");
+        let autocast = match row.autocast {
+            Autocast::Keep => "keeps",
+            Autocast::Float32 => "float32",
+            Autocast::Widest => "widest",
+        };
+        vec![
+            format!("`{}({operands})`", row.name),
+            row.doc.to_owned(),
+            yes_or_no(row.is_differentiable),
+            autocast.to_owned(),
+        ]
+    });
+    let total = supported_names().count() * DType::COUNT;
+    let undefined = supported_names().flat_map(|name| DType::ALL.map(|d| support(name, d)));
+    let undefined = undefined.filter(|s| *s == Some(Support::Undefined)).count();
+    include_str!("../templates/support.md")
+        .replace("{{total}}", &total.to_string())
+        .replace("{{undefined}}", &undefined.to_string())
+        .replace("{{support}}\n", &markdown(&header, rows))
+        .replace(
+            "{{operations}}\n",
+            &markdown(&["operation", "result", "derivative", "autocast"], docs),
+        )
 }

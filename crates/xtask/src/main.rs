@@ -33,11 +33,12 @@ fn main() -> ExitCode {
 }
 
 /// Every generated file: its path from the project's root, and its text.
-fn generated_files() -> [(&'static str, String); 3] {
+fn generated_files() -> [(&'static str, String); 4] {
     [
         ("python/allotrope/__init__.pyi", stub::python_stub()),
         ("book/src/dtypes.md", book::dtype_page()),
         ("book/src/promotion.md", book::promotion_page()),
+        ("book/src/support.md", book::support_page()),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The Python type stub: signatures from the template, constants and options from the tables.
 
 use allotrope_dtype::{Casting, DType, Family, Overflow, Policy};
+use allotrope_op::Op;
 
 /// The text of `python/allotrope/__init__.pyi`.
 pub(crate) fn python_stub() -> String {
@@ -11,7 +12,74 @@ pub(crate) fn python_stub() -> String {
             "{{overflows}}",
             &literals(Overflow::ALL.map(Overflow::name)),
         )
+        .replace("{{methods}}\n", &methods())
+        .replace("{{functions}}\n", &functions())
         .replace("{{constants}}", &constants())
+}
+
+/// Rows that the template spells out, since they are called with options.
+fn is_spelled_out(op: Op) -> bool {
+    let optioned = [
+        Op::Add,
+        Op::Sub,
+        Op::Div,
+        Op::Round,
+        Op::Logit,
+        Op::Gelu,
+        Op::GeluTanh,
+        Op::RealPart,
+        Op::ImagPart,
+    ];
+    op.arity() > 2
+        || op.row().operands.iter().any(|name| LATER.contains(name))
+        || optioned.contains(&op)
+}
+
+/// Second operands that are options in Python.
+const LATER: [&str; 3] = ["slope", "alpha", "lambda"];
+
+/// The rows that are called with their operands alone.
+fn plain_rows() -> impl Iterator<Item = Op> {
+    Op::ALL.iter().copied().filter(|op| !is_spelled_out(*op))
+}
+
+/// Rows as methods, and all of them as in-place spellings.
+fn methods() -> String {
+    let plain = plain_rows().map(|op| {
+        let other = if op.arity() == 2 {
+            ", other: _Operand"
+        } else {
+            ""
+        };
+        format!("    def {}(self{other}) -> Tensor: ...\n", op.name())
+    });
+    let attributes = [Op::RealPart, Op::ImagPart, Op::GeluTanh, Op::NextafterIn];
+    let in_place = Op::ALL
+        .iter()
+        .filter(|op| !attributes.contains(op))
+        .map(|op| {
+            format!(
+                "    def {}_(self, *args: Any, **options: Any) -> Self: ...\n",
+                op.name()
+            )
+        });
+    plain.chain(in_place).collect()
+}
+
+/// Rows as functions.
+fn functions() -> String {
+    let plain = plain_rows().map(|op| {
+        let other = if op.arity() == 2 {
+            ", other: _Operand"
+        } else {
+            ""
+        };
+        format!(
+            "def {}(input: _Operand{other}, /) -> Tensor: ...\n",
+            op.name()
+        )
+    });
+    plain.collect()
 }
 
 /// Names as string literals.

@@ -99,3 +99,43 @@ fn copy_transposed<W: Pod + Send + Sync>(
         });
     });
 }
+
+/// Copies row-major elements to where a layout has its own, within `dst`.
+///
+/// Both slices must be aligned for the dtype, `dst` must contain the layout's extent, and `src` must
+/// hold exactly its elements. Of several that share a place the last stays.
+pub fn copy_into(dtype: DType, src: &[u8], dst: &mut [u8], layout: &Layout) {
+    dispatch_width!(dtype, |Word| {
+        let src: &[Word] = bytemuck::cast_slice(src);
+        let whole = whole_elements(dtype, dst).len();
+        let dst: &mut [Word] = bytemuck::cast_slice_mut(&mut dst[..whole]);
+        let source = Layout::contiguous(layout.shape().clone());
+        let nest = Nest::new(layout.shape(), &[&source, layout]);
+        let inner = nest.inner();
+        nest.for_each_run(|starts| {
+            let run = &src[starts[0]..starts[0] + inner.count];
+            if inner.strides[1] == 1 {
+                dst[starts[1]..starts[1] + run.len()].copy_from_slice(run);
+                return;
+            }
+            let mut place = starts[1] as isize;
+            for element in run {
+                dst[place as usize] = *element;
+                place += inner.strides[1];
+            }
+        });
+    });
+}
+
+/// Writes row-major elements to places of `dst`, counted in elements. All places must exist; of
+/// several equal ones the last element stays.
+pub fn scatter(dtype: DType, src: &[u8], places: &[i64], dst: &mut [u8]) {
+    dispatch_width!(dtype, |Word| {
+        let src: &[Word] = bytemuck::cast_slice(src);
+        let whole = whole_elements(dtype, dst).len();
+        let dst: &mut [Word] = bytemuck::cast_slice_mut(&mut dst[..whole]);
+        for (element, place) in src.iter().zip(places) {
+            dst[*place as usize] = *element;
+        }
+    });
+}

@@ -3,8 +3,9 @@
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
+pub mod random;
 mod reduce;
 
 pub(crate) use copy::whole_elements;
-pub use copy::{copy, fill};
+pub use copy::{copy, copy_into, fill, scatter};
 pub use reduce::{Fold, reduce, reduce_at};

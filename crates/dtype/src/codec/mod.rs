@@ -148,7 +148,7 @@ pub fn encode_slice<T: Element>(src: &[T::Compute], dst: &mut [T]) -> Result<(),
 /// How many elements of `dtype` the bytes hold, if they are whole and aligned.
 fn count_elements(dtype: DType, bytes: &[u8]) -> Result<usize, Error> {
     let size = dtype.itemsize();
-    let alignment = crate::dispatch!(dtype, |T| align_of::<T>());
+    let alignment = dtype.alignment();
     let reason = if !bytes.len().is_multiple_of(size) {
         format!("{} bytes are not a multiple of {size}", bytes.len())
     } else if !bytes.is_empty() && !bytes.as_ptr().addr().is_multiple_of(alignment) {

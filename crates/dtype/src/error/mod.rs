@@ -95,15 +95,20 @@ impl Error {
             | Problem::ScalarKindMismatch { .. }
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }
+            | Problem::UnknownDLPackType { .. }
+            | Problem::VectorElements { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
-            Problem::ScalarOverflow { .. } | Problem::CastOverflow { .. } => ErrorKind::Overflow,
+            Problem::ScalarOverflow { .. }
+            | Problem::CastOverflow { .. }
+            | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
-            Problem::UnknownDevice { .. } => ErrorKind::Device,
+            Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
             | Problem::TooManyIndices { .. }
+            | Problem::PartOutOfRange { .. }
             | Problem::MaskMismatch { .. } => ErrorKind::Index,
             Problem::NoOperands
             | Problem::OverflowNotApplicable { .. }
@@ -121,8 +126,16 @@ impl Error {
             | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::EmptyInterval { .. }
+            | Problem::WideInterval { .. }
+            | Problem::OutOfRange { .. }
+            | Problem::BadState { .. }
+            | Problem::SplitMismatch { .. }
+            | Problem::TooManyDimensions { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
+            | Problem::CopyNeeded { .. }
+            | Problem::MalformedTensor { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

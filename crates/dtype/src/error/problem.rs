@@ -1,6 +1,6 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
-use super::wording::{at_index, axes, list, names, range, refusal};
+use super::wording::{at_index, axes, exact_range, list, names, range, refusal};
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
 
@@ -277,6 +277,82 @@ pub enum Problem {
         /// The size of the dimension.
         available: usize,
     },
+    /// Bounds in the wrong order, or with nothing between them.
+    #[error("nothing between the bounds: {low} and {high}; the first must be the lower one")]
+    EmptyInterval {
+        /// The lower bound as given.
+        low: String,
+        /// The upper bound as given.
+        high: String,
+    },
+    /// Bounds whose distance the dtype does not hold.
+    #[error("bounds too far apart: {low:?} and {high:?}; their distance must be a finite {dtype}")]
+    WideInterval {
+        /// The lower bound.
+        low: f64,
+        /// The upper bound.
+        high: f64,
+        /// The dtype of the numbers between.
+        dtype: DType,
+    },
+    /// An integer beyond those that a float dtype holds without a gap.
+    #[error("integer out of the exact range: {value}; {dtype} holds every integer {}", exact_range(*dtype))]
+    InexactInteger {
+        /// The integer.
+        value: i128,
+        /// The dtype it should have.
+        dtype: DType,
+    },
+    /// An argument outside what it may be.
+    #[error("{what} out of range{}: {value}; {accepted} are accepted", at_index(*index))]
+    OutOfRange {
+        /// What the argument is.
+        what: &'static str,
+        /// Where it stands, if it is one of several.
+        index: Option<usize>,
+        /// The value as given.
+        value: String,
+        /// The accepted values.
+        accepted: &'static str,
+    },
+    /// Bytes that are not the state of a generator.
+    #[error("not a state: {dtype} of shape {shape:?}; uint8 of shape [16] is accepted")]
+    BadState {
+        /// The dtype as given.
+        dtype: DType,
+        /// The shape as given.
+        shape: Vec<usize>,
+    },
+    /// Parts that do not make up a dimension.
+    #[error("sizes do not add up: {sizes:?}; dimension {dim} has size {size}")]
+    SplitMismatch {
+        /// The sizes of the parts.
+        sizes: Vec<usize>,
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        size: usize,
+    },
+    /// A part of a dimension that goes beyond its end.
+    #[error("part out of range: {length} from index {start}; dimension {dim} has size {size}")]
+    PartOutOfRange {
+        /// The first index as given.
+        start: isize,
+        /// The size of the part.
+        length: usize,
+        /// The dimension.
+        dim: usize,
+        /// Its size.
+        size: usize,
+    },
+    /// A tensor of too many dimensions.
+    #[error("too many dimensions: {given}; at most {most} are accepted")]
+    TooManyDimensions {
+        /// The number of dimensions.
+        given: usize,
+        /// The largest number that is accepted.
+        most: usize,
+    },
     /// A reduction without an answer for no elements.
     #[error("no elements: {shape:?} has none along the reduced axes; at least one is needed")]
     NothingToReduce {
@@ -294,6 +370,40 @@ pub enum Problem {
     NegativeExponent {
         /// The first offending index, in row-major order; none for a scalar.
         index: Option<usize>,
+    },
+    /// A copy where the caller allowed none.
+    #[error("a copy is needed: {reason}; copy=False forbids it")]
+    CopyNeeded {
+        /// Why the memory cannot be shared.
+        reason: String,
+    },
+    /// A description of memory that no memory can have.
+    #[error("malformed tensor: {reason}")]
+    MalformedTensor {
+        /// What does not fit.
+        reason: String,
+    },
+    /// A DLPack type that no dtype has.
+    #[error("no such dtype: DLPack type code {code} of {bits} bits; accepted are {}", list(DType::ALL.into_iter()))]
+    UnknownDLPackType {
+        /// The type code.
+        code: u8,
+        /// The width.
+        bits: u8,
+    },
+    /// DLPack elements that are vectors.
+    #[error("elements are vectors: {lanes} lanes; 1 is accepted")]
+    VectorElements {
+        /// The number of lanes.
+        lanes: u16,
+    },
+    /// Memory that is not where it can be read.
+    #[error("memory of another device: {given}; available are {available}")]
+    ForeignDevice {
+        /// The device of the memory.
+        given: String,
+        /// The devices of this machine.
+        available: String,
     },
     /// No such device on this machine.
     #[error("no such device: '{given}'; available are {available}")]

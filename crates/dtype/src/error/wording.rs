@@ -35,6 +35,12 @@ pub(super) fn range(dtype: DType) -> String {
     }
 }
 
+/// The integers that a float dtype holds without a gap, in words.
+pub(super) fn exact_range(dtype: DType) -> String {
+    let limit = dtype.exact_integers();
+    format!("from {} to {limit}", -limit)
+}
+
 /// The axes that a tensor has, in words.
 pub(super) fn axes(rank: usize) -> String {
     match rank {

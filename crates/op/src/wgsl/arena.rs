@@ -136,23 +136,23 @@ pub(super) fn ternary(op: Operation, kind: Type, a: Node, b: Node, c: Node) -> N
     })
 }
 
-/// The float, hidden from the algebra of a compiler where it has just been rounded.
-#[inline(never)]
-pub(super) fn keep(kind: Type, node: Node) -> Node {
-    let is_rounded = ARENA.with_borrow(|arena| {
-        let mut inner = node;
-        while let Some(Statement::Result(op, _, [a, ..])) = arena.get(inner) {
-            match op {
-                Operation::Negate | Operation::Absolute => inner = a,
-                _ => return op.is_rounded(),
-            }
-        }
-        false
-    });
-    if is_rounded {
-        unary(Operation::Keep, kind, node)
-    } else {
-        node
+/// The value, if it is a constant.
+pub(super) fn constant(node: Node) -> Option<Literal> {
+    ARENA.with_borrow(|arena| arena.literal(node))
+}
+
+/// The type of the value.
+pub(super) fn kind(node: Node) -> Option<Type> {
+    ARENA
+        .with_borrow(|arena| arena.get(node))
+        .map(Statement::kind)
+}
+
+/// What makes the value, if it is the result of an operation.
+pub(super) fn operation(node: Node) -> Option<(Operation, [Node; 3])> {
+    match ARENA.with_borrow(|arena| arena.get(node))? {
+        Statement::Result(op, _, operands) => Some((op, operands)),
+        _ => None,
     }
 }
 

@@ -4,8 +4,10 @@ use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 
 use super::arena::{self, Node};
+use super::convert::{self, Held};
+use super::float;
 use super::operation::Operation;
-use super::scalar::{Bitwise, Integer, Literal, Numeric, Scalar, Type};
+use super::scalar::{Bitwise, Integer, Literal, Numeric, Scalar};
 
 /// A value of the Rust type `T` in a shader: what is done to it is recorded as WGSL statements.
 ///
@@ -14,8 +16,8 @@ use super::scalar::{Bitwise, Integer, Literal, Numeric, Scalar, Type};
 ///
 /// WGSL lets a compiler treat floats as real numbers, and compilers do: one that finds `(a + b) - a`
 /// equal to `b` undoes every sum that is kept in two values. So a float that has just been rounded
-/// passes through integers on its way into the next sum, where nothing can be simplified:
-/// [`Operation::Keep`], a minimum with the largest integer but one, which only touches a NaN.
+/// passes through integers on its way into the next operation: [`Operation::Keep`], a minimum with
+/// the largest integer but one, which only touches a NaN.
 pub struct Expression<T> {
     node: Node,
     scalar: PhantomData<T>,
@@ -66,59 +68,47 @@ impl<T: Scalar> Expression<T> {
     /// An integer cut to its width, where that is narrower than the WGSL type; others as they
     /// are.
     fn wrap(self) -> Self {
-        if T::WIDTH >= 32 || T::TYPE == Type::Bool {
-            return self;
-        }
-        if T::TYPE.is_signed() {
-            let count = Expression::<u32>::literal(Literal::count(32 - T::WIDTH));
-            let high = Self::binary(Operation::ShiftLeft, self, count);
-            return Self::binary(Operation::ShiftRight, high, count);
-        }
-        let mask = Self::literal(Literal {
-            kind: T::TYPE,
-            bits: (1 << T::WIDTH) - 1,
-        });
-        Self::binary(Operation::And, self, mask)
+        Self::new(convert::wrap(self.node, Held::of::<T>()))
     }
 
-    /// Whether both are equal; false for NaN.
-    pub fn equals(self, other: Self) -> Expression<bool> {
-        Expression::binary(Operation::Equal, self, other)
+    fn compare(self, op: Operation, other: Self) -> Expression<bool> {
+        Expression::binary(op, self.keep(), other.keep())
     }
-}
 
-impl<T: Numeric> Expression<T> {
-    /// A float that has just been rounded, hidden from the algebra of a compiler; others as they
-    /// are.
-    pub(super) fn keep(self) -> Self {
+    /// A float as the side of a comparison; others as they are.
+    fn keep(self) -> Self {
         if T::TYPE.is_float() {
-            Self::new(arena::keep(T::TYPE, self.node))
+            Self::new(float::keep_term(T::TYPE, self.node))
         } else {
             self
         }
     }
 
+    /// Whether both are equal; false for NaN.
+    pub fn equals(self, other: Self) -> Expression<bool> {
+        self.compare(Operation::Equal, other)
+    }
+}
+
+impl<T: Numeric> Expression<T> {
     /// Whether `self < other`; false for NaN.
     pub fn is_less(self, other: Self) -> Expression<bool> {
-        Expression::binary(Operation::Less, self, other)
+        self.compare(Operation::Less, other)
     }
 
     /// Whether `self <= other`; false for NaN.
     pub fn is_at_most(self, other: Self) -> Expression<bool> {
-        Expression::binary(Operation::LessEqual, self, other)
+        self.compare(Operation::LessEqual, other)
     }
 
-    /// The same number in another type: integers wrap at its width, floats become the nearest
-    /// integer towards zero in the range of its WGSL type.
+    /// The same number in another type: integers wrap at its width; floats are cut towards zero
+    /// and stop at the ends of its range, and NaN becomes 0.
     pub fn convert<U: Numeric>(self) -> Expression<U> {
-        let converted = if T::TYPE == U::TYPE {
-            Expression::new(self.node)
-        } else {
-            Expression::unary(Operation::Convert, self)
-        };
-        let fits = U::WIDTH > T::WIDTH && (U::TYPE.is_signed() || !T::TYPE.is_signed())
-            || U::WIDTH == T::WIDTH && U::TYPE == T::TYPE;
-        if fits { converted } else { converted.wrap() }
+        Expression::new(convert::convert(
+            self.node,
+            Held::of::<T>(),
+            Held::of::<U>(),
+        ))
     }
 }
 
@@ -170,8 +160,11 @@ impl<T: Integer> Expression<T> {
     /// The greatest common divisor, not negative unless it wraps.
     pub fn common_divisor(self, other: Self) -> Self {
         let zero = Self::constant(0);
-        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x);
-        magnitude(magnitude(self).in_words(Operation::CommonDivisor, magnitude(other)))
+        // Without the sign the magnitude of the least integer is what it should be.
+        let magnitude = |x: Self| Self::choose(x.is_less(zero), -x, x).convert::<T::Unsigned>();
+        magnitude(self)
+            .in_words(Operation::CommonDivisor, magnitude(other))
+            .convert()
     }
 
     /// An operation that exists for the unsigned WGSL integers alone.
@@ -183,25 +176,26 @@ impl<T: Integer> Expression<T> {
     }
 }
 
-/// Operators whose result may be out of range. The terms of a sum are kept as they were rounded;
-/// what a compiler does to factors changes no more than the last place.
+/// Operators whose result may be out of range.
 macro_rules! arithmetic {
-    ($($trait:ident $method:ident $operation:ident $($keep:ident)?;)*) => {$(
+    ($($trait:ident $method:ident $operation:ident $float:ident)*) => {$(
         impl<T: Numeric> $trait for Expression<T> {
             type Output = Self;
 
             fn $method(self, other: Self) -> Self {
-                let (a, b) = (self $(.$keep())?, other $(.$keep())?);
-                Self::binary(Operation::$operation, a, b).wrap()
+                if T::TYPE.is_float() {
+                    return Self::new(float::$float(T::TYPE, self.node, other.node));
+                }
+                Self::binary(Operation::$operation, self, other).wrap()
             }
         }
     )*};
 }
 arithmetic! {
-    Add add Add keep;
-    Sub sub Subtract keep;
-    Mul mul Multiply;
-    Div div Divide;
+    Add add Add      add
+    Sub sub Subtract subtract
+    Mul mul Multiply multiply
+    Div div Divide   divide
 }
 
 /// Truncated, with the sign of the dividend; 0 where the divisor is zero.

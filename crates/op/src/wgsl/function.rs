@@ -24,21 +24,57 @@ use super::value::{Arguments, Value, ValueType};
 #[derive(Clone, Debug)]
 pub struct Function {
     pub(super) arguments: Vec<ValueType>,
-    pub(super) result: ValueType,
+    pub(super) outputs: Vec<ValueType>,
     pub(super) statements: Vec<Statement>,
+    /// The components of all outputs.
     pub(super) results: Vec<Node>,
 }
 
 impl Function {
     /// Records what the body does to its arguments.
     pub fn record<A: Arguments, R: Value>(body: impl FnOnce(A) -> R) -> Self {
-        let (results, statements) = arena::record(|| body(A::arguments()).nodes());
+        let body = || body(A::arguments()).nodes();
+        Self::record_results(A::types(), ValueType::of::<R>(), body)
+    }
+
+    /// The same where the body finds the arguments itself, and gives the components of one output.
+    pub(super) fn record_results(
+        arguments: Vec<ValueType>,
+        output: ValueType,
+        body: impl FnOnce() -> Vec<Node>,
+    ) -> Self {
+        let (results, statements) = arena::record(body);
         Self {
-            arguments: A::types(),
-            result: ValueType::of::<R>(),
+            arguments,
+            outputs: vec![output],
             statements,
             results,
         }
+    }
+
+    /// The same for types that are known at run time: the body makes the components of the outputs
+    /// of those of the arguments, or nothing.
+    pub(super) fn record_components(
+        arguments: Vec<ValueType>,
+        outputs: Vec<ValueType>,
+        body: &mut dyn FnMut(&[Node]) -> Option<Vec<Node>>,
+    ) -> Option<Self> {
+        let (results, statements) = arena::record(|| {
+            let kinds = arguments
+                .iter()
+                .flat_map(|value| std::iter::repeat_n(value.component, value.components as usize));
+            let nodes: Vec<Node> = (0..)
+                .zip(kinds)
+                .map(|(position, kind)| arena::argument(position, kind))
+                .collect();
+            body(&nodes)
+        });
+        Some(Self {
+            arguments,
+            outputs,
+            statements,
+            results: results?,
+        })
     }
 
     /// The number of statements that the result depends on.

@@ -1,7 +1,7 @@
 //! Expressions as lanes: an elementary function of an expression is the text of a shader.
 
-use super::arena;
 use super::expression::Expression;
+use super::float;
 use super::operation::Operation;
 use super::scalar::{Float, Literal, Word};
 use crate::lane::mul_exact_by_halves;
@@ -30,8 +30,8 @@ impl<T: Float> Lane for Expression<T> {
     }
 
     fn mul_add(self, a: Self, b: Self) -> Self {
-        let [x, a, b] = [self, a, b.keep()].map(Self::node);
-        Self::new(arena::ternary(Operation::MultiplyAdd, T::TYPE, x, a, b))
+        let [x, a, b] = [self, a, b].map(Self::node);
+        Self::new(float::multiply_add(T::TYPE, x, a, b))
     }
 
     fn mul_exact(self, other: Self) -> (Self, Self) {
@@ -99,7 +99,8 @@ impl<T: Float> Lane for Expression<T> {
     fn to_int_small(self) -> Self::Bits {
         let (shift, bits) = Self::shift();
         // Kept, or else a compiler would find the way back to be the identity.
-        (self + shift).keep().to_bits() - bits
+        let kept = float::keep_term(T::TYPE, (self + shift).node());
+        Self::new(kept).to_bits() - bits
     }
 
     fn from_int_small(bits: Self::Bits) -> Self {

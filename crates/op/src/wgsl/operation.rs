@@ -44,9 +44,8 @@ pub enum Operation {
     CommonDivisor,
     /// How many bits of a `u32` are set.
     CountOnes,
-    /// The float as it is, hidden from the algebra of a compiler: see [`Expression`].
-    ///
-    /// [`Expression`]: super::Expression
+    /// The float as it is, hidden from the algebra of a compiler: see
+    /// [`Expression`](super::Expression).
     Keep,
     /// Bits set in both; both true.
     And,
@@ -70,8 +69,8 @@ pub enum Operation {
     Select,
     /// The same bits as another type of the same width.
     Reinterpret,
-    /// The same number in another type: integers wrap, floats become the nearest integer towards
-    /// zero in range, truth values 0 and 1.
+    /// The same number in another type: integers wrap, floats are cut towards zero, truth values
+    /// become 0 and 1.
     Convert,
 }
 
@@ -140,14 +139,5 @@ impl Operation {
             Self::Reinterpret => Form::Bitcast,
             Self::Convert => Form::Constructor,
         }
-    }
-
-    /// Whether a compiler may take it for the exact operation of real numbers, and simplify what
-    /// is made of several of them.
-    pub(super) const fn is_rounded(self) -> bool {
-        matches!(
-            self,
-            Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::MultiplyAdd
-        )
     }
 }

@@ -50,23 +50,42 @@ impl Function {
         let arguments: Vec<String> = (self.arguments.iter().enumerate())
             .map(|(index, kind)| format!("{}: {}", argument_name(index), kind.name()))
             .collect();
-        let (arguments, result) = (arguments.join(", "), self.result.name());
-        let mut text = format!("fn {name}({arguments}) -> {result} {{\n");
+        let arguments = arguments.join(", ");
+        let (result, structure) = self.result_type(name);
+        let mut text = format!("{structure}fn {name}({arguments}) -> {result} {{\n");
         let statements = self.statements.iter().zip(self.used());
         for (position, (&statement, _)) in statements.enumerate().filter(|(_, (_, used))| *used) {
             text += &self.statement_text(position, statement);
         }
-        let results: Vec<String> = self
-            .results
-            .iter()
-            .map(|&node| self.operand(node))
-            .collect();
-        let results = results.join(", ");
-        text += &match self.result.components {
-            1 => format!("    return {results};\n}}\n"),
-            _ => format!("    return {result}({results});\n}}\n"),
+        let mut components = self.results.iter().map(|&node| self.operand(node));
+        let outputs = self.outputs.iter().map(|kind| {
+            let parts: Vec<String> = components.by_ref().take(kind.components as usize).collect();
+            match kind.components {
+                1 => parts.concat(),
+                _ => format!("{}({})", kind.name(), parts.join(", ")),
+            }
+        });
+        let outputs = outputs.collect::<Vec<String>>().join(", ");
+        text += &match self.outputs.len() {
+            1 => format!("    return {outputs};\n}}\n"),
+            _ => format!("    return {result}({outputs});\n}}\n"),
         };
         text
+    }
+
+    /// The type that the function returns, and the text that declares it: a structure where there
+    /// are several outputs.
+    fn result_type(&self, name: &str) -> (String, String) {
+        if let [output] = self.outputs[..] {
+            return (output.name(), String::new());
+        }
+        let members = self.outputs.iter().enumerate();
+        let members: String = members
+            .map(|(i, kind)| format!("    r{i}: {},\n", kind.name()))
+            .collect();
+        let result = format!("{name}_results");
+        let structure = format!("struct {result} {{\n{members}}}\n");
+        (result, structure)
     }
 
     /// The line of a value that has one, and its line break.

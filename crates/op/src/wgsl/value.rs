@@ -1,5 +1,7 @@
 //! What functions take and return.
 
+use allotrope_dtype::{DType, Kind};
+
 use super::arena::{self, Node};
 use super::expression::Expression;
 use super::scalar::{Float, Scalar, Type};
@@ -18,6 +20,12 @@ pub trait Value: Copy {
     fn nodes(self) -> Vec<Node>;
 }
 
+// Never inlined, as all that rows record with.
+#[inline(never)]
+fn listed(nodes: &[Node]) -> Vec<Node> {
+    nodes.to_vec()
+}
+
 impl<T: Scalar> Value for Expression<T> {
     const TYPE: Type = T::TYPE;
     const COMPONENTS: u32 = 1;
@@ -29,7 +37,7 @@ impl<T: Scalar> Value for Expression<T> {
     }
 
     fn nodes(self) -> Vec<Node> {
-        vec![self.node()]
+        listed(&[self.node()])
     }
 }
 
@@ -43,7 +51,7 @@ impl<T: Float> Value for Complex<Expression<T>> {
     }
 
     fn nodes(self) -> Vec<Node> {
-        vec![self.re.node(), self.im.node()]
+        listed(&[self.re.node(), self.im.node()])
     }
 }
 
@@ -61,6 +69,27 @@ impl ValueType {
         Self {
             component: V::TYPE,
             components: V::COMPONENTS,
+        }
+    }
+
+    /// What a value of a dtype is held in: integers of 8 and 16 bits in one of 32, a float narrower
+    /// than float32 as its code in a `u32`.
+    pub const fn of_dtype(dtype: DType) -> Self {
+        let is_wide = dtype.to_real().bits() > 32;
+        let component = match (dtype.kind(), is_wide) {
+            (Kind::Bool, _) => Type::Bool,
+            (Kind::Signed, false) => Type::I32,
+            (Kind::Signed, true) => Type::I64,
+            (Kind::Unsigned, false) => Type::U32,
+            (Kind::Unsigned, true) => Type::U64,
+            (Kind::Float | Kind::Complex, true) => Type::F64,
+            (Kind::Float, false) if dtype.bits() < 32 => Type::U32,
+            (Kind::Float | Kind::Complex, false) => Type::F32,
+        };
+        let components = if dtype.is_complex() { 2 } else { 1 };
+        Self {
+            component,
+            components,
         }
     }
 

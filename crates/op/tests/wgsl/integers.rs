@@ -21,13 +21,33 @@ macro_rules! conversions {
     }};
 }
 
+/// Checks the conversions from floats to one integer type, and gives their text.
+macro_rules! saturation {
+    ($to:ident $($from:ident)*) => {{
+        let mut text = String::new();
+        $(
+            let printed = Function::record(|[x]: [Expression<$from>; 1]| x.convert::<$to>());
+            let ends = [<$to>::MIN as $from, <$to>::MAX as $from];
+            let near = ends.into_iter().flat_map(|x| [x, x.next_up(), x.next_down(), x - 1.0, x + 1.0]);
+            let points = [0.0, 0.9, 1.0, 1.5, 1e3, 1e9, 1e15, 1e30, $from::INFINITY, $from::NAN];
+            for x in points.into_iter().flat_map(|x| [x, -x]).chain(near) {
+                let literal = Literal { kind: $from::TYPE, bits: x.to_bits().into() };
+                let want = <$to as Integer>::literal(x as $to as i64);
+                assert_eq!(printed.evaluate(&[literal]).unwrap(), [want], "{x}");
+            }
+            text += &printed.print(concat!("from_", stringify!($from)));
+        )*
+        text
+    }};
+}
+
 /// A test of one integer type: operators wrap at its width, whatever it is held in.
 macro_rules! integers_wrap {
     ($($integer:ident)*) => {$(
         #[test]
         fn $integer() {
             type Whole = Expression<$integer>;
-            let points = [0, 1, 2, 3, 5, 100, 127, 128, 200, 255, 256, 30_000, 65_535, 1 << 31];
+            let points = [0, 1, 2, 3, 5, 31, 100, 127, 128, 200, 255, 256, 30_000, 65_535, 1 << 31];
             let points: Vec<$integer> = points
                 .into_iter()
                 .flat_map(|x: i64| [x, -x, i64::MAX - x])
@@ -102,7 +122,8 @@ macro_rules! integers_wrap {
             text += &left.print("left");
             text += &right.print("right");
             text += &conversions!($integer literal points; i8 u8 i16 u16 i32 u32 i64 u64);
-            validate(&text, Capabilities::SHADER_INT64);
+            text += &saturation!($integer f32 f64);
+            validate(&text, Capabilities::FLOAT64 | Capabilities::SHADER_INT64);
         }
     )*};
 }

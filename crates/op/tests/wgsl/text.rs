@@ -1,7 +1,7 @@
 //! What stands in the text: constants, sums, nothing in vain.
 
 use allotrope_op::Lane;
-use allotrope_op::wgsl::{Expression, Float, Function, Integer, Type};
+use allotrope_op::wgsl::{Expression, Float, Function, Integer, Literal, Scalar, Type};
 use naga::valid::Capabilities;
 
 use crate::validate;
@@ -91,7 +91,7 @@ fn integer_constants_are_read_as_they_are() {
 }
 
 #[test]
-fn rounded_terms_of_a_sum_are_kept() {
+fn rounded_numbers_are_kept() {
     // A compiler that takes floats for real numbers would find that nothing was lost.
     let lost = Function::record(|[a, b]: [Expression<f32>; 2]| {
         let sum = a + b;
@@ -108,7 +108,8 @@ fn lost(x: f32, y: f32) -> f32 {
 }
 ";
     assert_eq!(lost.print("lost"), want);
-    // The product behind a sign, the addend of a multiply-add, the way to an integer and back.
+    // A product behind a sign, and that of products; the addend of a multiply-add, but not its
+    // factor; the side of a comparison; the way to an integer and back.
     let kept = |function: Function| {
         function
             .print("kept")
@@ -117,11 +118,15 @@ fn lost(x: f32, y: f32) -> f32 {
     };
     type Two = [Expression<f64>; 2];
     assert_eq!(kept(Function::record(|[a, b]: Two| a + -(a * b))), 1);
+    assert_eq!(kept(Function::record(|[a, b]: Two| a * b * a)), 1);
     assert_eq!(kept(Function::record(|[a, b]: Two| a.mul_add(b, a / b))), 1);
     assert_eq!(
-        kept(Function::record(|[a, b]: Two| (a * b).mul_add(b, a))),
+        kept(Function::record(|[a, b]: Two| a
+            .mul_add(b, a)
+            .mul_add(b, a))),
         0
     );
+    assert_eq!(kept(Function::record(|[a, b]: Two| (a + b).lt(a))), 1);
     let way = |[a, _]: Two| Expression::<f64>::from_int_small(a.to_int_small());
     assert_eq!(kept(Function::record(way)), 1);
 }
@@ -132,17 +137,29 @@ fn nothing_is_recorded_twice_or_in_vain() {
         let _unused = (x * y).sqrt();
         let constant = Expression::lit(2.0) * Expression::lit(3.0);
         let always = x.lt(y) | !Expression::<f32>::lit(2.0).lt(Expression::lit(1.0));
-        Expression::select(always, (x * y) / (x * y), y) * constant
+        Expression::select(always, x.abs().mul_add(x.abs(), constant), y)
     });
     let want = "\
 fn f(x: f32, y: f32) -> f32 {
-    let v2: f32 = x * y;
-    let v11: f32 = v2 / v2;
-    let v12: f32 = v11 * 6.0f;
+    let v11: f32 = abs(x);
+    let v12: f32 = fma(v11, v11, 6.0f);
     return v12;
 }
 ";
     assert_eq!(function.print("f"), want);
+}
+
+#[test]
+fn integers_are_widened_before_they_change_their_sign() {
+    let function = Function::record(|[x]: [Expression<u32>; 1]| x.convert::<i64>());
+    let want = "\
+fn widen(x: u32) -> i64 {
+    let v1: u64 = u64(x);
+    let v2: i64 = i64(v1);
+    return v2;
+}
+";
+    assert_eq!(function.print("widen"), want);
 }
 
 #[test]
@@ -154,4 +171,60 @@ fn recordings_nest() {
         y + x
     });
     assert_eq!(outer.len(), 4);
+}
+
+/// Sums and products that a compiler might work out without regard to zeros and NaN.
+macro_rules! special_arithmetic {
+    ($test:ident, $float:ty, $unsigned:ty; $($name:literal |$x:ident| $printed:expr, $computed:expr;)*) => {
+        #[test]
+        fn $test() {
+            type Row = (&'static str, fn(Expression<$float>) -> Expression<$float>, fn($float) -> $float);
+            #[allow(clippy::eq_op, clippy::identity_op, clippy::erasing_op, reason = "they are tested")]
+            let rows: &[Row] = &[$(($name, |$x| $printed, |$x| $computed)),*];
+            let points = [0.0, 1.0, 2.5, <$float>::from_bits(1), <$float>::MAX, <$float>::INFINITY];
+            let points = points.into_iter().flat_map(|x| [x, -x]).chain([<$float>::NAN]);
+            for (name, printed, computed) in rows {
+                let printed = Function::record(|[x]: [Expression<$float>; 1]| printed(x));
+                for x in points.clone() {
+                    let literal = Literal { kind: <$float>::TYPE, bits: x.to_bits().into() };
+                    let got = printed.evaluate(&[literal]).unwrap();
+                    let got = <$float>::from_bits(got[0].bits as $unsigned);
+                    let want = computed(x);
+                    assert!(
+                        got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                        "{name} of {x:e}: {got:e}, not {want:e}"
+                    );
+                }
+                let text = printed.print("special");
+                for sign in [" + ", " - ", " * ", " / ", "fma"] {
+                    assert!(!text.contains(sign), "{name} is written\n{text}");
+                }
+            }
+        }
+    };
+    ($($test:ident $float:ty, $unsigned:ty;)*) => {$(
+        special_arithmetic! { $test, $float, $unsigned;
+            "x + 0" |x| x + Expression::lit(0.0), x + 0.0;
+            "0 + x" |x| Expression::lit(0.0) + x, 0.0 + x;
+            "x + -0" |x| x + Expression::lit(-0.0), x + -0.0;
+            "-0 + x" |x| Expression::lit(-0.0) + x, -0.0 + x;
+            "x - 0" |x| x - Expression::lit(0.0), x - 0.0;
+            "x - -0" |x| x - Expression::lit(-0.0), x - -0.0;
+            "0 - x" |x| Expression::lit(0.0) - x, 0.0 - x;
+            "-0 - x" |x| Expression::lit(-0.0) - x, -0.0 - x;
+            "x - x" |x| x - x, x - x;
+            "x + -x" |x| x + -x, x + -x;
+            "-x + x" |x| -x + x, -x + x;
+            "x * 0" |x| x * Expression::lit(0.0), x * 0.0;
+            "-0 * x" |x| Expression::lit(-0.0) * x, -0.0 * x;
+            "0 / x" |x| Expression::lit(0.0) / x, 0.0 / x;
+            "-0 / x" |x| Expression::lit(-0.0) / x, -0.0 / x;
+            "x / x" |x| x / x, x / x;
+            "x * 0 + 0" |x| x.mul_add(Expression::lit(0.0), Expression::lit(0.0)), x * 0.0 + 0.0;
+        }
+    )*};
+}
+special_arithmetic! {
+    zeros_and_nan_of_float32 f32, u32;
+    zeros_and_nan_of_float64 f64, u64;
 }

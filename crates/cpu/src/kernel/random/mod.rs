@@ -1,0 +1,129 @@
+//! Random numbers by Philox 4x32-10: an element depends on the seed, the offset and its index alone.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `uniform` | [`uniform()`]: evenly between two bounds |
+//! | `normal` | [`normal()`], by Box and Muller |
+//! | `part` | from random bits to the floats that both are made of |
+//! | `whole` | [`integers`], [`bernoulli`] and [`permutation`] |
+//!
+//! **Which bits an element is made of.** A draw begins at a block, the [`Stream`]'s offset. Element
+//! `i` has word `i % 4` of block `offset + i / 4`, in as many *lanes* as it needs: a lane is an
+//! independent sequence of blocks. Lane 0 has 32 bits for the element, lane 1 those of the
+//! imaginary part, lanes 2 and 3 the lower halves where 64 bits are needed. So every draw of `n`
+//! elements takes [`blocks_of`]`(n)` blocks, whatever its function and dtype, and the same draw in
+//! another float dtype gives the same numbers to the precision of both.
+//!
+//! Loops are compiled for each instruction set, and all of them give the same bits.
+
+mod normal;
+mod part;
+mod uniform;
+mod whole;
+
+use allotrope_dtype::philox4x32;
+
+pub use normal::{Moments, normal};
+pub use uniform::uniform;
+pub use whole::{Chances, bernoulli, integers, permutation};
+
+use crate::parallel;
+
+/// Elements that one block of the generator serves.
+const WORDS: usize = 4;
+/// Blocks that are drawn together: loops over them are long enough for vectors.
+const BLOCKS: usize = 128;
+/// Elements of that many blocks.
+const TILE: usize = BLOCKS * WORDS;
+/// The fourth word of the counter: stochastic rounding has 0, so that no draw shares its numbers.
+const PURPOSE: u32 = 1;
+
+/// Where a draw begins: the key of the generator and the first block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The key.
+    pub seed: u64,
+    /// The first block.
+    pub offset: u64,
+}
+
+/// The blocks that a draw of so many elements takes: `⌈count / 4⌉`.
+#[must_use]
+pub const fn blocks_of(count: usize) -> u64 {
+    count.div_ceil(WORDS) as u64
+}
+
+/// Something per element of consecutive blocks: `columns[w][b]` belongs to word `w` of block `b`.
+type Columns<T> = [[T; BLOCKS]; WORDS];
+
+/// Consecutive blocks of a stream, at most [`BLOCKS`] of them.
+#[derive(Clone, Copy)]
+struct Span {
+    seed: u64,
+    first: u64,
+    count: usize,
+}
+
+impl Span {
+    /// The words of one lane; those beyond the span are zero.
+    #[inline(always)]
+    fn words(self, lane: u32) -> Columns<u32> {
+        let key = [self.seed as u32, (self.seed >> 32) as u32];
+        let mut words = [[0; BLOCKS]; WORDS];
+        let [a, b, c, d] = words.each_mut().map(|column| &mut column[..self.count]);
+        for (i, (((a, b), c), d)) in a.iter_mut().zip(b).zip(c).zip(d).enumerate() {
+            let block = self.first.wrapping_add(i as u64);
+            let counter = [block as u32, (block >> 32) as u32, lane, PURPOSE];
+            [*a, *b, *c, *d] = philox4x32(counter, key);
+        }
+        words
+    }
+
+    /// 64 bits per element: the words of a lane above those of the lane after the next.
+    #[inline(always)]
+    fn wide_words(self, lane: u32) -> Columns<u64> {
+        let (high, low) = (self.words(lane), self.words(lane + 2));
+        let mut wide = [[0; BLOCKS]; WORDS];
+        for ((column, high), low) in wide.iter_mut().zip(&high).zip(&low) {
+            for ((bits, high), low) in column.iter_mut().zip(high).zip(low) {
+                *bits = u64::from(*high) << 32 | u64::from(*low);
+            }
+        }
+        wide
+    }
+}
+
+/// Calls `work` with the tiles of a target, the blocks that serve each, and the index of its first
+/// element.
+fn for_each_tile<T: Send>(
+    stream: Stream,
+    target: &mut [T],
+    work: impl Fn(Span, usize, &mut [T]) + Send + Sync,
+) {
+    parallel::for_each_chunk(target, |first, chunk| {
+        for (i, tile) in chunk.chunks_mut(TILE).enumerate() {
+            let start = first + i * TILE;
+            let span = Span {
+                seed: stream.seed,
+                first: stream.offset.wrapping_add((start / WORDS) as u64),
+                count: tile.len().div_ceil(WORDS),
+            };
+            work(span, start, tile);
+        }
+    });
+}
+
+/// Columns as elements in order: `columns[w][b]` goes to place `4 b + w`.
+#[inline(always)]
+fn interleave<T: Copy>(columns: &Columns<T>, target: &mut [T]) {
+    let whole = target.len() / WORDS;
+    let [a, b, c, d] = columns;
+    let sources = a.iter().zip(b).zip(c).zip(d);
+    for (four, (((a, b), c), d)) in target.chunks_exact_mut(WORDS).zip(sources) {
+        four.copy_from_slice(&[*a, *b, *c, *d]);
+    }
+    let rest = target.chunks_exact_mut(WORDS).into_remainder();
+    for (place, column) in rest.iter_mut().zip(columns) {
+        *place = column[whole];
+    }
+}

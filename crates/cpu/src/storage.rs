@@ -1,0 +1,47 @@
+//! The bytes of a tensor: its own, or someone else's.
+
+use std::ops::Deref;
+
+use crate::{Buffer, Foreign};
+
+/// Bytes to read. Only a buffer can be written to: foreign memory has no way to it.
+#[derive(Debug)]
+pub enum Storage {
+    /// Memory of our own.
+    Owned(Buffer),
+    /// Memory that someone else owns.
+    Foreign(Foreign),
+}
+
+impl Storage {
+    /// The buffer, to write to; `None` if the memory is someone else's.
+    pub fn owned_mut(&mut self) -> Option<&mut Buffer> {
+        match self {
+            Self::Owned(buffer) => Some(buffer),
+            Self::Foreign(_) => None,
+        }
+    }
+}
+
+impl Deref for Storage {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Owned(buffer) => buffer,
+            Self::Foreign(memory) => memory,
+        }
+    }
+}
+
+impl From<Buffer> for Storage {
+    fn from(buffer: Buffer) -> Self {
+        Self::Owned(buffer)
+    }
+}
+
+impl From<Foreign> for Storage {
+    fn from(memory: Foreign) -> Self {
+        Self::Foreign(memory)
+    }
+}

@@ -1,0 +1,133 @@
+//! Elementwise operations: rows of the op tables as methods of `Tensor` and functions of the module.
+//!
+//! Rows that are called with their operands alone are expanded here; those with options of torch's
+//! are spelled out in `options`.
+
+use allotrope_op::{Op, for_each_activation, for_each_binary, for_each_compare, for_each_unary};
+use allotrope_tensor::Tensor;
+use pyo3::prelude::*;
+
+use crate::operand::{self, Value};
+use crate::tensor::PyTensor;
+
+/// The result of a row.
+pub(crate) fn apply(py: Python<'_>, op: Op, values: &[Value]) -> PyResult<PyTensor> {
+    let operands: Vec<_> = values.iter().map(Value::as_operand).collect();
+    let largest = values.iter().map(operand::count).max().unwrap_or(0);
+    operand::run(py, largest, || Tensor::apply(op, &operands))
+}
+
+/// Rows of one operand without options: skips those that `options` spells out.
+macro_rules! plain_unary {
+    (@ [$($kept:tt)*]) => { unary! { $($kept)* } };
+    (@ [$($kept:tt)*] { Round, $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { Logit, $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { Gelu, $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { GeluTanh, $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    // Attributes, as in torch and NumPy.
+    (@ [$($kept:tt)*] { RealPart, $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { ImagPart, $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { $variant:ident, $name:ident, ($x:ident) -> $out:ident, $s:ident, $a:ident, $doc:literal,
+        $($row:tt)* } $($rest:tt)*) => {
+        plain_unary!(@ [$($kept)* { $variant $name $doc }] $($rest)*);
+    };
+    (@ [$($kept:tt)*] { $($row:tt)* } $($rest:tt)*) => { plain_unary!(@ [$($kept)*] $($rest)*); };
+    ($($rows:tt)*) => { plain_unary!(@ [] $($rows)*); };
+}
+
+macro_rules! unary {
+    ($({ $variant:ident $name:ident $doc:literal })*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>) -> PyResult<Self> {
+                apply(py, Op::$variant, &[Value::Tensor(self.tensor())])
+            }
+        )*}
+
+        /// The functions of the module.
+        pub(crate) mod unary_functions {
+            use super::*;
+            $(
+                #[doc = $doc]
+                #[pyfunction]
+                #[pyo3(signature = (input, /))]
+                pub(crate) fn $name(py: Python<'_>, input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+                    apply(py, Op::$variant, &[operand::read(stringify!($name), input)?])
+                }
+            )*
+
+            /// Adds them all.
+            pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+                $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+for_each_unary! { (for_each_activation) (plain_unary) }
+
+/// Rows of two operands without options.
+macro_rules! plain_binary {
+    (@ [$($kept:tt)*]) => { binary! { $($kept)* } };
+    (@ [$($kept:tt)*] { Add, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { Sub, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { Div, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { $variant:ident, $name:ident, ($x:ident, $y:ident) -> $out:ident, $s:ident, $a:ident, $doc:literal,
+        $($row:tt)* } $($rest:tt)*) => {
+        plain_binary!(@ [$($kept)* { $variant $name $doc }] $($rest)*);
+    };
+    ($($rows:tt)*) => { plain_binary!(@ [] $($rows)*); };
+}
+
+macro_rules! binary {
+    ($({ $variant:ident $name:ident $doc:literal })*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            #[doc = $doc]
+            fn $name(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+                let other = operand::read(stringify!($name), other)?;
+                apply(py, Op::$variant, &[Value::Tensor(self.tensor()), other])
+            }
+        )*}
+
+        /// The functions of the module.
+        pub(crate) mod binary_functions {
+            use super::*;
+            $(
+                #[doc = $doc]
+                #[pyfunction]
+                #[pyo3(signature = (input, other, /))]
+                pub(crate) fn $name(
+                    py: Python<'_>,
+                    input: &Bound<'_, PyAny>,
+                    other: &Bound<'_, PyAny>,
+                ) -> PyResult<PyTensor> {
+                    let op = stringify!($name);
+                    apply(py, Op::$variant, &[operand::read(op, input)?, operand::read(op, other)?])
+                }
+            )*
+
+            /// Adds them all.
+            pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+                $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+for_each_binary! { (for_each_compare) (plain_binary) }
+
+/// The names of the elementwise methods, which all have a form with an underscore.
+#[pyfunction]
+pub(crate) fn _elementwise_methods(py: Python<'_>) -> PyResult<Vec<&'static str>> {
+    let class = py.get_type::<PyTensor>();
+    let mut names = Vec::new();
+    for op in Op::ALL {
+        let method = class.getattr_opt(op.name())?;
+        if method.is_some_and(|method| method.is_callable()) {
+            names.push(op.name());
+        }
+    }
+    Ok(names)
+}

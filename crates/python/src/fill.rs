@@ -1,0 +1,231 @@
+//! Tensors of one value, of numbers in a row, and of the shape of another.
+
+use allotrope_dtype::{DType, ScalarKind, WeakScalar, default_dtype};
+use allotrope_tensor::Tensor;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arguments::{Int, size, sizes as read_sizes};
+use crate::create::{number, operand, resolve};
+use crate::device::check_device;
+use crate::infer::infer;
+use crate::tensor::{PyTensor, wrap};
+
+/// A constructor of sizes and a dtype per row.
+macro_rules! of_sizes {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (*sizes, size=None, dtype=None, device=None))]
+        pub(crate) fn $name(
+            sizes: &Bound<'_, PyTuple>,
+            size: Option<&Bound<'_, PyAny>>,
+            dtype: Option<&Bound<'_, PyAny>>,
+            device: Option<&str>,
+        ) -> PyResult<PyTensor> {
+            const OP: &str = stringify!($name);
+            check_device(OP, device)?;
+            let dtype = resolve(OP, dtype, || Ok(None))?;
+            wrap(Tensor::$name(&read_sizes(OP, sizes, size)?, dtype))
+        }
+    )*};
+}
+of_sizes! {
+    /// All zero.
+    ///
+    /// >>> al.zeros(2, 3, dtype="bfloat16").dtype
+    /// allotrope.bfloat16
+    zeros;
+    /// All one.
+    ///
+    /// >>> al.ones(2, dtype=al.Int)
+    /// tensor([1, 1])
+    ones;
+    /// Elements of unknown values, to be overwritten.
+    ///
+    /// >>> al.empty(2, 3).shape
+    /// (2, 3)
+    empty;
+}
+
+/// A constructor of the shape of another tensor, and of its dtype if none is given, per row.
+macro_rules! of_likes {
+    ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {$(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (input, dtype=None, device=None))]
+        pub(crate) fn $name(
+            input: &Bound<'_, PyAny>,
+            dtype: Option<&Bound<'_, PyAny>>,
+            device: Option<&str>,
+        ) -> PyResult<PyTensor> {
+            const OP: &str = stringify!($name);
+            check_device(OP, device)?;
+            let like = operand(OP, input)?;
+            let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
+            wrap(Tensor::$plain(like.shape(), dtype).map_err(|error| error.in_op(OP)))
+        }
+    )*};
+}
+of_likes! {
+    /// All zero, in the shape of another tensor, and in its dtype if none is given.
+    ///
+    /// >>> al.zeros_like(al.ones(2))
+    /// tensor([0., 0.])
+    zeros_like zeros;
+    /// All one, in the shape of another tensor, and in its dtype if none is given.
+    ///
+    /// >>> al.ones_like(al.zeros(2), dtype="int64")
+    /// tensor([1, 1])
+    ones_like ones;
+    /// Elements of unknown values, in the shape of another tensor, and in its dtype if none is given.
+    ///
+    /// >>> al.empty_like(al.zeros(2, 3, dtype="uint8")).dtype
+    /// allotrope.uint8
+    empty_like empty;
+}
+
+/// All of one value, which the dtype must hold; without a dtype, the value's own.
+///
+/// >>> al.full((2,), 7)
+/// tensor([7, 7])
+#[pyfunction]
+#[pyo3(signature = (size, fill_value, dtype=None, device=None))]
+pub(crate) fn full(
+    size: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "full";
+    check_device(OP, device)?;
+    let dtype = resolve(OP, dtype, || infer(OP, fill_value, None).map(Some))?;
+    let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
+    wrap(Tensor::full(&sizes, number(OP, fill_value)?, dtype))
+}
+
+/// All of one value, in the shape of another tensor, and in its dtype if none is given.
+///
+/// >>> al.full_like(al.zeros(2), 7)
+/// tensor([7., 7.])
+#[pyfunction]
+#[pyo3(signature = (input, fill_value, dtype=None, device=None))]
+pub(crate) fn full_like(
+    input: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "full_like";
+    check_device(OP, device)?;
+    let like = operand(OP, input)?;
+    let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
+    let filled = Tensor::full(like.shape(), number(OP, fill_value)?, dtype);
+    wrap(filled.map_err(|error| error.in_op(OP)))
+}
+
+/// One on the diagonal, zero elsewhere: n rows and m columns, or as many as rows.
+///
+/// >>> al.eye(2, dtype="int64")
+/// tensor([[1, 0],
+///         [0, 1]])
+#[pyfunction]
+#[pyo3(signature = (n, m=None, dtype=None, device=None))]
+pub(crate) fn eye(
+    n: Int,
+    m: Option<Int>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "eye";
+    check_device(OP, device)?;
+    let dtype = resolve(OP, dtype, || Ok(None))?;
+    let (rows, columns) = (size(OP, n.0)?, size(OP, m.unwrap_or(n).0)?);
+    wrap(Tensor::eye(rows, columns, dtype))
+}
+
+/// The numbers from start, step apart, before end.
+///
+/// >>> al.arange(2, 8, 3)
+/// tensor([2, 5])
+#[pyfunction]
+#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None))]
+pub(crate) fn arange(
+    start: &Bound<'_, PyAny>,
+    end: Option<&Bound<'_, PyAny>>,
+    step: Option<&Bound<'_, PyAny>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "arange";
+    check_device(OP, device)?;
+    let step = step.map_or(Ok(WeakScalar::Int(1)), |step| number(OP, step))?;
+    let (start, end) = match end {
+        Some(end) => (number(OP, start)?, number(OP, end)?),
+        None => (WeakScalar::Int(0), number(OP, start)?),
+    };
+    let dtype = resolve_numbers(OP, dtype, &[start, end, step], ScalarKind::Int)?;
+    wrap(Tensor::arange(start, end, step, dtype))
+}
+
+/// So many numbers from start to end, both included, evenly spaced. Integers are truncated.
+///
+/// >>> al.linspace(0, 1, 5)
+/// tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+#[pyfunction]
+#[pyo3(signature = (start, end, steps, dtype=None, device=None))]
+pub(crate) fn linspace(
+    start: &Bound<'_, PyAny>,
+    end: &Bound<'_, PyAny>,
+    steps: Int,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "linspace";
+    check_device(OP, device)?;
+    let (start, end) = (number(OP, start)?, number(OP, end)?);
+    let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
+    wrap(Tensor::linspace(start, end, size(OP, steps.0)?, dtype))
+}
+
+/// base to the power of each number of `linspace`. Integers are truncated.
+///
+/// >>> al.logspace(0, 3, 4, dtype="int64")
+/// tensor([   1,   10,  100, 1000])
+#[pyfunction]
+#[pyo3(signature = (start, end, steps, base=10.0, dtype=None, device=None))]
+pub(crate) fn logspace(
+    start: &Bound<'_, PyAny>,
+    end: &Bound<'_, PyAny>,
+    steps: Int,
+    base: f64,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "logspace";
+    check_device(OP, device)?;
+    let (start, end) = (number(OP, start)?, number(OP, end)?);
+    let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
+    wrap(Tensor::logspace(
+        start,
+        end,
+        size(OP, steps.0)?,
+        base,
+        dtype,
+    ))
+}
+
+/// The dtype that was asked for; else that of the highest kind among numbers, which is at least
+/// `least`.
+fn resolve_numbers(
+    op: &'static str,
+    dtype: Option<&Bound<'_, PyAny>>,
+    numbers: &[WeakScalar],
+    least: ScalarKind,
+) -> PyResult<DType> {
+    let kind = numbers
+        .iter()
+        .map(|number| number.kind())
+        .fold(least, Ord::max);
+    resolve(op, dtype, || Ok(Some(kind.default_dtype(default_dtype()))))
+}

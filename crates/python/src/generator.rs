@@ -1,0 +1,224 @@
+//! The class `Generator`, and the generator of the process.
+
+use allotrope_dtype::{Error, Problem};
+use allotrope_tensor::Generator;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyModule, PyTuple};
+
+use crate::create::operand;
+use crate::device::check_device;
+use crate::error::{raise, wrong_object};
+use crate::tensor::{PyTensor, wrap};
+
+/// A generator of its own, or that of the process.
+enum Source {
+    Own(Generator),
+    Process,
+}
+
+/// A source of random numbers: a seed, and how much of its sequence has been used.
+///
+/// Philox, counter-based: one seed gives the same numbers on every device and for any number of
+/// threads. A draw of n elements moves it on by n / 4, rounded up, whatever the dtype.
+///
+/// >>> g = al.Generator().manual_seed(42)
+/// >>> x = al.rand(3, generator=g)
+/// >>> y = al.rand(3, generator=g.manual_seed(42))
+/// >>> x.tolist() == y.tolist()
+/// True
+#[pyclass(name = "Generator", module = "allotrope", frozen)]
+pub(crate) struct PyGenerator {
+    source: Source,
+}
+
+impl PyGenerator {
+    pub(crate) fn generator(&self) -> &Generator {
+        match &self.source {
+            Source::Own(generator) => generator,
+            Source::Process => Generator::of_process(),
+        }
+    }
+}
+
+impl From<Generator> for PyGenerator {
+    fn from(generator: Generator) -> Self {
+        Self {
+            source: Source::Own(generator),
+        }
+    }
+}
+
+/// The generator that was given, or that of the process.
+pub(crate) fn source<'a>(generator: Option<&'a Bound<'_, PyGenerator>>) -> Option<&'a Generator> {
+    generator.map(|generator| generator.get().generator())
+}
+
+#[pymethods]
+impl PyGenerator {
+    #[new]
+    #[pyo3(signature = (device=None))]
+    fn new(device: Option<&str>) -> PyResult<Self> {
+        check_device("Generator", device)?;
+        Ok(Generator::default().into())
+    }
+
+    /// The device whose tensors it is for.
+    #[getter]
+    #[allow(clippy::unused_self, reason = "a Python attribute")]
+    fn device(&self) -> &'static str {
+        "cpu"
+    }
+
+    /// Goes to the start of a seed's sequence, and returns the generator.
+    fn manual_seed(this: Py<Self>, seed: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        this.get()
+            .generator()
+            .manual_seed(read_seed("manual_seed", seed)?);
+        Ok(this)
+    }
+
+    /// Goes to the start of an unpredictable seed's sequence, and returns the seed.
+    fn seed(&self) -> u64 {
+        self.generator().seed()
+    }
+
+    /// The seed.
+    ///
+    /// >>> al.Generator().manual_seed(7).initial_seed()
+    /// 7
+    fn initial_seed(&self) -> u64 {
+        self.generator().initial_seed()
+    }
+
+    /// How much of the sequence has been used, in blocks of four elements.
+    fn get_offset(&self) -> u64 {
+        self.generator().offset()
+    }
+
+    /// Goes to a place in the seed's sequence.
+    fn set_offset(&self, offset: u64) {
+        self.generator().set_offset(offset);
+    }
+
+    /// Seed and offset, as 16 bytes.
+    fn get_state(&self) -> PyResult<PyTensor> {
+        wrap(self.generator().state())
+    }
+
+    /// Goes to where a generator was when it gave this state.
+    fn set_state(&self, new_state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let state = operand("set_state", new_state)?;
+        self.generator().set_state(&state).map_err(raise)
+    }
+
+    /// Another generator at the same place, which goes its own way from there.
+    fn clone_state(&self) -> Self {
+        self.generator().clone().into()
+    }
+
+    fn __repr__(&self) -> String {
+        let (seed, offset) = (self.initial_seed(), self.get_offset());
+        format!("<allotrope.Generator seed={seed} offset={offset}>")
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let rebuild = PyModule::import(py, intern!(py, "allotrope"))?
+            .getattr(intern!(py, "Generator"))?
+            .getattr(intern!(py, "_from_state"))?;
+        let arguments = (self.get_state()?,).into_pyobject(py)?;
+        PyTuple::new(py, [rebuild, arguments.into_any()])
+    }
+
+    /// What pickle calls.
+    #[staticmethod]
+    fn _from_state(state: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let generator = Self::from(Generator::default());
+        generator.set_state(state)?;
+        Ok(generator)
+    }
+}
+
+/// Adds the generator of the process to the module.
+pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let source = Source::Process;
+    module.add(
+        "default_generator",
+        Py::new(module.py(), PyGenerator { source })?,
+    )
+}
+
+/// Goes to the start of a seed's sequence, for draws without a generator of their own.
+///
+/// >>> al.manual_seed(0).initial_seed()
+/// 0
+#[pyfunction]
+pub(crate) fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<PyGenerator> {
+    Generator::of_process().manual_seed(read_seed("manual_seed", seed)?);
+    Ok(PyGenerator {
+        source: Source::Process,
+    })
+}
+
+/// Goes to the start of an unpredictable seed's sequence, for draws without a generator of their
+/// own, and returns the seed.
+#[pyfunction]
+pub(crate) fn seed() -> u64 {
+    Generator::of_process().seed()
+}
+
+/// The seed of draws without a generator of their own.
+#[pyfunction]
+pub(crate) fn initial_seed() -> u64 {
+    Generator::of_process().initial_seed()
+}
+
+/// The state of the generator that draws without one of their own use.
+///
+/// >>> state = al.get_rng_state()
+/// >>> x = al.rand(3)
+/// >>> al.set_rng_state(state)
+/// >>> al.rand(3).tolist() == x.tolist()
+/// True
+#[pyfunction]
+pub(crate) fn get_rng_state() -> PyResult<PyTensor> {
+    wrap(Generator::of_process().state())
+}
+
+/// Sets the state of the generator that draws without one of their own use.
+#[pyfunction]
+pub(crate) fn set_rng_state(new_state: &Bound<'_, PyAny>) -> PyResult<()> {
+    let op = "set_rng_state";
+    let state = operand(op, new_state)?;
+    let set = Generator::of_process().set_state(&state);
+    set.map_err(|error| raise(error.in_op(op)))
+}
+
+/// A seed: any integer of 64 bits, signed or not.
+fn read_seed(op: &'static str, seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let given = integer(op, seed)?;
+    let in_range = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&given);
+    if in_range {
+        // Negative ones are taken modulo 2^64, as in torch.
+        return Ok(given as u64);
+    }
+    let problem = Problem::OutOfRange {
+        what: "seed",
+        index: None,
+        value: seed.to_string(),
+        accepted: "-2**63 to 2**64 - 1",
+    };
+    Err(raise(Error::new(op, problem)))
+}
+
+/// An integer; beyond all dtypes, the nearest that is still wrong.
+pub(crate) fn integer(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<i128> {
+    let py = object.py();
+    let index = object.call_method0(intern!(py, "__index__"));
+    let index = index.map_err(|_| wrong_object(op, "not an integer", object, "integers"))?;
+    match index.extract::<i128>() {
+        Ok(integer) => Ok(integer),
+        Err(_) if index.lt(0)? => Ok(i128::MIN),
+        Err(_) => Ok(i128::MAX),
+    }
+}

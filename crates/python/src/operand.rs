@@ -1,0 +1,76 @@
+//! What operations take beside a tensor: tensors, numbers without a dtype, arrays.
+
+use allotrope_dtype::{Error, WeakScalar};
+use allotrope_tensor::{Operand, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+
+use crate::create;
+use crate::tensor::{PyTensor, wrap};
+
+/// An operand that owns what it refers to.
+pub(crate) enum Value {
+    Tensor(Tensor),
+    Number(WeakScalar),
+}
+
+impl Value {
+    pub(crate) fn as_operand(&self) -> Operand<'_> {
+        match self {
+            Self::Tensor(tensor) => Operand::Tensor(tensor),
+            Self::Number(number) => Operand::Scalar(*number),
+        }
+    }
+}
+
+/// A tensor or a Python number as an operand; `None` for anything else.
+pub(crate) fn quick(object: &Bound<'_, PyAny>) -> Option<PyResult<Value>> {
+    if let Ok(tensor) = object.cast::<PyTensor>() {
+        return Some(Ok(Value::Tensor(tensor.get().tensor())));
+    }
+    if let Ok(float) = object.cast_exact::<PyFloat>() {
+        return Some(Ok(Value::Number(WeakScalar::Float(float.value()))));
+    }
+    let is_number = object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyComplex>();
+    is_number.then(|| create::number("scalar", object).map(Value::Number))
+}
+
+/// Anything that can be an operand: also NumPy arrays and scalars, lists and other arrays, which
+/// keep their dtype.
+pub(crate) fn read(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    match quick(object) {
+        Some(value) => value,
+        None => create::operand(op, object).map(Value::Tensor),
+    }
+}
+
+/// Elements from which Python's lock is given to other threads meanwhile.
+const RELEASE_FROM: usize = 32 << 10;
+
+/// Runs work on tensors; for large ones other Python threads run meanwhile.
+pub(crate) fn run(
+    py: Python<'_>,
+    largest: usize,
+    work: impl FnOnce() -> Result<Tensor, Error> + Send,
+) -> PyResult<PyTensor> {
+    wrap(if largest > RELEASE_FROM {
+        py.detach(work)
+    } else {
+        work()
+    })
+}
+
+/// A float without a dtype of its own.
+pub(crate) fn float(value: f64) -> Value {
+    Value::Number(WeakScalar::Float(value))
+}
+
+/// The number of elements of an operand.
+pub(crate) fn count(value: &Value) -> usize {
+    match value {
+        Value::Tensor(tensor) => tensor.count(),
+        Value::Number(_) => 1,
+    }
+}

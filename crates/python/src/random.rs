@@ -1,0 +1,327 @@
+//! Random tensors.
+
+use allotrope_dtype::DType;
+use allotrope_tensor::Tensor;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arguments::{Int, needed, size, sizes as read_sizes};
+use crate::create::{operand, resolve};
+use crate::device::check_device;
+use crate::error::{raise, wrong_object};
+use crate::generator::{PyGenerator, integer, source};
+use crate::tensor::{PyTensor, as_tensor, wrap};
+
+/// A function of sizes, a dtype and a generator per row.
+macro_rules! of_sizes {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (*sizes, size=None, generator=None, dtype=None, device=None))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            sizes: &Bound<'_, PyTuple>,
+            size: Option<&Bound<'_, PyAny>>,
+            generator: Option<&Bound<'_, PyGenerator>>,
+            dtype: Option<&Bound<'_, PyAny>>,
+            device: Option<&str>,
+        ) -> PyResult<PyTensor> {
+            const OP: &str = stringify!($name);
+            check_device(OP, device)?;
+            let dtype = resolve(OP, dtype, || Ok(None))?;
+            let (sizes, generator) = (read_sizes(OP, sizes, size)?, source(generator));
+            wrap(py.detach(|| Tensor::$name(&sizes, dtype, generator)))
+        }
+    )*};
+}
+of_sizes! {
+    /// Numbers from 0 to below 1, evenly; both parts of complex numbers.
+    ///
+    /// float32 has 24 random bits, float64 has 53; narrower floats are rounded down from float32.
+    ///
+    /// >>> al.rand(2, 3, dtype="bfloat16").shape
+    /// (2, 3)
+    rand;
+    /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
+    ///
+    /// >>> al.randn(3, dtype="complex64").dtype
+    /// allotrope.complex64
+    randn;
+}
+
+/// The same in the shape of another tensor, and in its dtype if none is given, per row.
+macro_rules! of_likes {
+    ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {$(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (input, generator=None, dtype=None, device=None))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            input: &Bound<'_, PyAny>,
+            generator: Option<&Bound<'_, PyGenerator>>,
+            dtype: Option<&Bound<'_, PyAny>>,
+            device: Option<&str>,
+        ) -> PyResult<PyTensor> {
+            const OP: &str = stringify!($name);
+            check_device(OP, device)?;
+            let like = operand(OP, input)?;
+            let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
+            let generator = source(generator);
+            let drawn = py.detach(|| Tensor::$plain(like.shape(), dtype, generator));
+            wrap(drawn.map_err(|error| error.in_op(OP)))
+        }
+    )*};
+}
+of_likes! {
+    /// `rand` in the shape of another tensor, and in its dtype if none is given.
+    ///
+    /// >>> al.rand_like(al.zeros(2, 3)).shape
+    /// (2, 3)
+    rand_like rand;
+    /// `randn` in the shape of another tensor, and in its dtype if none is given.
+    ///
+    /// >>> al.randn_like(al.zeros(2, dtype="float16")).dtype
+    /// allotrope.float16
+    randn_like randn;
+}
+
+/// Numbers from low to below high, evenly; both parts of complex numbers.
+///
+/// >>> al.uniform(-1, 1, (2, 3)).shape
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (low=0.0, high=1.0, size=None, *, generator=None, dtype=None, device=None))]
+pub(crate) fn uniform(
+    py: Python<'_>,
+    low: f64,
+    high: f64,
+    size: Option<&Bound<'_, PyAny>>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "uniform";
+    check_device(OP, device)?;
+    let dtype = resolve(OP, dtype, || Ok(None))?;
+    let sizes = read_sizes(OP, &PyTuple::empty(py), size)?;
+    let generator = source(generator);
+    wrap(py.detach(|| Tensor::uniform(&sizes, low, high, dtype, generator)))
+}
+
+/// Normal numbers with these means and standard deviations: numbers with a size, or tensors, which
+/// are broadcast.
+///
+/// >>> al.normal(0.0, 1.0, (2, 3)).shape
+/// (2, 3)
+/// >>> al.normal(al.tensor([1.0, 100.0]), 0.0)
+/// tensor([  1., 100.])
+#[pyfunction]
+#[pyo3(signature = (mean=None, std=None, size=None, *, generator=None, dtype=None, device=None))]
+pub(crate) fn normal(
+    py: Python<'_>,
+    mean: Option<&Bound<'_, PyAny>>,
+    std: Option<&Bound<'_, PyAny>>,
+    size: Option<&Bound<'_, PyAny>>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "normal";
+    check_device(OP, device)?;
+    let generator = source(generator);
+    let tensors = (mean.and_then(as_tensor), std.and_then(as_tensor));
+    let moment = |given: Option<&Bound<'_, PyAny>>, default| {
+        given.map_or(Ok(default), |given| real(OP, given))
+    };
+    // A number beside a tensor has its dtype.
+    let like = |number: f64, tensor: &Tensor| Tensor::full(&[], number, tensor.dtype());
+    let (means, deviations) = match tensors {
+        (None, None) => {
+            let dtype = resolve(OP, dtype, || Ok(None))?;
+            let (mean, std) = (moment(mean, 0.0)?, moment(std, 1.0)?);
+            let size = needed(OP, "size", size)?;
+            let sizes = read_sizes(OP, &PyTuple::empty(py), Some(size))?;
+            return wrap(py.detach(|| Tensor::normal(&sizes, mean, std, dtype, generator)));
+        }
+        (Some(means), None) => {
+            let deviations = like(moment(std, 1.0)?, &means);
+            (means, deviations.map_err(|error| raise(error.in_op(OP)))?)
+        }
+        (None, Some(deviations)) => {
+            let means = like(moment(mean, 0.0)?, &deviations);
+            (means.map_err(|error| raise(error.in_op(OP)))?, deviations)
+        }
+        (Some(means), Some(deviations)) => (means, deviations),
+    };
+    if size.is_some() {
+        return Err(PyTypeError::new_err(
+            "normal: a size beside tensors; they have sizes of their own",
+        ));
+    }
+    let drawn = py.detach(|| Tensor::normal_each(&means, &deviations, generator));
+    let drawn = drawn.map_err(raise)?;
+    let dtype = resolve(OP, dtype, || Ok(Some(drawn.dtype())))?;
+    wrap(drawn.to(dtype))
+}
+
+/// Integers from low to below high, equally probable: randint(high, size) or
+/// randint(low, high, size).
+///
+/// >>> al.randint(1, 7, (100,)).dtype
+/// allotrope.int64
+/// >>> al.randint(2, (3,), dtype=bool).shape
+/// (3,)
+#[pyfunction]
+#[pyo3(signature = (
+    *bounds_and_size, low=None, high=None, size=None, generator=None, dtype=None, device=None
+))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arguments of Python's function"
+)]
+pub(crate) fn randint(
+    py: Python<'_>,
+    bounds_and_size: &Bound<'_, PyTuple>,
+    low: Option<&Bound<'_, PyAny>>,
+    high: Option<&Bound<'_, PyAny>>,
+    size: Option<&Bound<'_, PyAny>>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "randint";
+    check_device(OP, device)?;
+    let mut bounds: Vec<Bound<'_, PyAny>> = bounds_and_size.iter().collect();
+    let size = match size {
+        Some(size) => size.clone(),
+        None => needed(OP, "size", bounds.pop())?,
+    };
+    let (low, high) = read_bounds(OP, &bounds, low, high)?;
+    let sizes = read_sizes(OP, &PyTuple::empty(py), Some(&size))?;
+    let dtype = resolve(OP, dtype, || Ok(Some(DType::I64)))?;
+    let generator = source(generator);
+    wrap(py.detach(|| Tensor::randint(low, high, &sizes, dtype, generator)))
+}
+
+/// `randint` in the shape of another tensor, and in its dtype if none is given.
+///
+/// >>> al.randint_like(al.zeros(3, dtype="uint8"), 10).dtype
+/// allotrope.uint8
+#[pyfunction]
+#[pyo3(signature = (
+    input, *bounds, low=None, high=None, generator=None, dtype=None, device=None
+))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arguments of Python's function"
+)]
+pub(crate) fn randint_like(
+    py: Python<'_>,
+    input: &Bound<'_, PyAny>,
+    bounds: &Bound<'_, PyTuple>,
+    low: Option<&Bound<'_, PyAny>>,
+    high: Option<&Bound<'_, PyAny>>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "randint_like";
+    check_device(OP, device)?;
+    let like = operand(OP, input)?;
+    let bounds: Vec<Bound<'_, PyAny>> = bounds.iter().collect();
+    let (low, high) = read_bounds(OP, &bounds, low, high)?;
+    let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
+    let generator = source(generator);
+    let drawn = py.detach(|| Tensor::randint(low, high, like.shape(), dtype, generator));
+    wrap(drawn.map_err(|error| error.in_op(OP)))
+}
+
+/// The integers from 0 to below n in random order.
+///
+/// >>> sorted(al.randperm(4).tolist())
+/// [0, 1, 2, 3]
+#[pyfunction]
+#[pyo3(signature = (n, *, generator=None, dtype=None, device=None))]
+pub(crate) fn randperm(
+    py: Python<'_>,
+    n: Int,
+    generator: Option<&Bound<'_, PyGenerator>>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "randperm";
+    check_device(OP, device)?;
+    let dtype = resolve(OP, dtype, || Ok(Some(DType::I64)))?;
+    let (count, generator) = (size(OP, n.0)?, source(generator));
+    wrap(py.detach(|| Tensor::randperm(count, dtype, generator)))
+}
+
+/// Ones and zeros in the shape and dtype of input: a one with the probability that stands there, or
+/// with probability p.
+///
+/// >>> al.bernoulli(al.tensor([0.0, 1.0, 1.0]))
+/// tensor([0., 1., 1.])
+/// >>> al.bernoulli(al.zeros(3, dtype="int64"), p=1)
+/// tensor([1, 1, 1])
+#[pyfunction]
+#[pyo3(signature = (input, p=None, *, generator=None))]
+pub(crate) fn bernoulli(
+    py: Python<'_>,
+    input: &Bound<'_, PyAny>,
+    p: Option<f64>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+) -> PyResult<PyTensor> {
+    PyTensor::from(operand("bernoulli", input)?).bernoulli(py, p, generator)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// Ones and zeros in the same shape and dtype: a one with the probability that stands there, or
+    /// with probability p.
+    ///
+    /// >>> al.tensor([0.0, 1.0]).bernoulli()
+    /// tensor([0., 1.])
+    #[pyo3(signature = (p=None, *, generator=None))]
+    fn bernoulli(
+        &self,
+        py: Python<'_>,
+        p: Option<f64>,
+        generator: Option<&Bound<'_, PyGenerator>>,
+    ) -> PyResult<Self> {
+        let (tensor, generator) = (&self.tensor(), source(generator));
+        wrap(py.detach(|| match p {
+            Some(p) => tensor.bernoulli_like(p, generator),
+            None => tensor.bernoulli(generator),
+        }))
+    }
+}
+
+/// A real number.
+fn real(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let accepted = "real numbers and tensors";
+    let number = object.extract::<f64>();
+    number.map_err(|_| wrong_object(op, "not a real number", object, accepted))
+}
+
+/// The bounds of integers: one is the upper, two are both, and either may be a keyword.
+fn read_bounds<'py>(
+    op: &'static str,
+    bounds: &[Bound<'py, PyAny>],
+    low: Option<&Bound<'py, PyAny>>,
+    high: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(i128, i128)> {
+    let (low, high) = match (bounds, low, high) {
+        ([], low, high) => (low, high),
+        ([high], low, None) => (low, Some(high)),
+        ([low], None, high) => (Some(low), high),
+        ([low, high], None, None) => (Some(low), Some(high)),
+        _ => {
+            return Err(PyTypeError::new_err(format!(
+                "{op}: too many arguments; a lower and an upper bound are accepted"
+            )));
+        }
+    };
+    let high = integer(op, needed(op, "high", high)?)?;
+    Ok((low.map_or(Ok(0), |low| integer(op, low))?, high))
+}

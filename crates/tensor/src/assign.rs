@@ -1,0 +1,86 @@
+//! Assignment as a new value: the tensor with some elements replaced.
+
+use allotrope_cpu::kernel;
+use allotrope_dtype::{DType, Error, promotion};
+use allotrope_op::{Argument, Layout};
+
+use crate::elementwise::Operand;
+use crate::{Index, Tensor};
+
+const OP: &str = "setitem";
+
+impl Tensor {
+    /// Gives this tensor a new value: the old one with the elements that a key means replaced by
+    /// others, which are broadcast to them. Where several indices name one element, the last stays.
+    ///
+    /// The new value has the dtype that promotion gives the two. Other tensors keep theirs: the
+    /// memory is reused only if nobody else has it. After an error nothing has changed.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{Index, Tensor};
+    /// let mut x = Tensor::zeros(&[2, 3], DType::I64)?;
+    /// x.assign(&[Index::At(1)], 7)?;
+    /// assert_eq!(x.to_vec::<i64>()?, [0, 0, 0, 7, 7, 7]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`index`](Self::index) for the key; a dtype error where promotion refuses, an overflow
+    /// error for a number that the dtype cannot hold, a value error if the shapes do not broadcast.
+    pub fn assign<'a>(
+        &mut self,
+        key: &[Index],
+        value: impl Into<Operand<'a>>,
+    ) -> Result<(), Error> {
+        let value = value.into();
+        let dtype = self.common_with(&value)?;
+        let value = match value {
+            Operand::Tensor(tensor) => tensor.to(dtype)?,
+            Operand::Scalar(scalar) => {
+                Self::full(&[], scalar, dtype).map_err(|error| error.in_op(OP))?
+            }
+        };
+        let rows = Layout::contiguous(self.shape().clone());
+        if key.iter().any(|item| matches!(item, Index::Array(_))) {
+            let sizes: Vec<isize> = self.shape().iter().map(|size| *size as isize).collect();
+            let places = Self::arange(0, self.count() as i64, 1, DType::I64)?;
+            let places = places.reshape(&sizes)?.index(key)?;
+            let value = value.fitted(&places)?;
+            let places = places.to_vec::<i64>()?;
+            return self.rewrite(dtype, |bytes| {
+                kernel::scatter(dtype, &value, &places, bytes)
+            });
+        }
+        let layout = self.with_layout(rows).index(key)?.layout().clone();
+        let value = value.fitted(&self.index(key)?)?;
+        self.rewrite(dtype, |bytes| {
+            kernel::copy_into(dtype, &value, bytes, &layout)
+        })
+    }
+
+    /// The dtype of this tensor and a value together.
+    fn common_with(&self, value: &Operand<'_>) -> Result<DType, Error> {
+        let of = |tensor: &Self| Argument::Tensor {
+            dtype: tensor.dtype(),
+            is_zero_dim: tensor.rank() == 0,
+        };
+        let other = match value {
+            Operand::Tensor(tensor) => of(tensor),
+            Operand::Scalar(scalar) => Argument::Scalar(*scalar),
+        };
+        let operands = [of(self).operand(), other.operand()];
+        promotion().result_type(OP, &operands, allotrope_dtype::default_dtype())
+    }
+
+    /// The bytes of this value, broadcast to the shape of what it replaces. Leading dimensions of
+    /// size one are dropped, as NumPy does.
+    fn fitted(&self, target: &Self) -> Result<Vec<u8>, Error> {
+        let mut value = self.clone();
+        while value.rank() > target.rank() && value.shape()[0] == 1 {
+            value = value.select(0, 0)?;
+        }
+        let view = value.layout().broadcast_to(OP, target.shape())?;
+        value.with_layout(view).to_bytes()
+    }
+}

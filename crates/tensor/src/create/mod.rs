@@ -1,0 +1,190 @@
+//! Constructors of given elements, of one value, and, in `range`, of numbers in a row.
+
+mod range;
+
+use allotrope_cpu::{Buffer, kernel};
+use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
+use allotrope_op::Shape;
+
+pub(crate) use range::cast_numbers;
+
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// Row-major elements from a slice.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// assert_eq!(x.select(0, 1)?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error if the sizes do not multiply to the length; a memory error.
+    pub fn from_slice<T: Element>(elements: &[T], sizes: &[usize]) -> Result<Self, Error> {
+        let shape = Shape::new("from_slice", sizes)?;
+        if shape.count() != elements.len() {
+            let problem = Problem::LengthMismatch {
+                from: elements.len(),
+                to: shape.count(),
+            };
+            return Err(Error::new("from_slice", problem));
+        }
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        let mut buffer = Buffer::for_overwrite("from_slice", bytes.len())?;
+        buffer.copy_from_slice(bytes);
+        Ok(Self::from_buffer(buffer, shape, T::DTYPE))
+    }
+
+    /// Row-major elements from their bytes.
+    ///
+    /// # Errors
+    /// A value error if the sizes do not multiply to the number of elements; a memory error.
+    pub fn from_bytes(bytes: &[u8], sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let (shape, room) = room("from_bytes", sizes, dtype)?;
+        if bytes.len() != room {
+            let problem = Problem::LengthMismatch {
+                from: bytes.len() / dtype.itemsize(),
+                to: shape.count(),
+            };
+            return Err(Error::new("from_bytes", problem));
+        }
+        let mut buffer = Buffer::for_overwrite("from_bytes", room)?;
+        buffer.copy_from_slice(bytes);
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+
+    /// All zero.
+    ///
+    /// # Errors
+    /// A value error for sizes that overflow, a memory error.
+    pub fn zeros(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let (shape, bytes) = room("zeros", sizes, dtype)?;
+        Ok(Self::from_buffer(
+            Buffer::zeroed("zeros", bytes)?,
+            shape,
+            dtype,
+        ))
+    }
+
+    /// All one.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn ones(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        Self::filled("ones", sizes, WeakScalar::Bool(true), dtype)
+    }
+
+    /// All of one value, which the dtype must hold.
+    ///
+    /// # Errors
+    /// An overflow error for an integer out of range, a dtype error for a value of a higher kind;
+    /// otherwise as [`Tensor::zeros`].
+    pub fn full(
+        sizes: &[usize],
+        value: impl Into<WeakScalar>,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        Self::filled("full", sizes, value.into(), dtype)
+    }
+
+    /// Elements of unknown values, to be overwritten.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn empty(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let (shape, bytes) = room("empty", sizes, dtype)?;
+        let buffer = Buffer::for_overwrite("empty", bytes)?;
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+
+    /// One on the diagonal, zero elsewhere.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::eye(2, 3, DType::I8)?;
+    /// assert_eq!(x.to_vec::<i8>()?, [1, 0, 0, 0, 1, 0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn eye(rows: usize, columns: usize, dtype: DType) -> Result<Self, Error> {
+        let op = "eye";
+        let one = Scalar::new(true, dtype).map_err(|error| error.in_op(op))?;
+        let (one, width) = (one.to_bytes(), dtype.itemsize());
+        let (shape, bytes) = room(op, &[rows, columns], dtype)?;
+        let mut buffer = Buffer::zeroed(op, bytes)?;
+        // Diagonal elements are a row and one element apart.
+        let step = (columns + 1).saturating_mul(width);
+        let places = buffer.chunks_mut(step).take(columns);
+        places.for_each(|place| place[..width].copy_from_slice(&one[..width]));
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+
+    /// All zero, in the shape and dtype of this tensor.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn zeros_like(&self) -> Result<Self, Error> {
+        Self::zeros(self.shape(), self.dtype()).map_err(|error| error.in_op("zeros_like"))
+    }
+
+    /// All one, in the shape and dtype of this tensor.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn ones_like(&self) -> Result<Self, Error> {
+        Self::filled(
+            "ones_like",
+            self.shape(),
+            WeakScalar::Bool(true),
+            self.dtype(),
+        )
+    }
+
+    /// All of one value, in the shape and dtype of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn full_like(&self, value: impl Into<WeakScalar>) -> Result<Self, Error> {
+        Self::filled("full_like", self.shape(), value.into(), self.dtype())
+    }
+
+    /// Elements of unknown values, in the shape and dtype of this tensor.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn empty_like(&self) -> Result<Self, Error> {
+        Self::empty(self.shape(), self.dtype()).map_err(|error| error.in_op("empty_like"))
+    }
+
+    fn filled(
+        op: &'static str,
+        sizes: &[usize],
+        value: WeakScalar,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let element = Scalar::new(value, dtype)
+            .map_err(|error| error.in_op(op))?
+            .to_bytes();
+        let (shape, bytes) = room(op, sizes, dtype)?;
+        let mut buffer = Buffer::for_overwrite(op, bytes)?;
+        kernel::fill(dtype, &element, &mut buffer);
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+}
+
+/// A shape and the bytes of its elements.
+pub(crate) fn room(
+    op: &'static str,
+    sizes: &[usize],
+    dtype: DType,
+) -> Result<(Shape, usize), Error> {
+    let shape = Shape::new(op, sizes)?;
+    let bytes = shape.count().checked_mul(dtype.itemsize());
+    Ok((shape, bytes.ok_or_else(|| out_of_memory(op))?))
+}

@@ -1,0 +1,308 @@
+//! Numbers in a row: `arange`, `linspace`, `logspace`.
+
+use allotrope_cpu::{Buffer, parallel};
+use allotrope_dtype::{
+    CastOptions, DType, Element, Error, Overflow, Problem, Scalar, WeakScalar, c128, cast_bytes,
+};
+use allotrope_op::Number;
+use allotrope_op::elementary::pow64;
+
+use super::room;
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// The numbers from `start`, `step` apart, before `end`. Integer steps are exact; float steps
+    /// are multiplied out, not added up.
+    ///
+    /// # Errors
+    /// A value error for a step of zero or bounds without an end, an overflow error for a number
+    /// that the dtype does not hold, a memory error.
+    pub fn arange(
+        start: impl Into<WeakScalar>,
+        end: impl Into<WeakScalar>,
+        step: impl Into<WeakScalar>,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        match (start.into(), end.into(), step.into()) {
+            (WeakScalar::Int(start), WeakScalar::Int(end), WeakScalar::Int(step)) => {
+                integer_range(start, end, step, dtype)
+            }
+            (start, end, step) => {
+                let float = |value| to_float(ARANGE, value);
+                float_range(float(start)?, float(end)?, float(step)?, dtype)
+            }
+        }
+    }
+
+    /// So many numbers from `start` to `end`, both included, evenly spaced; complex numbers along
+    /// the line between them.
+    ///
+    /// Both ends are exact, and the numbers between are rounded once from float64. Integers are
+    /// truncated, the bounds first, as in torch, but from exact fractions.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::linspace(-10, 10, 4, DType::I8)?;
+    /// assert_eq!(x.to_vec::<i8>()?, [-10, -3, 3, 10]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An overflow error for bounds that an integer dtype does not hold, a dtype error for complex
+    /// bounds of real numbers, a memory error.
+    pub fn linspace(
+        start: impl Into<WeakScalar>,
+        end: impl Into<WeakScalar>,
+        steps: usize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let (op, start, end) = ("linspace", start.into(), end.into());
+        if dtype.is_complex() {
+            let (start, end) = (to_complex(start), to_complex(end));
+            let (real, imaginary) = (
+                Spacing::new(start.re, end.re, steps),
+                Spacing::new(start.im, end.im, steps),
+            );
+            return tabulate(op, steps, dtype, |i| c128::new(real.at(i), imaginary.at(i)));
+        }
+        if dtype.integer_range().is_some() {
+            let (start, end) = (to_integer(op, start, dtype)?, to_integer(op, end, dtype)?);
+            let last = steps.saturating_sub(1).max(1) as i128;
+            // Far below 127 bits, since so many steps have found room in memory.
+            return tabulate(op, steps, dtype, |i| {
+                ((start * last + (end - start) * i as i128) / last) as i64
+            });
+        }
+        let spacing = Spacing::new(to_float(op, start)?, to_float(op, end)?, steps);
+        tabulate(op, steps, dtype, |i| spacing.at(i))
+    }
+
+    /// `base` to the power of each number of [`Tensor::linspace`]. Integers are truncated.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::logspace(0, 3, 4, 10.0, DType::F32)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 10.0, 100.0, 1000.0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An overflow error for a power that an integer dtype does not hold, a dtype error for complex
+    /// exponents of real numbers, a memory error.
+    pub fn logspace(
+        start: impl Into<WeakScalar>,
+        end: impl Into<WeakScalar>,
+        steps: usize,
+        base: f64,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let (op, start, end) = ("logspace", start.into(), end.into());
+        if dtype.is_complex() {
+            let (start, end) = (to_complex(start), to_complex(end));
+            let (real, imaginary) = (
+                Spacing::new(start.re, end.re, steps),
+                Spacing::new(start.im, end.im, steps),
+            );
+            return tabulate(op, steps, dtype, |i| {
+                match c128::new(real.at(i), imaginary.at(i)) {
+                    exponent if exponent.im == 0.0 && base >= 0.0 => {
+                        c128::new(power(base, exponent.re), 0.0)
+                    }
+                    exponent => c128::new(base, 0.0).powc(exponent),
+                }
+            });
+        }
+        let spacing = Spacing::new(to_float(op, start)?, to_float(op, end)?, steps);
+        tabulate(op, steps, dtype, |i| power(base, spacing.at(i)))
+    }
+}
+
+const ARANGE: &str = "arange";
+
+fn power(base: f64, exponent: f64) -> f64 {
+    // Unfused, so that every CPU gives the same bits.
+    pow64(Number::<_, false>(base), Number(exponent)).0
+}
+
+/// Evenly spaced numbers, computed from the nearer end so that both ends are exact.
+struct Spacing {
+    start: f64,
+    end: f64,
+    step: f64,
+    count: usize,
+}
+
+impl Spacing {
+    fn new(start: f64, end: f64, count: usize) -> Self {
+        let last = count.saturating_sub(1) as f64;
+        let step = (end - start) / last;
+        // The distance of two finite numbers may be infinite.
+        let step = if step.is_finite() {
+            step
+        } else {
+            end / last - start / last
+        };
+        Self {
+            start,
+            end,
+            step,
+            count,
+        }
+    }
+
+    fn at(&self, i: usize) -> f64 {
+        let left = self.count - 1 - i;
+        if i == 0 {
+            self.start
+        } else if left == 0 {
+            self.end
+        } else if i <= left {
+            self.start + self.step * i as f64
+        } else {
+            self.end - self.step * left as f64
+        }
+    }
+}
+
+/// A vector of numbers that are computed from their indices, in the dtype that was asked for.
+fn tabulate<T: Element>(
+    op: &'static str,
+    count: usize,
+    dtype: DType,
+    number: impl Fn(usize) -> T + Send + Sync,
+) -> Result<Tensor, Error> {
+    let (_, bytes) = room(op, &[count], T::DTYPE)?;
+    // The target is reserved before any work: it is where a huge count fails.
+    room(op, &[count], dtype)?;
+    let mut numbers = Buffer::for_overwrite(op, bytes)?;
+    parallel::for_each_chunk(numbers.elements_mut::<T>(), |first, chunk| {
+        for (i, place) in chunk.iter_mut().enumerate() {
+            *place = number(first + i);
+        }
+    });
+    cast_numbers(op, numbers, T::DTYPE, count, dtype)
+}
+
+/// The real number that a scalar is.
+fn to_float(op: &'static str, value: WeakScalar) -> Result<f64, Error> {
+    match Scalar::new(value, DType::F64)
+        .map_err(|error| error.in_op(op))?
+        .value()
+    {
+        WeakScalar::Float(value) => Ok(value),
+        _ => Ok(0.0),
+    }
+}
+
+/// The complex number that a scalar is.
+fn to_complex(value: WeakScalar) -> c128 {
+    match value {
+        WeakScalar::Complex(value) => value,
+        WeakScalar::Float(value) => c128::new(value, 0.0),
+        WeakScalar::Int(value) => c128::new(value as f64, 0.0),
+        WeakScalar::Bool(value) => c128::new(f64::from(u8::from(value)), 0.0),
+    }
+}
+
+/// A scalar truncated to an integer that the dtype holds.
+fn to_integer(op: &'static str, value: WeakScalar, dtype: DType) -> Result<i128, Error> {
+    let integer = match value {
+        WeakScalar::Bool(value) => Some(i128::from(value)),
+        WeakScalar::Int(value) => Some(value),
+        WeakScalar::Float(value) => value.is_finite().then_some(value as i128),
+        WeakScalar::Complex(_) => {
+            let value = value.to_string();
+            return Err(Error::new(op, Problem::ScalarKindMismatch { value, dtype }));
+        }
+    };
+    match (integer, dtype.integer_range()) {
+        (Some(integer), Some((least, most))) if (least..=most).contains(&integer) => Ok(integer),
+        _ => {
+            let value = value.to_string();
+            Err(Error::new(op, Problem::ScalarOverflow { value, dtype }))
+        }
+    }
+}
+
+fn integer_range(start: i128, end: i128, step: i128, dtype: DType) -> Result<Tensor, Error> {
+    if step == 0 {
+        return Err(Error::new(ARANGE, Problem::ZeroStep));
+    }
+    // The distance and the step have one sign, or there is nothing between the bounds.
+    let distance = end.saturating_sub(start);
+    let count = match (distance > 0) == (step > 0) && distance != 0 {
+        true => distance.unsigned_abs().div_ceil(step.unsigned_abs()),
+        false => 0,
+    };
+    let count = usize::try_from(count).map_err(|_| out_of_memory(ARANGE))?;
+    let last = start + step * (count as i128 - 1).max(0);
+    let beyond = |(min, max): (i128, i128)| {
+        let ends = if count > 0 { &[start, last][..] } else { &[] };
+        ends.iter().copied().find(|n| !(min..=max).contains(n))
+    };
+    if let Some(value) = dtype.integer_range().and_then(beyond) {
+        let value = value.to_string();
+        return Err(Error::new(ARANGE, Problem::ScalarOverflow { value, dtype }));
+    }
+    if dtype.integer_range().is_none() && beyond((i64::MIN.into(), i64::MAX.into())).is_some() {
+        // As floats, integers beyond 64 bits lose nothing that matters.
+        return float_range(start as f64, end as f64, step as f64, dtype);
+    }
+    // Modulo 2^64 every number is right, also those of uint64.
+    tabulate(ARANGE, count, dtype, |i| {
+        (start as i64).wrapping_add((step as i64).wrapping_mul(i as i64))
+    })
+}
+
+fn float_range(start: f64, end: f64, step: f64, dtype: DType) -> Result<Tensor, Error> {
+    if step == 0.0 {
+        return Err(Error::new(ARANGE, Problem::ZeroStep));
+    }
+    let count = ((end - start) / step).ceil();
+    if !(start.is_finite() && end.is_finite() && count.is_finite()) {
+        return Err(Error::new(
+            ARANGE,
+            Problem::EndlessRange { start, end, step },
+        ));
+    }
+    if count >= isize::MAX as f64 {
+        return Err(out_of_memory(ARANGE));
+    }
+    tabulate(ARANGE, count.max(0.0) as usize, dtype, |i| {
+        start + step * i as f64
+    })
+}
+
+/// A vector of numbers in the dtype that was asked for, which an integer dtype must hold.
+pub(crate) fn cast_numbers(
+    op: &'static str,
+    numbers: Buffer,
+    from: DType,
+    count: usize,
+    to: DType,
+) -> Result<Tensor, Error> {
+    let (shape, bytes) = room(op, &[count], to)?;
+    if from == to {
+        return Ok(Tensor::from_buffer(numbers, shape, to));
+    }
+    let options = if from.is_floating_point() && to.is_integer() {
+        CastOptions::overflow(Overflow::Raise)
+    } else {
+        CastOptions::default()
+    };
+    let mut buffer = Buffer::for_overwrite(op, bytes)?;
+    cast_bytes(from, &numbers, to, &mut buffer, options).map_err(|error| {
+        match error.problem() {
+            // Nobody has asked for a cast.
+            Problem::CastOverflow { value, .. } => {
+                let (value, dtype) = (value.clone(), to);
+                Error::new(op, Problem::ScalarOverflow { value, dtype })
+            }
+            _ => error.in_op(op),
+        }
+    })?;
+    Ok(Tensor::from_buffer(buffer, shape, to))
+}

@@ -1,0 +1,139 @@
+//! Generators: where a sequence of random draws stands.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use allotrope_cpu::kernel::random::{Stream, blocks_of};
+use allotrope_dtype::{DType, Error, Problem};
+
+use crate::Tensor;
+
+/// The seed before any is set; torch's.
+const FIRST_SEED: u64 = 67_280_421_310_721;
+
+/// A source of random numbers: a seed, and how much of its sequence has been used.
+///
+/// Philox 4x32-10, counter-based: element `i` of a draw depends on the seed, the offset and `i`
+/// alone, on every device and for any number of threads. A draw of `n` elements advances the offset
+/// by `⌈n / 4⌉`, whatever its dtype and distribution; one whose arguments are refused advances nothing.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_tensor::{Generator, Tensor};
+/// let generator = Generator::new(42);
+/// let x = Tensor::rand(&[2, 3], DType::F32, Some(&generator))?;
+/// assert_eq!(generator.offset(), 2);
+/// generator.manual_seed(42);
+/// let again = Tensor::rand(&[2, 3], DType::F32, Some(&generator))?;
+/// assert_eq!(x.to_vec::<f32>()?, again.to_vec::<f32>()?);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Generator {
+    stream: Mutex<Stream>,
+}
+
+impl Generator {
+    /// A generator at the start of a seed's sequence.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            stream: Mutex::new(Stream { seed, offset: 0 }),
+        }
+    }
+
+    /// The generator of the process, which draws without one of their own use.
+    #[must_use]
+    pub fn of_process() -> &'static Self {
+        static GENERATOR: Generator = Generator::new(FIRST_SEED);
+        &GENERATOR
+    }
+
+    /// Goes to the start of a seed's sequence.
+    pub fn manual_seed(&self, seed: u64) {
+        *self.lock() = Stream { seed, offset: 0 };
+    }
+
+    /// Goes to the start of an unpredictable seed's sequence, and returns the seed.
+    pub fn seed(&self) -> u64 {
+        // The standard library seeds its hash maps from the system.
+        let seed = RandomState::new().hash_one(FIRST_SEED);
+        self.manual_seed(seed);
+        seed
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn initial_seed(&self) -> u64 {
+        self.lock().seed
+    }
+
+    /// How much of the sequence has been used, in blocks of four elements.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.lock().offset
+    }
+
+    /// Goes to a place in the seed's sequence.
+    pub fn set_offset(&self, offset: u64) {
+        self.lock().offset = offset;
+    }
+
+    /// Seed and offset as 16 bytes, little-endian.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn state(&self) -> Result<Tensor, Error> {
+        let Stream { seed, offset } = *self.lock();
+        Tensor::from_slice(&[seed.to_le_bytes(), offset.to_le_bytes()].concat(), &[16])
+    }
+
+    /// Goes to where a generator was when it gave this state.
+    ///
+    /// # Errors
+    /// A value error unless it has the form of one.
+    pub fn set_state(&self, state: &Tensor) -> Result<(), Error> {
+        let refuse = || {
+            let problem = Problem::BadState {
+                dtype: state.dtype(),
+                shape: state.shape().to_vec(),
+            };
+            Error::new("set_state", problem)
+        };
+        if state.dtype() != DType::U8 || state.rank() != 1 {
+            return Err(refuse());
+        }
+        let bytes: [u8; 16] = state.to_bytes()?.try_into().map_err(|_| refuse())?;
+        let [seed, offset] = bytemuck::cast::<_, [[u8; 8]; 2]>(bytes).map(u64::from_le_bytes);
+        *self.lock() = Stream { seed, offset };
+        Ok(())
+    }
+
+    /// The place for a draw of so many elements, which is used up.
+    pub(crate) fn take(&self, count: usize) -> Stream {
+        let mut stream = self.lock();
+        let place = *stream;
+        stream.offset = place.offset.wrapping_add(blocks_of(count));
+        place
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stream> {
+        // Nothing panics while it holds the lock, so the contents are whole.
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new(FIRST_SEED)
+    }
+}
+
+impl Clone for Generator {
+    /// Another generator at the same place, which goes its own way from there.
+    fn clone(&self) -> Self {
+        Self {
+            stream: Mutex::new(*self.lock()),
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Random tensors. Every function takes a generator, or that of the process.
+
+use allotrope_cpu::Buffer;
+use allotrope_cpu::kernel::random::{self, Chances, Moments, Stream};
+use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
+use allotrope_op::Shape;
+
+use crate::create::{cast_numbers, room};
+use crate::{Generator, Tensor};
+
+impl Tensor {
+    /// Numbers from 0 to below 1, evenly; both parts of complex numbers.
+    ///
+    /// float32 has 24 random bits, float64 has 53. Narrower floats are rounded down from the
+    /// float32 draw: they never reach 1, and are below any of their numbers `a` with probability
+    /// `a`.
+    ///
+    /// ```
+    /// use allotrope_dtype::{DType, bf16};
+    /// use allotrope_tensor::{Generator, Tensor};
+    /// let x = Tensor::rand(&[1000], DType::BF16, Some(&Generator::new(0)))?;
+    /// assert!(x.to_vec::<bf16>()?.iter().all(|x| (0.0..1.0).contains(&x.to_f32())));
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error for integers and bool, a value error for sizes that overflow, a memory error.
+    pub fn rand(
+        sizes: &[usize],
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_uniform("rand", sizes, (0.0, 1.0), dtype, generator)
+    }
+
+    /// Numbers from `low` to below `high`, evenly, or `low` if they are equal; both parts of complex
+    /// numbers. The bounds are rounded to the dtype first, and narrow floats as in [`Tensor::rand`].
+    ///
+    /// # Errors
+    /// A value error for bounds in the wrong order or too far apart, an overflow error for bounds
+    /// that the dtype does not hold; otherwise as [`Tensor::rand`].
+    pub fn uniform(
+        sizes: &[usize],
+        low: f64,
+        high: f64,
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_uniform("uniform", sizes, (low, high), dtype, generator)
+    }
+
+    /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
+    /// Narrow floats are rounded from float32.
+    ///
+    /// # Errors
+    /// As [`Tensor::rand`].
+    pub fn randn(
+        sizes: &[usize],
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_normal("randn", sizes, (0.0, 1.0), dtype, generator)
+    }
+
+    /// Normal numbers with this mean and standard deviation; the parts of complex numbers have half
+    /// the variance each, and the mean is real.
+    ///
+    /// # Errors
+    /// A value error for a negative deviation; otherwise as [`Tensor::rand`].
+    pub fn normal(
+        sizes: &[usize],
+        mean: f64,
+        std: f64,
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_normal("normal", sizes, (mean, std), dtype, generator)
+    }
+
+    /// A normal number for each of these means and standard deviations, which are broadcast.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let mean = Tensor::arange(0, 3, 1, DType::F32)?;
+    /// let std = Tensor::zeros(&[2, 1], DType::F32)?;
+    /// let x = Tensor::normal_each(&mean, &std, None)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error unless the common dtype is a float, a value error for a negative deviation or
+    /// for shapes that do not broadcast; a memory error.
+    pub fn normal_each(
+        mean: &Self,
+        std: &Self,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        let op = "normal";
+        let dtype = promotion().promote_types(op, mean.dtype(), std.dtype())?;
+        if !Set::Float.contains(dtype) {
+            return Err(Error::not_in_set(op, dtype, Set::Float, None));
+        }
+        let shape = Shape::broadcast(op, &[mean.shape(), std.shape()])?;
+        let spread = |x: &Self| x.to(DType::F64)?.expand(&shape)?.to_vec::<f64>();
+        let (means, deviations) = (spread(mean)?, spread(std)?);
+        DEVIATION.check_each(op, &deviations)?;
+        draw(op, &shape, dtype, generator, |stream, target| {
+            let moments = Moments::Each(&means, &deviations);
+            random::normal(Level::current(), stream, moments, dtype, target);
+        })
+    }
+
+    /// Integers from `low` to below `high`, equally probable to 2^-64, in any real dtype that holds
+    /// all of them.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let dice = Tensor::randint(1, 7, &[100], DType::U8, None)?;
+    /// assert!(dice.to_vec::<u8>()?.iter().all(|side| (1..=6).contains(side)));
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for bounds without an integer between, an overflow error for integers that the
+    /// dtype does not hold exactly, a dtype error for complex dtypes; a memory error.
+    pub fn randint(
+        low: i128,
+        high: i128,
+        sizes: &[usize],
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_integers("randint", sizes, (low, high), dtype, generator)
+    }
+
+    /// The integers from 0 to below `count` in random order.
+    ///
+    /// # Errors
+    /// An overflow error for integers that the dtype does not hold exactly, a memory error.
+    pub fn randperm(
+        count: usize,
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        let op = "randperm";
+        check_integers(op, 0, count.saturating_sub(1) as i128, dtype)?;
+        let (_, bytes) = room(op, &[count], DType::I64)?;
+        let mut numbers = Buffer::for_overwrite(op, bytes)?;
+        let generator = generator.unwrap_or_else(|| Generator::of_process());
+        let stream = generator.take(count);
+        random::permutation(Level::current(), op, stream, numbers.elements_mut())?;
+        cast_numbers(op, numbers, DType::I64, count, dtype)
+    }
+
+    /// Ones and zeros of the same shape and dtype: a one with the probability that stands there.
+    ///
+    /// # Errors
+    /// A dtype error unless the probabilities are floats, a value error for one outside 0 to 1; a
+    /// memory error.
+    pub fn bernoulli(&self, generator: Option<&Generator>) -> Result<Self, Error> {
+        if !Set::Float.contains(self.dtype()) {
+            return Err(Error::not_in_set(
+                "bernoulli",
+                self.dtype(),
+                Set::Float,
+                None,
+            ));
+        }
+        self.bernoulli_like_each(self, generator)
+    }
+
+    /// Numbers evenly between two bounds, in the shape and dtype of this tensor: what `uniform_`
+    /// gives it.
+    ///
+    /// # Errors
+    /// As [`Tensor::uniform`].
+    pub fn uniform_like(
+        &self,
+        low: f64,
+        high: f64,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_uniform(
+            "uniform",
+            self.shape(),
+            (low, high),
+            self.dtype(),
+            generator,
+        )
+    }
+
+    /// Normal numbers in the shape and dtype of this tensor: what `normal_` gives it.
+    ///
+    /// # Errors
+    /// As [`Tensor::normal`].
+    pub fn normal_like(
+        &self,
+        mean: f64,
+        std: f64,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        draw_normal("normal", self.shape(), (mean, std), self.dtype(), generator)
+    }
+
+    /// Integers in the shape and dtype of this tensor: what `random_` gives it. Without a lower
+    /// bound they begin at 0, without an upper one they end with the last that the dtype holds: its
+    /// largest integer, or the last before the gaps of a float.
+    ///
+    /// # Errors
+    /// As [`Tensor::randint`].
+    pub fn random_like(
+        &self,
+        low: Option<i128>,
+        high: Option<i128>,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        let dtype = self.dtype();
+        let last = dtype
+            .integer_range()
+            .map_or_else(|| dtype.exact_integers(), |(_, last)| last);
+        let bounds = (low.unwrap_or(0), high.unwrap_or(last + 1));
+        draw_integers("random", self.shape(), bounds, dtype, generator)
+    }
+
+    /// Ones with probability `p` and zeros, in the shape and dtype of this tensor: what
+    /// `bernoulli_` gives it.
+    ///
+    /// # Errors
+    /// A value error for a probability outside 0 to 1, a memory error.
+    pub fn bernoulli_like(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
+        let (op, dtype) = ("bernoulli", self.dtype());
+        PROBABILITY.check(op, p, None)?;
+        draw(op, self.shape(), dtype, generator, |stream, target| {
+            random::bernoulli(Level::current(), stream, Chances::All(p), dtype, target);
+        })
+    }
+
+    /// Ones with probabilities that broadcast to this shape and zeros, in the shape and dtype of
+    /// this tensor: what `bernoulli_` gives it.
+    ///
+    /// # Errors
+    /// As [`Tensor::bernoulli`]; a value error for shapes that do not broadcast.
+    pub fn bernoulli_like_each(
+        &self,
+        probabilities: &Self,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        let (op, dtype) = ("bernoulli", self.dtype());
+        if !Set::Real.contains(probabilities.dtype()) {
+            let given = probabilities.dtype();
+            return Err(Error::not_in_set(op, given, Set::Real, None));
+        }
+        let spread = probabilities.to(DType::F64)?.expand(self.shape());
+        let chances = spread.map_err(|e| e.in_op(op))?.to_vec::<f64>()?;
+        PROBABILITY.check_each(op, &chances)?;
+        draw(op, self.shape(), dtype, generator, |stream, target| {
+            random::bernoulli(
+                Level::current(),
+                stream,
+                Chances::Each(&chances),
+                dtype,
+                target,
+            );
+        })
+    }
+}
+
+/// A tensor that a kernel fills from a place in a generator's sequence.
+fn draw(
+    op: &'static str,
+    sizes: &[usize],
+    dtype: DType,
+    generator: Option<&Generator>,
+    fill: impl FnOnce(Stream, &mut [u8]),
+) -> Result<Tensor, Error> {
+    let (shape, bytes) = room(op, sizes, dtype)?;
+    let mut buffer = Buffer::for_overwrite(op, bytes)?;
+    let generator = generator.unwrap_or_else(|| Generator::of_process());
+    fill(generator.take(shape.count()), &mut buffer);
+    Ok(Tensor::from_buffer(buffer, shape, dtype))
+}
+
+fn draw_uniform(
+    op: &'static str,
+    sizes: &[usize],
+    (low, high): (f64, f64),
+    dtype: DType,
+    generator: Option<&Generator>,
+) -> Result<Tensor, Error> {
+    check_inexact(op, dtype)?;
+    // NaN is no bound either.
+    if low.is_nan() || high.is_nan() || low > high {
+        let (low, high) = (format!("{low:?}"), format!("{high:?}"));
+        return Err(Error::new(op, Problem::EmptyInterval { low, high }));
+    }
+    let bounds = (round_bound(op, low, dtype)?, round_bound(op, high, dtype)?);
+    let width = match dtype.compute().to_real() {
+        DType::F64 => bounds.1 - bounds.0,
+        _ => f64::from(bounds.1 as f32 - bounds.0 as f32),
+    };
+    if width.is_infinite() {
+        return Err(Error::new(op, Problem::WideInterval { low, high, dtype }));
+    }
+    draw(op, sizes, dtype, generator, |stream, target| {
+        random::uniform(Level::current(), stream, bounds, dtype, target);
+    })
+}
+
+fn draw_normal(
+    op: &'static str,
+    sizes: &[usize],
+    (mean, std): (f64, f64),
+    dtype: DType,
+    generator: Option<&Generator>,
+) -> Result<Tensor, Error> {
+    check_inexact(op, dtype)?;
+    DEVIATION.check(op, std, None)?;
+    draw(op, sizes, dtype, generator, |stream, target| {
+        let moments = Moments::All(mean, std);
+        random::normal(Level::current(), stream, moments, dtype, target);
+    })
+}
+
+fn draw_integers(
+    op: &'static str,
+    sizes: &[usize],
+    (low, high): (i128, i128),
+    dtype: DType,
+    generator: Option<&Generator>,
+) -> Result<Tensor, Error> {
+    if !Set::Real.contains(dtype) {
+        return Err(Error::not_in_set(op, dtype, Set::Real, None));
+    }
+    if low >= high {
+        let (low, high) = (low.to_string(), high.to_string());
+        return Err(Error::new(op, Problem::EmptyInterval { low, high }));
+    }
+    check_integers(op, low, high - 1, dtype)?;
+    // Both are numbers of one dtype, so that at most 2^64 are between them.
+    let count = (high - low).unsigned_abs();
+    draw(op, sizes, dtype, generator, |stream, target| {
+        random::integers(Level::current(), stream, low, count, dtype, target);
+    })
+}
+
+/// Refuses a dtype that has no fractions.
+fn check_inexact(op: &'static str, dtype: DType) -> Result<(), Error> {
+    if Set::Inexact.contains(dtype) {
+        Ok(())
+    } else {
+        Err(Error::not_in_set(op, dtype, Set::Inexact, Some("randint")))
+    }
+}
+
+/// Refuses integers that the dtype does not hold without a gap.
+fn check_integers(op: &'static str, first: i128, last: i128, dtype: DType) -> Result<(), Error> {
+    for value in [first, last] {
+        let problem = match dtype.integer_range() {
+            Some((least, most)) if !(least..=most).contains(&value) => Problem::ScalarOverflow {
+                value: value.to_string(),
+                dtype,
+            },
+            None if value.unsigned_abs() > dtype.exact_integers().unsigned_abs() => {
+                Problem::InexactInteger { value, dtype }
+            }
+            _ => continue,
+        };
+        return Err(Error::new(op, problem));
+    }
+    Ok(())
+}
+
+/// A bound as a number of the dtype, which must be in its range.
+fn round_bound(op: &'static str, bound: f64, dtype: DType) -> Result<f64, Error> {
+    let real = dtype.to_real();
+    let most = real.finfo()?.max;
+    match Scalar::new(bound, real)?.value() {
+        WeakScalar::Float(rounded) if rounded.is_finite() && bound.abs() <= most => Ok(rounded),
+        _ => {
+            let value = format!("{bound:?}");
+            Err(Error::new(op, Problem::ScalarOverflow { value, dtype }))
+        }
+    }
+}
+
+/// What an argument may be.
+struct Limits {
+    what: &'static str,
+    accepted: &'static str,
+    holds: fn(f64) -> bool,
+}
+
+const PROBABILITY: Limits = Limits {
+    what: "probability",
+    accepted: "0 to 1",
+    holds: |p| (0.0..=1.0).contains(&p),
+};
+
+const DEVIATION: Limits = Limits {
+    what: "standard deviation",
+    accepted: "0 and above",
+    holds: |std| std >= 0.0,
+};
+
+impl Limits {
+    fn check(&self, op: &'static str, value: f64, index: Option<usize>) -> Result<(), Error> {
+        if (self.holds)(value) {
+            return Ok(());
+        }
+        let problem = Problem::OutOfRange {
+            what: self.what,
+            index,
+            value: format!("{value:?}"),
+            accepted: self.accepted,
+        };
+        Err(Error::new(op, problem))
+    }
+
+    fn check_each(&self, op: &'static str, values: &[f64]) -> Result<(), Error> {
+        let mut numbered = values.iter().enumerate();
+        numbered.try_for_each(|(i, value)| self.check(op, *value, Some(i)))
+    }
+}
