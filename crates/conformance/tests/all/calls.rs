@@ -217,10 +217,8 @@ fn is_small(x: &Tensor) -> bool {
 
 fn call(seed: u64) {
     let mut random = Random::seeded(seed);
-    if random.below(8) == 0 {
-        if let Err(error) = create(&mut random) {
-            is_worded(&error);
-        }
+    if let (0, Err(error)) = (random.below(8), create(&mut random.clone())) {
+        is_worded(&error);
     }
     let mut x = tensor(&mut random);
     for _ in 0..6 {
