@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo test test-rust test-python test-exhaustive check generate bench clean
+.PHONY: help build demo test test-rust test-python test-exhaustive check generate accuracy bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -45,6 +45,9 @@ check: ## formatting, lints, documentation, generated files
 
 generate: ## write the files that are made from the tables
 	$(TABLES)
+
+accuracy: ## measure the greatest error of every float function, and write the page of the book
+	cargo run --quiet --package xtask --features accuracy -- generate --accuracy
 
 bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
 	cargo bench --package allotrope-bench

@@ -82,8 +82,8 @@ pub fn answer(
     options: Options,
 ) -> Answer {
     let pairs: Vec<Pair<Double>> = values.iter().map(|x| pair(*x)).collect();
-    let sizes: Vec<Double> = pairs.iter().map(|z| z.abs()).collect();
-    let sum_of_sizes = sizes.iter().map(|x| x.hi).sum::<f64>();
+    let size = |z: &Pair<Double>| z.re.hi.abs() + z.im.hi.abs();
+    let sum_of_sizes = pairs.iter().map(size).sum::<f64>();
     let exact = |value: Exact| Answer { value, size: 0.0 };
     let inexact = |z: Pair<Double>, size: f64| Answer {
         value: if result.is_complex() {
@@ -168,7 +168,11 @@ pub fn answer(
             exact(Exact::Int(count as i128))
         }
         Reduction::Norm => {
-            let norm = norm(&sizes, values, options.p);
+            let sizes = pairs.iter().map(|z| match z.im.hi {
+                0.0 => z.re.abs(),
+                _ => z.abs(),
+            });
+            let norm = norm(&sizes.collect::<Vec<_>>(), values, options.p);
             real(norm, norm.hi)
         }
         Reduction::Logsumexp => {

@@ -13,8 +13,10 @@
 //! | [`cell`] | one row on operands of one dtype, at any level |
 //! | [`distance`] | how far a result is from the answer, in units in the last place |
 //! | [`report`] | the first mismatches in words |
+//! | [`accuracy`] | the measured errors, as a page of the book |
 #![forbid(unsafe_code)]
 
+pub mod accuracy;
 pub mod arrange;
 pub mod cell;
 pub mod column;

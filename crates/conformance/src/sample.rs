@@ -63,18 +63,18 @@ pub fn within(random: &mut Random, (least, most): (f64, f64)) -> f64 {
     }
 }
 
-/// Operands of any magnitude; of 8 and 16 bits all numbers, of 8 bits all pairs of them. Parameters
-/// keep to their domain.
+/// As many operands of any magnitude; of 8 and 16 bits all numbers, of 8 bits all pairs of them.
+/// Parameters keep to their domain.
 ///
 /// # Errors
 /// None but those of a column.
-pub fn everywhere(op: Op, dtype: DType) -> Result<Vec<Column>, Error> {
+pub fn everywhere(op: Op, dtype: DType, count: usize) -> Result<Vec<Column>, Error> {
     let mut random = Random::new(op, dtype);
     let (arity, size) = (op.arity(), dtype.itemsize());
     let bits = dtype.bits() as usize;
     let codes = 1_usize << (bits * arity).min(16);
     let is_exhaustive = bits * arity <= 16;
-    let count = if is_exhaustive { codes } else { 2000 };
+    let count = if is_exhaustive { codes } else { count };
     let column = |operand: usize| {
         if operand > 0 && has_parameters(op) {
             return Ok(domain(op, dtype, count)?.swap_remove(operand));

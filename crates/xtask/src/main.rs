@@ -1,5 +1,9 @@
 //! Writes the files that are expansions of the tables: `cargo run -p xtask -- generate [--check]`.
 //!
+//! The page of measured errors takes longer than all others together, and the whole library:
+//! `cargo run -p xtask --features accuracy -- generate --accuracy`. A test of the conformance crate
+//! checks it.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `stub` | `python/allotrope/__init__.pyi` |
@@ -13,7 +17,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
-const USAGE: &str = "usage: cargo run -p xtask -- generate [--check]";
+const USAGE: &str =
+    "usage: cargo run -p xtask [--features accuracy] -- generate [--check | --accuracy]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +26,8 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["generate"] => write_files(),
         ["generate", "--check"] => check_files(),
+        #[cfg(feature = "accuracy")]
+        ["generate", "--accuracy"] => write_accuracy(),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
@@ -43,15 +50,28 @@ fn generated_files() -> [(&'static str, String); 4] {
 }
 
 fn write_files() -> Result<(), String> {
-    for (path, text) in generated_files() {
-        let file = root().join(path);
-        let written = match file.parent() {
-            Some(folder) => fs::create_dir_all(folder).and_then(|()| fs::write(&file, text)),
-            None => Err(io::ErrorKind::NotFound.into()),
-        };
-        written.map_err(|error| format!("{path}: {error}"))?;
-    }
-    Ok(())
+    let files = generated_files();
+    files
+        .iter()
+        .try_for_each(|(path, text)| write_file(path, text))
+}
+
+fn write_file(path: &str, text: &str) -> Result<(), String> {
+    let file = root().join(path);
+    let written = match file.parent() {
+        Some(folder) => fs::create_dir_all(folder).and_then(|()| fs::write(&file, text)),
+        None => Err(io::ErrorKind::NotFound.into()),
+    };
+    written.map_err(|error| format!("{path}: {error}"))
+}
+
+#[cfg(feature = "accuracy")]
+fn write_accuracy() -> Result<(), String> {
+    use allotrope_conformance::accuracy::{self, Errors};
+    let measured = accuracy::functions().into_iter().map(Errors::measure);
+    let measured = measured.collect::<Result<Vec<_>, _>>();
+    let measured = measured.map_err(|error| error.to_string())?;
+    write_file(accuracy::PATH, &accuracy::page(&measured))
 }
 
 fn check_files() -> Result<(), String> {

@@ -7,8 +7,9 @@ use super::Exact;
 use crate::double::{Double, LN_2, PI};
 use crate::precise::Precise;
 
-/// The answer to floats.
-pub(super) fn answer(op: Op, dtype: DType, args: &[f64]) -> Option<Exact> {
+/// The answer to floats of a dtype, which decides how many digits it has.
+#[must_use]
+pub fn answer(op: Op, dtype: DType, args: &[f64]) -> Option<Exact> {
     if matches!(op.row().signature, Signature::Test | Signature::Compare) {
         return test(op, args).map(Exact::Truth);
     }
@@ -30,17 +31,16 @@ pub(super) fn answer(op: Op, dtype: DType, args: &[f64]) -> Option<Exact> {
     if !is_defined(op, args) {
         return None;
     }
-    // Zeros, infinities and NaN are float64's business, which has their signs.
-    let ordinary = |x: &f64| x.is_finite() && *x != 0.0;
     let plain = real::<f64>(op, args);
     // Results of 16 bits and less need no more digits.
     let narrow = dtype.bits() <= 16;
-    if narrow || plain.is_nan() || !args.iter().all(ordinary) {
+    if narrow || plain.is_nan() || !args.iter().all(|x| x.is_finite()) {
         return Some(Exact::Real(Double::new(plain)));
     }
     let wide: Vec<Double> = args.iter().map(|x| Double::new(*x)).collect();
     let exact = real(op, &wide);
-    let found = ordinary(&exact.hi) && exact.lo.is_finite();
+    // Results of zero, infinity and NaN are float64's business, which has their signs.
+    let found = exact.hi.is_finite() && exact.lo.is_finite() && exact.hi != 0.0;
     Some(Exact::Real(if found { exact } else { Double::new(plain) }))
 }
 
@@ -90,7 +90,16 @@ pub fn scale(op: Op, dtype: DType, args: &[f64]) -> f64 {
             args[0].abs() * least
         }
         Op::Lgamma | Op::Digamma => 1.0,
-        Op::Logaddexp | Op::Logaddexp2 => args[0].max(args[1]).abs(),
+        // The larger of two terms that may cancel.
+        Op::Logaddexp | Op::Logaddexp2 => {
+            let larger = args[0].max(args[1]);
+            let term = real::<f64>(op, args) - larger;
+            if term.is_finite() {
+                larger.abs().max(term)
+            } else {
+                0.0
+            }
+        }
         // Terms of one sign have no need of it.
         Op::Lerp | Op::Addcmul | Op::Addcdiv => {
             let more = real::<f64>(op, args) - args[0];

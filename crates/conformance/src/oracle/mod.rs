@@ -13,7 +13,7 @@ use allotrope_dtype::{DType, Kind, WeakScalar};
 use allotrope_op::{Op, Signature};
 
 pub use complex::{Pair, complex_map, scale_of_parts};
-pub use float::{conditioning, has_parameters, is_defined, real, scale};
+pub use float::{answer as answer_floats, conditioning, has_parameters, is_defined, real, scale};
 
 use crate::double::Double;
 

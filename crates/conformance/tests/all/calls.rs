@@ -217,9 +217,7 @@ fn is_small(x: &Tensor) -> bool {
 
 fn call(seed: u64) {
     let mut random = Random::seeded(seed);
-    if random.below(8) == 0
-        && let Err(error) = create(&mut random)
-    {
+    if let (0, Err(error)) = (random.below(8), create(&mut random.clone())) {
         is_worded(&error);
     }
     let mut x = tensor(&mut random);

@@ -35,7 +35,7 @@ fn check(op: Op, dtype: DType) {
             &cell,
             working,
             "anywhere",
-            &sample::everywhere(op, dtype).unwrap(),
+            &sample::everywhere(op, dtype, 2000).unwrap(),
         );
     }
     check_layouts(&cell, &domain);

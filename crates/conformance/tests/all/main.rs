@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod accuracy;
 mod calls;
 mod derivatives;
 mod elementwise;

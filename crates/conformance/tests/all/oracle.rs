@@ -44,7 +44,7 @@ fn doubles_have_their_digits() {
         let entry = worst
             .entry(name)
             .or_insert((0.0_f64, args.clone(), got, want));
-        if error.is_nan() || error > entry.0 {
+        if error > entry.0 || error.is_nan() {
             *entry = (error, args, got, want);
         }
     }

@@ -107,7 +107,8 @@ fn copy_transposed<W: Pod + Send + Sync>(
 pub fn copy_into(dtype: DType, src: &[u8], dst: &mut [u8], layout: &Layout) {
     dispatch_width!(dtype, |Word| {
         let src: &[Word] = bytemuck::cast_slice(src);
-        let dst: &mut [Word] = bytemuck::cast_slice_mut(dst);
+        let whole = whole_elements(dtype, dst).len();
+        let dst: &mut [Word] = bytemuck::cast_slice_mut(&mut dst[..whole]);
         let source = Layout::contiguous(layout.shape().clone());
         let nest = Nest::new(layout.shape(), &[&source, layout]);
         let inner = nest.inner();
@@ -131,7 +132,8 @@ pub fn copy_into(dtype: DType, src: &[u8], dst: &mut [u8], layout: &Layout) {
 pub fn scatter(dtype: DType, src: &[u8], places: &[i64], dst: &mut [u8]) {
     dispatch_width!(dtype, |Word| {
         let src: &[Word] = bytemuck::cast_slice(src);
-        let dst: &mut [Word] = bytemuck::cast_slice_mut(dst);
+        let whole = whole_elements(dtype, dst).len();
+        let dst: &mut [Word] = bytemuck::cast_slice_mut(&mut dst[..whole]);
         for (element, place) in src.iter().zip(places) {
             dst[*place as usize] = *element;
         }

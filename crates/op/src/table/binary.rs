@@ -71,7 +71,7 @@ macro_rules! for_each_binary {
               d [(x - out).exp(), (y - out).exp()], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.0 }
             { Logaddexp2, logaddexp2, (x, y) -> out, Map, Widest, "`log2(2ˣ + 2ʸ)`.",
               float { x.logaddexp2(y) } complex refuse int promote bool promote,
-              d [(x - out).exp2(), (y - out).exp2()], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.0 }
+              d [(x - out).exp2(), (y - out).exp2()], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.5 }
             { Xlogy, xlogy, (x, y) -> out, Map, Widest, "`x log(y)`, and 0 where `x` is 0.",
               float { L::select(x.eq(L::lit(0.0)) & y.eq(y), L::lit(0.0), x * y.log()) } complex refuse int promote bool promote,
               d [x.eq(x.zero()).pick(x.zero(), y.log()), x / y], domain [(0.1, 10.0), (0.1, 10.0)], ulp 4.0 }
