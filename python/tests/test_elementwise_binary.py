@@ -8,9 +8,6 @@ import pytest
 import allotrope as al
 
 from elementwise import (
-    BINARY,
-    SEVERAL,
-    UNARY,
     assert_near,
     assert_near_complex,
     compute_dtype,
@@ -21,6 +18,7 @@ from elementwise import (
     values_of,
     widen,
 )
+from elementwise_rows import BINARY, SEVERAL, UNARY
 from reference import DTYPES, assert_same, is_nan, named
 
 DIVISIONS = ["floor_divide", "trunc_divide", "remainder", "fmod"]

@@ -214,7 +214,8 @@ class TestMultiplyAndAdd:
         assert al.add(x, y, alpha=2).tolist() == [7, 10]
         assert x.sub(y, alpha=0).tolist() == [1, 2]
         assert al.addcmul(x, y, z).tolist() == [7, 6]
-        assert al.addcmul(x, y, z, value=3).tolist() == [19, 14] or dtype.bits == 8
+        if not (dtype.is_floating_point and dtype.bits == 8):
+            assert al.addcmul(x, y, z, value=3).tolist() == [19, 14]
         assert al.addcmul(x, y, z).dtype == al.add(x, y, alpha=2).dtype == dtype
         quotient = al.addcdiv(x, y, z, value=2)
         assert quotient.tolist() == [4, 10]

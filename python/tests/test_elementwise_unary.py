@@ -6,7 +6,6 @@ import pytest
 import allotrope as al
 
 from elementwise import (
-    UNARY,
     assert_near,
     assert_near_complex,
     compute_dtype,
@@ -16,6 +15,7 @@ from elementwise import (
     values_of,
     widen,
 )
+from elementwise_rows import UNARY
 from reference import DTYPES, assert_same, is_nan, named
 
 CASES = [

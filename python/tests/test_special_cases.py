@@ -31,7 +31,9 @@ BINARY = [
     ("floor_divide", -0.0, -2.0, 0.0), ("floor_divide", 2.0, 0.0, INF), ("floor_divide", 2.0, -0.0, -INF),
     ("floor_divide", -2.0, 0.0, -INF), ("floor_divide", -2.0, -0.0, INF), ("floor_divide", INF, 2.0, INF),
     ("floor_divide", INF, -2.0, -INF), ("floor_divide", -INF, 2.0, -INF), ("floor_divide", -INF, -2.0, INF),
-    ("floor_divide", 2.0, INF, 0.0), ("floor_divide", -2.0, -INF, 0.0), ("floor_divide", NAN, 1.0, NAN),
+    # Python's answer to the next two is -1; the standard rounds the quotient, which is -0.
+    ("floor_divide", 2.0, -INF, -0.0), ("floor_divide", -2.0, INF, -0.0), ("floor_divide", 2.0, INF, 0.0),
+    ("floor_divide", -2.0, -INF, 0.0), ("floor_divide", NAN, 1.0, NAN),
     ("remainder", INF, 2.0, NAN), ("remainder", 2.0, 0.0, NAN), ("remainder", NAN, 1.0, NAN),
     ("remainder", 0.0, 2.0, 0.0), ("remainder", -0.0, 2.0, 0.0), ("remainder", 0.0, -2.0, -0.0),
     ("remainder", -0.0, -2.0, -0.0), ("remainder", 2.0, INF, 2.0), ("remainder", 2.0, -INF, -INF),
@@ -92,14 +94,6 @@ def test_unary(dtype, name, x, want):
     for size in sizes():
         values = getattr(al, name)(al.full(size, x, dtype=dtype)).tolist()
         assert all(same(value, want) for value in values), (name, x, values[:3])
-
-
-@pytest.mark.parametrize("dtype", WITH_INF, ids=named)
-def test_floor_divide_towards_infinity(dtype):
-    """The standard rounds the quotient, Python the exact one: -0 or -1, nothing else."""
-    for x, y in ((2.0, -INF), (-2.0, INF)):
-        got = al.floor_divide(al.tensor(x, dtype=dtype), al.tensor(y, dtype=dtype)).item()
-        assert same(got, -0.0) or got == -1.0
 
 
 @pytest.mark.parametrize("dtype", [al.float32, al.float64], ids=named)
