@@ -30,8 +30,9 @@ fn doubles_have_their_digits() {
     let mut worst = std::collections::BTreeMap::new();
     for (name, args, want) in files.into_iter().flat_map(vectors) {
         let op = Op::from_name(name).unwrap();
-        let ordinary = |x: f64| x.is_finite() && x.abs() > 1e-280;
-        if !args.iter().all(|x| ordinary(*x)) || !ordinary(want.hi) {
+        // The reference squares its arguments, and has no range to spare at either end.
+        let ordinary = |x: f64, most: f64| x.abs() > 1e-280 && x.abs() < most;
+        if !args.iter().all(|x| ordinary(*x, 1e150)) || !ordinary(want.hi, 1e300) {
             continue;
         }
         let wide: Vec<Double> = args.iter().map(|x| Double::new(*x)).collect();
