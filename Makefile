@@ -31,8 +31,8 @@ test-rust:
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.
 test-python: build
 	$(BIN)/python -m pytest -q python/tests
-	ALLOTROPE_SIMD=scalar $(BIN)/python -m pytest -q python/tests/test_cast*.py
-	ALLOTROPE_SIMD=avx2 $(BIN)/python -m pytest -q python/tests/test_cast*.py
+	ALLOTROPE_SIMD=scalar $(BIN)/python -m pytest -q python/tests/test_cast*.py python/tests/structured
+	ALLOTROPE_SIMD=avx2 $(BIN)/python -m pytest -q python/tests/test_cast*.py python/tests/structured
 
 test-exhaustive: ## cast all 2^32 float32 inputs to every narrower float, at every SIMD level (minutes)
 	cargo test --release --package allotrope-dtype --test rounding -- --ignored --nocapture

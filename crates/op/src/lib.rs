@@ -10,6 +10,7 @@
 //! | [`complex`] | the same for complex numbers, as pairs of lanes |
 //! | `whole` | [`Whole`]: integers as formulas see them |
 //! | [`table`] | THE op tables: one row per elementwise operation |
+//! | [`structured`] | THE table of operations that are neither elementwise nor reductions |
 //! | `program` | [`Program`]: rows in a sequence, with the dtype of each value |
 //! | `build` | [`Builder`]: programs written as formulas over variables |
 //! | `derivative` | [`gradients`]: the derivative of every row |
@@ -33,6 +34,7 @@ mod layout;
 mod nest;
 mod program;
 mod shape;
+pub mod structured;
 mod support;
 pub mod wgsl;
 mod whole;
@@ -47,6 +49,7 @@ pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{Dims, Shape, normalize_axes, normalize_axis};
+pub use structured::Structured;
 pub use support::{Support, support, supported_names};
 pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
 pub use whole::{Mask, Whole};

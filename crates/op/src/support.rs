@@ -2,6 +2,7 @@
 
 use allotrope_dtype::DType;
 
+use crate::structured::Structured;
 use crate::table::{Cell, Op, Reduction, Signature};
 
 /// What an operation does with a dtype.
@@ -30,7 +31,9 @@ impl Support {
 /// Every operation by name, elementwise ones first.
 pub fn supported_names() -> impl Iterator<Item = &'static str> {
     let rows = Op::ALL.iter().map(|op| op.name());
-    rows.chain(Reduction::ALL.iter().map(|reduction| reduction.name()))
+    let reductions = Reduction::ALL.iter().map(|reduction| reduction.name());
+    let structured = Structured::all().map(|row| row.name);
+    rows.chain(reductions).chain(structured)
 }
 
 /// What the operation of a name does with a dtype; `None` for an unknown name.
@@ -56,10 +59,13 @@ pub fn support(name: &str, dtype: DType) -> Option<Support> {
             Cell::Refuse => Support::Undefined,
         });
     }
-    let found = Reduction::ALL
-        .iter()
-        .find(|reduction| reduction.name() == name);
-    found.map(|reduction| match reduction.result(dtype) {
+    let reduction = Reduction::ALL.iter().find(|row| row.name() == name);
+    let result = match (reduction, Structured::from_name(name)) {
+        (Some(reduction), _) => reduction.result(dtype),
+        (None, Some(row)) => row.result(dtype),
+        (None, None) => return None,
+    };
+    Some(match result {
         Err(_) => Support::Undefined,
         Ok(result) if result.kind().rung() > dtype.kind().rung() => Support::Promotes,
         Ok(_) => Support::Computes,

@@ -14,6 +14,7 @@
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
+//! | `forms` | methods that are functions too, declared once |
 //! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
 //! | `fill` | tensors of one value, and of numbers in a row |
@@ -28,9 +29,13 @@
 //! | `operator` | `+`, `-` and their kin |
 //! | `operand` | what operations take beside a tensor |
 //! | `reduce` | sums, means, extremes and their kin |
+//! | `ops/` | structured operations, family by family |
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
+
+#[macro_use]
+mod forms;
 
 mod arguments;
 mod cast;
@@ -52,6 +57,7 @@ mod memory;
 mod numpy;
 mod operand;
 mod operator;
+mod ops;
 mod options;
 mod promotion;
 mod random;
@@ -94,13 +100,8 @@ mod core {
             Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
             set_promotion,
         },
-        table::{dtype_table, promotion_table, support},
+        table::{_structured_operations, dtype_table, promotion_table, support},
         tensor::PyTensor,
-        view::functions::{
-            broadcast_to, chunk, diagonal, expand_dims, flatten, flip, moveaxis, movedim, narrow,
-            permute, ravel, reshape, select, squeeze, swapaxes, swapdims, t, tensor_split,
-            transpose, unbind, unflatten, unsqueeze,
-        },
         view::{broadcast_tensors, split},
     };
 
@@ -112,6 +113,8 @@ mod core {
         crate::elementwise::binary_functions::register(module)?;
         crate::options::functions::register(module)?;
         crate::reduce::functions::register(module)?;
+        crate::view::functions::register(module)?;
+        crate::ops::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;
         crate::generator::add_constants(module)

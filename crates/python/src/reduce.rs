@@ -9,7 +9,6 @@ use pyo3::{intern, sync::PyOnceLock};
 
 use crate::arguments::{self, either};
 use crate::convert;
-use crate::create;
 use crate::error::raise;
 use crate::operand;
 use crate::tensor::{PyTensor, wrap};
@@ -75,65 +74,18 @@ fn run(
     operand::run(py, x.count(), work)
 }
 
-macro_rules! forms {
-    ($(
-        $(#[doc = $doc:literal])*
-        $name:ident $(as $python:literal)? [$($signature:tt)*]($($argument:ident: $type:ty),*) -> $result:ty
-            |$py:ident, $x:ident| $body:expr;
-    )*) => {
-        #[pymethods]
-        impl PyTensor {$(
-            $(#[doc = $doc])*
-            #[allow(clippy::too_many_arguments, reason = "the names of two libraries")]
-            #[pyo3(signature = ($($signature)*))]
-            $(#[pyo3(name = $python)])?
-            fn $name(&self, py: Python<'_> $(, $argument: $type)*) -> PyResult<$result> {
-                let ($py, $x) = (py, &self.tensor());
-                $body
-            }
-        )*}
-
-        /// The functions of the module.
-        pub(crate) mod functions {
-            use super::*;
-            $(
-                $(#[doc = $doc])*
-                #[pyfunction]
-                #[allow(clippy::too_many_arguments, reason = "the names of two libraries")]
-                #[pyo3(signature = (input, $($signature)*))]
-                $(#[pyo3(name = $python)])?
-                pub(crate) fn $name(
-                    py: Python<'_>,
-                    input: &Bound<'_, PyAny>
-                    $(, $argument: $type)*
-                ) -> PyResult<$result> {
-                    let op = [$($python,)? stringify!($name)][0];
-                    let ($py, $x) = (py, &create::operand(op, input)?);
-                    $body
-                }
-            )*
-
-            /// Adds them all.
-            pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-                $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
-                Ok(())
-            }
-        }
-    };
-}
-
 forms! {
     /// The sum along dim, or of everything. Integers accumulate in 64 bits, halves in wider floats.
     ///
     /// >>> al.ones(70000, dtype=al.float16).sum(dtype=al.float32)
     /// tensor(70000.)
-    sum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    sum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("sum", dim, axis, keepdim, keepdims)?, dtype_of("sum", dtype)?);
         run(py, x, || x.sum(at.axes(), at.keepdim, dtype))
     };
 
     /// The product along dim, or of everything.
-    prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("prod", dim, axis, keepdim, keepdims)?, dtype_of("prod", dtype)?);
         run(py, x, || x.prod(at.axes(), at.keepdim, dtype))
     };
@@ -142,7 +94,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 2]).mean()
     /// tensor(1.5000)
-    mean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    mean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("mean", dim, axis, keepdim, keepdims)?, dtype_of("mean", dtype)?);
         run(py, x, || x.mean(at.axes(), at.keepdim, dtype))
     };
@@ -151,59 +103,59 @@ forms! {
     ///
     /// >>> al.tensor([1.0, 3.0]).var()
     /// tensor(2.)
-    var[dim=None, *, correction=None, unbiased=None, keepdim=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, correction: Option<f64>, unbiased: Option<bool>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    var[dim=None, *, correction=None, unbiased=None, keepdim=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, correction: Option<f64>, unbiased: Option<bool>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("var", dim, axis, keepdim, keepdims)?;
         let correction = either("var", correction, unbiased.map(f64::from))?.unwrap_or(1.0);
         run(py, x, || x.var(at.axes(), correction, at.keepdim))
     };
 
     /// The standard deviation along dim, or of everything: the root of the variance.
-    deviation as "std" [dim=None, *, correction=None, unbiased=None, keepdim=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, correction: Option<f64>, unbiased: Option<bool>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    deviation as "std" [dim=None, *, correction=None, unbiased=None, keepdim=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, correction: Option<f64>, unbiased: Option<bool>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("std", dim, axis, keepdim, keepdims)?;
         let correction = either("std", correction, unbiased.map(f64::from))?.unwrap_or(1.0);
         run(py, x, || x.std(at.axes(), correction, at.keepdim))
     };
 
     /// The greatest along dim, or of everything; NaN if there is one.
-    amax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    amax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("amax", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.amax(at.axes(), at.keepdim))
     };
 
     /// The least along dim, or of everything; NaN if there is one.
-    amin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    amin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("amin", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.amin(at.axes(), at.keepdim))
     };
 
     /// The place of the greatest along dim, or in the flattened tensor; that of the first NaN.
-    argmax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    argmax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("argmax", dim, axis, keepdim, keepdims)?;
         let axis = at.single("argmax")?;
         run(py, x, || x.argmax(axis, at.keepdim))
     };
 
     /// The place of the least along dim, or in the flattened tensor; that of the first NaN.
-    argmin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    argmin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("argmin", dim, axis, keepdim, keepdims)?;
         let axis = at.single("argmin")?;
         run(py, x, || x.argmin(axis, at.keepdim))
     };
 
     /// Whether one is not zero, along dim or in everything.
-    any[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    any[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("any", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.any(at.axes(), at.keepdim))
     };
 
     /// Whether none is zero, along dim or in everything.
-    all[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    all[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("all", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.all(at.axes(), at.keepdim))
     };
 
     /// How many are not zero, along dim or in everything.
-    count_nonzero[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    count_nonzero[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("count_nonzero", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.count_nonzero(at.axes(), at.keepdim))
     };
@@ -212,13 +164,13 @@ forms! {
     ///
     /// >>> al.tensor([3.0, 4.0]).norm()
     /// tensor(5.)
-    norm[p=2.0, dim=None, keepdim=None, *, axis=None, keepdims=None](p: f64, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    norm[p=2.0, dim=None, keepdim=None, *, axis=None, keepdims=None](p: f64, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("norm", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.norm(p, at.axes(), at.keepdim))
     };
 
     /// The logarithm of the sum of exponentials along dim, or of everything, without overflow.
-    logsumexp[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    logsumexp[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("logsumexp", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.logsumexp(at.axes(), at.keepdim))
     };
@@ -228,30 +180,30 @@ forms! {
     ///
     /// >>> al.tensor([[1, 5], [7, 2]]).max(1).indices
     /// tensor([1, 0])
-    max[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> Py<PyAny> |py, x| {
+    max[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> Py<PyAny> |py, _op, x| {
         extreme(py, "max", x, dim, axis, keepdim, keepdims)
     };
 
     /// The least of everything; along dim the pair of values and indices; with a tensor the lesser
     /// of two, element by element.
-    min[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> Py<PyAny> |py, x| {
+    min[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> Py<PyAny> |py, _op, x| {
         extreme(py, "min", x, dim, axis, keepdim, keepdims)
     };
 
     /// The variance and the mean along dim, or of everything.
-    var_mean[dim=None, *, correction=1.0, keepdim=None](dim: Option<Any<'_, '_>>, correction: f64, keepdim: Option<bool>) -> (PyTensor, PyTensor) |_py, x| {
+    var_mean[dim=None, *, correction=1.0, keepdim=None](dim: Option<Any<'_, '_>>, correction: f64, keepdim: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
         let at = Axes::read("var_mean", dim, None, keepdim, None)?;
         Ok((wrap(x.var(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The standard deviation and the mean along dim, or of everything.
-    std_mean[dim=None, *, correction=1.0, keepdim=None](dim: Option<Any<'_, '_>>, correction: f64, keepdim: Option<bool>) -> (PyTensor, PyTensor) |_py, x| {
+    std_mean[dim=None, *, correction=1.0, keepdim=None](dim: Option<Any<'_, '_>>, correction: f64, keepdim: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
         let at = Axes::read("std_mean", dim, None, keepdim, None)?;
         Ok((wrap(x.std(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The least and the greatest along dim, or of everything.
-    aminmax[*, dim=None, keepdim=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>) -> Py<PyAny> |py, x| {
+    aminmax[*, dim=None, keepdim=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>) -> Py<PyAny> |py, _op, x| {
         let at = Axes::read("aminmax", dim, None, keepdim, None)?;
         let (min, max) = (wrap(x.amin(at.axes(), at.keepdim))?, wrap(x.amax(at.axes(), at.keepdim))?);
         pair(py, "aminmax", ["min", "max"], [min, max])

@@ -177,3 +177,11 @@ pub(crate) fn support<'py>(
         }
     }
 }
+
+/// The names of the structured operations, as `support` knows them.
+#[pyfunction]
+pub(crate) fn _structured_operations() -> Vec<&'static str> {
+    allotrope_op::Structured::all()
+        .map(|row| row.name)
+        .collect()
+}

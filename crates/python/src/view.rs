@@ -34,42 +34,7 @@ impl<'py> IntoPyObject<'py> for Parts {
     }
 }
 
-/// A method of `Tensor` and a function of the module from one row: documentation, name, Python's
-/// signature, Rust's arguments, and what becomes of the tensor.
-macro_rules! views {
-    ($(
-        $(#[doc = $doc:literal])*
-        $name:ident[$($signature:tt)*]($($argument:ident: $type:ty),*) -> $result:ty
-            |$op:ident, $x:ident| $body:expr;
-    )*) => {
-        #[pymethods]
-        impl PyTensor {$(
-            $(#[doc = $doc])*
-            #[pyo3(signature = ($($signature)*))]
-            fn $name(&self $(, $argument: $type)*) -> PyResult<$result> {
-                let ($op, $x) = (stringify!($name), &self.tensor());
-                let _ = $op;
-                $body
-            }
-        )*}
-
-        pub(crate) mod functions {
-            use super::*;
-            $(
-                $(#[doc = $doc])*
-                #[pyfunction]
-                #[pyo3(signature = (input, $($signature)*))]
-                pub(crate) fn $name(
-                    input: &Bound<'_, PyAny> $(, $argument: $type)*
-                ) -> PyResult<$result> {
-                    PyTensor::from(operand(stringify!($name), input)?).$name($($argument),*)
-                }
-            )*
-        }
-    };
-}
-
-views! {
+forms! {
     /// The same elements in the same order with other sizes; one may be -1.
     ///
     /// >>> al.arange(6).reshape(2, -1).shape
@@ -78,19 +43,19 @@ views! {
         sizes: &Bound<'_, PyTuple>,
         shape: Option<&Bound<'_, PyAny>>
     ) -> PyTensor
-        |op, x| wrap(x.reshape(&spread(op, sizes, shape)?));
+        |_py, op, x| wrap(x.reshape(&spread(op, sizes, shape)?));
     /// The dimensions from start_dim to end_dim as one.
     ///
     /// >>> al.zeros(2, 3, 4).flatten(1).shape
     /// (2, 12)
     flatten[start_dim=0, end_dim=-1](start_dim: isize, end_dim: isize) -> PyTensor
-        |op, x| wrap(x.flatten(start_dim, end_dim));
+        |_py, op, x| wrap(x.flatten(start_dim, end_dim));
     /// All elements in row-major order as one dimension.
     ///
     /// >>> al.eye(2).ravel()
     /// tensor([1., 0., 0., 1.])
     ravel[]() -> PyTensor
-        |op, x| wrap(x.ravel());
+        |_py, op, x| wrap(x.ravel());
     /// One dimension as several, whose sizes multiply to the same; one may be -1.
     ///
     /// >>> al.zeros(2, 6).unflatten(1, (3, -1)).shape
@@ -100,7 +65,7 @@ views! {
         sizes: Option<&Bound<'_, PyAny>>,
         axis: Option<Int>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let dim = arguments::axis(op, dim, axis)?;
             let sizes = integers(op, needed(op, "sizes", sizes)?)?;
             wrap(x.unflatten(dim, &sizes.into_vec()))
@@ -110,26 +75,26 @@ views! {
     /// >>> al.zeros(2, 3).transpose(0, 1).shape
     /// (3, 2)
     transpose[dim0, dim1](dim0: Int, dim1: Int) -> PyTensor
-        |op, x| wrap(x.transpose(dim0.0, dim1.0));
+        |_py, op, x| wrap(x.transpose(dim0.0, dim1.0));
     /// Two dimensions exchanged; another name of `transpose`.
     ///
     /// >>> al.zeros(2, 3, 4).swapdims(0, -1).shape
     /// (4, 3, 2)
     swapdims[dim0, dim1](dim0: Int, dim1: Int) -> PyTensor
-        |op, x| wrap(x.transpose(dim0.0, dim1.0).map_err(|error| error.in_op(op)));
+        |_py, op, x| wrap(x.transpose(dim0.0, dim1.0).map_err(|error| error.in_op(op)));
     /// Two dimensions exchanged; NumPy's name of `transpose`.
     ///
     /// >>> al.zeros(2, 3, 4).swapaxes(0, -1).shape
     /// (4, 3, 2)
     swapaxes[axis0, axis1](axis0: Int, axis1: Int) -> PyTensor
-        |op, x| wrap(x.transpose(axis0.0, axis1.0).map_err(|error| error.in_op(op)));
+        |_py, op, x| wrap(x.transpose(axis0.0, axis1.0).map_err(|error| error.in_op(op)));
     /// A matrix with its dimensions exchanged; fewer dimensions stay as they are.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).t()
     /// tensor([[1, 3],
     ///         [2, 4]])
     t[]() -> PyTensor
-        |op, x| wrap(x.t());
+        |_py, op, x| wrap(x.t());
     /// The dimensions in another order.
     ///
     /// >>> al.zeros(2, 3, 4).permute(2, 0, 1).shape
@@ -139,7 +104,7 @@ views! {
         dims: Option<&Bound<'_, PyAny>>,
         axes: Option<&Bound<'_, PyAny>>
     ) -> PyTensor
-        |op, x| wrap(x.permute(&spread(op, arguments, either(op, dims, axes)?)?));
+        |_py, op, x| wrap(x.permute(&spread(op, arguments, either(op, dims, axes)?)?));
     /// The dimensions at source moved to destination, the others in the order they were.
     ///
     /// >>> al.zeros(2, 3, 4).movedim(0, -1).shape
@@ -148,7 +113,7 @@ views! {
         source: &Bound<'_, PyAny>,
         destination: &Bound<'_, PyAny>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let (from, to) = (integers(op, source)?, integers(op, destination)?);
             wrap(x.movedim(&from.into_vec(), &to.into_vec()))
         };
@@ -160,7 +125,7 @@ views! {
         source: &Bound<'_, PyAny>,
         destination: &Bound<'_, PyAny>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let (from, to) = (integers(op, source)?, integers(op, destination)?);
             let moved = x.movedim(&from.into_vec(), &to.into_vec());
             wrap(moved.map_err(|error| error.in_op(op)))
@@ -171,7 +136,7 @@ views! {
     /// tensor([[1, 2],
     ///         [1, 2]])
     broadcast_to[shape](shape: &Bound<'_, PyAny>) -> PyTensor
-        |op, x| expand(op, x, &integers(op, shape)?.into_vec());
+        |_py, op, x| expand(op, x, &integers(op, shape)?.into_vec());
     /// Without the dimensions of size one: all of them, or those named.
     ///
     /// >>> al.zeros(1, 2, 1).squeeze(0).shape
@@ -180,7 +145,7 @@ views! {
         dim: Option<&Bound<'_, PyAny>>,
         axis: Option<&Bound<'_, PyAny>>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let axes = either(op, dim, axis)?.map(|axes| integers(op, axes)).transpose()?;
             wrap(x.squeeze(axes.map(Integers::into_vec).as_deref()))
         };
@@ -189,13 +154,13 @@ views! {
     /// >>> al.zeros(2, 3).unsqueeze(-1).shape
     /// (2, 3, 1)
     unsqueeze[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> PyTensor
-        |op, x| wrap(x.unsqueeze(arguments::axis(op, dim, axis)?));
+        |_py, op, x| wrap(x.unsqueeze(arguments::axis(op, dim, axis)?));
     /// New dimensions of size one at these places of the result; NumPy's name of `unsqueeze`.
     ///
     /// >>> al.zeros(2, 3).expand_dims((0, 2)).shape
     /// (1, 2, 1, 3)
     expand_dims[axis](axis: &Bound<'_, PyAny>) -> PyTensor
-        |op, x| expand_dims(op, x, &integers(op, axis)?.into_vec());
+        |_py, op, x| with_new_dims(op, x, &integers(op, axis)?.into_vec());
     /// One index of a dimension, which disappears.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).select(1, 0)
@@ -205,7 +170,7 @@ views! {
         index: Option<Int>,
         axis: Option<Int>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let dim = arguments::axis(op, dim, axis)?;
             wrap(x.select(dim, needed(op, "index", index)?.0))
         };
@@ -219,7 +184,7 @@ views! {
         length: Option<Int>,
         axis: Option<Int>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let dim = arguments::axis(op, dim, axis)?;
             let (start, length) = (needed(op, "start", start)?, needed(op, "length", length)?);
             wrap(x.narrow(dim, start.0, size(op, length.0)?))
@@ -235,7 +200,7 @@ views! {
         axis1: Option<Int>,
         axis2: Option<Int>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             let (a, b) = (axis_or(op, dim1, axis1, 0)?, axis_or(op, dim2, axis2, 1)?);
             wrap(x.diagonal(offset, a, b))
         };
@@ -248,7 +213,7 @@ views! {
         dims: Option<&Bound<'_, PyAny>>,
         axis: Option<&Bound<'_, PyAny>>
     ) -> PyTensor
-        |op, x| {
+        |_py, op, x| {
             wrap(x.flip(&spread(op, arguments, either(op, dims, axis)?)?))
         };
     /// At most chunks parts of equal size along a dimension, the last one of those that are left.
@@ -260,7 +225,7 @@ views! {
         dim: Option<Int>,
         axis: Option<Int>
     ) -> Parts
-        |op, x| {
+        |_py, op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
             Parts::wrap(x.chunk(size(op, chunks.0)?, dim))
         };
@@ -276,7 +241,7 @@ views! {
         dim: Option<Int>,
         axis: Option<Int>
     ) -> Parts
-        |op, x| {
+        |_py, op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
             Parts::wrap(match integers(op, indices_or_sections)? {
                 Integers::One(sections) => x.tensor_split(size(op, sections)?, dim),
@@ -288,7 +253,7 @@ views! {
     /// >>> al.tensor([[1, 2], [3, 4]]).unbind(1)
     /// (tensor([1, 3]), tensor([2, 4]))
     unbind[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> Parts
-        |op, x| Parts::wrap(x.unbind(axis_or(op, dim, axis, 0)?));
+        |_py, op, x| Parts::wrap(x.unbind(axis_or(op, dim, axis, 0)?));
 }
 
 #[pymethods]
@@ -429,7 +394,7 @@ fn expand(op: &'static str, x: &Tensor, sizes: &[isize]) -> PyResult<PyTensor> {
 }
 
 /// New dimensions of size one at places of the result.
-fn expand_dims(op: &'static str, x: &Tensor, axes: &[isize]) -> PyResult<PyTensor> {
+fn with_new_dims(op: &'static str, x: &Tensor, axes: &[isize]) -> PyResult<PyTensor> {
     let rank = x.rank() + axes.len();
     let mut dims = allotrope_op::normalize_axes(op, axes, rank).map_err(raise)?;
     dims.sort_unstable();

@@ -12,6 +12,7 @@
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
 //! | `reduce` | sums, means, extremes and their kin |
+//! | `ops/` | structured operations, one to a file |
 //! | `index` | what stands in brackets |
 //! | `assign` | assignment as a new value |
 //! | `convert` | casts, and values out of a tensor |
@@ -37,6 +38,7 @@ mod format;
 mod generator;
 mod index;
 mod operator;
+mod ops;
 mod random;
 mod reduce;
 mod split;

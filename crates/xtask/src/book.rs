@@ -1,7 +1,7 @@
 //! The book's generated pages, as Markdown.
 
 use allotrope_dtype::{Capabilities, DType, Family, NumpySource, Policy, default_dtype};
-use allotrope_op::{Autocast, Op, Support, support, supported_names};
+use allotrope_op::{Autocast, Op, Structured, Support, support, supported_names};
 
 /// The page of all dtypes.
 pub(crate) fn dtype_page() -> String {
@@ -243,17 +243,17 @@ pub(crate) fn support_page() -> String {
     let docs = Op::ALL.iter().map(|op| {
         let row = op.row();
         let operands = row.operands.join(", ");
-        let autocast = match row.autocast {
-            Autocast::Keep => "keeps",
-            Autocast::Float32 => "float32",
-            Autocast::Widest => "widest",
-        };
+        let autocast = autocast_name(row.autocast);
         vec![
             format!("`{}({operands})`", row.name),
             row.doc.to_owned(),
             yes_or_no(row.is_differentiable),
             autocast.to_owned(),
         ]
+    });
+    let structured = Structured::all().map(|row| {
+        let autocast = autocast_name(row.autocast);
+        vec![code(row.name), row.doc.to_owned(), autocast.to_owned()]
     });
     let total = supported_names().count() * DType::COUNT;
     let undefined = supported_names().flat_map(|name| DType::ALL.map(|d| support(name, d)));
@@ -266,4 +266,18 @@ pub(crate) fn support_page() -> String {
             "{{operations}}\n",
             &markdown(&["operation", "result", "derivative", "autocast"], docs),
         )
+        .replace(
+            "{{structured}}\n",
+            &markdown(&["operation", "result", "autocast"], structured),
+        )
+}
+
+/// One word on what autocast does.
+fn autocast_name(autocast: Autocast) -> &'static str {
+    match autocast {
+        Autocast::Keep => "keeps",
+        Autocast::Float32 => "float32",
+        Autocast::Widest => "widest",
+        Autocast::Lower => "lower",
+    }
 }

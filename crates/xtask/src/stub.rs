@@ -14,8 +14,52 @@ pub(crate) fn python_stub() -> String {
         )
         .replace("{{methods}}\n", &methods())
         .replace("{{functions}}\n", &functions())
+        .replace(
+            "{{structured methods}}\n",
+            &STRUCTURED.map(|[methods, _]| methods).concat(),
+        )
+        .replace(
+            "{{structured functions}}\n",
+            &STRUCTURED.map(|[_, functions]| functions).concat(),
+        )
         .replace("{{constants}}", &constants())
 }
+
+/// The methods and functions of structured operations, family by family.
+const STRUCTURED: [[&str; 2]; 8] = [
+    [
+        include_str!("../templates/structured/matrix.methods.pyi"),
+        include_str!("../templates/structured/matrix.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/movement.methods.pyi"),
+        include_str!("../templates/structured/movement.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/indexing.methods.pyi"),
+        include_str!("../templates/structured/indexing.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/order.methods.pyi"),
+        include_str!("../templates/structured/order.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/neural.methods.pyi"),
+        include_str!("../templates/structured/neural.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/convolution.methods.pyi"),
+        include_str!("../templates/structured/convolution.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/random.methods.pyi"),
+        include_str!("../templates/structured/random.functions.pyi"),
+    ],
+    [
+        include_str!("../templates/structured/files.methods.pyi"),
+        include_str!("../templates/structured/files.functions.pyi"),
+    ],
+];
 
 /// Rows that the template spells out, since they are called with options.
 fn is_spelled_out(op: Op) -> bool {

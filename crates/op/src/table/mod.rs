@@ -89,6 +89,8 @@ pub enum Autocast {
     Float32,
     /// Computes in the widest dtype of the operands.
     Widest,
+    /// Computes in the lower precision that autocast was asked for.
+    Lower,
 }
 
 /// What an operation does with dtypes of one kind.

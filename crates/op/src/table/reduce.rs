@@ -4,7 +4,7 @@ use allotrope_dtype::{DType, Error, Kind, Set, default_dtype};
 
 use super::Autocast;
 
-/// Which dtype a reduction gives.
+/// Which dtype a reduction or a structured operation gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The dtype itself; int64 or uint64 for integers, int64 for bool.
@@ -19,6 +19,41 @@ pub enum Outcome {
     Index,
     /// A bool.
     Truth,
+    /// The complex dtype of the same width; that of the default float for integers and bool.
+    Spectrum,
+}
+
+impl Outcome {
+    /// The dtype of the result of an operation that accepts a set.
+    pub(crate) fn result(
+        self,
+        op: &'static str,
+        accepted: Set,
+        dtype: DType,
+    ) -> Result<DType, Error> {
+        if !accepted.contains(dtype) {
+            let hint = dtype.is_complex().then_some("x.real or x.abs()");
+            return Err(Error::not_in_set(op, dtype, accepted, hint));
+        }
+        let inexact = Set::Inexact.contains(dtype);
+        Ok(match (self, dtype.kind()) {
+            (Self::Element, _) => dtype,
+            (Self::Index, _) => DType::I64,
+            (Self::Truth, _) => DType::Bool,
+            (Self::Total, Kind::Bool | Kind::Signed) => DType::I64,
+            (Self::Total, Kind::Unsigned) => DType::U64,
+            (Self::Average | Self::Magnitude | Self::Spectrum, _) if !inexact => {
+                let float = default_dtype();
+                match self {
+                    Self::Spectrum => float.to_complex(),
+                    _ => float,
+                }
+            }
+            (Self::Magnitude, _) => dtype.to_real(),
+            (Self::Spectrum, _) => dtype.to_complex(),
+            (Self::Total | Self::Average, _) => dtype,
+        })
+    }
 }
 
 /// Hands every reduction to a callback macro, as
@@ -105,20 +140,6 @@ impl Reduction {
     /// # Errors
     /// A dtype error outside the accepted set.
     pub fn result(self, dtype: DType) -> Result<DType, Error> {
-        if !self.accepted().contains(dtype) {
-            let hint = Some("x.real or x.abs()");
-            return Err(Error::not_in_set(self.name(), dtype, self.accepted(), hint));
-        }
-        let inexact = Set::Inexact.contains(dtype);
-        Ok(match (self.outcome(), dtype.kind()) {
-            (Outcome::Element, _) => dtype,
-            (Outcome::Index, _) => DType::I64,
-            (Outcome::Truth, _) => DType::Bool,
-            (Outcome::Total, Kind::Bool | Kind::Signed) => DType::I64,
-            (Outcome::Total, Kind::Unsigned) => DType::U64,
-            (Outcome::Average | Outcome::Magnitude, _) if !inexact => default_dtype(),
-            (Outcome::Magnitude, _) => dtype.to_real(),
-            (Outcome::Total | Outcome::Average, _) => dtype,
-        })
+        self.outcome().result(self.name(), self.accepted(), dtype)
     }
 }

@@ -1,0 +1,3 @@
+//! Rows: windows over grids.
+
+structured! {}

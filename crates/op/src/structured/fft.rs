@@ -1,0 +1,3 @@
+//! Rows: Fourier transforms.
+
+structured! {}

@@ -1,0 +1,3 @@
+//! Rows: elements chosen by indices and masks.
+
+structured! {}

@@ -1,0 +1,3 @@
+//! Rows: decompositions and solutions.
+
+structured! {}

@@ -1,0 +1,3 @@
+//! Rows: matrix products.
+
+structured! {}

@@ -1,0 +1,3 @@
+//! Rows: layers as functions.
+
+structured! {}

@@ -1,0 +1,3 @@
+//! Rows: sorting, scans, counting.
+
+structured! {}

@@ -1,0 +1,14 @@
+//! Structured operations: extract, call, wrap.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `movement` | elements that change places |
+
+mod movement;
+
+use pyo3::prelude::*;
+
+/// Adds the functions of every family.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    movement::register(module)
+}

@@ -1,0 +1,24 @@
+"""Every structured operation answers for every dtype as the support table says."""
+
+import pytest
+
+import allotrope as al
+from allotrope import _core
+from cells import CALLS
+from reference import DTYPES, named
+
+NAMES = _core._structured_operations()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
+@pytest.mark.parametrize("name", NAMES)
+def test_cell(name, dtype):
+    if al.support(name, dtype) == "undefined":
+        with pytest.raises(TypeError, match=name):
+            CALLS[name](dtype)
+    else:
+        CALLS[name](dtype)
+
+
+def test_every_call_is_of_an_operation():
+    assert set(CALLS) == set(NAMES)
