@@ -11,7 +11,7 @@
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
-//! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/copy`, `kernel/movement` | elements from one layout to another, by width |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 

@@ -91,6 +91,65 @@ pub(crate) fn stream(level: Level, src: &[u8], dst: &mut [u8]) {
     dst.copy_from_slice(src);
 }
 
+/// Copies a line past the caches if the target starts at a multiple of 16 bytes; else the ordinary
+/// way. Every x86-64 CPU has these stores.
+#[inline(always)]
+pub(crate) fn stream_line(line: &[u8; 64], target: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if target.len() == line.len() && target.as_ptr().addr().is_multiple_of(16) {
+        use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
+        let vectors = line.as_chunks::<16>().0.iter();
+        for (from, to) in vectors.zip(target.as_chunks_mut::<16>().0) {
+            // SAFETY: 16 readable bytes; the load has no alignment requirement.
+            let value = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+            // SAFETY: 16 writable bytes at a multiple of 16, as tested above.
+            unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), value) };
+        }
+        return;
+    }
+    target.copy_from_slice(line);
+}
+
+/// A square of elements of `SIZE` bytes with rows and columns exchanged; a row has `COUNT`.
+///
+/// Each round interleaves row `i` of the first half with row `i` of the second, and after as many
+/// rounds as `COUNT` has binary digits below its own every element is in its place.
+#[inline(always)]
+pub(crate) fn turn_square<const SIZE: usize, const COUNT: usize>(
+    mut rows: [[u8; 16]; COUNT],
+) -> [[u8; 16]; COUNT] {
+    for _ in 0..COUNT.ilog2() {
+        let before = rows;
+        for i in 0..COUNT / 2 {
+            (rows[2 * i], rows[2 * i + 1]) = interleave::<SIZE>(before[i], before[i + COUNT / 2]);
+        }
+    }
+    rows
+}
+
+/// The elements of two vectors in turns: those of the lower halves, then those of the upper.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn interleave<const SIZE: usize>(a: [u8; 16], b: [u8; 16]) -> ([u8; 16], [u8; 16]) {
+    // SAFETY: SSE2 is part of the x86-64 baseline.
+    unsafe { x86::interleave::<SIZE>(a, b) }
+}
+
+/// The elements of two vectors in turns: those of the lower halves, then those of the upper.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn interleave<const SIZE: usize>(a: [u8; 16], b: [u8; 16]) -> ([u8; 16], [u8; 16]) {
+    let (mut low, mut high) = ([0; 16], [0; 16]);
+    for (half, out) in [&mut low, &mut high].into_iter().enumerate() {
+        for (i, pair) in out.chunks_exact_mut(2 * SIZE).enumerate() {
+            let place = half * 8 + i * SIZE;
+            pair[..SIZE].copy_from_slice(&a[place..place + SIZE]);
+            pair[SIZE..].copy_from_slice(&b[place..place + SIZE]);
+        }
+    }
+    (low, high)
+}
+
 /// Orders streamed stores before everything that follows.
 pub(crate) fn finish_streams() {
     #[cfg(target_arch = "x86_64")]
@@ -103,7 +162,9 @@ pub(crate) fn finish_streams() {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm256_cvtph_ps,
+        _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8,
+        _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
+        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtph_ps,
         _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_storeu_ps, _mm512_loadu_si512,
         _mm512_stream_si512,
     };
@@ -158,6 +219,27 @@ mod x86 {
             unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), rounded) };
         }
         codes
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub(super) fn interleave<const SIZE: usize>(a: [u8; 16], b: [u8; 16]) -> ([u8; 16], [u8; 16]) {
+        // SAFETY: 16 readable bytes; the load has no alignment requirement.
+        let a = unsafe { _mm_loadu_si128(a.as_ptr().cast()) };
+        // SAFETY: as above.
+        let b = unsafe { _mm_loadu_si128(b.as_ptr().cast()) };
+        let (first, second) = match SIZE {
+            1 => (_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)),
+            2 => (_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)),
+            4 => (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)),
+            _ => (_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)),
+        };
+        let (mut low, mut high) = ([0; 16], [0; 16]);
+        // SAFETY: 16 writable bytes; the store has no alignment requirement.
+        unsafe { _mm_storeu_si128(low.as_mut_ptr().cast(), first) };
+        // SAFETY: as above.
+        unsafe { _mm_storeu_si128(high.as_mut_ptr().cast(), second) };
+        (low, high)
     }
 
     /// Whole lines past the caches, the rest the ordinary way. `dst` starts at a cache line.

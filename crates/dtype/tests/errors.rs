@@ -176,6 +176,17 @@ fn refused_arguments() {
         size: 4,
     };
     let dimensions = Problem::TooManyDimensions { given: 3, most: 2 };
+    let few = Problem::TooFewDimensions { given: 1, least: 2 };
+    let shapes = |dim| Problem::ShapesDiffer {
+        lhs: vec![2, 3],
+        rhs: vec![2, 4],
+        dim,
+    };
+    let multiple = Problem::NotMultiple {
+        what: "the number of channels",
+        given: 6,
+        of: 4,
+    };
     assert_messages!(
         refuse("randint", empty),
         refuse("uniform", wide),
@@ -187,6 +198,10 @@ fn refused_arguments() {
         refuse("split", sizes),
         refuse("narrow", part),
         refuse("t", dimensions),
+        refuse("tril", few),
+        refuse("cat", shapes(Some(0))),
+        refuse("stack", shapes(None)),
+        refuse("channel_shuffle", multiple),
     );
 }
 

@@ -15,7 +15,7 @@ use crate::tensor::{PyTensor, wrap};
 pub(crate) struct Parts(Vec<Tensor>);
 
 impl Parts {
-    fn wrap(parts: Result<Vec<Tensor>, Error>) -> PyResult<Self> {
+    pub(crate) fn wrap(parts: Result<Vec<Tensor>, Error>) -> PyResult<Self> {
         parts.map(Self).map_err(raise)
     }
 }

@@ -1,6 +1,6 @@
 //! Casts, and values out of a tensor.
 
-use allotrope_cpu::Buffer;
+use allotrope_cpu::{Buffer, Input, kernel, run};
 use allotrope_dtype::{
     CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast, cast_bytes,
 };
@@ -48,6 +48,23 @@ impl Tensor {
         let result = program.convert(0, dtype);
         program.output(result);
         evaluate_one("to", &program, &[self])
+    }
+
+    /// Writes the values in a dtype that they have a way to, in row-major order, to bytes that hold
+    /// exactly them.
+    pub(crate) fn convert_into(&self, dtype: DType, bytes: &mut [u8]) -> Result<(), Error> {
+        if dtype == self.dtype() {
+            kernel::copy(dtype, self.storage(), self.layout(), bytes);
+            return Ok(());
+        }
+        let mut program = Program::new(&[self.dtype()]);
+        let result = program.convert(0, dtype);
+        program.output(result);
+        let input = Input {
+            bytes: self.storage(),
+            layout: self.layout(),
+        };
+        run(&program, self.shape(), &[input], &mut [bytes])
     }
 
     /// The same bits as another dtype, by torch's rules: the last dimension grows or shrinks by the

@@ -4,9 +4,11 @@ mod copy;
 pub(crate) mod elementwise;
 mod fold;
 pub(crate) mod fused;
+mod movement;
 pub mod random;
 mod reduce;
 
 pub(crate) use copy::whole_elements;
 pub use copy::{copy, copy_into, fill, scatter};
+pub use movement::{Band, Piece, Windows, add_windows, assemble, copy_view, keep_band, take_rows};
 pub use reduce::{Fold, reduce, reduce_at};

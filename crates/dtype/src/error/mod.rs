@@ -132,6 +132,9 @@ impl Error {
             | Problem::BadState { .. }
             | Problem::SplitMismatch { .. }
             | Problem::TooManyDimensions { .. }
+            | Problem::TooFewDimensions { .. }
+            | Problem::ShapesDiffer { .. }
+            | Problem::NotMultiple { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
             | Problem::CopyNeeded { .. }

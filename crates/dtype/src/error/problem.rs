@@ -1,6 +1,6 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
-use super::wording::{at_index, axes, exact_range, list, names, range, refusal};
+use super::wording::{at_index, axes, exact_range, list, names, outside, range, refusal};
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
 
@@ -352,6 +352,34 @@ pub enum Problem {
         given: usize,
         /// The largest number that is accepted.
         most: usize,
+    },
+    /// A tensor of too few dimensions.
+    #[error("too few dimensions: {given}; at least {least} are needed")]
+    TooFewDimensions {
+        /// The number of dimensions.
+        given: usize,
+        /// The least number that is accepted.
+        least: usize,
+    },
+    /// Tensors that cannot stand side by side.
+    #[error("shapes differ: {lhs:?} and {rhs:?}; {}", outside(*dim))]
+    ShapesDiffer {
+        /// The shape of one.
+        lhs: Vec<usize>,
+        /// The shape of another.
+        rhs: Vec<usize>,
+        /// The dimension whose sizes may differ.
+        dim: Option<usize>,
+    },
+    /// A size that is not a multiple of another.
+    #[error("{what} is not a multiple of {of}: {given}")]
+    NotMultiple {
+        /// What the size is.
+        what: &'static str,
+        /// The size as given.
+        given: usize,
+        /// What it should be a multiple of.
+        of: usize,
     },
     /// A reduction without an answer for no elements.
     #[error("no elements: {shape:?} has none along the reduced axes; at least one is needed")]

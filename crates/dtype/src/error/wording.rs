@@ -108,3 +108,11 @@ fn edit_distance(a: &str, b: &str) -> usize {
 pub(super) fn at_index(index: Option<usize>) -> String {
     index.map_or_else(String::new, |index| format!(" at index {index}"))
 }
+
+/// Where sizes must be equal.
+pub(super) fn outside(dim: Option<usize>) -> String {
+    match dim {
+        Some(dim) => format!("sizes must be equal but for dimension {dim}"),
+        None => "sizes must be equal".to_owned(),
+    }
+}

@@ -1,12 +1,12 @@
 //! `roll`: elements that leave at one end and enter at the other.
 
-use allotrope_cpu::kernel::copy_into;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::ROLL;
-use allotrope_op::{Layout, Slice, normalize_axis};
+use allotrope_op::{Dims, normalize_axis};
+use smallvec::SmallVec;
 
+use super::segment::{Segment, Segments, cut, put_together};
 use crate::Tensor;
-use crate::elementwise::room;
 
 impl Tensor {
     /// The elements moved by `shifts` along `dims`, those that leave at one end entering at the
@@ -28,8 +28,7 @@ impl Tensor {
         ROLL.result(self.dtype())?;
         if let ([shift], []) = (shifts, dims) {
             let flat = self.ravel()?.roll(&[*shift], &[0])?;
-            let sizes: Vec<isize> = self.shape().iter().map(|size| *size as isize).collect();
-            return flat.reshape(&sizes);
+            return flat.reshape_as(self);
         }
         if shifts.len() != dims.len() {
             let problem = Problem::LengthMismatch {
@@ -38,39 +37,30 @@ impl Tensor {
             };
             return Err(Error::new(op, problem));
         }
-        let mut result = self.clone();
+        let sizes = self.shape();
+        let mut moved: Dims<usize> = SmallVec::from_elem(0, self.rank());
         for (shift, dim) in shifts.iter().zip(dims) {
             let dim = normalize_axis(op, *dim, self.rank())?;
-            result = roll_along(&result, *shift, dim)?;
+            if let Some(shift) = shift.checked_rem_euclid(sizes[dim] as isize) {
+                // Both are below the size, which is at most isize::MAX.
+                moved[dim] = (moved[dim] + shift as usize) % sizes[dim];
+            }
         }
-        Ok(result)
-    }
-}
-
-/// One dimension's elements moved.
-fn roll_along(x: &Tensor, shift: isize, dim: usize) -> Result<Tensor, Error> {
-    let op = ROLL.name;
-    let size = x.shape()[dim];
-    if size == 0 {
-        return Ok(x.clone());
-    }
-    let shift = shift.rem_euclid(size as isize) as usize;
-    let mut buffer = room(op, x.shape(), x.dtype())?;
-    let whole = Layout::contiguous(x.shape().clone());
-    // (from, to, length) of the part that stays in order and of the part that enters again.
-    for (from, to, length) in [(0, shift, size - shift), (size - shift, 0, shift)] {
-        let part = x
-            .narrow(dim as isize, from as isize, length)?
-            .contiguous()?;
-        let place = Slice {
-            start: Some(to as isize),
-            stop: Some((to + length) as isize),
-            step: 1,
-        };
-        let layout = whole.slice(op, dim as isize, place)?;
-        if let Some(bytes) = part.contiguous_bytes() {
-            copy_into(x.dtype(), bytes, &mut buffer, &layout);
+        if moved.iter().all(|shift| *shift == 0) {
+            return Ok(self.clone());
         }
+        let parts = sizes.iter().zip(moved).map(|(size, shift)| {
+            let stays = Segment {
+                to: shift,
+                ..Segment::whole(size - shift)
+            };
+            let enters = Segment {
+                from: size - shift,
+                ..Segment::whole(shift)
+            };
+            Segments::from_iter([stays, enters])
+        });
+        let parts: Vec<Segments> = parts.collect();
+        put_together(op, sizes.clone(), self, &cut(op, self, &parts)?)
     }
-    Ok(Tensor::from_buffer(buffer, x.shape().clone(), x.dtype()))
 }

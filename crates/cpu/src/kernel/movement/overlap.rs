@@ -1,0 +1,193 @@
+//! Windows added up where they overlap, in the compute type of the dtype.
+
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
+use bytemuck::{Pod, Zeroable};
+
+use crate::parallel;
+use crate::simd::{self, Body};
+
+/// How windows lie along one dimension of a plane.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    /// The size of the plane.
+    pub size: usize,
+    /// Elements of a window.
+    pub kernel: usize,
+    /// The distance between elements of a window.
+    pub dilation: usize,
+    /// Elements before the plane that the first window begins at.
+    pub padding: usize,
+    /// The distance between windows.
+    pub stride: usize,
+    /// The number of windows.
+    pub count: usize,
+}
+
+impl Windows {
+    /// The windows whose element `k` lies in the plane: the first, and one past the last.
+    #[must_use]
+    pub fn inside(&self, k: usize) -> std::ops::Range<usize> {
+        let reach = k * self.dilation;
+        // Window w has the element at place w * stride + reach - padding.
+        let first = self.padding.saturating_sub(reach).div_ceil(self.stride);
+        let end = (self.size + self.padding)
+            .saturating_sub(reach)
+            .div_ceil(self.stride);
+        let end = end.min(self.count);
+        first.min(end)..end
+    }
+
+    /// The window whose element `k` is at a place of the plane.
+    fn at(&self, place: usize, k: usize) -> Option<usize> {
+        let distance = (place + self.padding).checked_sub(k * self.dilation)?;
+        let is_window = distance.is_multiple_of(self.stride);
+        Some(distance / self.stride).filter(|window| is_window && *window < self.count)
+    }
+}
+
+/// Planes of which each place is the sum of what windows have there: from row-major
+/// `[planes, kernel, kernel, windows, windows]` to `[planes, rows, columns]`.
+///
+/// # Errors
+/// None for the dtypes there are: a dtype converts to its compute dtype and back.
+pub fn add_windows(
+    dtype: DType,
+    src: &[u8],
+    rows: Windows,
+    columns: Windows,
+    dst: &mut [u8],
+) -> Result<(), Error> {
+    let compute = dtype.compute();
+    let sum = Sum {
+        dtype,
+        src,
+        rows,
+        columns,
+        decode: Conversion::new(dtype, compute)?,
+        encode: Conversion::new(compute, dtype)?,
+    };
+    match (compute, compute.itemsize()) {
+        (DType::Bool, _) => sum.run(dst, |a: u8, b| a | b),
+        (DType::F32, _) => sum.run(dst, |a: f32, b| a + b),
+        (DType::F64, _) => sum.run(dst, |a: f64, b| a + b),
+        (DType::C64, _) => sum.run(dst, |a: [f32; 2], b| [a[0] + b[0], a[1] + b[1]]),
+        (DType::C128, _) => sum.run(dst, |a: [f64; 2], b| [a[0] + b[0], a[1] + b[1]]),
+        // Wrapping sums have the same bits with and without a sign.
+        (_, 1) => sum.run(dst, |a: u8, b| a.wrapping_add(b)),
+        (_, 2) => sum.run(dst, |a: u16, b| a.wrapping_add(b)),
+        (_, 4) => sum.run(dst, |a: u32, b| a.wrapping_add(b)),
+        _ => sum.run(dst, |a: u64, b| a.wrapping_add(b)),
+    }
+    Ok(())
+}
+
+struct Sum<'a> {
+    dtype: DType,
+    src: &'a [u8],
+    rows: Windows,
+    columns: Windows,
+    decode: Conversion,
+    encode: Conversion,
+}
+
+impl Sum<'_> {
+    /// Every row of every plane.
+    fn run<T: Pod + Send + Sync>(
+        &self,
+        dst: &mut [u8],
+        add: impl Fn(T, T) -> T + Copy + Send + Sync,
+    ) {
+        let (level, width) = (Level::current(), self.dtype.itemsize());
+        let row_bytes = self.columns.size * width;
+        if dst.is_empty() {
+            return;
+        }
+        // Whole rows, about as many as a chunk has elements.
+        let per_block = (parallel::CHUNK / self.columns.size).max(1);
+        parallel::for_each_block(dst, per_block * row_bytes, |block, bytes| {
+            let mut work = Work {
+                sums: vec![T::zeroed(); self.columns.size],
+                window: vec![T::zeroed(); self.columns.count],
+                scratch: Scratch::default(),
+            };
+            for (i, out) in bytes.chunks_exact_mut(row_bytes).enumerate() {
+                self.add_row(level, block * per_block + i, &mut work, add);
+                let sums = bytemuck::cast_slice(&work.sums);
+                self.encode.run(level, sums, out, &mut work.scratch);
+            }
+        });
+    }
+
+    /// The sums of one row, in the order of the elements of a window.
+    fn add_row<T: Pod>(
+        &self,
+        level: Level,
+        row: usize,
+        work: &mut Work<T>,
+        add: impl Fn(T, T) -> T + Copy,
+    ) {
+        let (plane, place) = (row / self.rows.size, row % self.rows.size);
+        let bytes = self.columns.count * self.dtype.itemsize();
+        work.sums.fill(T::zeroed());
+        for k in 0..self.rows.kernel {
+            let Some(window) = self.rows.at(place, k) else {
+                continue;
+            };
+            for l in 0..self.columns.kernel {
+                let element = (plane * self.rows.kernel + k) * self.columns.kernel + l;
+                let start = (element * self.rows.count + window) * bytes;
+                let values = bytemuck::cast_slice_mut(&mut work.window);
+                let src = &self.src[start..start + bytes];
+                self.decode.run(level, src, values, &mut work.scratch);
+                let inside = self.columns.inside(l);
+                if inside.is_empty() {
+                    continue;
+                }
+                let first = inside.start * self.columns.stride + l * self.columns.dilation;
+                let sums = &mut work.sums[first - self.columns.padding..];
+                let (values, stride) = (&work.window[inside], self.columns.stride);
+                simd::run(
+                    level,
+                    AddEvery {
+                        sums,
+                        values,
+                        stride,
+                        add,
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// What a thread needs for a row.
+struct Work<T> {
+    sums: Vec<T>,
+    window: Vec<T>,
+    scratch: Scratch,
+}
+
+/// Values added to every so many sums.
+struct AddEvery<'a, T, F> {
+    sums: &'a mut [T],
+    values: &'a [T],
+    stride: usize,
+    add: F,
+}
+
+impl<T: Copy + Zeroable, F: Fn(T, T) -> T> Body for AddEvery<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        if self.stride == 1 {
+            for (sum, value) in self.sums.iter_mut().zip(self.values) {
+                *sum = (self.add)(*sum, *value);
+            }
+            return;
+        }
+        for (sum, value) in self.sums.iter_mut().step_by(self.stride).zip(self.values) {
+            *sum = (self.add)(*sum, *value);
+        }
+    }
+}

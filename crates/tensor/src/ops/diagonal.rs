@@ -1,0 +1,183 @@
+//! Diagonals of matrices, and tensors with a part replaced: `diag`, `diag_embed`, `diagonal_scatter`
+//! and their kin, `trace`.
+
+use allotrope_cpu::Buffer;
+use allotrope_cpu::kernel::copy_view;
+use allotrope_dtype::{Error, Problem};
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::movement::{
+    DIAG, DIAG_EMBED, DIAGFLAT, DIAGONAL_SCATTER, SELECT_SCATTER, SLICE_SCATTER, TRACE,
+};
+use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axes};
+
+use super::join::common_dtype;
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// A matrix with the elements of one dimension on a diagonal and zero elsewhere, or the diagonal
+    /// of a matrix.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(1, 3, 1, DType::I8)?;
+    /// assert_eq!(x.diag(0)?.to_vec::<i8>()?, [1, 0, 0, 2]);
+    /// assert_eq!(x.diag(0)?.diag(0)?.to_vec::<i8>()?, [1, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for other numbers of dimensions than one and two, a memory error.
+    pub fn diag(&self, diagonal: isize) -> Result<Self, Error> {
+        let op = DIAG.name;
+        match self.rank() {
+            0 => Err(Error::new(
+                op,
+                Problem::TooFewDimensions { given: 0, least: 1 },
+            )),
+            1 => embed(&DIAG, self, diagonal, [0, 1]),
+            2 => self.diagonal(diagonal, 0, 1),
+            given => Err(Error::new(
+                op,
+                Problem::TooManyDimensions { given, most: 2 },
+            )),
+        }
+    }
+
+    /// A matrix with all elements, in row-major order, on a diagonal and zero elsewhere.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn diagflat(&self, offset: isize) -> Result<Self, Error> {
+        embed(&DIAGFLAT, &self.ravel()?, offset, [0, 1])
+    }
+
+    /// Matrices in dimensions `a` and `b` of the result, with the last dimension on a diagonal and
+    /// zero elsewhere.
+    ///
+    /// # Errors
+    /// A value error for a tensor without dimensions or the same axis twice, an index error for an
+    /// axis out of range, a memory error.
+    pub fn diag_embed(&self, offset: isize, a: isize, b: isize) -> Result<Self, Error> {
+        embed(&DIAG_EMBED, self, offset, [a, b])
+    }
+
+    /// The tensor with other elements on a diagonal, in the common dtype.
+    ///
+    /// # Errors
+    /// A value error unless `source` has the shape of the diagonal, otherwise as
+    /// [`diagonal`](Self::diagonal); a dtype error where promotion refuses, a memory error.
+    pub fn diagonal_scatter(
+        &self,
+        source: &Self,
+        offset: isize,
+        a: isize,
+        b: isize,
+    ) -> Result<Self, Error> {
+        let op = DIAGONAL_SCATTER.name;
+        let place = rows(self).diagonal(op, offset, a, b)?;
+        replace(&DIAGONAL_SCATTER, self, source, &place)
+    }
+
+    /// The tensor with other elements at an index of a dimension, in the common dtype.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::zeros(&[2, 2], DType::I8)?;
+    /// let y = x.select_scatter(&Tensor::ones(&[2], DType::I8)?, 1, -1)?;
+    /// assert_eq!(y.to_vec::<i8>()?, [0, 1, 0, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error unless `source` has the shape of what it replaces, an index error for an axis or
+    /// index out of range, a dtype error where promotion refuses, a memory error.
+    pub fn select_scatter(&self, source: &Self, axis: isize, index: isize) -> Result<Self, Error> {
+        let place = rows(self).select(SELECT_SCATTER.name, axis, index)?;
+        replace(&SELECT_SCATTER, self, source, &place)
+    }
+
+    /// The tensor with other elements in a range of a dimension, in the common dtype.
+    ///
+    /// # Errors
+    /// A value error unless `source` has the shape of what it replaces or for a step of zero, an
+    /// index error for an axis out of range, a dtype error where promotion refuses, a memory error.
+    pub fn slice_scatter(&self, source: &Self, axis: isize, slice: Slice) -> Result<Self, Error> {
+        let place = rows(self).slice(SLICE_SCATTER.name, axis, slice)?;
+        replace(&SLICE_SCATTER, self, source, &place)
+    }
+
+    /// The sum of the diagonal of a matrix; int64 or uint64 of integers and bool.
+    ///
+    /// # Errors
+    /// A value error for other numbers of dimensions than two, a memory error.
+    pub fn trace(&self) -> Result<Self, Error> {
+        let op = TRACE.name;
+        let dtype = TRACE.result(self.dtype())?;
+        let given = self.rank();
+        match given {
+            2 => self.diagonal(0, 0, 1)?.sum(None, false, Some(dtype)),
+            0 | 1 => Err(Error::new(
+                op,
+                Problem::TooFewDimensions { given, least: 2 },
+            )),
+            _ => Err(Error::new(
+                op,
+                Problem::TooManyDimensions { given, most: 2 },
+            )),
+        }
+    }
+}
+
+/// Where the elements of a tensor lie once they are in row-major order.
+fn rows(x: &Tensor) -> Layout {
+    Layout::contiguous(x.shape().clone())
+}
+
+/// The tensor with the elements of a layout of its rows replaced.
+fn replace(row: &Structured, x: &Tensor, source: &Tensor, place: &Layout) -> Result<Tensor, Error> {
+    let op = row.name;
+    let dtype = row.result(common_dtype(op, &[x, source])?)?;
+    if source.shape() != place.shape() {
+        let problem = Problem::ShapesDiffer {
+            lhs: source.shape().to_vec(),
+            rhs: place.shape().to_vec(),
+            dim: None,
+        };
+        return Err(Error::new(op, problem));
+    }
+    let source = source.to(dtype)?;
+    let mut result = x.clone();
+    result.rewrite(dtype, |bytes| {
+        copy_view(dtype, source.storage(), source.layout(), bytes, place);
+    })?;
+    Ok(result)
+}
+
+/// Matrices with the last dimension on a diagonal.
+fn embed(row: &Structured, x: &Tensor, offset: isize, axes: [isize; 2]) -> Result<Tensor, Error> {
+    let op = row.name;
+    let dtype = row.result(x.dtype())?;
+    let Some((last, others)) = x.shape().split_last() else {
+        return Err(Error::new(
+            op,
+            Problem::TooFewDimensions { given: 0, least: 1 },
+        ));
+    };
+    let mut dims = normalize_axes(op, &axes, x.rank() + 1)?;
+    let [a, b] = [dims[0] as isize, dims[1] as isize];
+    dims.sort_unstable();
+    let side = last.saturating_add(offset.unsigned_abs());
+    let mut sizes: Dims<usize> = others.iter().copied().collect();
+    for dim in dims {
+        sizes.insert(dim, side);
+    }
+    let shape = Shape::new(op, &sizes)?;
+    let bytes = shape.count().checked_mul(dtype.itemsize());
+    let mut buffer = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
+    let place = Layout::contiguous(shape.clone()).diagonal(op, offset, a, b)?;
+    copy_view(dtype, x.storage(), x.layout(), &mut buffer, &place);
+    Ok(Tensor::from_buffer(buffer, shape, dtype))
+}

@@ -1,0 +1,206 @@
+//! Grids and choices: `meshgrid`, `cartesian_prod`, `combinations`, `vander`.
+
+use allotrope_cpu::kernel::{Piece, assemble, take_rows};
+use allotrope_dtype::{Error, Problem};
+use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
+use allotrope_op::{Dims, Shape};
+
+use super::join::common_dtype;
+use crate::Tensor;
+use crate::elementwise::room;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// The coordinates of a grid: for each tensor of at most one dimension a view over the grid that
+    /// varies along its own dimension. With `swapped` the first two dimensions change places, as
+    /// NumPy's indexing="xy" has it. Every tensor keeps its dtype.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 2, 1, DType::U8)?;
+    /// let grid = Tensor::meshgrid(&[&x, &x], false)?;
+    /// assert_eq!(grid[0].to_vec::<u8>()?, [0, 0, 1, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for no tensors, for more than one dimension and for too many elements.
+    pub fn meshgrid(tensors: &[&Self], swapped: bool) -> Result<Vec<Self>, Error> {
+        let op = MESHGRID.name;
+        let (lines, shape) = lines(op, tensors)?;
+        let views = lines.iter().enumerate().map(|(dim, line)| {
+            let mut view = line.clone();
+            for _ in dim + 1..lines.len() {
+                view = view.unsqueeze(-1)?;
+            }
+            let view = view.with_layout(view.layout().broadcast_to(op, &shape)?);
+            if swapped && lines.len() > 1 {
+                view.transpose(0, 1)
+            } else {
+                Ok(view)
+            }
+        });
+        views.collect()
+    }
+
+    /// Every choice of one element of each tensor, as rows, the last varying fastest; of one tensor
+    /// the tensor itself. The dtype is the common one.
+    ///
+    /// # Errors
+    /// As [`meshgrid`](Self::meshgrid); a dtype error where promotion refuses, a memory error.
+    pub fn cartesian_prod(tensors: &[&Self]) -> Result<Self, Error> {
+        let op = CARTESIAN_PROD.name;
+        let dtype = CARTESIAN_PROD.result(common_dtype(op, tensors)?)?;
+        let (lines, grid) = lines(op, tensors)?;
+        if let [only] = &lines[..] {
+            return Ok(only.clone());
+        }
+        let sizes: Dims<usize> = grid.iter().copied().chain([lines.len()]).collect();
+        let shape = Shape::new(op, &sizes)?;
+        let converted = lines.iter().map(|line| line.to(dtype));
+        let converted = converted.collect::<Result<Vec<Self>, Error>>()?;
+        let references: Vec<&Self> = converted.iter().collect();
+        let views = Self::meshgrid(&references, false).map_err(|error| error.in_op(op))?;
+        let mut pieces = Vec::new();
+        for (column, view) in views.iter().enumerate() {
+            let mut start: Dims<usize> = grid.iter().map(|_| 0).collect();
+            start.push(column);
+            pieces.push(Piece {
+                bytes: view.storage(),
+                layout: view.layout().unsqueeze(op, -1)?,
+                start,
+            });
+        }
+        let mut buffer = room(op, &shape, dtype)?;
+        assemble(dtype, &shape, &pieces, &mut buffer);
+        let rows = Shape::new(op, &[grid.count(), lines.len()])?;
+        Ok(Self::from_buffer(buffer, rows, dtype))
+    }
+
+    /// Every choice of `length` elements of a tensor of one dimension, in their order, as rows; with
+    /// `replacement` an element may be chosen again.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 3, 1, DType::U8)?;
+    /// assert_eq!(x.combinations(2, false)?.to_vec::<u8>()?, [0, 1, 0, 2, 1, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for other numbers of dimensions than one, a memory error.
+    pub fn combinations(&self, length: usize, replacement: bool) -> Result<Self, Error> {
+        let op = COMBINATIONS.name;
+        let dtype = COMBINATIONS.result(self.dtype())?;
+        let given = self.rank();
+        if given != 1 {
+            let problem = match given {
+                0 => Problem::TooFewDimensions { given, least: 1 },
+                _ => Problem::TooManyDimensions { given, most: 1 },
+            };
+            return Err(Error::new(op, problem));
+        }
+        if length == 0 {
+            return Self::empty(&[0], dtype);
+        }
+        let places = choices(self.count(), length, replacement).ok_or_else(|| out_of_memory(op))?;
+        let shape = Shape::new(op, &[places.len() / length, length])?;
+        let mut buffer = room(op, &shape, dtype)?;
+        let x = self.contiguous()?;
+        if let Some(bytes) = x.contiguous_bytes() {
+            take_rows(dtype, bytes, [x.count(), 1], &places, &mut buffer);
+        }
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+
+    /// The powers of each element as rows: from the highest of `columns` down to 0, or from 0 up.
+    /// Without `columns` there are as many as elements. Integers and bool give int64 or uint64.
+    ///
+    /// # Errors
+    /// A value error for other numbers of dimensions than one, a memory error.
+    pub fn vander(&self, columns: Option<usize>, increasing: bool) -> Result<Self, Error> {
+        let op = VANDER.name;
+        let dtype = VANDER.result(self.dtype())?;
+        let given = self.rank();
+        if given != 1 {
+            let problem = match given {
+                0 => Problem::TooFewDimensions { given, least: 1 },
+                _ => Problem::TooManyDimensions { given, most: 1 },
+            };
+            return Err(Error::new(op, problem));
+        }
+        let columns = columns.unwrap_or(self.count());
+        let shape = Shape::new(op, &[self.count(), columns])?;
+        if shape.count() == 0 {
+            return Self::empty(&shape, dtype);
+        }
+        // Refused before anything is computed.
+        drop(room(op, &shape, dtype)?);
+        // Narrow floats are multiplied as float32 and rounded once.
+        let x = self.to(dtype.compute())?;
+        let mut powers = vec![x.ones_like()?];
+        for i in 1..columns {
+            powers.push(powers[i - 1].mul(&x).map_err(|error| error.in_op(op))?);
+        }
+        if !increasing {
+            powers.reverse();
+        }
+        let references: Vec<&Self> = powers.iter().collect();
+        Self::stack(&references, 1)
+            .map_err(|error| error.in_op(op))?
+            .to(dtype)
+    }
+}
+
+/// Tensors of at most one dimension as lines, and the shape of the grid that they span.
+fn lines(op: &'static str, tensors: &[&Tensor]) -> Result<(Vec<Tensor>, Shape), Error> {
+    if tensors.is_empty() {
+        return Err(Error::new(op, Problem::NoOperands));
+    }
+    let mut lines = Vec::new();
+    for tensor in tensors {
+        if tensor.rank() > 1 {
+            let (given, most) = (tensor.rank(), 1);
+            return Err(Error::new(op, Problem::TooManyDimensions { given, most }));
+        }
+        lines.push(tensor.atleast_1d()?);
+    }
+    let sizes: Dims<usize> = lines.iter().map(Tensor::count).collect();
+    let shape = Shape::new(op, &sizes)?;
+    Ok((lines, shape))
+}
+
+/// The places of every choice, in order; `None` if there are too many for memory.
+fn choices(size: usize, length: usize, replacement: bool) -> Option<Vec<usize>> {
+    let mut places = Vec::new();
+    let options = if replacement && size > 0 {
+        size.checked_add(length - 1)?
+    } else {
+        size
+    };
+    let mut count: u128 = u128::from(length <= options);
+    for i in 0..length.min(options - length.min(options)) {
+        count = count.checked_mul((options - i) as u128)? / (i as u128 + 1);
+    }
+    let room = usize::try_from(count.checked_mul(length as u128)?).ok()?;
+    places.try_reserve_exact(room).ok()?;
+    if room == 0 {
+        return Some(places);
+    }
+    let step = usize::from(!replacement);
+    let mut chosen: Vec<usize> = (0..length).map(|i| i * step).collect();
+    loop {
+        places.extend_from_slice(&chosen);
+        // The last place that can move on, and those behind it as near as they may be.
+        let highest = |i: usize| size - 1 - (length - 1 - i) * step;
+        let Some(turn) = (0..length).rev().find(|i| chosen[*i] < highest(*i)) else {
+            return Some(places);
+        };
+        let next = chosen[turn] + 1;
+        for (i, place) in chosen[turn..].iter_mut().enumerate() {
+            *place = next + i * step;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Tensors side by side: `cat`, `stack` and their kin, `block_diag`.
+
+use allotrope_cpu::kernel::{Piece, assemble};
+use allotrope_dtype::{DType, Error, Operand, Problem, default_dtype, promotion};
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::movement::{
+    BLOCK_DIAG, CAT, COLUMN_STACK, DSTACK, HSTACK, STACK, VSTACK,
+};
+use allotrope_op::{Dims, Layout, Shape, normalize_axis};
+use smallvec::SmallVec;
+
+use crate::Tensor;
+use crate::elementwise::room;
+
+impl Tensor {
+    /// Tensors side by side along a dimension, in their common dtype. Their other sizes are equal;
+    /// empty tensors of one dimension are left out, as in torch.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let (x, y) = (Tensor::zeros(&[1, 2], DType::I8)?, Tensor::ones(&[1, 1], DType::I32)?);
+    /// assert_eq!(Tensor::cat(&[&x, &y], 1)?.to_vec::<i32>()?, [0, 0, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for no tensors, for tensors without dimensions and for sizes that differ, an
+    /// index error for an axis out of range, a dtype error where promotion refuses, a memory error.
+    pub fn cat(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
+        join(&CAT, tensors, axis)
+    }
+
+    /// Tensors of equal sizes side by side along a new dimension, in their common dtype.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 3, 1, DType::U8)?;
+    /// assert_eq!(Tensor::stack(&[&x, &x], 1)?.to_vec::<u8>()?, [0, 0, 1, 1, 2, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`cat`](Self::cat).
+    pub fn stack(tensors: &[&Self], axis: isize) -> Result<Self, Error> {
+        let op = STACK.name;
+        let Some(first) = tensors.first() else {
+            return Err(Error::new(op, Problem::NoOperands));
+        };
+        let dim = normalize_axis(op, axis, first.rank() + 1)?;
+        if let Some(other) = tensors
+            .iter()
+            .find(|tensor| tensor.shape() != first.shape())
+        {
+            return Err(shapes_differ(op, first, other, None));
+        }
+        let views = tensors.iter().map(|tensor| tensor.unsqueeze(dim as isize));
+        join_all(&STACK, views, dim as isize)
+    }
+
+    /// Tensors side by side in columns: along the second dimension, or the first of those that have
+    /// one.
+    ///
+    /// # Errors
+    /// As [`cat`](Self::cat).
+    pub fn hstack(tensors: &[&Self]) -> Result<Self, Error> {
+        let axis = isize::from(tensors.first().is_some_and(|first| first.rank() > 1));
+        join_all(
+            &HSTACK,
+            tensors.iter().map(|tensor| tensor.atleast_1d()),
+            axis,
+        )
+    }
+
+    /// Tensors one below the other: along the first dimension of two or more.
+    ///
+    /// # Errors
+    /// As [`cat`](Self::cat).
+    pub fn vstack(tensors: &[&Self]) -> Result<Self, Error> {
+        join_all(&VSTACK, tensors.iter().map(|tensor| tensor.atleast_2d()), 0)
+    }
+
+    /// Tensors side by side along the third dimension.
+    ///
+    /// # Errors
+    /// As [`cat`](Self::cat).
+    pub fn dstack(tensors: &[&Self]) -> Result<Self, Error> {
+        join_all(&DSTACK, tensors.iter().map(|tensor| tensor.atleast_3d()), 2)
+    }
+
+    /// Tensors of at most one dimension as columns, others side by side as in
+    /// [`hstack`](Self::hstack).
+    ///
+    /// # Errors
+    /// As [`cat`](Self::cat).
+    pub fn column_stack(tensors: &[&Self]) -> Result<Self, Error> {
+        let column = |tensor: &&Self| match tensor.rank() {
+            0 | 1 => tensor.reshape(&[tensor.count() as isize, 1]),
+            _ => Ok((*tensor).clone()),
+        };
+        join_all(&COLUMN_STACK, tensors.iter().map(column), 1)
+    }
+
+    /// Matrices along the diagonal of a larger one that is zero elsewhere. One dimension is a row,
+    /// none a single element.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::ones(&[1, 2], DType::U8)?;
+    /// assert_eq!(Tensor::block_diag(&[&x, &x])?.to_vec::<u8>()?, [1, 1, 0, 0, 0, 0, 1, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for more than two dimensions, a dtype error where promotion refuses, a memory
+    /// error.
+    pub fn block_diag(tensors: &[&Self]) -> Result<Self, Error> {
+        let op = BLOCK_DIAG.name;
+        if tensors.is_empty() {
+            return Self::empty(&[1, 0], default_dtype());
+        }
+        let dtype = BLOCK_DIAG.result(common_dtype(op, tensors)?)?;
+        let mut blocks: Vec<Self> = Vec::new();
+        for tensor in tensors {
+            if tensor.rank() > 2 {
+                let (given, most) = (tensor.rank(), 2);
+                return Err(Error::new(op, Problem::TooManyDimensions { given, most }));
+            }
+            blocks.push(tensor.atleast_2d()?.to(dtype)?);
+        }
+        let total = |dim: usize| {
+            blocks
+                .iter()
+                .try_fold(0, |sum: usize, x| sum.checked_add(x.shape()[dim]))
+        };
+        let sizes = [
+            total(0).unwrap_or(usize::MAX),
+            total(1).unwrap_or(usize::MAX),
+        ];
+        let shape = Shape::new(op, &sizes)?;
+        let zero = Self::zeros(&[1, 1], dtype)?;
+        let mut pieces = Vec::new();
+        let (mut row, mut column) = (0, 0);
+        for block in &blocks {
+            let (height, width) = (block.shape()[0], block.shape()[1]);
+            for (start, width) in [(0, column), (column + width, sizes[1] - column - width)] {
+                pieces.push(Piece {
+                    bytes: zero.storage(),
+                    layout: zero
+                        .layout()
+                        .broadcast_to(op, &Shape::new(op, &[height, width])?)?,
+                    start: Dims::from_slice(&[row, start]),
+                });
+            }
+            pieces.push(Piece {
+                bytes: block.storage(),
+                layout: block.layout().clone(),
+                start: Dims::from_slice(&[row, column]),
+            });
+            (row, column) = (row + height, column + width);
+        }
+        let mut buffer = room(op, &shape, dtype)?;
+        assemble(dtype, &shape, &pieces, &mut buffer);
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+}
+
+/// The dtype that promotion gives tensors.
+pub(crate) fn common_dtype(op: &'static str, tensors: &[&Tensor]) -> Result<DType, Error> {
+    match tensors {
+        [first, rest @ ..] if rest.iter().all(|tensor| tensor.dtype() == first.dtype()) => {
+            Ok(first.dtype())
+        }
+        _ => {
+            let operands = tensors.iter().map(|tensor| match tensor.rank() {
+                0 => Operand::ZeroDim(tensor.dtype()),
+                _ => Operand::Array(tensor.dtype()),
+            });
+            let operands: SmallVec<[Operand; 8]> = operands.collect();
+            promotion().result_type(op, &operands, default_dtype())
+        }
+    }
+}
+
+#[cold]
+fn shapes_differ(op: &'static str, lhs: &Tensor, rhs: &Tensor, dim: Option<usize>) -> Error {
+    let (lhs, rhs) = (lhs.shape().to_vec(), rhs.shape().to_vec());
+    Error::new(op, Problem::ShapesDiffer { lhs, rhs, dim })
+}
+
+/// [`join`] of views that are made for it.
+fn join_all(
+    row: &Structured,
+    views: impl Iterator<Item = Result<Tensor, Error>>,
+    axis: isize,
+) -> Result<Tensor, Error> {
+    let views = views.collect::<Result<SmallVec<[Tensor; 4]>, Error>>();
+    let views = views.map_err(|error| error.in_op(row.name))?;
+    let tensors: SmallVec<[&Tensor; 8]> = views.iter().collect();
+    join(row, &tensors, axis)
+}
+
+/// Tensors side by side along a dimension.
+fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Error> {
+    let op = row.name;
+    if tensors.is_empty() {
+        return Err(Error::new(op, Problem::NoOperands));
+    }
+    let dtype = row.result(common_dtype(op, tensors)?)?;
+    let is_nothing = |tensor: &&&Tensor| tensor.shape()[..] == [0];
+    let kept: SmallVec<[&Tensor; 8]> = tensors.iter().filter(|t| !is_nothing(t)).copied().collect();
+    let Some(first) = kept.first() else {
+        return Tensor::empty(&[0], dtype).map_err(|error| error.in_op(op));
+    };
+    if kept.iter().any(|tensor| tensor.rank() == 0) {
+        let (given, least) = (0, 1);
+        return Err(Error::new(op, Problem::TooFewDimensions { given, least }).hint("stack"));
+    }
+    let dim = normalize_axis(op, axis, first.rank())?;
+    let mut sizes: Dims<usize> = first.shape().iter().copied().collect();
+    sizes[dim] = 0;
+    for tensor in &kept {
+        let shape = tensor.shape();
+        let fits = |(i, (size, common)): (usize, (&usize, &usize))| i == dim || size == common;
+        let alike = shape.rank() == sizes.len();
+        if !alike || !shape.iter().zip(first.shape().iter()).enumerate().all(fits) {
+            return Err(shapes_differ(op, first, tensor, Some(dim)));
+        }
+        sizes[dim] = sizes[dim].saturating_add(shape[dim]);
+    }
+    let shape = Shape::new(op, &sizes)?;
+    let mut buffer = room(op, &shape, dtype)?;
+    // Along the first dimension that is longer than one, each tensor fills bytes of its own.
+    if sizes[..dim].iter().all(|size| *size == 1) && kept.iter().any(|t| t.dtype() != dtype) {
+        let mut rest = &mut buffer[..];
+        for tensor in &kept {
+            let (now, later) = rest.split_at_mut(tensor.count() * dtype.itemsize());
+            tensor.convert_into(dtype, now)?;
+            rest = later;
+        }
+        return Ok(Tensor::from_buffer(buffer, shape, dtype));
+    }
+    let converted = kept.iter().map(|tensor| tensor.to(dtype));
+    let converted = converted.collect::<Result<SmallVec<[Tensor; 4]>, Error>>()?;
+    let mut end = 0;
+    let pieces = converted.iter().map(|tensor| {
+        let mut start: Dims<usize> = SmallVec::from_elem(0, sizes.len());
+        start[dim] = end;
+        end += tensor.shape()[dim];
+        Piece {
+            bytes: tensor.storage(),
+            layout: Layout::clone(tensor.layout()),
+            start,
+        }
+    });
+    let pieces: SmallVec<[Piece<'_>; 4]> = pieces.collect();
+    assemble(dtype, &shape, &pieces, &mut buffer);
+    Ok(Tensor::from_buffer(buffer, shape, dtype))
+}

@@ -1,0 +1,186 @@
+//! `pad`: elements added at the ends of dimensions, or taken away.
+
+use allotrope_cpu::kernel::Piece;
+use allotrope_dtype::{Error, Operand, Problem, WeakScalar, default_dtype, promotion};
+use allotrope_op::structured::movement::PAD;
+use allotrope_op::{Dims, Shape};
+
+use super::segment::{Segment, Segments, cut, put_together};
+use crate::Tensor;
+
+const OP: &str = "pad";
+
+/// What stands in the places that padding adds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Padding {
+    /// One value.
+    Constant(WeakScalar),
+    /// The elements in reverse, without the one at the end.
+    Reflect,
+    /// The element at the end.
+    Replicate,
+    /// The elements from the other end.
+    Circular,
+}
+
+impl Tensor {
+    /// The tensor with elements added before and after dimensions. `pad` has two sizes for each, the
+    /// last dimension first, as in torch; negative ones take elements away.
+    ///
+    /// A constant is promoted with the tensor: integers padded with 0.5 are floats.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{Padding, Tensor};
+    /// let x = Tensor::arange(0, 4, 1, DType::I8)?;
+    /// assert_eq!(x.pad(&[2, -1], Padding::Reflect)?.to_vec::<i8>()?, [2, 1, 0, 1, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for an odd number of sizes or too many, for taking away more than there is, and
+    /// for more than one turn of reflected or circular padding; a dtype or overflow error for a
+    /// constant that no promotion holds; a memory error.
+    pub fn pad(&self, pad: &[isize], padding: Padding) -> Result<Self, Error> {
+        PAD.result(self.dtype())?;
+        if !pad.len().is_multiple_of(2) || pad.len() / 2 > self.rank() {
+            return Err(refuse(
+                "number of sizes",
+                pad.len() as isize,
+                "two for each of the last dimensions",
+            ));
+        }
+        let mut ends: Dims<(isize, isize)> = self.shape().iter().map(|_| (0, 0)).collect();
+        for (end, pair) in ends.iter_mut().rev().zip(pad.chunks_exact(2)) {
+            *end = (pair[0], pair[1]);
+        }
+        let mut sizes: Dims<usize> = Dims::new();
+        for (size, (low, high)) in self.shape().iter().zip(&ends) {
+            sizes.push(padded(*size, *low, *high)?);
+        }
+        let shape = Shape::new(OP, &sizes)?;
+        match padding {
+            Padding::Constant(value) => pad_constant(self, shape, &ends, value),
+            _ => {
+                let sides = self.shape().iter().zip(&ends);
+                let parts = sides.map(|(size, ends)| segments(*size, *ends, padding));
+                let parts = parts.collect::<Result<Vec<Segments>, Error>>()?;
+                put_together(OP, shape, self, &cut(OP, self, &parts)?)
+            }
+        }
+    }
+}
+
+/// A size with elements added or taken away at both ends.
+fn padded(size: usize, low: isize, high: isize) -> Result<usize, Error> {
+    let taken = low
+        .min(0)
+        .unsigned_abs()
+        .checked_add(high.min(0).unsigned_abs());
+    let left = taken.and_then(|taken| size.checked_sub(taken));
+    let left = left.ok_or_else(|| {
+        let value = low.min(0).saturating_add(high.min(0));
+        refuse(
+            "negative padding",
+            value,
+            "at most as many as the dimension has",
+        )
+    })?;
+    let added = left.checked_add(low.max(0) as usize);
+    let added = added.and_then(|size| size.checked_add(high.max(0) as usize));
+    added.ok_or_else(|| refuse("padding", low.max(high), "sizes that fit memory"))
+}
+
+/// The middle of a dimension: what is left of it, and where it goes.
+fn middle(size: usize, (low, high): (isize, isize)) -> Segment {
+    let cut = low.min(0).unsigned_abs();
+    Segment {
+        from: cut,
+        step: 1,
+        count: size - cut - high.min(0).unsigned_abs(),
+        to: low.max(0) as usize,
+    }
+}
+
+/// The ranges of a padded dimension.
+fn segments(size: usize, ends: (isize, isize), padding: Padding) -> Result<Segments, Error> {
+    let middle = middle(size, ends);
+    let (low, high) = (ends.0.max(0) as usize, ends.1.max(0) as usize);
+    let (most, accepted) = match padding {
+        Padding::Reflect => (size.saturating_sub(1), "sizes below that of the dimension"),
+        Padding::Circular => (middle.count, "sizes up to that of the dimension"),
+        _ if size == 0 => (0, "sizes of a dimension with elements"),
+        _ => (usize::MAX, ""),
+    };
+    if low.max(high) > most {
+        return Err(refuse("padding", low.max(high) as isize, accepted));
+    }
+    let (before, after, step) = match padding {
+        Padding::Reflect => (low, size.wrapping_sub(2), -1),
+        Padding::Circular => (middle.from + middle.count - low, middle.from, 1),
+        _ => (0, size.wrapping_sub(1), 0),
+    };
+    let part = |from, count, to| Segment {
+        from,
+        step,
+        count,
+        to,
+    };
+    let end = middle.to + middle.count;
+    let parts = [part(before, low, 0), middle, part(after, high, end)];
+    Ok(parts.into_iter().filter(|part| part.count > 0).collect())
+}
+
+/// The middle with one value around it.
+fn pad_constant(
+    x: &Tensor,
+    shape: Shape,
+    ends: &[(isize, isize)],
+    value: WeakScalar,
+) -> Result<Tensor, Error> {
+    let operands = [
+        if x.rank() == 0 {
+            Operand::ZeroDim(x.dtype())
+        } else {
+            Operand::Array(x.dtype())
+        },
+        Operand::Scalar(value.kind()),
+    ];
+    let dtype = promotion().result_type(OP, &operands, default_dtype())?;
+    let x = &x.to(dtype)?;
+    let value = Tensor::full(&[], value, dtype).map_err(|error| error.in_op(OP))?;
+    let sides = x.shape().iter().zip(ends);
+    let middles: Dims<Segment> = sides.map(|(size, ends)| middle(*size, *ends)).collect();
+    let parts: Vec<Segments> = middles.iter().map(|m| Segments::from_iter([*m])).collect();
+    let mut pieces = cut(OP, x, &parts)?;
+    // Slabs: the middle of the dimensions before, all of those behind.
+    for dim in 0..x.rank() {
+        let end = middles[dim].to + middles[dim].count;
+        for (start, count) in [(0, middles[dim].to), (end, shape[dim] - end)] {
+            let range = |i: usize| match i.cmp(&dim) {
+                std::cmp::Ordering::Less => (middles[i].to, middles[i].count),
+                std::cmp::Ordering::Equal => (start, count),
+                std::cmp::Ordering::Greater => (0, shape[i]),
+            };
+            let sizes: Dims<usize> = (0..x.rank()).map(|i| range(i).1).collect();
+            let sizes = Shape::new(OP, &sizes)?;
+            pieces.push(Piece {
+                bytes: value.storage(),
+                layout: value.layout().broadcast_to(OP, &sizes)?,
+                start: (0..x.rank()).map(|i| range(i).0).collect(),
+            });
+        }
+    }
+    put_together(OP, shape, x, &pieces)
+}
+
+#[cold]
+fn refuse(what: &'static str, value: isize, accepted: &'static str) -> Error {
+    let problem = Problem::OutOfRange {
+        what,
+        index: None,
+        value: value.to_string(),
+        accepted,
+    };
+    Error::new(OP, problem)
+}

@@ -1,0 +1,205 @@
+//! Elements several times: `repeat`, `tile`, `repeat_interleave`.
+
+use allotrope_cpu::kernel::take_rows;
+use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
+use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
+use allotrope_op::{Dims, Layout, Shape, normalize_axis};
+
+use crate::Tensor;
+use crate::elementwise::room;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// The tensor so many times along each dimension; more counts than dimensions are for new leading
+    /// ones.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 2, 1, DType::U8)?;
+    /// assert_eq!(x.repeat(&[2, 2])?.to_vec::<u8>()?, [0, 1, 0, 1, 0, 1, 0, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for fewer counts than dimensions, a memory error.
+    pub fn repeat(&self, counts: &[usize]) -> Result<Self, Error> {
+        REPEAT.result(self.dtype())?;
+        if counts.len() < self.rank() {
+            let problem = Problem::WrongAxisCount {
+                given: counts.len(),
+                rank: self.rank(),
+            };
+            return Err(Error::new(REPEAT.name, problem).hint("tile"));
+        }
+        repeated(REPEAT.name, self, counts)
+    }
+
+    /// The tensor so many times along the last dimensions; more counts than dimensions are for new
+    /// leading ones.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn tile(&self, counts: &[usize]) -> Result<Self, Error> {
+        TILE.result(self.dtype())?;
+        let missing = self.rank().saturating_sub(counts.len());
+        let counts: Dims<usize> = std::iter::repeat_n(&1, missing)
+            .chain(counts)
+            .copied()
+            .collect();
+        repeated(TILE.name, self, &counts)
+    }
+
+    /// Each index of a dimension so many times; without a dimension each element, in row-major order.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 2, 1, DType::U8)?;
+    /// assert_eq!(x.repeat_interleave(3, None)?.to_vec::<u8>()?, [0, 0, 0, 1, 1, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an axis out of range, a memory error.
+    pub fn repeat_interleave(&self, count: usize, axis: Option<isize>) -> Result<Self, Error> {
+        let op = REPEAT_INTERLEAVE.name;
+        REPEAT_INTERLEAVE.result(self.dtype())?;
+        let (x, dim) = along(op, self, axis)?;
+        let sizes: Dims<usize> = x.shape().iter().copied().collect();
+        let mut result = sizes.clone();
+        result[dim] = sizes[dim].saturating_mul(count);
+        let result = Shape::new(op, &result)?;
+        let mut sizes = sizes;
+        sizes.insert(dim + 1, count);
+        let mut strides: Dims<isize> = x.layout().strides().iter().copied().collect();
+        strides.insert(dim + 1, 0);
+        let shape = Shape::new(op, &sizes)?;
+        let layout = Layout::from_parts(shape, strides, x.layout().offset());
+        let copy = x.with_layout(layout).copied();
+        let copy = copy.map_err(|error| error.in_op(op))?;
+        Ok(copy.with_layout(Layout::contiguous(result)))
+    }
+
+    /// Each index of a dimension as often as the integer at its place says; without a dimension each
+    /// element, in row-major order. A single count is for all. `total` is the size that the
+    /// dimension is to have, if it is known.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(4, 7, 1, DType::U8)?;
+    /// let counts = Tensor::from_slice(&[2_u16, 0, 1], &[3])?;
+    /// assert_eq!(x.repeat_interleave_each(&counts, None, None)?.to_vec::<u8>()?, [4, 4, 6]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error unless the counts are integers, a value error for negative ones, for another
+    /// number of them than indices, and for another total; an index error for an axis out of range, a
+    /// memory error.
+    pub fn repeat_interleave_each(
+        &self,
+        counts: &Self,
+        axis: Option<isize>,
+        total: Option<usize>,
+    ) -> Result<Self, Error> {
+        let op = REPEAT_INTERLEAVE.name;
+        REPEAT_INTERLEAVE.result(self.dtype())?;
+        let (x, dim) = along(op, self, axis)?;
+        let counts = read_counts(counts)?;
+        let size = x.shape()[dim];
+        if let ([count], true) = (&counts[..], size != 1) {
+            check_total(count.saturating_mul(size), total)?;
+            return self.repeat_interleave(*count, axis);
+        }
+        if counts.len() != size {
+            let (from, to) = (counts.len(), size);
+            return Err(Error::new(op, Problem::LengthMismatch { from, to }));
+        }
+        let sum = counts
+            .iter()
+            .fold(0_usize, |sum, count| sum.saturating_add(*count));
+        check_total(sum, total)?;
+        let mut sizes: Dims<usize> = x.shape().iter().copied().collect();
+        sizes[dim] = sum;
+        let shape = Shape::new(op, &sizes)?;
+        let mut buffer = room(op, &shape, x.dtype())?;
+        let mut rows = Vec::new();
+        if rows.try_reserve_exact(sum).is_err() {
+            return Err(out_of_memory(op));
+        }
+        for (row, count) in counts.iter().enumerate() {
+            rows.extend(std::iter::repeat_n(row, *count));
+        }
+        let inner = sizes[dim + 1..].iter().product();
+        let x = x.contiguous()?;
+        if let Some(bytes) = x.contiguous_bytes() {
+            take_rows(x.dtype(), bytes, [size, inner], &rows, &mut buffer);
+        }
+        Ok(Self::from_buffer(buffer, shape, x.dtype()))
+    }
+}
+
+/// A tensor and the dimension that is meant, or its elements in a row.
+fn along(op: &'static str, x: &Tensor, axis: Option<isize>) -> Result<(Tensor, usize), Error> {
+    match axis {
+        Some(axis) => Ok((x.atleast_1d()?, normalize_axis(op, axis, x.rank().max(1))?)),
+        None => Ok((x.ravel()?, 0)),
+    }
+}
+
+/// Counts of at most one dimension.
+fn read_counts(counts: &Tensor) -> Result<Vec<usize>, Error> {
+    let op = REPEAT_INTERLEAVE.name;
+    if !counts.dtype().is_integer() {
+        return Err(Error::not_in_set(op, counts.dtype(), Set::Integer, None));
+    }
+    if counts.rank() > 1 {
+        let (given, most) = (counts.rank(), 1);
+        return Err(Error::new(op, Problem::TooManyDimensions { given, most }));
+    }
+    // Saturating, so that no unsigned count becomes a negative one.
+    let counts = counts.to_with(DType::I64, CastOptions::overflow(Overflow::Saturate))?;
+    let counts = counts.to_vec::<i64>()?.into_iter().enumerate();
+    let counts = counts.map(|(index, count)| {
+        usize::try_from(count).map_err(|_| {
+            let problem = Problem::OutOfRange {
+                what: "count",
+                index: Some(index),
+                value: count.to_string(),
+                accepted: "0 and above",
+            };
+            Error::new(op, problem)
+        })
+    });
+    counts.collect()
+}
+
+fn check_total(sum: usize, total: Option<usize>) -> Result<(), Error> {
+    match total {
+        Some(to) if to != sum => {
+            let problem = Problem::LengthMismatch { from: sum, to };
+            Err(Error::new(REPEAT_INTERLEAVE.name, problem))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The tensor so many times along each dimension, of which there are no fewer counts.
+fn repeated(op: &'static str, x: &Tensor, counts: &[usize]) -> Result<Tensor, Error> {
+    let missing = counts.len() - x.rank();
+    let own = x.shape().iter().zip(x.layout().strides());
+    let own = std::iter::repeat_n((&1, &0), missing).chain(own);
+    let (mut sizes, mut split, mut strides) = (Dims::new(), Dims::new(), Dims::new());
+    for (count, (size, stride)) in counts.iter().zip(own) {
+        sizes.push(size.saturating_mul(*count));
+        split.extend([*count, *size]);
+        strides.extend([0, *stride]);
+    }
+    let shape = Shape::new(op, &sizes)?;
+    let layout = Layout::from_parts(Shape::new(op, &split)?, strides, x.layout().offset());
+    let copy = x.with_layout(layout).copied();
+    let copy = copy.map_err(|error| error.in_op(op))?;
+    Ok(copy.with_layout(Layout::contiguous(shape)))
+}

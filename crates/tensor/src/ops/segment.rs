@@ -1,0 +1,95 @@
+//! A tensor as pieces of another, cut along every dimension alike.
+
+use allotrope_cpu::kernel::{Piece, assemble};
+use allotrope_dtype::Error;
+use allotrope_op::{Dims, Layout, Shape};
+use smallvec::SmallVec;
+
+use crate::Tensor;
+use crate::elementwise::room;
+
+/// A range of one dimension: where it is read, with which step, and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) from: usize,
+    pub(super) step: isize,
+    pub(super) count: usize,
+    pub(super) to: usize,
+}
+
+/// The ranges of one dimension.
+pub(super) type Segments = SmallVec<[Segment; 3]>;
+
+impl Segment {
+    /// A whole dimension as it is.
+    pub(super) fn whole(count: usize) -> Self {
+        Self {
+            from: 0,
+            step: 1,
+            count,
+            to: 0,
+        }
+    }
+}
+
+/// The elements of every choice of one segment of each dimension.
+pub(super) fn cut<'a>(
+    op: &'static str,
+    x: &'a Tensor,
+    dims: &[Segments],
+) -> Result<Vec<Piece<'a>>, Error> {
+    let mut pieces = Vec::new();
+    let mut chosen: Dims<usize> = dims.iter().map(|_| 0).collect();
+    if dims.iter().any(|segments| segments.is_empty()) {
+        return Ok(pieces);
+    }
+    loop {
+        let segments = || dims.iter().zip(&chosen).map(|(segments, i)| segments[*i]);
+        let sizes: Dims<usize> = segments().map(|segment| segment.count).collect();
+        if !sizes.contains(&0) {
+            let strides = x.layout().strides();
+            let steps = segments().zip(strides);
+            let offset: isize = steps
+                .clone()
+                .map(|(s, stride)| s.from as isize * stride)
+                .sum();
+            let layout = Layout::from_parts(
+                Shape::new(op, &sizes)?,
+                steps
+                    .map(|(segment, stride)| segment.step * stride)
+                    .collect(),
+                (x.layout().offset() as isize + offset) as usize,
+            );
+            pieces.push(Piece {
+                bytes: x.storage(),
+                layout,
+                start: segments().map(|segment| segment.to).collect(),
+            });
+        }
+        // An odometer: the last dimension turns first.
+        let mut dim = dims.len();
+        loop {
+            if dim == 0 {
+                return Ok(pieces);
+            }
+            dim -= 1;
+            chosen[dim] += 1;
+            if chosen[dim] < dims[dim].len() {
+                break;
+            }
+            chosen[dim] = 0;
+        }
+    }
+}
+
+/// A tensor of pieces, which fill it.
+pub(super) fn put_together(
+    op: &'static str,
+    shape: Shape,
+    like: &Tensor,
+    pieces: &[Piece<'_>],
+) -> Result<Tensor, Error> {
+    let mut buffer = room(op, &shape, like.dtype())?;
+    assemble(like.dtype(), &shape, pieces, &mut buffer);
+    Ok(Tensor::from_buffer(buffer, shape, like.dtype()))
+}

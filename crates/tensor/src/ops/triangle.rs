@@ -1,0 +1,127 @@
+//! Triangles of matrices: `tril`, `triu` and the indices of both.
+
+use allotrope_cpu::kernel::{Band, copy, keep_band};
+use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::movement::{TRIL, TRIU};
+
+use crate::Tensor;
+use crate::elementwise::room;
+use crate::view::out_of_memory;
+
+impl Tensor {
+    /// Matrices with zero above a diagonal, which is `diagonal` columns right of the main one.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::ones(&[2, 3], DType::U8)?;
+    /// assert_eq!(x.tril(0)?.to_vec::<u8>()?, [1, 0, 0, 1, 1, 0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for fewer than two dimensions, a memory error.
+    pub fn tril(&self, diagonal: isize) -> Result<Self, Error> {
+        keep(&TRIL, Band::Lower, self, diagonal)
+    }
+
+    /// Matrices with zero below a diagonal, which is `diagonal` columns right of the main one.
+    ///
+    /// # Errors
+    /// As [`tril`](Self::tril).
+    pub fn triu(&self, diagonal: isize) -> Result<Self, Error> {
+        keep(&TRIU, Band::Upper, self, diagonal)
+    }
+
+    /// The rows and columns of what [`tril`](Self::tril) keeps of a matrix, in row-major order.
+    ///
+    /// # Errors
+    /// A dtype error unless the dtype is one of integers, an overflow error for an index that it does
+    /// not hold, a memory error.
+    pub fn tril_indices(
+        rows: usize,
+        columns: usize,
+        offset: isize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        indices("tril_indices", Band::Lower, [rows, columns], offset, dtype)
+    }
+
+    /// The rows and columns of what [`triu`](Self::triu) keeps of a matrix, in row-major order.
+    ///
+    /// # Errors
+    /// As [`tril_indices`](Self::tril_indices).
+    pub fn triu_indices(
+        rows: usize,
+        columns: usize,
+        offset: isize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        indices("triu_indices", Band::Upper, [rows, columns], offset, dtype)
+    }
+}
+
+fn keep(row: &Structured, band: Band, x: &Tensor, diagonal: isize) -> Result<Tensor, Error> {
+    let dtype = row.result(x.dtype())?;
+    let [.., rows, columns] = x.shape()[..] else {
+        let (given, least) = (x.rank(), 2);
+        return Err(Error::new(
+            row.name,
+            Problem::TooFewDimensions { given, least },
+        ));
+    };
+    let mut buffer = room(row.name, x.shape(), dtype)?;
+    let bytes = x.contiguous_bytes();
+    if bytes.is_none() {
+        copy(dtype, x.storage(), x.layout(), &mut buffer);
+    }
+    keep_band(dtype, band, [rows, columns], diagonal, bytes, &mut buffer);
+    Ok(Tensor::from_buffer(buffer, x.shape().clone(), dtype))
+}
+
+fn indices(
+    op: &'static str,
+    band: Band,
+    [rows, columns]: [usize; 2],
+    offset: isize,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    if !dtype.is_integer() {
+        return Err(Error::not_in_set(op, dtype, Set::Integer, None));
+    }
+    // Rows that keep nothing may be many: those of the lower triangle come first.
+    let kept = |row: usize| band.kept(row, columns, offset);
+    let empty = offset.min(0).unsigned_abs().min(rows);
+    let used = match band {
+        Band::Lower => empty..rows,
+        Band::Upper => 0..rows.min((columns as isize).saturating_sub(offset).max(0) as usize),
+    };
+    let used = if columns == 0 { 0..0 } else { used };
+    // Each of these rows keeps an element at least: too many are refused before they are counted.
+    let mut places: Vec<i64> = Vec::new();
+    reserve(op, &mut places, used.len())?;
+    let mut counts = used.clone().map(|row| kept(row).len());
+    let count = counts.try_fold(0_usize, |sum, n| sum.checked_add(n));
+    let count = count.ok_or_else(|| out_of_memory(op))?;
+    reserve(op, &mut places, count)?;
+    for row in used.clone() {
+        places.extend(std::iter::repeat_n(row as i64, kept(row).len()));
+    }
+    for row in used {
+        places.extend(kept(row).map(|column| column as i64));
+    }
+    let places = Tensor::from_slice(&places, &[2, count]).map_err(|error| error.in_op(op))?;
+    let options = CastOptions::overflow(Overflow::Raise);
+    places
+        .to_with(dtype, options)
+        .map_err(|error| error.in_op(op))
+}
+
+/// Room for so many rows and columns.
+fn reserve(op: &'static str, places: &mut Vec<i64>, count: usize) -> Result<(), Error> {
+    let room = count.checked_mul(2).ok_or_else(|| out_of_memory(op))?;
+    places
+        .try_reserve_exact(room)
+        .map_err(|_| out_of_memory(op))
+}
