@@ -3,9 +3,10 @@
 //! A tile is a line from each of as many rows as a line has elements. Squares of 16 bytes a side are
 //! turned by interleaving, and the lines of the turned tile are written whole.
 
+use allotrope_dtype::Level;
 use bytemuck::Pod;
 
-use crate::simd;
+use crate::simd::{self, Body};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -41,18 +42,14 @@ pub(super) struct Transposition<'a, W> {
 struct Tile([[u8; LINE]; LINE]);
 
 impl<W: Pod> Transposition<'_, W> {
-    /// Copies all of it on this thread.
-    pub(super) fn run(mut self) {
-        match size_of::<W>() {
-            1 => self.copy::<1, 16>(),
-            2 => self.copy::<2, 8>(),
-            4 => self.copy::<4, 4>(),
-            8 => self.copy::<8, 2>(),
-            _ => self.copy::<16, 1>(),
-        }
+    /// Copies all of it on this thread. A square of bytes fills 16 registers: only the widest level
+    /// has more of them.
+    pub(super) fn copy_all(self) {
+        simd::run(Level::current(), self);
     }
 
     /// Tiles of elements of `SIZE` bytes, of which a vector has `COUNT`.
+    #[inline(always)]
     fn copy<const SIZE: usize, const COUNT: usize>(&mut self) {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
@@ -118,6 +115,21 @@ impl<W: Pod> Transposition<'_, W> {
                 *out = self.src[from as usize];
                 from += self.along;
             }
+        }
+    }
+}
+
+impl<W: Pod> Body for Transposition<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(mut self) {
+        match size_of::<W>() {
+            1 => self.copy::<1, 16>(),
+            2 => self.copy::<2, 8>(),
+            4 => self.copy::<4, 4>(),
+            8 => self.copy::<8, 2>(),
+            _ => self.copy::<16, 1>(),
         }
     }
 }

@@ -145,7 +145,7 @@ fn turn<W: Pod>(src: &[W], from: isize, dst: &mut [W], rows: &Step, inner: &[Ste
             row_length: rows.to as usize,
             stream,
         }
-        .run(),
+        .copy_all(),
         [outer, inner @ ..] => {
             for i in 0..outer.count {
                 let from = from + i as isize * outer.from;
