@@ -9,13 +9,16 @@
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `kernel/elementwise` | rows of the op tables as loops |
-//! | `kernel/fused` | sums and products of two dtypes in one pass |
+//! | `kernel/fused` | rows that convert what they read and write, in one pass |
+//! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
 mod buffer;
+#[cfg(target_arch = "x86_64")]
+mod float8;
 mod gather;
 pub mod kernel;
 pub mod parallel;

@@ -65,10 +65,7 @@ pub fn run_at(
         return Ok(());
     }
     let written: usize = outputs.iter().map(|out| out.len()).sum();
-    // Measured: with one input the stores of a tile only wait for the reads of the next (tanh of
-    // float32 takes 1.3 times as long), with two they save the read of what they overwrite.
-    let streams = written >= STREAM_FROM && inputs.len() > 1;
-    let plan = Plan::new(level, program, inputs, streams)?;
+    let plan = Plan::new(level, program, inputs, written >= STREAM_FROM)?;
     if count <= CHUNK {
         return plan.run_chunk(0, count, outputs);
     }
@@ -160,8 +157,8 @@ struct Plan<'a> {
     scratch: usize,
     tile: usize,
     streams: bool,
-    /// The whole program as one pass over two inputs, where there is one.
-    fused: Option<(fused::Kernel, [Slot; 2])>,
+    /// The whole program as one pass over its inputs, where there is one.
+    fused: Option<(fused::Kernel, SmallVec<[Slot; 2]>)>,
     /// The output that the last step makes, if it may write there itself.
     last: Option<usize>,
 }
@@ -206,7 +203,7 @@ impl<'a> Plan<'a> {
             tile: usize::MAX,
             streams,
             fused: None,
-            last: last.filter(|_| !streams && !program.steps().is_empty()),
+            last: None,
         };
         for input in inputs.iter().zip(program.input_dtypes()) {
             plan.readers.push(reader(input));
@@ -215,6 +212,10 @@ impl<'a> Plan<'a> {
         if plan.fused.is_some() {
             return Ok(plan);
         }
+        // Measured: with one input the stores of a tile only wait for the reads of the next (tanh of
+        // float32 takes 1.3 times as long), with two they save the read of what they overwrite.
+        plan.streams &= inputs.len() > 1;
+        plan.last = last.filter(|_| !plan.streams && !program.steps().is_empty());
         for step in program.steps() {
             plan.actions.push(match *step {
                 Step::Constant(scalar) => Action::Constant(scalar.to_bytes()),
@@ -238,8 +239,8 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// The kernel for conversions of two contiguous inputs, a row, and the conversion of its result.
-    fn find_fused(&self) -> Option<(fused::Kernel, [Slot; 2])> {
+    /// The kernel for conversions of contiguous inputs, a row, and the conversion of its result.
+    fn find_fused(&self) -> Option<(fused::Kernel, SmallVec<[Slot; 2]>)> {
         let inputs = self.readers.len();
         let step = |slot: Slot| {
             self.program
@@ -257,19 +258,21 @@ impl<'a> Plan<'a> {
         let Some(Step::Apply { op, args }) = step(result) else {
             return None;
         };
-        let operands = [before(args[0]), before(args[1])];
+        let operands: SmallVec<[Slot; 2]> =
+            args[..op.arity()].iter().map(|arg| before(*arg)).collect();
         let is_direct = |slot: &Slot| {
             matches!(
                 self.readers.get(usize::from(*slot)),
                 Some(Reader::Direct(_))
             )
         };
-        if op.arity() != 2 || !operands.iter().all(is_direct) {
+        if !operands.iter().all(is_direct) {
             return None;
         }
         let dtype = |slot| self.program.dtype(slot);
         let compute = dtype(args[0]);
-        let kernel = fused::find(self.level, *op, operands.map(dtype), compute, dtype(out))?;
+        let dtypes: SmallVec<[DType; 2]> = operands.iter().map(|slot| dtype(*slot)).collect();
+        let kernel = fused::find(self.level, *op, &dtypes, compute, dtype(out))?;
         // A row of truths is stored as it is; all others give what they compute in.
         (dtype(result) == compute).then_some((kernel, operands))
     }
@@ -316,9 +319,10 @@ impl<'a> Plan<'a> {
         count: usize,
         outputs: &mut [&mut [u8]],
     ) -> Result<(), Error> {
-        if let Some((kernel, [a, b])) = self.fused {
-            let value = |slot| self.value(slot, first, count, &[]);
-            kernel(self.level, value(a), value(b), outputs[0], self.streams);
+        if let Some((kernel, operands)) = &self.fused {
+            let value = |slot: &Slot| self.value(*slot, first, count, &[]);
+            let operands: SmallVec<[&[u8]; 2]> = operands.iter().map(value).collect();
+            kernel(self.level, &operands, outputs[0], self.streams);
             if self.streams {
                 simd::finish_streams();
             }
