@@ -7,6 +7,7 @@
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
+//! | `plan` | how a program is to be run: readers, kernels, room |
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
@@ -22,6 +23,7 @@ mod float8;
 mod gather;
 pub mod kernel;
 pub mod parallel;
+mod plan;
 mod simd;
 mod storage;
 mod tile;

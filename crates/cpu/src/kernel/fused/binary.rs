@@ -144,6 +144,14 @@ kernels! {
     BF16 Brain, F32 f32 => F32 f32, F32 f32;
     #[cfg(target_arch = "x86_64")] F32 f32, F16 Half => F32 f32, F32 f32;
     #[cfg(target_arch = "x86_64")] F16 Half, F32 f32 => F32 f32, F32 f32;
+    BF16 Brain, BF16 Brain => F32 f32, F32 f32;
+    F32 f32, F32 f32 => F32 f32, BF16 Brain;
+    F32 f32, BF16 Brain => F32 f32, BF16 Brain;
+    BF16 Brain, F32 f32 => F32 f32, BF16 Brain;
+    #[cfg(target_arch = "x86_64")] F16 Half, F16 Half => F32 f32, F32 f32;
+    #[cfg(target_arch = "x86_64")] F32 f32, F32 f32 => F32 f32, F16 Half;
+    #[cfg(target_arch = "x86_64")] F32 f32, F16 Half => F32 f32, F16 Half;
+    #[cfg(target_arch = "x86_64")] F16 Half, F32 f32 => F32 f32, F16 Half;
     F32 f32, U8 u8 => F32 f32, F32 f32;
     U8 u8, F32 f32 => F32 f32, F32 f32;
     F32 f32, I8 i8 => F32 f32, F32 f32;
