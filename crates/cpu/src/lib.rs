@@ -8,6 +8,7 @@
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `gather` | elements of any layout, a tile at a time |
+//! | `gemm` | matrix products of any dtype and strides (unsafe in `micro`, `block`, `target`) |
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
@@ -17,6 +18,7 @@
 
 mod buffer;
 mod gather;
+pub mod gemm;
 pub mod kernel;
 pub mod parallel;
 mod simd;
