@@ -9,6 +9,7 @@
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `plan` | how a program is to be run: readers, kernels, room |
 //! | `gather` | elements of any layout, a tile at a time |
+//! | `gemm` | matrix products of any dtype and strides (unsafe in `micro`, `block`, `target`) |
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
@@ -21,6 +22,7 @@ mod buffer;
 #[cfg(target_arch = "x86_64")]
 mod float8;
 mod gather;
+pub mod gemm;
 pub mod kernel;
 pub mod parallel;
 mod plan;
