@@ -24,9 +24,11 @@ def documented():
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    for name in al.random.__all__:
-        if callable(getattr(al.random, name)):
-            yield f"random.{name}", getattr(al.random, name)
+    for module in ["fft", "random"]:
+        for name in getattr(al, module).__all__:
+            value = getattr(getattr(al, module), name)
+            if callable(value):
+                yield f"{module}.{name}", value
 
 
 @pytest.mark.parametrize(

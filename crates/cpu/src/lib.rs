@@ -12,6 +12,7 @@
 //! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/fourier` | Fourier transforms of lines |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
