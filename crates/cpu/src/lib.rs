@@ -15,6 +15,7 @@
 //! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/fourier` | Fourier transforms of lines |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 

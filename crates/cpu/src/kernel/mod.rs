@@ -3,6 +3,7 @@
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
+pub mod fourier;
 pub(crate) mod fused;
 mod pool;
 pub mod random;

@@ -2,10 +2,12 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `movement` | elements that change places |
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
+//! | `fft` | Fourier transforms |
+//! | `movement` | elements that change places |
 
 mod activation;
+mod fft;
 mod movement;
 
 use pyo3::prelude::*;
@@ -13,6 +15,7 @@ use pyo3::prelude::*;
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
+    fft::register(&add_namespace(module, "fft")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
 
