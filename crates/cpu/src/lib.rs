@@ -7,11 +7,13 @@
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
+//! | `walk` | layouts in row-major order, from any element on |
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/indexing` | elements chosen by indices and masks |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
@@ -22,6 +24,7 @@ pub mod parallel;
 mod simd;
 mod storage;
 mod tile;
+mod walk;
 
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use storage::Storage;

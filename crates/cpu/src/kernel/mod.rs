@@ -4,6 +4,7 @@ mod copy;
 pub(crate) mod elementwise;
 mod fold;
 pub(crate) mod fused;
+pub mod indexing;
 pub mod random;
 mod reduce;
 

@@ -2,4 +2,7 @@
 //!
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
+mod indexing;
 mod roll;
+
+pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
