@@ -1,7 +1,7 @@
 //! The Python type stub: signatures from the template, constants and options from the tables.
 
 use allotrope_dtype::{Casting, DType, Family, Overflow, Policy};
-use allotrope_op::Op;
+use allotrope_op::{Op, Structured};
 
 /// The text of `python/allotrope/__init__.pyi`.
 pub(crate) fn python_stub() -> String {
@@ -101,12 +101,9 @@ fn methods() -> String {
     let in_place = Op::ALL
         .iter()
         .filter(|op| !attributes.contains(op))
-        .map(|op| {
-            format!(
-                "    def {}_(self, *args: Any, **options: Any) -> Self: ...\n",
-                op.name()
-            )
-        });
+        .map(|op| op.name())
+        .chain(Structured::in_place())
+        .map(|name| format!("    def {name}_(self, *args: Any, **options: Any) -> Self: ...\n"));
     plain.chain(in_place).collect()
 }
 

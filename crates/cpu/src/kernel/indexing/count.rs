@@ -37,7 +37,9 @@ pub fn count_bins(dtype: DType, values: &[u8], bins: Bins, counts: &mut [i64]) {
         (bins.low <= x && x <= bins.high).then(|| bin.min(number - 1))
     };
     if dtype == DType::F32 {
-        count(bytemuck::cast_slice::<u8, f32>(values), counts, |x| bin(f64::from(*x)));
+        count(bytemuck::cast_slice::<u8, f32>(values), counts, |x| {
+            bin(f64::from(*x))
+        });
     } else {
         count(bytemuck::cast_slice::<u8, f64>(values), counts, |x| bin(*x));
     }

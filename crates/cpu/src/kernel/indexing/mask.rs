@@ -24,7 +24,8 @@ impl<'a> Mask<'a> {
         // Sums of a block fit a byte, which the loop adds many of at a time.
         let count = |chunk: &[u8]| -> usize {
             let blocks = chunk.chunks(BLOCK);
-            let sums = blocks.map(|block| block.iter().map(|byte| u8::from(*byte != 0)).sum::<u8>());
+            let sums =
+                blocks.map(|block| block.iter().map(|byte| u8::from(*byte != 0)).sum::<u8>());
             sums.map(usize::from).sum()
         };
         let counts = if bytes.len() <= CHUNK {

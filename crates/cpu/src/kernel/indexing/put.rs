@@ -79,12 +79,9 @@ pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
     }
     match combine {
         Combine::Replace => {
-            dispatch_width!(dtype, |Word| put_words::<Word>(
-                dtype,
-                job,
-                dst,
-                |to, x| *to = x
-            ));
+            dispatch_width!(dtype, |Word| put_words::<Word>(dtype, job, dst, |to, x| {
+                *to = x
+            }));
         }
         Combine::Add => arithmetic!(
             |to, x| *to += x,
@@ -170,15 +167,17 @@ fn put_words<W: Pod + Send + Sync>(
     }
     if all_rows {
         let part = (dst.len() / rows).div_ceil(PARTS) * rows;
-        dst.par_chunks_mut(part).enumerate().for_each(|(number, dst)| {
-            let start = number * part;
-            walk.for_each_run(0, count, |run| {
-                let place = run.places[2] + indices[run.places[1]] as usize * rows;
-                if (start..start + dst.len()).contains(&place) {
-                    put_run(src, indices, rows, &run, start, dst, apply);
-                }
+        dst.par_chunks_mut(part)
+            .enumerate()
+            .for_each(|(number, dst)| {
+                let start = number * part;
+                walk.for_each_run(0, count, |run| {
+                    let place = run.places[2] + indices[run.places[1]] as usize * rows;
+                    if (start..start + dst.len()).contains(&place) {
+                        put_run(src, indices, rows, &run, start, dst, apply);
+                    }
+                });
             });
-        });
         return;
     }
     walk.for_each_run(0, count, |run| {

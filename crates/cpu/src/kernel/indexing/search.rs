@@ -12,13 +12,7 @@ use rayon::prelude::*;
 use crate::parallel;
 
 /// The dtypes of keys; complex128 stands for pairs.
-pub const KEYS: [DType; 5] = [
-    DType::I64,
-    DType::U64,
-    DType::F32,
-    DType::F64,
-    DType::C128,
-];
+pub const KEYS: [DType; 5] = [DType::I64, DType::U64, DType::F32, DType::F64, DType::C128];
 
 /// What can be put in order.
 trait Key: Pod + Send + Sync + PartialEq {

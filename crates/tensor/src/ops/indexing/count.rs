@@ -37,7 +37,12 @@ impl Tensor {
         let op = BINCOUNT.name;
         BINCOUNT.result(self.dtype())?;
         if self.rank() != 1 {
-            return Err(wrong_shape(op, "input", self.shape(), "a vector is accepted"));
+            return Err(wrong_shape(
+                op,
+                "input",
+                self.shape(),
+                "a vector is accepted",
+            ));
         }
         let greatest = if self.count() == 0 {
             None
@@ -87,7 +92,9 @@ impl Tensor {
         let (low, high) = check_bounds(op, bounds)?;
         let shape = Shape::new(op, &[bins])?;
         let narrow = self.dtype().fits_in(DType::F32);
-        let x = self.to(if narrow { DType::F32 } else { DType::F64 })?.contiguous()?;
+        let x = self
+            .to(if narrow { DType::F32 } else { DType::F64 })?
+            .contiguous()?;
         let mut buffer = zeroed(op, &shape, DType::I64)?;
         let bytes = x.contiguous_bytes().unwrap_or_default();
         count_bins(x.dtype(), bytes, Bins { low, high }, buffer.elements_mut());

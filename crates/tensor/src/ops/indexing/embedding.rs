@@ -296,7 +296,11 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
         before = *start;
     }
     let first = starts.first().is_none_or(|start| *start == 0);
-    let last = if bags.include_last_offset { starts.last().copied() } else { None };
+    let last = if bags.include_last_offset {
+        starts.last().copied()
+    } else {
+        None
+    };
     let end = last.unwrap_or(if number == 0 { 0 } else { count as i64 });
     if !first || end != count as i64 {
         let accepted = format!("bags end at {end}; every index must belong to one");

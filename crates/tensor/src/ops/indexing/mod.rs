@@ -3,7 +3,8 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `pick` | `gather`, `index_select`, `take`, `take_along_dim` |
-//! | `put` | `scatter` and its kin, `index_add` and its kin, `put`, `index_put` |
+//! | `put` | `scatter` and its kin, `put`, `index_put` |
+//! | `slices` | `index_add`, `index_copy`, `index_fill`, `index_reduce` |
 //! | `target` | what they share: elements combined into a tensor along a dimension |
 //! | `mask` | `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere` |
 //! | `search` | `searchsorted`, `bucketize`, `isin` |
@@ -18,6 +19,7 @@ mod mask;
 mod pick;
 mod put;
 mod search;
+mod slices;
 mod target;
 
 pub use count::Edges;

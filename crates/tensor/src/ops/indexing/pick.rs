@@ -61,7 +61,12 @@ impl Tensor {
         let op = INDEX_SELECT.name;
         INDEX_SELECT.result(self.dtype())?;
         if index.rank() > 1 {
-            return Err(wrong_shape(op, "index", index.shape(), "a vector is accepted"));
+            return Err(wrong_shape(
+                op,
+                "index",
+                index.shape(),
+                "a vector is accepted",
+            ));
         }
         let index = index.at_least_one_dim()?;
         if self.rank() > 0 {
@@ -109,7 +114,14 @@ impl Tensor {
             let base = Layout::from_parts(shape.clone(), strides, self.layout().offset());
             let step = self.layout().strides()[dim];
             let places = indices.places(layout);
-            pick(self.dtype(), self.storage(), &base, step, places, &mut buffer);
+            pick(
+                self.dtype(),
+                self.storage(),
+                &base,
+                step,
+                places,
+                &mut buffer,
+            );
         }
         Ok(Self::from_buffer(buffer, shape, self.dtype()))
     }

@@ -92,10 +92,7 @@ impl<'a> Target<'a> {
         let whole = (1..self.dim).all(|dim| shape[dim] == sizes[dim]);
         let (blocks, used) = match self.dim {
             0 => (1, 1),
-            dim if whole => (
-                sizes[..dim].iter().product(),
-                shape[..dim].iter().product(),
-            ),
+            dim if whole => (sizes[..dim].iter().product(), shape[..dim].iter().product()),
             _ => (sizes[0], shape[0]),
         };
         let job = Put {
