@@ -282,6 +282,9 @@ class TestCounts:
         assert hist.tolist() == [1, 4] and edges.tolist() == [0, 1, 3]
         hist, edges = al.tensor([2.0]).histogram(2)
         assert hist.tolist() == [0, 1] and edges.tolist() == [1.5, 2.0, 2.5]
+        with al.promotion("strict"):
+            assert al.tensor([1, 2, 5]).histogram(2)[0].tolist() == [2, 1]
+            assert al.tensor([1, 2, 5]).histc(2).tolist() == [2, 1]
         with pytest.raises(ValueError, match="shape of the bins"):
             x.histogram(al.tensor([0.0]))
 

@@ -146,17 +146,19 @@ impl Tensor {
         };
         let count = edges.count() - 1;
         let x = self.ravel()?;
-        let right = super::Search {
-            right: true,
-            ..Default::default()
+        let search = |right| {
+            let options = super::Search {
+                right,
+                ..Default::default()
+            };
+            edges.searched(&HISTOGRAM, &x, options)
         };
-        let found = edges.searchsorted(&x, None, right)?;
-        // Places count from 1: 0 is below the first edge, and behind the last is the last itself.
-        let last = edges.select(0, count as isize)?;
-        let is_last = x.eq(&last)?;
-        let found = found.masked_fill(&is_last, count as i64)?;
-        let (zero, beyond) = (0, count as i64);
-        let inside = found.gt(zero)?.logical_and(&found.le(beyond)?)?;
+        // Places count from 1: 0 is below the first edge. What is behind the last one but not beyond
+        // it is the last edge itself, which belongs to the last bin.
+        let (below, found) = (search(false)?, search(true)?);
+        let (zero, last) = (0, count as i64);
+        let inside = found.gt(zero)?.logical_and(&below.le(last)?)?;
+        let found = found.minimum(last)?;
         let places = found.masked_select(&inside)?.sub(1)?;
         let hist = match weights {
             None => places.bincount(None, count)?.to(DType::F64)?,

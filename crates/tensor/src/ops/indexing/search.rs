@@ -47,6 +47,7 @@ impl Tensor {
         options: Search,
     ) -> Result<Self, Error> {
         let op = SEARCHSORTED.name;
+        check_policy(op, self, values)?;
         match sorter {
             None => self.searched(&SEARCHSORTED, values, options),
             Some(sorter) if sorter.shape() != self.shape() => {
@@ -71,10 +72,17 @@ impl Tensor {
             let shape = boundaries.shape();
             return Err(wrong_shape(BUCKETIZE.name, "boundaries", shape, accepted));
         }
+        check_policy(BUCKETIZE.name, boundaries, self)?;
         boundaries.searched(&BUCKETIZE, self, options)
     }
 
-    fn searched(&self, row: &Structured, values: &Self, options: Search) -> Result<Self, Error> {
+    /// The places of values in this tensor, whatever the policy.
+    pub(super) fn searched(
+        &self,
+        row: &Structured,
+        values: &Self,
+        options: Search,
+    ) -> Result<Self, Error> {
         let op = row.name;
         row.result(self.dtype())?;
         row.result(values.dtype())?;
@@ -137,6 +145,7 @@ impl Tensor {
     pub fn isin(&self, others: &Self, invert: bool) -> Result<Self, Error> {
         let op = ISIN.name;
         ISIN.result(self.dtype())?;
+        check_policy(op, self, others)?;
         let (mut sorted, values) = keys(op, &others.ravel()?, self)?;
         let key = sorted.dtype();
         sorted.rewrite(key, |bytes| sort_keys(key, bytes))?;
@@ -152,11 +161,16 @@ impl Tensor {
     }
 }
 
-/// Two tensors in row-major order as keys of one dtype, which keeps every value.
-fn keys(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), Error> {
+/// Refuses different dtypes under strict promotion; other policies have no say in comparisons.
+fn check_policy(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(), Error> {
     if promotion() == Policy::Strict {
         Policy::Strict.promote_types(op, a.dtype(), b.dtype())?;
     }
+    Ok(())
+}
+
+/// Two tensors in row-major order as keys of one dtype, which keeps every value.
+fn keys(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), Error> {
     let holds = |key: &DType| a.dtype().fits_in(*key) && b.dtype().fits_in(*key);
     let plain = [DType::I64, DType::U64, DType::F32, DType::F64];
     let key = plain.into_iter().find(holds).unwrap_or(DType::C128);
