@@ -8,6 +8,7 @@
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `plan` | how a program is to be run: readers, kernels, room |
+//! | `walk` | layouts in row-major order, from any element on |
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `gemm` | matrix products of any dtype and strides (unsafe in `micro`, `block`, `target`) |
 //! | `kernel/elementwise` | rows of the op tables as loops |
@@ -16,6 +17,7 @@
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/fourier` | Fourier transforms of lines |
+//! | `kernel/indexing` | elements chosen by indices and masks |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
@@ -30,6 +32,7 @@ mod plan;
 mod simd;
 mod storage;
 mod tile;
+mod walk;
 
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use storage::Storage;

@@ -51,5 +51,6 @@ pub use generator::Generator;
 pub use index::Index;
 pub use ops::fft;
 pub use ops::{AverageOptions, Window};
+pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
 //! | `fft` | Fourier transforms |
+//! | `indexing/` | elements chosen by indices and masks |
 //! | `movement` | elements that change places |
 
 mod activation;
 mod fft;
+pub(crate) mod indexing;
 mod movement;
 
 use pyo3::prelude::*;
@@ -15,13 +17,15 @@ use pyo3::prelude::*;
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
+    indexing::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
 
 /// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
 fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
-    activation::register(functional)
+    activation::register(functional)?;
+    indexing::register_functional(functional)
 }
 
 /// A module for the functions of a module of the package; its last name is an attribute of `_core`

@@ -3,9 +3,11 @@
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
 pub mod fft;
+mod indexing;
 mod pool;
 mod roll;
 mod window;
 
+pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use pool::AverageOptions;
 pub use window::Window;
