@@ -2,10 +2,11 @@
 # The signatures are kept in crates/xtask/templates/__init__.pyi.
 
 import builtins
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, final, type_check_only
+from typing import IO, Any, Final, Literal, Protocol, TypeAlias, final, type_check_only
 
 from typing_extensions import Self
 
@@ -797,6 +798,40 @@ class Tensor:
     def nan_to_num_(self, *args: Any, **options: Any) -> Self: ...
     def isclose_(self, *args: Any, **options: Any) -> Self: ...
     def roll(self, shifts: _Ints, dims: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor: ...
+    def multinomial(
+        self,
+        num_samples: builtins.int,
+        replacement: builtins.bool = False,
+        *,
+        generator: Generator | None = None,
+    ) -> Tensor: ...
+    def exponential_(
+        self, lambd: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Self: ...
+    def cauchy_(
+        self,
+        median: builtins.float = 0.0,
+        sigma: builtins.float = 1.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def log_normal_(
+        self,
+        mean: builtins.float = 1.0,
+        std: builtins.float = 2.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self: ...
+    def trunc_normal_(
+        self,
+        mean: builtins.float = 0.0,
+        std: builtins.float = 1.0,
+        a: builtins.float = -2.0,
+        b: builtins.float = 2.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
 @final
 class Generator:
     def __new__(cls, device: str | None = None) -> Self: ...
@@ -1355,6 +1390,27 @@ def le(input: _Operand, other: _Operand, /) -> Tensor: ...
 def gt(input: _Operand, other: _Operand, /) -> Tensor: ...
 def ge(input: _Operand, other: _Operand, /) -> Tensor: ...
 def roll(input: _Operand, shifts: _Ints, dims: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor: ...
+def poisson(input: _Operand, generator: Generator | None = None) -> Tensor: ...
+def binomial(count: _Operand, prob: _Operand, generator: Generator | None = None) -> Tensor: ...
+def multinomial(
+    input: _Operand,
+    num_samples: builtins.int,
+    replacement: builtins.bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor: ...
+def save(
+    obj: Any,
+    path: str | os.PathLike[str] | IO[bytes],
+    metadata: Mapping[str, str] | None = None,
+) -> None: ...
+def load(
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    mmap: builtins.bool = False,
+    device: str | None = None,
+) -> Any: ...
+def load_metadata(path: str | os.PathLike[str] | IO[bytes]) -> dict[str, str]: ...
 def support(op: str | None = None, dtype: _DTypeLike = None) -> Any: ...
 
 bool: Final[dtype]
