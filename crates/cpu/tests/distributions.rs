@@ -84,7 +84,11 @@ fn parameters_of_each_element_are_those_of_all() {
             let mut drawn = vec![0.0_f64; count];
             let bytes = bytemuck::cast_slice_mut(&mut drawn);
             sample(Level::current(), STREAM, *law, &numbers, DType::F64, bytes);
-            assert_eq!(drawn, draw(*law, &values, Level::current(), count, STREAM), "{law:?}");
+            assert_eq!(
+                drawn,
+                draw(*law, &values, Level::current(), count, STREAM),
+                "{law:?}"
+            );
         }
     }
 }
@@ -97,8 +101,22 @@ fn the_number_of_threads_changes_nothing() {
         dirichlet(Level::current(), STREAM, &vec![0.5; 99_999], 3, &mut shares);
         let weights: Vec<f64> = (0..90_000).map(|i| f64::from(i % 7)).collect();
         let (mut some, mut different) = (vec![0; 60_000], vec![0; 3_000]);
-        choose(Level::current(), STREAM, &mut weights.clone(), 30, &mut some, 20);
-        choose_different(Level::current(), STREAM, &mut weights.clone(), 30, &mut different, 1);
+        choose(
+            Level::current(),
+            STREAM,
+            &mut weights.clone(),
+            30,
+            &mut some,
+            20,
+        );
+        choose_different(
+            Level::current(),
+            STREAM,
+            &mut weights.clone(),
+            30,
+            &mut different,
+            1,
+        );
         (gamma, shares, some, different)
     };
     let with = |threads| {
