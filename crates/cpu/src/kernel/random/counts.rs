@@ -14,10 +14,23 @@ const LARGE: f64 = 10.0;
 /// Beyond this many, a mean below [`LARGE`] has no probability that a fraction of 64 bits shows.
 const MOST: f64 = 200.0;
 
-/// `ln k!`.
+/// `ln k!` without `(k + 1/2) ln(k + 1) - (k + 1)`, the large part of it (Stirling): differences of
+/// that are taken where they lose no digits.
 #[inline(never)]
-fn log_factorial(k: f64) -> f64 {
-    Number::<f64, false>(k + 1.0).lgamma().0
+fn stirling_rest(k: f64) -> f64 {
+    const HALF_LOG_TURN: f64 = 0.918_938_533_204_672_8;
+    let x = k + 1.0;
+    if k < 10.0 {
+        return Number::<f64, false>(x).lgamma().0 - (k + 0.5) * ln(x) + x;
+    }
+    let square = x * x;
+    HALF_LOG_TURN + (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / x
+}
+
+/// `ln(1 + x)`, once in the program.
+#[inline(never)]
+fn log1p(x: f64) -> f64 {
+    Number::<f64, false>(x).log1p().0
 }
 
 /// Events at a rate.
@@ -32,7 +45,7 @@ impl Variate<2, 1> for Poisson {
             let next = |k: f64| rate / k;
             return add_up(bits.fraction(0), exp(-rate), MOST, next);
         }
-        let log_rate = ln(rate);
+        let half_log_rate = 0.5 * ln(rate);
         let b = 0.931 + 2.53 * rate.sqrt();
         let hat = Hat {
             a: -0.059 + 0.02483 * b,
@@ -42,7 +55,10 @@ impl Variate<2, 1> for Poisson {
         };
         let scale = ln(1.1239 + 1.1328 / (b - 3.4));
         hat.reject(bits, f64::INFINITY, |k, v, height| {
-            ln(v) + scale - ln(height) <= k * log_rate - rate - log_factorial(k)
+            // ln(rate^k e^-rate / k!)
+            let above = k + 1.0 - rate;
+            let large = above - (k + 0.5) * log1p(above / rate);
+            ln(v) + scale - ln(height) <= large - half_log_rate - stirling_rest(k)
         })
     }
 }
@@ -66,7 +82,7 @@ impl Variate<2, 2> for Binomial {
 fn draw_rare(bits: &Bits<'_, 2>, count: f64, p: f64) -> f64 {
     if count * p < LARGE {
         let odds = p / (1.0 - p);
-        let none = exp(count * Number::<f64, false>(-p).log1p().0);
+        let none = exp(count * log1p(-p));
         let next = |k: f64| (count - k + 1.0) / k * odds;
         return add_up(bits.fraction(0), none, count.min(MOST), next);
     }
@@ -80,10 +96,15 @@ fn draw_rare(bits: &Bits<'_, 2>, count: f64, p: f64) -> f64 {
     };
     let scale = (2.83 + 5.1 / b) * spread;
     let mode = ((count + 1.0) * p).floor();
-    let log_odds = ln(p / (1.0 - p));
-    let most = log_factorial(mode) + log_factorial(count - mode);
+    let failures = count - mode;
+    let slope = ln(p / (1.0 - p) * ((failures + 1.0) / (mode + 1.0)));
+    let rest = stirling_rest(mode) + stirling_rest(failures);
     hat.reject(bits, count, |k, v, height| {
-        let likelihood = most - log_factorial(k) - log_factorial(count - k) + (k - mode) * log_odds;
+        // The logarithm of the probability of k by that of the mode.
+        let (above, others) = (k - mode, count - k);
+        let large = (k + 0.5) * log1p(above / (mode + 1.0))
+            + (others + 0.5) * log1p(-above / (failures + 1.0));
+        let likelihood = above * slope - large + rest - stirling_rest(k) - stirling_rest(others);
         ln(v * scale / height) <= likelihood
     })
 }
