@@ -10,6 +10,7 @@ from typing import IO, Any, Final, Literal, Protocol, TypeAlias, final, type_che
 
 from typing_extensions import Self
 
+from . import nn as nn
 from . import random as random
 
 @type_check_only

@@ -42,7 +42,7 @@ def phi(x):
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
-def integral(density, low, high, steps=20_000):
+def integral(density, low, high, steps=2_000):
     """Simpson's rule."""
     x = np.linspace(low, high, 2 * steps + 1)
     y = density(x)

@@ -53,5 +53,7 @@ pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
+pub use ops::fft;
+pub use ops::{AverageOptions, Window};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

@@ -3,10 +3,15 @@
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
+pub mod fourier;
 pub(crate) mod fused;
+mod pool;
 pub mod random;
 mod reduce;
+mod window;
 
 pub(crate) use copy::whole_elements;
 pub use copy::{copy, copy_into, fill, scatter};
+pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};
 pub use reduce::{Fold, reduce, reduce_at};
+pub use window::Axis;

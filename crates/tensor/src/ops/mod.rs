@@ -2,4 +2,10 @@
 //!
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
+pub mod fft;
+mod pool;
 mod roll;
+mod window;
+
+pub use pool::AverageOptions;
+pub use window::Window;
