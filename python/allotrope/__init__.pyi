@@ -2,10 +2,12 @@
 # The signatures are kept in crates/xtask/templates/__init__.pyi.
 
 import builtins
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias, final, overload, type_check_only
+from typing import IO, Any, Final, Literal, Protocol, TypeAlias, final, type_check_only
 
 from typing_extensions import Self
 
@@ -835,6 +837,40 @@ class Tensor:
     def bincount(self, weights: _Operand = None, minlength: builtins.int = 0) -> Tensor: ...
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0.0, max: builtins.float = 0.0) -> Tensor: ...
     def histogram(self, bins: _Operand, *, range: tuple[builtins.float, builtins.float] | None = None, weight: _Operand = None, weights: _Operand = None, density: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
+    def multinomial(
+        self,
+        num_samples: builtins.int,
+        replacement: builtins.bool = False,
+        *,
+        generator: Generator | None = None,
+    ) -> Tensor: ...
+    def exponential_(
+        self, lambd: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Self: ...
+    def cauchy_(
+        self,
+        median: builtins.float = 0.0,
+        sigma: builtins.float = 1.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def log_normal_(
+        self,
+        mean: builtins.float = 1.0,
+        std: builtins.float = 2.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
+    def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self: ...
+    def trunc_normal_(
+        self,
+        mean: builtins.float = 0.0,
+        std: builtins.float = 1.0,
+        a: builtins.float = -2.0,
+        b: builtins.float = 2.0,
+        *,
+        generator: Generator | None = None,
+    ) -> Self: ...
 @final
 class Generator:
     def __new__(cls, device: str | None = None) -> Self: ...
@@ -1427,6 +1463,27 @@ def isin(elements: _Operand, test_elements: _Operand, *, assume_unique: builtins
 def unravel_index(indices: _Operand, shape: _Ints) -> tuple[Tensor, ...]: ...
 def ravel_multi_index(multi_index: _Operand, dims: _Ints) -> Tensor: ...
 def embedding(weight: _Operand, indices: _Operand, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: ...
+def poisson(input: _Operand, generator: Generator | None = None) -> Tensor: ...
+def binomial(count: _Operand, prob: _Operand, generator: Generator | None = None) -> Tensor: ...
+def multinomial(
+    input: _Operand,
+    num_samples: builtins.int,
+    replacement: builtins.bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor: ...
+def save(
+    obj: Any,
+    path: str | os.PathLike[str] | IO[bytes],
+    metadata: Mapping[str, str] | None = None,
+) -> None: ...
+def load(
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    mmap: builtins.bool = False,
+    device: str | None = None,
+) -> Any: ...
+def load_metadata(path: str | os.PathLike[str] | IO[bytes]) -> dict[str, str]: ...
 def support(op: str | None = None, dtype: _DTypeLike = None) -> Any: ...
 
 bool: Final[dtype]

@@ -214,3 +214,40 @@ fn refused_memory() {
         }),
     );
 }
+
+#[test]
+fn refused_files() {
+    let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
+    let path = || "model.safetensors".to_owned();
+    assert_messages!(
+        refuse(
+            "load",
+            Problem::FileAccess {
+                path: path(),
+                cause: std::io::ErrorKind::NotFound,
+                reason: "No such file or directory (os error 2)".to_owned(),
+            }
+        ),
+        refuse(
+            "load",
+            Problem::DamagedFile {
+                path: path(),
+                reason: "the header has 9 bytes, the file 8".to_owned(),
+            }
+        ),
+        refuse(
+            "load",
+            Problem::UnknownFileDType {
+                path: path(),
+                given: "F6_E2M3 of 'weight'".to_owned(),
+            }
+        ),
+        refuse(
+            "save",
+            Problem::NotSaved {
+                given: "metadata in an .npy file".to_owned(),
+                accepted: "safetensors files have metadata",
+            }
+        ),
+    );
+}

@@ -2,10 +2,11 @@
 # The signatures are kept in crates/xtask/templates/__init__.pyi.
 
 import builtins
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, final, overload, type_check_only
+from typing import IO, Any, Final, Literal, Protocol, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import Self
 
