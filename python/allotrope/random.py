@@ -1,26 +1,68 @@
-"""The generator that draws without one of their own use, as torch.random."""
+"""Distributions, and the generator that draws without one of their own use, as torch.random."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from . import (
+    bernoulli,
     default_generator,
     get_rng_state,
     initial_seed,
     manual_seed,
+    multinomial,
+    normal,
+    randint,
+    randperm,
     seed,
     set_rng_state,
+    uniform,
 )
+from ._core import _distributions
+
+beta = _distributions.beta
+binomial = _distributions.binomial
+categorical = _distributions.categorical
+cauchy = _distributions.cauchy
+chi2 = _distributions.chi2
+dirichlet = _distributions.dirichlet
+exponential = _distributions.exponential
+gamma = _distributions.gamma
+geometric = _distributions.geometric
+laplace = _distributions.laplace
+log_normal = _distributions.log_normal
+poisson = _distributions.poisson
+student_t = _distributions.student_t
+truncated_normal = _distributions.truncated_normal
 
 __all__ = [
+    "bernoulli",
+    "beta",
+    "binomial",
+    "categorical",
+    "cauchy",
+    "chi2",
     "default_generator",
+    "dirichlet",
+    "exponential",
     "fork_rng",
+    "gamma",
+    "geometric",
     "get_rng_state",
     "initial_seed",
+    "laplace",
+    "log_normal",
     "manual_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randperm",
     "seed",
     "set_rng_state",
+    "student_t",
+    "truncated_normal",
+    "uniform",
 ]
 
 

@@ -187,6 +187,11 @@ fn refused_arguments() {
         given: 6,
         of: 4,
     };
+    let shape = Problem::WrongShape {
+        what: "index",
+        given: vec![4, 2],
+        accepted: "sizes of at most [3, 2] but for dimension 1".to_owned(),
+    };
     assert_messages!(
         refuse("randint", empty),
         refuse("uniform", wide),
@@ -202,6 +207,7 @@ fn refused_arguments() {
         refuse("cat", shapes(Some(0))),
         refuse("stack", shapes(None)),
         refuse("channel_shuffle", multiple),
+        refuse("gather", shape),
     );
 }
 
@@ -221,5 +227,42 @@ fn refused_memory() {
             given: "CUDA 0".to_owned(),
             available: "cpu".to_owned(),
         }),
+    );
+}
+
+#[test]
+fn refused_files() {
+    let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
+    let path = || "model.safetensors".to_owned();
+    assert_messages!(
+        refuse(
+            "load",
+            Problem::FileAccess {
+                path: path(),
+                cause: std::io::ErrorKind::NotFound,
+                reason: "No such file or directory (os error 2)".to_owned(),
+            }
+        ),
+        refuse(
+            "load",
+            Problem::DamagedFile {
+                path: path(),
+                reason: "the header has 9 bytes, the file 8".to_owned(),
+            }
+        ),
+        refuse(
+            "load",
+            Problem::UnknownFileDType {
+                path: path(),
+                given: "F6_E2M3 of 'weight'".to_owned(),
+            }
+        ),
+        refuse(
+            "save",
+            Problem::NotSaved {
+                given: "metadata in an .npy file".to_owned(),
+                accepted: "safetensors files have metadata",
+            }
+        ),
     );
 }

@@ -1,9 +1,12 @@
 //! THE table from error kinds to Python exceptions, and the refusals that only Python can cause.
 
-use allotrope_dtype::{Error, ErrorKind};
+use std::io;
+
+use allotrope_dtype::{Error, ErrorKind, Problem};
 use pyo3::exceptions::{
-    PyBufferError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError,
-    PyValueError, PyZeroDivisionError,
+    PyBufferError, PyFileNotFoundError, PyIndexError, PyIsADirectoryError, PyMemoryError,
+    PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError, PyRuntimeError,
+    PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 
@@ -19,6 +22,16 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::ZeroDivision => PyZeroDivisionError::new_err(message),
         ErrorKind::Memory => PyMemoryError::new_err(message),
         ErrorKind::Device => PyRuntimeError::new_err(message),
+        ErrorKind::File => match error.problem() {
+            Problem::FileAccess { cause, .. } => match cause {
+                io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
+                io::ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
+                io::ErrorKind::IsADirectory => PyIsADirectoryError::new_err(message),
+                io::ErrorKind::NotADirectory => PyNotADirectoryError::new_err(message),
+                _ => PyOSError::new_err(message),
+            },
+            _ => PyOSError::new_err(message),
+        },
     }
 }
 

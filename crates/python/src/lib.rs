@@ -19,6 +19,8 @@
 //! | `create` | tensors from numbers, lists and arrays |
 //! | `fill` | tensors of one value, and of numbers in a row |
 //! | `random` | random tensors |
+//! | `files` | `save` and `load` |
+//! | `distributions` | random tensors of distributions, indices by weights |
 //! | `generator` | the class `Generator`, and the generator of the process |
 //! | `interchange` | tensors from the arrays of other libraries |
 //! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
@@ -42,11 +44,13 @@ mod cast;
 mod convert;
 mod create;
 mod device;
+mod distributions;
 mod dlpack;
 mod dtype;
 mod elementwise;
 mod error;
 mod family;
+mod files;
 mod fill;
 mod generator;
 mod index;
@@ -79,9 +83,11 @@ mod core {
         cast::cast,
         create::tensor,
         device::{devices, is_dtype_supported, supports},
+        distributions::{binomial_of, multinomial, poisson_of},
         dtype::{PyDType, dtypes},
-        elementwise::_elementwise_methods,
+        elementwise::{_elementwise_methods, _in_place_methods},
         family::PyFamily,
+        files::{load, load_metadata, save},
         fill::{
             arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,
             zeros, zeros_like,
@@ -115,6 +121,7 @@ mod core {
         crate::reduce::functions::register(module)?;
         crate::view::functions::register(module)?;
         crate::ops::register(module)?;
+        crate::distributions::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;
         crate::generator::add_constants(module)

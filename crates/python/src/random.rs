@@ -370,7 +370,7 @@ impl PyTensor {
 }
 
 /// Gives a tensor a new value of its shape and dtype.
-fn redraw<'py>(
+pub(crate) fn redraw<'py>(
     this: &Bound<'py, PyTensor>,
     op: &'static str,
     draw: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
@@ -381,7 +381,7 @@ fn redraw<'py>(
 }
 
 /// A real number.
-fn real(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<f64> {
+pub(crate) fn real(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<f64> {
     let accepted = "real numbers and tensors";
     let number = object.extract::<f64>();
     number.map_err(|_| wrong_object(op, "not a real number", object, accepted))

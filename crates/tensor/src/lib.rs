@@ -5,6 +5,7 @@
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `create` | constructors |
 //! | `random` | random tensors |
+//! | `distribution` | random tensors of any [`Law`], and indices by weights |
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
@@ -32,6 +33,7 @@
 mod assign;
 mod convert;
 mod create;
+mod distribution;
 mod elementwise;
 mod foreign;
 mod format;
@@ -45,10 +47,14 @@ mod split;
 mod tensor;
 mod view;
 
+pub use allotrope_cpu::kernel::random::Law;
+pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
-pub use ops::{Padding, Window};
+pub use ops::fft;
+pub use ops::{AverageOptions, Blocks, Padding, Window};
+pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

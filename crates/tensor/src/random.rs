@@ -269,7 +269,7 @@ impl Tensor {
 }
 
 /// A tensor that a kernel fills from a place in a generator's sequence.
-fn draw(
+pub(crate) fn draw(
     op: &'static str,
     sizes: &[usize],
     dtype: DType,

@@ -3,7 +3,7 @@
 
 use allotrope_dtype::{DType, ErrorKind};
 use allotrope_op::Slice;
-use allotrope_tensor::{Padding, Tensor, Window};
+use allotrope_tensor::{Blocks, Padding, Tensor};
 
 /// A dtype of each width, and pairs that are aligned as their halves.
 const WIDTHS: [DType; 6] = [
@@ -155,7 +155,7 @@ fn padding_keeps_the_middle() {
 
 #[test]
 fn windows_come_back_as_often_as_they_overlap() {
-    let window = Window {
+    let window = Blocks {
         kernel: [2, 2],
         dilation: [1, 1],
         padding: [0, 0],

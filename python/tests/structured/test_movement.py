@@ -1,16 +1,12 @@
 """Elements that change places, against NumPy: tensors side by side, repeated, rolled and padded."""
 
-import doctest
-import inspect
-from types import SimpleNamespace
-
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 
 import allotrope as al
-from allotrope._core import functional
+from allotrope.nn import functional
 from reference import DTYPES, assert_same, named
 
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=named)
@@ -318,12 +314,3 @@ def test_any_views_side_by_side(data):
         pieces.append(x.flip(*flips) if flips else x)
     if rank > 1 or any(x.numel() for x in pieces):
         check(al.cat(pieces, axis), np.concatenate([x.numpy() for x in pieces], axis))
-
-
-@pytest.mark.parametrize("name", [name for name in dir(functional) if not name.startswith("_")])
-def test_examples_of_functional(name, monkeypatch):
-    monkeypatch.setattr(al, "nn", SimpleNamespace(functional=functional), raising=False)
-    text = inspect.getdoc(getattr(functional, name))
-    examples = doctest.DocTestParser().get_doctest(text, {"al": al}, name, None, 0)
-    assert examples.examples
-    assert doctest.DocTestRunner(verbose=False).run(examples).failed == 0

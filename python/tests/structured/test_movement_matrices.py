@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import allotrope as al
-from allotrope._core import functional
+from allotrope.nn import functional
 from reference import DTYPES, assert_same, named
 from test_movement import LAYOUTS, WIDTHS, check, each_dtype, each_layout, each_width, numbered
 

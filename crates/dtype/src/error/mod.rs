@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Memory,
     /// A missing or unknown device: `RuntimeError`.
     Device,
+    /// A file that cannot be read or written: `OSError`.
+    File,
 }
 
 /// An error of any Allotrope crate. One pointer wide.
@@ -97,12 +99,14 @@ impl Error {
             | Problem::WrongElement { .. }
             | Problem::UnknownDLPackType { .. }
             | Problem::VectorElements { .. }
+            | Problem::UnknownFileDType { .. }
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. }
             | Problem::CastOverflow { .. }
             | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
+            Problem::FileAccess { .. } | Problem::DamagedFile { .. } => ErrorKind::File,
             Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
@@ -124,6 +128,7 @@ impl Error {
             | Problem::EndlessRange { .. }
             | Problem::NotSingle { .. }
             | Problem::CannotReinterpret { .. }
+            | Problem::WrongShape { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
             | Problem::EmptyInterval { .. }
@@ -138,6 +143,7 @@ impl Error {
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
             | Problem::CopyNeeded { .. }
+            | Problem::NotSaved { .. }
             | Problem::MalformedTensor { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }

@@ -261,6 +261,16 @@ pub enum Problem {
         /// The sizes of the dimensions.
         sizes: Vec<usize>,
     },
+    /// A tensor that does not fit what it is used with.
+    #[error("wrong shape of the {what}: {given:?}; {accepted}")]
+    WrongShape {
+        /// What the tensor is.
+        what: &'static str,
+        /// Its shape.
+        given: Vec<usize>,
+        /// What is accepted.
+        accepted: String,
+    },
     /// A slice that does not move.
     #[error("the step is zero; any other step is accepted")]
     ZeroStep,
@@ -440,5 +450,39 @@ pub enum Problem {
         given: String,
         /// The devices of this machine.
         available: String,
+    },
+    /// A file that the system does not give.
+    #[error("no access to the file: '{path}'; {reason}")]
+    FileAccess {
+        /// The path, or what the bytes come from.
+        path: String,
+        /// The class of the system's answer.
+        cause: std::io::ErrorKind,
+        /// The system's words.
+        reason: String,
+    },
+    /// A file whose contents contradict themselves or its format.
+    #[error("damaged file: '{path}'; {reason}")]
+    DamagedFile {
+        /// The path, or what the bytes come from.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Elements in a file that no dtype reads.
+    #[error("no such dtype in the file '{path}': {given}; accepted are {}", list(DType::ALL.into_iter()))]
+    UnknownFileDType {
+        /// The path, or what the bytes come from.
+        path: String,
+        /// The dtype in the words of the file.
+        given: String,
+    },
+    /// Something that a file format has no place for.
+    #[error("cannot be saved: {given}; {accepted}")]
+    NotSaved {
+        /// What was given.
+        given: String,
+        /// What is accepted instead.
+        accepted: &'static str,
     },
 }

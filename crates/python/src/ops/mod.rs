@@ -2,8 +2,14 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `activation` | elementwise activations with the signatures of `nn.functional` |
+//! | `fft` | Fourier transforms |
+//! | `indexing/` | elements chosen by indices and masks |
 //! | `movement` | elements that change places |
 
+mod activation;
+mod fft;
+pub(crate) mod indexing;
 mod movement;
 
 use pyo3::prelude::*;
@@ -11,20 +17,26 @@ use pyo3::prelude::*;
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
-    let functional = submodule(module, "functional")?;
-    movement::functional::register(&functional)
+    indexing::register(module)?;
+    fft::register(&add_namespace(module, "fft")?)?;
+    register_functional(&add_namespace(module, "nn.functional")?)
 }
 
-/// The module of a name within another. It is not among what the outer one exports: a Python file
-/// gives it its place.
-pub(crate) fn submodule<'py>(
-    module: &Bound<'py, PyModule>,
-    name: &str,
+/// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
+fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
+    activation::register(functional)?;
+    movement::functional::register(functional)?;
+    indexing::register_functional(functional)
+}
+
+/// A module for the functions of a module of the package; its last name is an attribute of `_core`
+/// that the package does not export.
+fn add_namespace<'py>(
+    core: &Bound<'py, PyModule>,
+    path: &'static str,
 ) -> PyResult<Bound<'py, PyModule>> {
-    if let Some(existing) = module.getattr_opt(name)? {
-        return Ok(existing.cast_into()?);
-    }
-    let inner = PyModule::new(module.py(), name)?;
-    module.setattr(name, &inner)?;
-    Ok(inner)
+    let namespace = PyModule::new(core.py(), &format!("allotrope.{path}"))?;
+    let name = path.rsplit('.').next().unwrap_or(path);
+    core.setattr(name, &namespace)?;
+    Ok(namespace)
 }

@@ -56,6 +56,22 @@ impl Tensor {
         Ok(Self::from_buffer(buffer, shape, dtype))
     }
 
+    /// Row-major elements whose bytes fill a buffer: it becomes the memory of the tensor.
+    ///
+    /// # Errors
+    /// A value error if the sizes do not multiply to the number of elements.
+    pub fn from_memory(buffer: Buffer, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let (shape, room) = room("from_memory", sizes, dtype)?;
+        if buffer.len() != room {
+            let problem = Problem::LengthMismatch {
+                from: buffer.len() / dtype.itemsize(),
+                to: shape.count(),
+            };
+            return Err(Error::new("from_memory", problem));
+        }
+        Ok(Self::from_buffer(buffer, shape, dtype))
+    }
+
     /// All zero.
     ///
     /// # Errors

@@ -1,220 +1,167 @@
-//! Windows of images as columns, and columns added up to images: `unfold` and `fold` of
-//! `nn.functional`.
+//! Windows over grids: sizes, strides and paddings per dimension, checked, and what they make.
 
-use allotrope_cpu::kernel::{Piece, Windows, add_windows};
+use allotrope_cpu::kernel::Axis;
 use allotrope_dtype::{Error, Problem};
-use allotrope_op::structured::movement::{FOLD, UNFOLD};
-use allotrope_op::{Dims, Layout, Shape};
+use allotrope_op::Dims;
 
-use super::segment::put_together;
 use crate::Tensor;
-use crate::elementwise::room;
 
-/// How windows move over an image; each pair is for rows and columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// The size of a window.
-    pub kernel: [usize; 2],
-    /// The distance between elements of a window.
-    pub dilation: [usize; 2],
-    /// Zeros around the image.
-    pub padding: [usize; 2],
-    /// The distance between windows.
-    pub stride: [usize; 2],
+/// Windows that slide over the last dimensions of a tensor.
+///
+/// One number stands for all dimensions. Without strides windows touch each other, as in torch's
+/// pooling.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Window<'a> {
+    /// The elements of a window.
+    pub kernel: &'a [usize],
+    /// From the start of a window to that of the next; none is the size of the window.
+    pub stride: &'a [usize],
+    /// Places on each side of the grid; none is 0.
+    pub padding: &'a [usize],
+    /// From an element of a window to the next; none is 1.
+    pub dilation: &'a [usize],
+    /// Whether windows that begin within the grid may end beyond it.
+    pub ceil_mode: bool,
 }
 
-impl Window {
-    /// The windows along both dimensions of an image.
-    fn over(&self, op: &'static str, sizes: [usize; 2]) -> Result<[Windows; 2], Error> {
-        let along = |i: usize| {
-            let (kernel, dilation, stride) = (self.kernel[i], self.dilation[i], self.stride[i]);
-            let padding = self.padding[i];
-            let reach = kernel
-                .checked_sub(1)
-                .and_then(|last| last.checked_mul(dilation));
-            let available = padding
-                .checked_mul(2)
-                .and_then(|pad| pad.checked_add(sizes[i]));
-            let (size, available) = (
-                reach.map_or(usize::MAX, |r| r.saturating_add(1)),
-                available.unwrap_or(0),
-            );
-            if kernel == 0
-                || dilation == 0
-                || stride == 0
-                || size > available
-                || available > isize::MAX as usize
-            {
-                let (size, step) = (if kernel == 0 { 0 } else { size }, stride.min(dilation));
-                return Err(Error::new(
-                    op,
-                    Problem::BadWindow {
-                        size,
-                        step,
-                        available,
-                    },
-                ));
-            }
-            let count = (available - size) / stride + 1;
-            Ok(Windows {
-                size: sizes[i],
-                kernel,
-                dilation,
-                padding,
-                stride,
-                count,
-            })
+impl<'a> Window<'a> {
+    /// Windows that touch each other.
+    #[must_use]
+    pub fn new(kernel: &'a [usize]) -> Self {
+        Self {
+            kernel,
+            ..Self::default()
+        }
+    }
+
+    /// The windows over the last `rank` dimensions of sizes.
+    pub(crate) fn axes(
+        &self,
+        op: &'static str,
+        sizes: &[usize],
+        rank: usize,
+    ) -> Result<[Axis; 3], Error> {
+        let kernel = per_axis(op, "kernel size", self.kernel, rank, 0, 1)?;
+        let stride = if self.stride.is_empty() {
+            kernel.clone()
+        } else {
+            per_axis(op, "stride", self.stride, rank, 1, 1)?
         };
-        Ok([along(0)?, along(1)?])
-    }
-}
-
-impl Tensor {
-    /// The windows of images `[N, C, H, W]` or `[C, H, W]` as columns: `[N, C * kernel, windows]`,
-    /// both in row-major order.
-    ///
-    /// # Errors
-    /// A value error for other numbers of dimensions and for windows that do not fit, a memory error.
-    pub fn unfold_windows(&self, window: Window) -> Result<Self, Error> {
-        let op = "unfold";
-        let dtype = UNFOLD.result(self.dtype())?;
-        let images = with_batch(op, self, 3)?;
-        let (shape, strides) = (images.shape(), images.layout().strides());
-        let [rows, columns] = window.over(op, [shape[2], shape[3]])?;
-        let sizes = [
-            shape[0],
-            shape[1],
-            rows.kernel,
-            columns.kernel,
-            rows.count,
-            columns.count,
-        ];
-        let whole = Shape::new(op, &sizes)?;
-        let zero = Self::zeros(&[], dtype)?;
-        let mut pieces = Vec::new();
-        for k in 0..rows.kernel {
-            for l in 0..columns.kernel {
-                let (down, right) = (rows.inside(k), columns.inside(l));
-                let mut add =
-                    |bytes, strides: [isize; 6], offset, [r, c]: [std::ops::Range<usize>; 2]| {
-                        if r.is_empty() || c.is_empty() {
-                            return Ok(());
-                        }
-                        let sizes = [shape[0], shape[1], 1, 1, r.len(), c.len()];
-                        pieces.push(Piece {
-                            bytes,
-                            layout: Layout::from_parts(
-                                Shape::new(op, &sizes)?,
-                                Dims::from_slice(&strides),
-                                offset,
-                            ),
-                            start: Dims::from_slice(&[0, 0, k, l, r.start, c.start]),
-                        });
-                        Ok::<(), Error>(())
-                    };
-                let nothing = |r, c| [r, c];
-                if !down.is_empty() && !right.is_empty() {
-                    let row = down.start * rows.stride + k * rows.dilation - rows.padding;
-                    let column =
-                        right.start * columns.stride + l * columns.dilation - columns.padding;
-                    let offset = images.layout().offset() as isize
-                        + row as isize * strides[2]
-                        + column as isize * strides[3];
-                    let steps = [
-                        strides[0],
-                        strides[1],
-                        0,
-                        0,
-                        rows.stride as isize * strides[2],
-                        columns.stride as isize * strides[3],
-                    ];
-                    add(
-                        images.storage(),
-                        steps,
-                        offset as usize,
-                        [down.clone(), right.clone()],
-                    )?;
-                }
-                // What is beyond the image: above, below, and on both sides.
-                for part in [
-                    nothing(0..down.start, 0..columns.count),
-                    nothing(down.end..rows.count, 0..columns.count),
-                    nothing(down.clone(), 0..right.start),
-                    nothing(down.clone(), right.end..columns.count),
-                ] {
-                    add(zero.storage(), [0; 6], 0, part)?;
-                }
+        let padding = per_axis(op, "padding", self.padding, rank, 0, 0)?;
+        let dilation = per_axis(op, "dilation", self.dilation, rank, 1, 1)?;
+        let mut axes = [Axis::SINGLE; 3];
+        let grid = &sizes[sizes.len() - rank..];
+        for (place, axis) in axes[3 - rank..].iter_mut().enumerate() {
+            let (input, padding) = (grid[place], padding[place]);
+            let (kernel, stride, dilation) = (kernel[place], stride[place], dilation[place]);
+            let reach = reach(op, kernel, dilation, input)?;
+            if padding > reach / 2 {
+                let problem = Problem::OutOfRange {
+                    what: "padding",
+                    index: Some(place),
+                    value: padding.to_string(),
+                    accepted: "paddings up to half of the window",
+                };
+                return Err(Error::new(op, problem));
             }
+            let available = input + 2 * padding;
+            if reach > available || input == 0 {
+                return Err(does_not_fit(op, reach, stride, available));
+            }
+            let mut output = (available - reach) / stride + 1;
+            // One more window that begins within the grid or the padding before it.
+            let is_cut = !(available - reach).is_multiple_of(stride);
+            if self.ceil_mode && is_cut && output * stride < input + padding {
+                output += 1;
+            }
+            *axis = Axis {
+                padding,
+                dilation,
+                ..Axis::sliding(input, kernel, stride, output)
+            };
         }
-        let result = put_together(op, whole, &images, &pieces)?;
-        let sizes = [
-            shape[0],
-            shape[1] * rows.kernel * columns.kernel,
-            rows.count * columns.count,
-        ];
-        let result = result.with_layout(Layout::contiguous(Shape::new(op, &sizes)?));
-        if self.rank() == 3 {
-            result.select(0, 0)
-        } else {
-            Ok(result)
-        }
-    }
-
-    /// Images of `sizes` of which each place is the sum of what windows have there: the reverse of
-    /// [`unfold_windows`](Self::unfold_windows), from `[N, C * kernel, windows]` or
-    /// `[C * kernel, windows]`. Narrow floats are added in float32, integers wrap.
-    ///
-    /// # Errors
-    /// A value error for other numbers of dimensions, for windows that do not fit, and for another
-    /// number of rows or columns than they have; a memory error.
-    pub fn fold_windows(&self, sizes: [usize; 2], window: Window) -> Result<Self, Error> {
-        let op = "fold";
-        let dtype = FOLD.result(self.dtype())?;
-        let columns_of = with_batch(op, self, 2)?.contiguous()?;
-        let [rows, columns] = window.over(op, sizes)?;
-        let (batch, given) = (columns_of.shape()[0], columns_of.shape()[1]);
-        let of = rows.kernel.saturating_mul(columns.kernel);
-        if !given.is_multiple_of(of) {
-            let what = "the number of rows";
-            return Err(Error::new(op, Problem::NotMultiple { what, given, of }));
-        }
-        let (from, to) = (
-            columns_of.shape()[2],
-            rows.count.saturating_mul(columns.count),
-        );
-        if from != to {
-            return Err(Error::new(op, Problem::LengthMismatch { from, to }));
-        }
-        let shape = Shape::new(op, &[batch, given / of, sizes[0], sizes[1]])?;
-        let mut buffer = room(op, &shape, dtype)?;
-        if let Some(bytes) = columns_of.contiguous_bytes() {
-            add_windows(dtype, bytes, rows, columns, &mut buffer)?;
-        }
-        let images = Self::from_buffer(buffer, shape, dtype);
-        if self.rank() == 2 {
-            images.select(0, 0)
-        } else {
-            Ok(images)
-        }
+        Ok(axes)
     }
 }
 
-/// A tensor of one dimension more than `rank`, of which the first may be missing.
-fn with_batch(op: &'static str, x: &Tensor, rank: usize) -> Result<Tensor, Error> {
-    let given = x.rank();
-    match given {
-        _ if given == rank => x.unsqueeze(0),
-        _ if given == rank + 1 => Ok(x.clone()),
-        _ if given < rank => Err(Error::new(
-            op,
-            Problem::TooFewDimensions { given, least: rank },
-        )),
-        _ => Err(Error::new(
-            op,
-            Problem::TooManyDimensions {
-                given,
-                most: rank + 1,
+/// From the first element of a window to beyond its last.
+pub(crate) fn reach(
+    op: &'static str,
+    kernel: usize,
+    dilation: usize,
+    input: usize,
+) -> Result<usize, Error> {
+    let reach = (kernel - 1).checked_mul(dilation).map(|reach| reach + 1);
+    // Half of what can be counted leaves room for paddings and sums of both.
+    reach
+        .filter(|reach| *reach < usize::MAX / 8)
+        .ok_or_else(|| does_not_fit(op, usize::MAX, dilation, input))
+}
+
+#[cold]
+pub(crate) fn does_not_fit(op: &'static str, size: usize, step: usize, available: usize) -> Error {
+    let problem = Problem::BadWindow {
+        size,
+        step,
+        available,
+    };
+    Error::new(op, problem)
+}
+
+/// A number per dimension, where one stands for all and none for a default.
+pub(crate) fn per_axis(
+    op: &'static str,
+    what: &'static str,
+    given: &[usize],
+    rank: usize,
+    default: usize,
+    least: usize,
+) -> Result<Dims<usize>, Error> {
+    let values: Dims<usize> = match given {
+        [] => Dims::from_elem(default, rank),
+        [one] => Dims::from_elem(*one, rank),
+        several if several.len() == rank => Dims::from_slice(several),
+        several => {
+            let problem = Problem::LengthMismatch {
+                from: several.len(),
+                to: rank,
+            };
+            return Err(Error::new(op, problem).hint(format!("one {what}, or one per dimension")));
+        }
+    };
+    if let Some(index) = values
+        .iter()
+        .position(|value| *value < least || *value > usize::MAX / 16)
+    {
+        let problem = Problem::OutOfRange {
+            what,
+            index: Some(index),
+            value: values[index].to_string(),
+            accepted: if least == 0 {
+                "numbers from 0 on"
+            } else {
+                "numbers from 1 on"
             },
-        )),
+        };
+        return Err(Error::new(op, problem));
     }
+    Ok(values)
+}
+
+/// Refuses tensors that are not channels of grids, with or without a batch.
+pub(crate) fn check_rank(op: &'static str, x: &Tensor, rank: usize) -> Result<(), Error> {
+    if x.rank() == rank + 1 || x.rank() == rank + 2 {
+        return Ok(());
+    }
+    let problem = Problem::OutOfRange {
+        what: "number of dimensions",
+        index: None,
+        value: x.rank().to_string(),
+        accepted: match rank {
+            1 => "2 (channels, length) and 3 (batch, channels, length)",
+            2 => "3 (channels, height, width) and 4 (batch, channels, height, width)",
+            _ => "4 (channels, depth, height, width) and 5 (batch, channels, depth, height, width)",
+        },
+    };
+    Err(Error::new(op, problem))
 }

@@ -1,7 +1,7 @@
 """Elements that change places."""
 
 import allotrope as al
-from allotrope._core import functional
+from allotrope.nn import functional
 
 
 def _matrix(dtype):

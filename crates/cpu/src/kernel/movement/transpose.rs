@@ -33,7 +33,7 @@ pub(super) struct Transposition<'a, W> {
     pub(super) dst: &'a mut [W],
     /// How far apart the rows are in the target.
     pub(super) row_length: usize,
-    /// Whether to write past the caches: every row of the target starts at a line then.
+    /// Whether to write past the caches.
     pub(super) stream: bool,
 }
 
@@ -45,10 +45,15 @@ impl<W: Pod> Transposition<'_, W> {
     /// Copies all of it on this thread. A square of bytes fills 16 registers: only the widest level
     /// has more of them.
     pub(super) fn copy_all(self) {
-        simd::run(Level::current(), self);
+        let in_step = self.row_length.is_multiple_of(side::<W>());
+        if !self.stream || in_step && self.place_in_bytes(0, 0).1 == 0 {
+            simd::run(Level::current(), Whole(self));
+        } else {
+            simd::run(Level::current(), BetweenLines(self));
+        }
     }
 
-    /// Tiles of elements of `SIZE` bytes, of which a vector has `COUNT`.
+    /// Tiles of elements of `SIZE` bytes, of which a vector has `COUNT`, each written where it belongs.
     #[inline(always)]
     fn copy<const SIZE: usize, const COUNT: usize>(&mut self) {
         let side = side::<W>();
@@ -57,16 +62,84 @@ impl<W: Pod> Transposition<'_, W> {
         let mut tile = Tile([[0; LINE]; LINE]);
         for column in (0..whole_columns).step_by(side) {
             for row in (0..whole_rows).step_by(side) {
-                self.copy_tile::<SIZE, COUNT>(row, column, &mut tile);
+                self.turn_tile::<SIZE, COUNT>(row, column, &mut tile);
+                for (i, line) in tile.0[..side].iter().enumerate() {
+                    let place = self.row_of(row, i) * self.row_length + column;
+                    let target = bytemuck::cast_slice_mut(&mut self.dst[place..place + side]);
+                    if self.stream {
+                        simd::stream_line(line, target);
+                    } else {
+                        target.copy_from_slice(line);
+                    }
+                }
             }
             self.copy_plain(whole_rows..rows, column..column + side);
         }
         self.copy_plain(0..rows, whole_columns..columns);
     }
 
+    /// The same where rows of the target start between lines: what a tile leaves of a line waits for
+    /// the next tile, so that lines are written whole.
     #[inline(always)]
-    fn copy_tile<const SIZE: usize, const COUNT: usize>(
-        &mut self,
+    fn copy_between_lines<const SIZE: usize, const COUNT: usize>(&mut self) {
+        let side = side::<W>();
+        let (rows, columns) = (self.rows, self.columns);
+        let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
+        let mut tile = Tile([[0; LINE]; LINE]);
+        // What the last tile and this one have for each row.
+        let mut recent = vec![[0; 2 * LINE]; whole_rows];
+        for column in (0..whole_columns).step_by(side) {
+            for row in (0..whole_rows).step_by(side) {
+                self.turn_tile::<SIZE, COUNT>(row, column, &mut tile);
+                for (i, line) in tile.0[..side].iter().enumerate() {
+                    recent[self.row_of(row, i)][LINE..].copy_from_slice(line);
+                }
+                // Only now: a load across two fresh stores waits for both.
+                for (i, recent) in recent[row..row + side].iter_mut().enumerate() {
+                    let (start, phase) = self.place_in_bytes(row + i, column);
+                    let target: &mut [u8] = bytemuck::cast_slice_mut(self.dst);
+                    match recent[LINE - phase..].first_chunk::<LINE>() {
+                        Some(line) if column > 0 || phase == 0 => {
+                            let start = start - phase;
+                            simd::stream_line(line, &mut target[start..start + LINE]);
+                        }
+                        _ => target[start..start + LINE - phase]
+                            .copy_from_slice(&recent[LINE..2 * LINE - phase]),
+                    }
+                    recent.copy_within(LINE.., 0);
+                }
+            }
+            self.copy_plain(whole_rows..rows, column..column + side);
+        }
+        for (row, recent) in recent.iter().enumerate() {
+            let (end, phase) = self.place_in_bytes(row, whole_columns);
+            let target: &mut [u8] = bytemuck::cast_slice_mut(self.dst);
+            target[end - phase..end].copy_from_slice(&recent[LINE - phase..LINE]);
+        }
+        self.copy_plain(0..rows, whole_columns..columns);
+    }
+
+    /// The row of line `i` of a tile that begins with row `first`.
+    #[inline(always)]
+    fn row_of(&self, first: usize, i: usize) -> usize {
+        let i = if self.backwards {
+            side::<W>() - 1 - i
+        } else {
+            i
+        };
+        first + i
+    }
+
+    /// Where an element is in the bytes of the target, and how far behind the start of a line.
+    fn place_in_bytes(&self, row: usize, column: usize) -> (usize, usize) {
+        let place = (row * self.row_length + column) * size_of::<W>();
+        (place, (self.dst.as_ptr().addr() + place) % LINE)
+    }
+
+    /// Reads a tile, and has its rows as lines, backwards if the source has.
+    #[inline(always)]
+    fn turn_tile<const SIZE: usize, const COUNT: usize>(
+        &self,
         row: usize,
         column: usize,
         tile: &mut Tile,
@@ -84,16 +157,6 @@ impl<W: Pod> Transposition<'_, W> {
                 for (i, vector) in turned.iter().enumerate() {
                     tile.0[part * COUNT + i].as_chunks_mut::<VECTOR>().0[group] = *vector;
                 }
-            }
-        }
-        for (i, line) in tile.0[..side].iter().enumerate() {
-            let i = if self.backwards { side - 1 - i } else { i };
-            let place = (row + i) * self.row_length + column;
-            let target = bytemuck::cast_slice_mut(&mut self.dst[place..place + side]);
-            if self.stream {
-                simd::stream_line(line, target);
-            } else {
-                target.copy_from_slice(line);
             }
         }
     }
@@ -119,17 +182,38 @@ impl<W: Pod> Transposition<'_, W> {
     }
 }
 
-impl<W: Pod> Body for Transposition<'_, W> {
+/// Every tile is written where it belongs.
+struct Whole<'a, W>(Transposition<'a, W>);
+
+impl<W: Pod> Body for Whole<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(mut self) {
         match size_of::<W>() {
-            1 => self.copy::<1, 16>(),
-            2 => self.copy::<2, 8>(),
-            4 => self.copy::<4, 4>(),
-            8 => self.copy::<8, 2>(),
-            _ => self.copy::<16, 1>(),
+            1 => self.0.copy::<1, 16>(),
+            2 => self.0.copy::<2, 8>(),
+            4 => self.0.copy::<4, 4>(),
+            8 => self.0.copy::<8, 2>(),
+            _ => self.0.copy::<16, 1>(),
+        }
+    }
+}
+
+/// Lines are put together of two tiles.
+struct BetweenLines<'a, W>(Transposition<'a, W>);
+
+impl<W: Pod> Body for BetweenLines<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(mut self) {
+        match size_of::<W>() {
+            1 => self.0.copy_between_lines::<1, 16>(),
+            2 => self.0.copy_between_lines::<2, 8>(),
+            4 => self.0.copy_between_lines::<4, 4>(),
+            8 => self.0.copy_between_lines::<8, 2>(),
+            _ => self.0.copy_between_lines::<16, 1>(),
         }
     }
 }

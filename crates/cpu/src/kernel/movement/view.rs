@@ -60,7 +60,7 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
     };
     let per_turn = outer.to as usize;
     if turning == Some(0) {
-        let is_large = total * size_of::<W>() >= STREAM_FROM && is_aligned(dst, steps);
+        let is_large = total * size_of::<W>() >= STREAM_FROM;
         // Where a copy is cut does not change it, so that threads may have a say.
         let share = outer.count.div_ceil(2 * rayon::current_num_threads());
         let block = share.min(ROWS).next_multiple_of(side::<W>());
@@ -114,20 +114,6 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
                 descend(src, from, &mut part[i * per_turn..], inner);
             }
         });
-}
-
-/// Whether every row of the target starts at a cache line.
-fn is_aligned<W>(dst: &[W], steps: &[Step]) -> bool {
-    let (_, outer) = steps.split_last().unwrap_or((
-        &Step {
-            count: 1,
-            from: 0,
-            to: 0,
-        },
-        &[],
-    ));
-    let whole_lines = |step: &Step| (step.to as usize).is_multiple_of(side::<W>());
-    dst.as_ptr().addr().is_multiple_of(64) && outer.iter().all(whole_lines)
 }
 
 /// Copies a block of rows, which the source has side by side, along the inner loops.

@@ -6,6 +6,13 @@
 //! | `normal` | [`normal()`], by Box and Muller |
 //! | `part` | from random bits to the floats that both are made of |
 //! | `whole` | [`integers`], [`bernoulli`] and [`permutation`] |
+//! | `law` | [`Law`]: THE table of distributions |
+//! | `sample` | [`sample()`]: draws of any of them |
+//! | `closed` | laws of one formula: exponential, Laplace, Cauchy, log-normal, geometric |
+//! | `gamma` | gamma, beta, chi-square, Student's t, and [`dirichlet`] |
+//! | `counts` | Poisson and binomial |
+//! | `truncated` | normal numbers between bounds |
+//! | `choice` | [`choose`] and [`choose_different`]: indices by weights |
 //!
 //! **Which bits an element is made of.** A draw begins at a block, the [`Stream`]'s offset. Element
 //! `i` has word `i % 4` of block `offset + i / 4`, in as many *lanes* as it needs: a lane is an
@@ -16,14 +23,25 @@
 //!
 //! Loops are compiled for each instruction set, and all of them give the same bits.
 
+mod choice;
+mod closed;
+mod counts;
+mod gamma;
+mod law;
 mod normal;
 mod part;
+mod sample;
+mod truncated;
 mod uniform;
 mod whole;
 
 use allotrope_dtype::philox4x32;
 
+pub use choice::{choose, choose_different};
+pub use gamma::dirichlet;
+pub use law::{Law, Numbers, Parameter};
 pub use normal::{Moments, normal};
+pub use sample::sample;
 pub use uniform::uniform;
 pub use whole::{Chances, bernoulli, integers, permutation};
 

@@ -1,7 +1,7 @@
 //! Functions of `nn.functional`.
 
 use allotrope_dtype::{Error, WeakScalar};
-use allotrope_tensor::{Padding, Window};
+use allotrope_tensor::{Blocks, Padding};
 use pyo3::prelude::*;
 
 use crate::arguments::{Int, Integers, integers, size};
@@ -63,11 +63,11 @@ fn pair(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
 }
 
 /// How windows move, from torch's arguments.
-fn window(op: &'static str, arguments: [Option<&Bound<'_, PyAny>>; 4]) -> PyResult<Window> {
+fn window(op: &'static str, arguments: [Option<&Bound<'_, PyAny>>; 4]) -> PyResult<Blocks> {
     let read = |place: usize, default| {
         arguments[place].map_or(Ok([default; 2]), |object| pair(op, object))
     };
-    Ok(Window {
+    Ok(Blocks {
         kernel: read(0, 1)?,
         dilation: read(1, 1)?,
         padding: read(2, 0)?,

@@ -1,0 +1,47 @@
+//! Tensors in files: safetensors, and NumPy's npy and npz.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `value` | [`Value`]: what a file holds, a tensor or containers of tensors and numbers |
+//! | `save`, `load` | [`save()`] and [`load()`]: the format by the name, or by the first bytes |
+//! | `safetensors` | the format safetensors |
+//! | `tree` | containers as names and metadata of a safetensors file |
+//! | `npy` | NumPy's format of one array |
+//! | `zip` | archives, which npz files are |
+//! | `json` | the JSON of headers |
+//! | `source` | bytes to read tensors from: a file, its mapping, or memory |
+//! | `mmap` | files as memory (unsafe) |
+//! | `atomic` | files that are replaced as a whole or not at all |
+//!
+//! No file makes a reader panic, or allocate more than a fixed multiple of the file's own length.
+//!
+//! ```
+//! use allotrope_dtype::DType;
+//! use allotrope_io::{Value, load, save};
+//! use allotrope_tensor::Tensor;
+//!
+//! let path = std::env::temp_dir().join(format!("doc-{}.safetensors", std::process::id()));
+//! let x = Tensor::arange(0, 3, 1, DType::BF16)?;
+//! save(&Value::Tensor(x), &path, &[])?;
+//! let Value::Tensor(x) = load(&path, false)? else { unreachable!() };
+//! assert_eq!((x.dtype(), x.count()), (DType::BF16, 3));
+//! # std::fs::remove_file(path).ok();
+//! # Ok::<(), allotrope_dtype::Error>(())
+//! ```
+#![deny(unsafe_code)]
+
+mod atomic;
+mod json;
+mod load;
+mod mmap;
+mod npy;
+mod safetensors;
+mod save;
+mod source;
+mod tree;
+mod value;
+mod zip;
+
+pub use load::{load, load_bytes, load_metadata, load_metadata_bytes};
+pub use save::{Format, save, write};
+pub use value::{Key, Value};

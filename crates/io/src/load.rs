@@ -1,0 +1,88 @@
+//! From files to values.
+
+use std::path::Path;
+
+use allotrope_dtype::Error;
+
+use crate::source::Source;
+use crate::value::{Key, Value};
+use crate::{npy, safetensors, zip};
+
+const OP: &str = "load";
+/// What bytes without a path are called in errors.
+const NAMELESS: &str = "bytes";
+
+/// Reads a file that [`save`](crate::save()) wrote, or any other of the three formats: which one is
+/// told by its first bytes. A safetensors file of someone else's is a dict of its tensors by names,
+/// as is an npz file; an npy file is a tensor.
+///
+/// With `map`, tensors are views of the file, which is read as they are used: the file must not
+/// change as long as one of them exists. What lies at an address that its dtype does not allow is
+/// copied, and checksums of npz files are not looked at.
+///
+/// # Errors
+/// A file error if the system refuses or the file is damaged, a dtype error for elements that no
+/// dtype here has, a memory error.
+pub fn load(path: &Path, map: bool) -> Result<Value, Error> {
+    read(&Source::open(OP, path, map)?)
+}
+
+/// Reads the bytes of a file.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_bytes(bytes: &[u8]) -> Result<Value, Error> {
+    read(&Source::of_bytes(OP, NAMELESS, bytes))
+}
+
+/// The metadata of a safetensors file; npy and npz files have none.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_metadata(path: &Path) -> Result<Vec<(String, String)>, Error> {
+    read_metadata(&Source::open("load_metadata", path, false)?)
+}
+
+/// The metadata of the bytes of a file.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_metadata_bytes(bytes: &[u8]) -> Result<Vec<(String, String)>, Error> {
+    read_metadata(&Source::of_bytes("load_metadata", NAMELESS, bytes))
+}
+
+enum Kind {
+    Npy,
+    Npz,
+    Safetensors,
+}
+
+fn kind(source: &Source<'_>) -> Result<Kind, Error> {
+    let first = source.bytes(0..source.len().min(8))?;
+    Ok(if first.starts_with(npy::MAGIC) {
+        Kind::Npy
+    } else if zip::MAGICS.iter().any(|magic| first.starts_with(magic)) {
+        Kind::Npz
+    } else {
+        Kind::Safetensors
+    })
+}
+
+fn read(source: &Source<'_>) -> Result<Value, Error> {
+    match kind(source)? {
+        Kind::Npy => npy::read(source, 0, source.len()).map(Value::Tensor),
+        Kind::Npz => {
+            let named = |(name, tensor)| (Key::Text(name), Value::Tensor(tensor));
+            let arrays = zip::read(source)?.into_iter();
+            Ok(Value::Dict(arrays.map(named).collect()))
+        }
+        Kind::Safetensors => safetensors::read(source),
+    }
+}
+
+fn read_metadata(source: &Source<'_>) -> Result<Vec<(String, String)>, Error> {
+    match kind(source)? {
+        Kind::Npy | Kind::Npz => Ok(Vec::new()),
+        Kind::Safetensors => safetensors::read_metadata(source),
+    }
+}

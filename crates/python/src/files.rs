@@ -1,0 +1,241 @@
+//! `save` and `load`: values of Python to and from files.
+
+use std::path::PathBuf;
+
+use allotrope_io::{Format, Key, Value};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::device::check_device;
+use crate::error::{raise, wrong_object};
+use crate::tensor::PyTensor;
+
+/// Containers within containers, beyond what the formats accept: a list that contains itself ends.
+const DEEPEST: usize = 100;
+
+/// Writes a tensor, or dicts, lists and tuples of tensors, to a file.
+///
+/// The name says the format: `.npy` (one tensor) and `.npz` (a dict of tensors) are NumPy's, anything
+/// else is safetensors. Every dtype comes back exactly: complex128, which safetensors lacks, is
+/// stored there as F64 with a last dimension of two parts, bfloat16 and the 8-bit floats in npy files
+/// as the plain bytes that NumPy makes of them. In safetensors files containers may be nested, and
+/// None, bool, int, float, complex and str may stand beside tensors; they are kept in the metadata,
+/// as is `metadata`, a dict of str.
+///
+/// The file is replaced as a whole: an error, or the end of the process at any moment, leaves the old
+/// one as it was. Instead of a path, a binary file object is written to, as safetensors.
+///
+/// >>> import os, tempfile
+/// >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+/// >>> al.save({"weight": al.ones(2, dtype="bfloat16"), "epoch": 3}, path)
+/// >>> al.load(path)
+/// {'weight': tensor([1., 1.], dtype=bfloat16), 'epoch': 3}
+#[pyfunction]
+#[pyo3(signature = (obj, path, metadata=None))]
+pub(crate) fn save(
+    py: Python<'_>,
+    obj: &Bound<'_, PyAny>,
+    path: &Bound<'_, PyAny>,
+    metadata: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    const OP: &str = "save";
+    let value = to_value(OP, obj, 0)?;
+    let metadata = metadata.map_or_else(|| Ok(Vec::new()), |texts| read_texts(OP, texts))?;
+    if path.getattr_opt(intern!(py, "write"))?.is_some() {
+        let mut bytes = Vec::new();
+        let written =
+            py.detach(|| allotrope_io::write(&value, Format::Safetensors, &metadata, &mut bytes));
+        written.map_err(raise)?;
+        let bytes = pyo3::types::PyBytes::new(py, &bytes);
+        path.call_method1(intern!(py, "write"), (bytes,))?;
+        return Ok(());
+    }
+    let path = read_path(OP, path)?;
+    py.detach(|| allotrope_io::save(&value, &path, &metadata))
+        .map_err(raise)
+}
+
+/// What a file holds: a file of `save`, or any safetensors, npy or npz file, told by its first bytes.
+///
+/// Safetensors and npz files of others are dicts of their tensors by names, npy files tensors. With
+/// mmap=True tensors are views of the file, which is read as they are used: nothing may write to it
+/// as long as they exist (`save` does not, it makes a new file). Damaged files are an OSError.
+/// Instead of a path, a binary file object is read.
+///
+/// >>> import os, tempfile
+/// >>> path = os.path.join(tempfile.mkdtemp(), "array.npy")
+/// >>> numpy.save(path, numpy.arange(3, dtype="int16"))
+/// >>> al.load(path, mmap=True)
+/// tensor([0, 1, 2], dtype=int16)
+#[pyfunction]
+#[pyo3(signature = (path, *, mmap=false, device=None))]
+pub(crate) fn load<'py>(
+    py: Python<'py>,
+    path: &Bound<'py, PyAny>,
+    mmap: bool,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    const OP: &str = "load";
+    check_device(OP, device)?;
+    let value = match read_object(path)? {
+        Some(_) if mmap => {
+            return Err(PyValueError::new_err(
+                "load: mmap=True with a file object; paths are accepted",
+            ));
+        }
+        Some(bytes) => py.detach(|| allotrope_io::load_bytes(&bytes)),
+        None => {
+            let path = read_path(OP, path)?;
+            py.detach(|| allotrope_io::load(&path, mmap))
+        }
+    };
+    from_value(py, value.map_err(raise)?)
+}
+
+/// The metadata of a safetensors file, a dict of str; npy and npz files have none.
+///
+/// >>> import io
+/// >>> file = io.BytesIO()
+/// >>> al.save(al.zeros(2), file, metadata={"author": "me"})
+/// >>> file = io.BytesIO(file.getvalue())
+/// >>> al.load_metadata(file)
+/// {'author': 'me'}
+#[pyfunction]
+pub(crate) fn load_metadata<'py>(
+    py: Python<'py>,
+    path: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let texts = match read_object(path)? {
+        Some(bytes) => allotrope_io::load_metadata_bytes(&bytes),
+        None => {
+            let path = read_path("load_metadata", path)?;
+            py.detach(|| allotrope_io::load_metadata(&path))
+        }
+    };
+    let metadata = PyDict::new(py);
+    for (key, text) in texts.map_err(raise)? {
+        metadata.set_item(key, text)?;
+    }
+    Ok(metadata)
+}
+
+/// All bytes of a file object; `None` for anything that cannot be read from.
+fn read_object(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    match object.getattr_opt(intern!(object.py(), "read"))? {
+        Some(read) => read.call0()?.extract::<Vec<u8>>().map(Some),
+        None => Ok(None),
+    }
+}
+
+fn read_path(op: &str, object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let accepted = "str, os.PathLike and binary file objects";
+    object
+        .extract::<PathBuf>()
+        .map_err(|_| wrong_object(op, "not a path", object, accepted))
+}
+
+fn read_texts(op: &str, texts: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
+    let read = |object: &Bound<'_, PyAny>| {
+        let text = object.cast::<PyString>();
+        let text = text.map_err(|_| wrong_object(op, "not metadata", object, "str"))?;
+        text.extract::<String>()
+    };
+    let pairs = texts
+        .iter()
+        .map(|(key, text)| Ok((read(&key)?, read(&text)?)));
+    pairs.collect()
+}
+
+fn to_value(op: &'static str, object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if depth > DEEPEST {
+        return Err(PyValueError::new_err(format!(
+            "{op}: containers nested too deeply; fewer levels are accepted"
+        )));
+    }
+    let items = |items: Vec<Bound<'_, PyAny>>| -> PyResult<Vec<Value>> {
+        let values = items.iter().map(|item| to_value(op, item, depth + 1));
+        values.collect()
+    };
+    if let Ok(tensor) = object.cast::<PyTensor>() {
+        return Ok(Value::Tensor(tensor.get().tensor()));
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        let pairs = dict.iter().map(|(key, value)| {
+            let key = if key.is_exact_instance_of::<PyString>() {
+                Key::Text(key.extract()?)
+            } else if key.is_exact_instance_of::<PyInt>() {
+                Key::Int(integer(op, &key)?)
+            } else {
+                return Err(wrong_object(op, "not a key", &key, "str and int"));
+            };
+            Ok((key, to_value(op, &value, depth + 1)?))
+        });
+        return pairs.collect::<PyResult<_>>().map(Value::Dict);
+    }
+    if let Ok(list) = object.cast::<PyList>() {
+        return items(list.iter().collect()).map(Value::List);
+    }
+    // Exactly these types, since a subclass would come back as something else.
+    if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+        return items(tuple.iter().collect()).map(Value::Tuple);
+    }
+    if object.is_none() {
+        return Ok(Value::None);
+    }
+    if let Ok(truth) = object.cast_exact::<PyBool>() {
+        return Ok(Value::Bool(truth.is_true()));
+    }
+    if object.is_exact_instance_of::<PyInt>() {
+        return integer(op, object).map(Value::Int);
+    }
+    if let Ok(number) = object.cast_exact::<PyFloat>() {
+        return Ok(Value::Float(number.value()));
+    }
+    if let Ok(number) = object.cast_exact::<PyComplex>() {
+        return Ok(Value::Complex(number.real(), number.imag()));
+    }
+    if let Ok(text) = object.cast_exact::<PyString>() {
+        return Ok(Value::Text(text.extract()?));
+    }
+    let accepted = "tensors, None, bool, int, float, complex and str, \
+                    and dicts, lists and tuples of them";
+    Err(wrong_object(op, "cannot be saved", object, accepted))
+}
+
+fn integer(op: &str, object: &Bound<'_, PyAny>) -> PyResult<i128> {
+    object.extract::<i128>().map_err(|_| {
+        PyOverflowError::new_err(format!(
+            "{op}: an int beyond 128 bits; smaller ones are accepted"
+        ))
+    })
+}
+
+fn from_value(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+    let items = |items: Vec<Value>| -> PyResult<Vec<Bound<'_, PyAny>>> {
+        items.into_iter().map(|item| from_value(py, item)).collect()
+    };
+    Ok(match value {
+        Value::Tensor(tensor) => Bound::new(py, PyTensor::from(tensor))?.into_any(),
+        Value::Dict(pairs) => {
+            let dict = PyDict::new(py);
+            for (key, value) in pairs {
+                let value = from_value(py, value)?;
+                match key {
+                    Key::Text(text) => dict.set_item(text, value)?,
+                    Key::Int(integer) => dict.set_item(integer, value)?,
+                }
+            }
+            dict.into_any()
+        }
+        Value::List(list) => PyList::new(py, items(list)?)?.into_any(),
+        Value::Tuple(tuple) => PyTuple::new(py, items(tuple)?)?.into_any(),
+        Value::None => py.None().into_bound(py),
+        Value::Bool(truth) => PyBool::new(py, truth).to_owned().into_any(),
+        Value::Int(integer) => integer.into_pyobject(py)?.into_any(),
+        Value::Float(number) => PyFloat::new(py, number).into_any(),
+        Value::Complex(re, im) => PyComplex::from_doubles(py, re, im).into_any(),
+        Value::Text(text) => PyString::new(py, &text).into_any(),
+    })
+}
