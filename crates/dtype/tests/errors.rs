@@ -176,6 +176,11 @@ fn refused_arguments() {
         size: 4,
     };
     let dimensions = Problem::TooManyDimensions { given: 3, most: 2 };
+    let weight = Problem::WrongShape {
+        what: "weight",
+        given: vec![2],
+        accepted: "[4]".to_owned(),
+    };
     assert_messages!(
         refuse("randint", empty),
         refuse("uniform", wide),
@@ -187,6 +192,7 @@ fn refused_arguments() {
         refuse("split", sizes),
         refuse("narrow", part),
         refuse("t", dimensions),
+        refuse("layer_norm", weight),
     );
 }
 

@@ -129,6 +129,7 @@ impl Error {
             | Problem::EmptyInterval { .. }
             | Problem::WideInterval { .. }
             | Problem::OutOfRange { .. }
+            | Problem::WrongShape { .. }
             | Problem::BadState { .. }
             | Problem::SplitMismatch { .. }
             | Problem::TooManyDimensions { .. }

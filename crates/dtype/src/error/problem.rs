@@ -315,6 +315,16 @@ pub enum Problem {
         /// The accepted values.
         accepted: &'static str,
     },
+    /// An argument whose sizes do not fit the others.
+    #[error("wrong shape of {what}: {given:?}; {accepted} is accepted")]
+    WrongShape {
+        /// What the argument is.
+        what: &'static str,
+        /// Its shape.
+        given: Vec<usize>,
+        /// The accepted sizes.
+        accepted: String,
+    },
     /// Bytes that are not the state of a generator.
     #[error("not a state: {dtype} of shape {shape:?}; uint8 of shape [16] is accepted")]
     BadState {

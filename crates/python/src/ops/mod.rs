@@ -4,21 +4,28 @@
 //! |---|---|
 //! | `movement` | elements that change places |
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
+//! | `neural` | softmax, normalisation, distances, dropout |
+//! | `loss` | losses |
 
 mod activation;
+mod loss;
 mod movement;
+mod neural;
 
 use pyo3::prelude::*;
 
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
+    neural::register(module)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
 
 /// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
 fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
-    activation::register(functional)
+    activation::register(functional)?;
+    neural::register_functional(functional)?;
+    loss::register(functional)
 }
 
 /// A module for the functions of a module of the package; its last name is an attribute of `_core`
