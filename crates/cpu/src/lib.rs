@@ -15,6 +15,8 @@
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
+//! | `kernel/rows` | lines along an axis, each read once |
+//! | `kernel/softmax`, `kernel/norm` | what becomes of such lines |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/fourier` | Fourier transforms of lines |
 //! | `kernel/indexing` | elements chosen by indices and masks |

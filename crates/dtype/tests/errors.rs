@@ -181,6 +181,11 @@ fn refused_arguments() {
         given: vec![4, 2],
         accepted: "sizes of at most [3, 2] but for dimension 1".to_owned(),
     };
+    let weight = Problem::WrongShape {
+        what: "weight",
+        given: vec![2],
+        accepted: "[4]".to_owned(),
+    };
     assert_messages!(
         refuse("randint", empty),
         refuse("uniform", wide),
@@ -193,6 +198,7 @@ fn refused_arguments() {
         refuse("narrow", part),
         refuse("t", dimensions),
         refuse("gather", shape),
+        refuse("layer_norm", weight),
     );
 }
 

@@ -56,5 +56,6 @@ pub use index::Index;
 pub use ops::fft;
 pub use ops::{AverageOptions, Window};
 pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
+pub use ops::{BatchNorm, BatchNormOptions, LossReduction};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

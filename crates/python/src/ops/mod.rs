@@ -5,12 +5,16 @@
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
 //! | `fft` | Fourier transforms |
 //! | `indexing/` | elements chosen by indices and masks |
+//! | `loss` | losses |
 //! | `movement` | elements that change places |
+//! | `neural` | softmax, normalisation, distances, dropout |
 
 mod activation;
 mod fft;
 pub(crate) mod indexing;
+mod loss;
 mod movement;
+mod neural;
 
 use pyo3::prelude::*;
 
@@ -18,6 +22,7 @@ use pyo3::prelude::*;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
     indexing::register(module)?;
+    neural::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
@@ -25,7 +30,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
 fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
     activation::register(functional)?;
-    indexing::register_functional(functional)
+    indexing::register_functional(functional)?;
+    neural::register_functional(functional)?;
+    loss::register(functional)
 }
 
 /// A module for the functions of a module of the package; its last name is an attribute of `_core`

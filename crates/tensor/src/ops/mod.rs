@@ -2,12 +2,21 @@
 //!
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
+mod distance;
+mod dropout;
 pub mod fft;
 mod indexing;
+mod loss;
+mod norm;
+mod operands;
 mod pool;
 mod roll;
+mod scale;
+mod softmax;
 mod window;
 
 pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
+pub use loss::LossReduction;
+pub use norm::{BatchNorm, BatchNormOptions};
 pub use pool::AverageOptions;
 pub use window::Window;
