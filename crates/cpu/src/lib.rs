@@ -13,6 +13,8 @@
 //! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
+//! | `kernel/window` | windows along an axis of a grid |
+//! | `kernel/pool`, `kernel/conv`, `kernel/resample` | windows over grids: pooling, convolution, other sizes |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 

@@ -45,10 +45,14 @@ mod split;
 mod tensor;
 mod view;
 
+pub use allotrope_cpu::kernel::Edge;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
-pub use ops::{AverageOptions, Window};
+pub use ops::{
+    AverageOptions, ConvolutionOptions, Interpolation, InterpolationOptions, Padding, Resized,
+    TransposedOptions, Window,
+};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

@@ -86,7 +86,9 @@ impl Axis {
         let first = self.first(output);
         let step = self.dilation as isize;
         let before = (-first).max(0).unsigned_abs().div_ceil(self.dilation);
-        let room = (self.input as isize - first + step - 1).max(0).unsigned_abs();
+        let room = (self.input as isize - first + step - 1)
+            .max(0)
+            .unsigned_abs();
         let end = (room / self.dilation).min(self.kernel);
         before.min(end)..end
     }

@@ -126,6 +126,7 @@ impl Error {
             | Problem::CannotReinterpret { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::BadFilters { .. }
             | Problem::EmptyInterval { .. }
             | Problem::WideInterval { .. }
             | Problem::OutOfRange { .. }

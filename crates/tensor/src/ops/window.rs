@@ -129,7 +129,9 @@ pub(crate) fn per_axis(
             return Err(Error::new(op, problem).hint(format!("one {what}, or one per dimension")));
         }
     };
-    if let Some(index) = values.iter().position(|value| *value < least || *value > usize::MAX / 16)
+    if let Some(index) = values
+        .iter()
+        .position(|value| *value < least || *value > usize::MAX / 16)
     {
         let problem = Problem::OutOfRange {
             what,

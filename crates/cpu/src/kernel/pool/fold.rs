@@ -247,10 +247,15 @@ fn fold_group<F: Fold>(
 ) -> Result<(), Error> {
     let [depth, height, width] = &grid.axes;
     let whole = group.columns.len() == width.output;
-    let span = if whole { 0..width.input } else { width.reach(&group.columns) };
+    let span = if whole {
+        0..width.input
+    } else {
+        width.reach(&group.columns)
+    };
     let rows = height.reach(&group.rows);
     room.columns.clear();
-    room.columns.resize(group.rows.len() * span.len(), F::start());
+    room.columns
+        .resize(group.rows.len() * span.len(), F::start());
     for tap in depth.taps_inside(group.slice) {
         let slice = depth.place(group.slice, tap);
         let place = [group.plane, slice];

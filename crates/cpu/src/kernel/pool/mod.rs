@@ -55,7 +55,11 @@ impl Grid {
         let taps = taps.fold(1_usize, usize::saturating_mul).max(1);
         let chunk = (CHUNK / taps).max(1);
         let row = self.axes[2].output.max(1);
-        if chunk > row { chunk / row * row } else { chunk }
+        if chunk > row {
+            chunk / row * row
+        } else {
+            chunk
+        }
     }
 
     /// Calls `work` with the first result of each chunk and its parts of two outputs, which have
@@ -193,10 +197,7 @@ pub struct Pooled<'a> {
 impl<'a> Pooled<'a> {
     pub(super) fn source(&self) -> Result<(Source<'a>, DType), Error> {
         let dtype = self.program.output_dtypes().next().unwrap_or(DType::F32);
-        Ok((
-            Source::new(self.level, self.program, self.inputs)?,
-            dtype,
-        ))
+        Ok((Source::new(self.level, self.program, self.inputs)?, dtype))
     }
 }
 

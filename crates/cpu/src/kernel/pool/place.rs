@@ -87,7 +87,14 @@ fn run<T: Ordered>(
         while done < count {
             let group = Group::at(grid, first + done, count - done);
             let end = done + group.len();
-            find_group(level, source, grid, &group, &mut room, &mut places[done..end])?;
+            find_group(
+                level,
+                source,
+                grid,
+                &group,
+                &mut room,
+                &mut places[done..end],
+            )?;
             let bytes = bytemuck::cast_slice(&room.greatest);
             let out = &mut out[done * size..end * size];
             match &encode {
@@ -135,7 +142,11 @@ fn find_group<T: Ordered>(
     room.taps.clear();
     room.taps.resize(group.len(), u32::MAX);
     let whole = columns == width.output;
-    let span = if whole { 0..width.input } else { width.reach(&group.columns) };
+    let span = if whole {
+        0..width.input
+    } else {
+        width.reach(&group.columns)
+    };
     let rows = height.reach(&group.rows);
     for (deep, slice) in depth
         .taps_inside(group.slice)
@@ -162,7 +173,10 @@ fn find_group<T: Ordered>(
         }
     }
     for (index, (place, tap)) in places.iter_mut().zip(&room.taps).enumerate() {
-        let (row, column) = (group.rows.start + index / columns, group.columns.start + index % columns);
+        let (row, column) = (
+            group.rows.start + index / columns,
+            group.columns.start + index % columns,
+        );
         // The tap of a window in which nothing was found lies nowhere: the first element it has.
         let tap = *tap as usize;
         let is_found = tap != u32::MAX as usize;
@@ -172,7 +186,11 @@ fn find_group<T: Ordered>(
             (height, row, tap / width.kernel % height.kernel),
             (width, column, tap % width.kernel),
         ] {
-            let tap = if is_found { tap } else { axis.taps_inside(output).start };
+            let tap = if is_found {
+                tap
+            } else {
+                axis.taps_inside(output).start
+            };
             at = at * axis.input + axis.place(output, tap).min(axis.input - 1);
         }
         *place = at as i64;

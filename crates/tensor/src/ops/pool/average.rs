@@ -79,9 +79,7 @@ impl AverageOptions {
                 Err(Error::new(op, problem))
             }
             Some(divisor) => Ok(Divisor::Constant(divisor as f64)),
-            None if self.count_include_pad => {
-                Ok(Divisor::Places(axes.map(|axis| axis.padding)))
-            }
+            None if self.count_include_pad => Ok(Divisor::Places(axes.map(|axis| axis.padding))),
             None => Ok(Divisor::Elements),
         }
     }
@@ -108,7 +106,9 @@ fn take_average(
     let mut out = room(row.name, &shape, dtype)?;
     let program = convert(x.dtype(), summed(x.dtype()));
     if shape.count() > 0 {
-        pool(x, &program, |pooled| average(pooled, &grid, divisor, dtype, &mut out))?;
+        pool(x, &program, |pooled| {
+            average(pooled, &grid, divisor, dtype, &mut out)
+        })?;
     }
     Ok(Tensor::from_buffer(out, shape, dtype))
 }

@@ -76,13 +76,20 @@ fn compared(dtype: DType) -> DType {
     }
 }
 
-fn take_greatest(row: Structured, x: &Tensor, axes: [Axis; 3], rank: usize) -> Result<Tensor, Error> {
+fn take_greatest(
+    row: Structured,
+    x: &Tensor,
+    axes: [Axis; 3],
+    rank: usize,
+) -> Result<Tensor, Error> {
     let dtype = row.result(x.dtype())?;
     let (grid, shape) = lay_out(row.name, x, axes, rank)?;
     let mut out = room(row.name, &shape, dtype)?;
     let program = convert(x.dtype(), compared(dtype));
     if shape.count() > 0 {
-        pool(x, &program, |pooled| greatest(pooled, &grid, dtype, &mut out))?;
+        pool(x, &program, |pooled| {
+            greatest(pooled, &grid, dtype, &mut out)
+        })?;
     }
     Ok(Tensor::from_buffer(out, shape, dtype))
 }

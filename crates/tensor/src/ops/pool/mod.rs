@@ -50,8 +50,16 @@ fn share_out(
     let mut axes = [Axis::SINGLE; 3];
     let grid = &x.shape()[x.rank() - rank..];
     for (place, axis) in axes[3 - rank..].iter_mut().enumerate() {
-        let asked = if output.len() == 1 { output[0] } else { output[place] };
-        let size = if asked.is_none() { grid[place] } else { sizes[place] };
+        let asked = if output.len() == 1 {
+            output[0]
+        } else {
+            output[place]
+        };
+        let size = if asked.is_none() {
+            grid[place]
+        } else {
+            sizes[place]
+        };
         if grid[place] == 0 {
             return Err(super::window::does_not_fit(op, 1, 1, 0));
         }

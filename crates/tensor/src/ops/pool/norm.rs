@@ -60,12 +60,18 @@ fn take_norm(
     let mut sums = room(row.name, &shape, wide)?;
     let program = raise(x.dtype(), wide, p);
     if shape.count() > 0 {
-        pool(x, &program, |pooled| average(pooled, &grid, divisor, wide, &mut sums))?;
+        pool(x, &program, |pooled| {
+            average(pooled, &grid, divisor, wide, &mut sums)
+        })?;
     }
     let sums = Tensor::from_buffer(sums, shape, wide);
     let builder = Builder::new(&[wide]);
     let sum = builder.input(0) * taps as f64;
-    let root = if p == 1.0 { sum } else { sum.pow(sum.lit(1.0 / p)) };
+    let root = if p == 1.0 {
+        sum
+    } else {
+        sum.pow(sum.lit(1.0 / p))
+    };
     evaluate_one(row.name, &builder.finish(&[root.to(dtype)]), &[&sums])
 }
 

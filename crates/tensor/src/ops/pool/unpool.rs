@@ -78,7 +78,9 @@ fn put_back(
             let padding = per_axis(op, "padding", window.padding, rank, 0, 0)?;
             let size = |place: usize| {
                 let steps = grid[place].checked_sub(1)?.checked_mul(stride[place])?;
-                steps.checked_add(kernel[place])?.checked_sub(2 * padding[place])
+                steps
+                    .checked_add(kernel[place])?
+                    .checked_sub(2 * padding[place])
             };
             let sizes: Option<Vec<usize>> = (0..rank).map(size).collect();
             sizes.ok_or_else(|| {
@@ -95,9 +97,11 @@ fn put_back(
     let planes: usize = outer.iter().product();
     let from: usize = grid.iter().product();
     let to: usize = sizes.iter().product();
-    if let (Some(elements), Some(places), 1..) =
-        (x.contiguous_bytes(), places.contiguous_bytes(), planes * from)
-    {
+    if let (Some(elements), Some(places), 1..) = (
+        x.contiguous_bytes(),
+        places.contiguous_bytes(),
+        planes * from,
+    ) {
         let places: &[i64] = bytemuck::cast_slice(places);
         if let Some(index) = places.iter().find(|place| !(0..to as i64).contains(place)) {
             let problem = Problem::IndexOutOfRange {
