@@ -1,5 +1,6 @@
 """Pooling against windows in plain NumPy."""
 
+import functools
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import allotrope as al
 from reference import DTYPES, FLOATS, REALS, assert_same, named, numpy_cast
-from windows import adaptive, each, for_each_window, mean, result_shape, sliding
+from windows import adaptive, each, for_each_window, mean, sliding
 
 F = al.nn.functional
 
@@ -35,18 +36,47 @@ CASES = {
 FLAT = [(rank, case) for rank, cases in CASES.items() for case in cases]
 
 
-def sample(dtype, shape, seed=0):
-    """Small numbers with repetitions, exact in every dtype."""
-    rng = np.random.default_rng(seed)
-    low = 0 if dtype.kind in ("bool", "unsigned integer") else -7
-    numbers = rng.integers(low, 2 if dtype.kind == "bool" else 8, shape)
+def sort_of(dtype):
+    """What small numbers a dtype holds: dtypes of one sort share their samples and references."""
     if dtype.is_complex:
-        numbers = numbers + 1j * rng.integers(-7, 8, shape)
-    return numpy_cast(numbers, dtype)
+        return "complex"
+    return {"bool": "bool", "unsigned integer": "unsigned"}.get(dtype.kind, "signed")
 
 
-def wide(array):
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+@functools.cache
+def numbers(sort, shape):
+    """Small numbers with repetitions, exact in every dtype."""
+    rng = np.random.default_rng(0)
+    low = 0 if sort in ("bool", "unsigned") else -7
+    drawn = rng.integers(low, 2 if sort == "bool" else 8, shape)
+    if sort == "complex":
+        return drawn + 1j * rng.integers(-7, 8, shape)
+    return drawn.astype(np.float64)
+
+
+def sample(dtype, shape):
+    return numpy_cast(numbers(sort_of(dtype), shape), dtype)
+
+
+@functools.cache
+def greatest(sort, shape, rank, windows):
+    """The greatest of each window, and the place of the first of equals."""
+    sizes, places = windows()
+    x = numbers(sort, shape)
+    planes = math.prod(shape[:-rank])
+    want, found = np.zeros((planes, *sizes)), np.zeros((planes, *sizes), np.int64)
+    for at, values, flat in for_each_window(x, rank, (sizes, places)):
+        best = max(range(len(values)), key=lambda i: values[i])
+        want[at], found[at] = values[best], flat[best]
+    return want.reshape(*shape[:-rank], *sizes), found.reshape(*shape[:-rank], *sizes)
+
+
+@functools.cache
+def totals(sort, shape, rank, windows):
+    """The elements of each window."""
+    sizes, places = windows()
+    x = numbers(sort, shape)
+    return sizes, places, list(for_each_window(x, rank, (sizes, places)))
 
 
 def average_dtype(dtype):
@@ -54,52 +84,56 @@ def average_dtype(dtype):
     return dtype if inexact else al.float32
 
 
+@functools.cache
+def sliding_windows(case, dilated=True):
+    """The windows of a case, made when asked for."""
+    kernel, stride, padding, dilation, ceil_mode, grid = case
+    return lambda: sliding(grid, kernel, stride, padding, dilation if dilated else 1, ceil_mode)
+
+
 @pytest.mark.parametrize("dtype", REALS, ids=named)
 @pytest.mark.parametrize("rank, case", FLAT)
 def test_max_pool(rank, case, dtype):
-    kernel, stride, padding, dilation, ceil_mode, grid = case
-    x = sample(dtype, (2, 3, *grid))
-    windows = sliding(grid, kernel, stride, padding, dilation, ceil_mode)
-    want = np.zeros((6, *windows[0]), x.dtype)
-    places = np.zeros(want.shape, np.int64)
-    for at, values, flat in for_each_window(x, rank, windows):
-        best = max(range(len(values)), key=lambda i: values[i])
-        want[at], places[at] = values[best], flat[best]
+    *options, grid = case
+    shape = (2, 3, *grid)
+    want, places = greatest(sort_of(dtype), shape, rank, sliding_windows(case))
+    want = numpy_cast(want, dtype)
+    x = al.tensor(sample(dtype, shape))
     pool = getattr(al, f"max_pool{rank}d")
-    options = (kernel, stride, padding, dilation, ceil_mode)
-    shape = result_shape(x, rank, windows[0])
-    assert_same(pool(al.tensor(x), *options).numpy(), want.reshape(shape))
-    values, found = pool(al.tensor(x), *options, return_indices=True)
-    assert_same(values.numpy(), want.reshape(shape))
-    assert_same(found.numpy(), places.reshape(shape))
+    assert_same(pool(x, *options).numpy(), want)
+    values, found = pool(x, *options, return_indices=True)
+    assert_same(values.numpy(), want)
+    assert_same(found.numpy(), places)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=named)
 @pytest.mark.parametrize("rank, case", FLAT)
-@pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 3)])
-def test_avg_pool(rank, case, dtype, include, divisor):
+def test_avg_pool(rank, case, dtype):
     kernel, stride, padding, _, ceil_mode, grid = case
     if any(p > k // 2 for p, k in zip(each(padding, rank), each(kernel, rank))):
         padding = 0
-    if divisor and rank == 1:
-        pytest.skip("avg_pool1d has no divisor_override")
-    x = sample(dtype, (3, *grid))
-    sizes, places = windows = sliding(grid, kernel, stride, padding, 1, ceil_mode)
-    want = np.zeros((3, *sizes), wide(x).dtype)
+        case = (kernel, stride, 0, 1, ceil_mode, grid)
+    shape = (3, *grid)
+    windows = sliding_windows(case, dilated=False)
+    sizes, places, elements = totals(sort_of(dtype), shape, rank, windows)
     paddings = each(padding, rank)
-    for at, values, _ in for_each_window(wide(x), rank, windows):
-        count = len(values)
-        if include:
-            count = math.prod(
-                sum(p < grid[axis] + paddings[axis] for p in places[axis][o])
-                for axis, o in enumerate(at[1:])
-            )
-        want[at] = mean(values, divisor or count)
-    options = {"divisor_override": divisor} if rank > 1 else {}
-    got = getattr(F, f"avg_pool{rank}d")(
-        al.tensor(x), kernel, stride, padding, ceil_mode, include, **options
-    )
-    assert_same(got.numpy(), numpy_cast(want, average_dtype(dtype)))
+    pool = getattr(F, f"avg_pool{rank}d")
+    x = al.tensor(sample(dtype, shape))
+    for include, divisor in ((True, None), (False, None), (True, 3)):
+        if divisor and rank == 1:
+            continue
+        want = np.zeros((3, *sizes), numbers(sort_of(dtype), shape).dtype)
+        for at, values, _ in elements:
+            count = len(values)
+            if include:
+                count = math.prod(
+                    sum(p < grid[axis] + paddings[axis] for p in places[axis][o])
+                    for axis, o in enumerate(at[1:])
+                )
+            want[at] = mean(values, divisor or count)
+        options = {"divisor_override": divisor} if rank > 1 else {}
+        got = pool(x, kernel, stride, padding, ceil_mode, include, **options)
+        assert_same(got.numpy(), numpy_cast(want, average_dtype(dtype)))
 
 
 ADAPTIVE = [
@@ -115,29 +149,32 @@ ADAPTIVE = [
 ]
 
 
+@functools.cache
+def sharing_windows(grid, output):
+    return lambda: adaptive(grid, output)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=named)
 @pytest.mark.parametrize("rank, grid, output", ADAPTIVE)
 def test_adaptive(rank, grid, output, dtype):
-    x = sample(dtype, (2, 2, *grid))
-    windows = adaptive(grid, output)
-    shape = result_shape(x, rank, output)
-    means = np.zeros((4, *output), wide(x).dtype)
-    for at, values, _ in for_each_window(wide(x), rank, windows):
+    shape = (2, 2, *grid)
+    windows = sharing_windows(grid, output)
+    _, _, elements = totals(sort_of(dtype), shape, rank, windows)
+    means = np.zeros((4, *output), numbers(sort_of(dtype), shape).dtype)
+    for at, values, _ in elements:
         means[at] = mean(values, len(values))
-    got = getattr(F, f"adaptive_avg_pool{rank}d")(al.tensor(x), output)
-    assert_same(got.numpy(), numpy_cast(means, average_dtype(dtype)).reshape(shape))
+    x = al.tensor(sample(dtype, shape))
+    got = getattr(F, f"adaptive_avg_pool{rank}d")(x, output)
+    assert_same(got.numpy(), numpy_cast(means, average_dtype(dtype)).reshape(2, 2, *output))
     if dtype.is_complex:
         return
-    want = np.zeros((4, *output), x.dtype)
-    places = np.zeros(want.shape, np.int64)
-    for at, values, flat in for_each_window(x, rank, windows):
-        best = max(range(len(values)), key=lambda i: values[i])
-        want[at], places[at] = values[best], flat[best]
+    want, places = greatest(sort_of(dtype), shape, rank, windows)
+    want = numpy_cast(want, dtype)
     pool = getattr(F, f"adaptive_max_pool{rank}d")
-    assert_same(pool(al.tensor(x), output).numpy(), want.reshape(shape))
-    values, found = pool(al.tensor(x), output, True)
-    assert_same(values.numpy(), want.reshape(shape))
-    assert_same(found.numpy(), places.reshape(shape))
+    assert_same(pool(x, output).numpy(), want)
+    values, found = pool(x, output, True)
+    assert_same(values.numpy(), want)
+    assert_same(found.numpy(), places)
 
 
 def test_adaptive_keeps_sizes_that_are_none():

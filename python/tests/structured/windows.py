@@ -58,10 +58,6 @@ def for_each_window(x, rank, windows):
             yield (plane, *at), values, flat
 
 
-def result_shape(x, rank, sizes):
-    return (*x.shape[:-rank], *sizes)
-
-
 def mean(values, count):
     """The sum by a count; NumPy divides complex numbers by complex ones, with an error."""
     total = sum(values)
