@@ -203,6 +203,16 @@ fn refused_arguments() {
 }
 
 #[test]
+fn refused_filters() {
+    let problem = Problem::BadFilters {
+        input: vec![1, 3, 8, 8],
+        weight: vec![4, 2, 3, 3],
+        groups: 1,
+    };
+    assert_messages!(message::<()>(Err(Error::new("conv2d", problem))));
+}
+
+#[test]
 fn refused_memory() {
     let refuse = |problem| message::<()>(Err(Error::new("from_dlpack", problem)));
     assert_messages!(

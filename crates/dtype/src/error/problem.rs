@@ -277,6 +277,19 @@ pub enum Problem {
         /// The size of the dimension.
         available: usize,
     },
+    /// Filters that do not fit the channels of an image.
+    #[error(
+        "channels do not fit: {input:?} with filters {weight:?} in {groups} groups; \
+         sizes of channels and filters must be multiples of the groups"
+    )]
+    BadFilters {
+        /// The shape of the images.
+        input: Vec<usize>,
+        /// The shape of the filters.
+        weight: Vec<usize>,
+        /// The number of groups.
+        groups: usize,
+    },
     /// Bounds in the wrong order, or with nothing between them.
     #[error("nothing between the bounds: {low} and {high}; the first must be the lower one")]
     EmptyInterval {

@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
+//! | `convolution/` | windows over grids |
 //! | `fft` | Fourier transforms |
 //! | `indexing/` | elements chosen by indices and masks |
 //! | `loss` | losses |
@@ -10,6 +11,7 @@
 //! | `neural` | softmax, normalisation, distances, dropout |
 
 mod activation;
+mod convolution;
 mod fft;
 pub(crate) mod indexing;
 mod loss;
@@ -20,6 +22,7 @@ use pyo3::prelude::*;
 
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    convolution::register(module)?;
     movement::register(module)?;
     indexing::register(module)?;
     neural::register(module)?;
@@ -30,6 +33,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
 fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
     activation::register(functional)?;
+    convolution::register_functional(functional)?;
     indexing::register_functional(functional)?;
     neural::register_functional(functional)?;
     loss::register(functional)

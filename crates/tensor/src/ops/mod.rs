@@ -2,10 +2,13 @@
 //!
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
+mod conv;
+mod conv_transpose;
 mod distance;
 mod dropout;
 pub mod fft;
 mod indexing;
+mod interpolate;
 mod loss;
 mod norm;
 mod operands;
@@ -15,7 +18,10 @@ mod scale;
 mod softmax;
 mod window;
 
+pub use conv::{ConvolutionOptions, Padding};
+pub use conv_transpose::TransposedOptions;
 pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
+pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use loss::LossReduction;
 pub use norm::{BatchNorm, BatchNormOptions};
 pub use pool::AverageOptions;
