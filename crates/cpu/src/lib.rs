@@ -11,6 +11,8 @@
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | sums and products of two dtypes in one pass |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
+//! | `kernel/scan`, `kernel/prefix` | running totals |
+//! | `kernel/sort` | lines in order: sorted, selected, counted |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]

@@ -136,7 +136,7 @@ impl Plan {
 }
 
 /// The program that reads one tensor in a dtype.
-fn reading(from: DType, through: DType, to: DType) -> Program {
+pub(crate) fn reading(from: DType, through: DType, to: DType) -> Program {
     let mut program = Program::new(&[from]);
     let value = program.convert(0, through);
     let value = program.convert(value, to);
@@ -216,7 +216,7 @@ impl Tensor {
     }
 
     /// Refuses the casts that have no meaning, before anything is computed.
-    fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
+    pub(crate) fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
         let nothing = Self::zeros(&[0], self.dtype())?;
         nothing.to(to).map(drop).map_err(|error| error.in_op(op))
     }
