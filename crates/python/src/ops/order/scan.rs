@@ -69,7 +69,7 @@ forms! {
     /// The logarithm of the sum of exponentials up to each element along dim, without overflow.
     ///
     /// >>> al.tensor([1000.0, 1000.0]).logcumsumexp(0)
-    /// tensor([1000.0000, 1000.6931])
+    /// tensor([1000.0000, 1000.6932])
     logcumsumexp[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let dim = crate::arguments::axis(op, dim, axis)?;
         run(py, x.count(), || x.logcumsumexp(dim))
