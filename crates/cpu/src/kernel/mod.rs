@@ -3,14 +3,20 @@
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
+pub mod fourier;
 pub(crate) mod fused;
+pub mod indexing;
+mod pool;
 mod prefix;
 pub mod random;
 mod reduce;
 mod scan;
 pub mod sort;
+mod window;
 
 pub(crate) use copy::whole_elements;
 pub use copy::{copy, copy_into, fill, scatter};
+pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};
 pub use reduce::{Fold, reduce, reduce_at};
 pub use scan::{Scan, scan};
+pub use window::Axis;
