@@ -61,5 +61,6 @@ pub use ops::{
 };
 pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use ops::{BatchNorm, BatchNormOptions, LossReduction};
+pub use ops::{QuantileInterpolation, Unique};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

@@ -220,7 +220,7 @@ impl Tensor {
     }
 
     /// Refuses the casts that have no meaning, before anything is computed.
-    fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
+    pub(crate) fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
         let nothing = Self::zeros(&[0], self.dtype())?;
         nothing.to(to).map(drop).map_err(|error| error.in_op(op))
     }

@@ -9,11 +9,14 @@ pub(crate) mod fused;
 pub mod indexing;
 mod norm;
 mod pool;
+mod prefix;
 pub mod random;
 mod reduce;
 mod resample;
 mod rows;
+mod scan;
 mod softmax;
+pub mod sort;
 mod window;
 
 pub use conv::{Convolution, Depthwise, Edge, convolve, convolve_depthwise};
@@ -24,5 +27,6 @@ pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, u
 pub use reduce::{Fold, reduce, reduce_at};
 pub use resample::{Stencil, Weighting, blend, pick as pick_nearest};
 pub use rows::{LineInput, are_lines_short, pick, sizes_around};
+pub use scan::{Scan, scan};
 pub use softmax::{Softmax, softmax};
 pub use window::Axis;

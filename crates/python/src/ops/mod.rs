@@ -9,6 +9,7 @@
 //! | `loss` | losses |
 //! | `movement` | elements that change places |
 //! | `neural` | softmax, normalisation, distances, dropout |
+//! | `order` | elements in order, and running totals |
 
 mod activation;
 mod convolution;
@@ -17,6 +18,7 @@ pub(crate) mod indexing;
 mod loss;
 mod movement;
 mod neural;
+mod order;
 
 use pyo3::prelude::*;
 
@@ -26,6 +28,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
     indexing::register(module)?;
     neural::register(module)?;
+    order::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }

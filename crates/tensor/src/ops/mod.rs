@@ -4,18 +4,25 @@
 
 mod conv;
 mod conv_transpose;
+mod difference;
 mod distance;
 mod dropout;
 pub mod fft;
 mod indexing;
 mod interpolate;
+mod lines;
 mod loss;
 mod norm;
 mod operands;
 mod pool;
+mod quantile;
 mod roll;
 mod scale;
+mod scan;
+mod select;
 mod softmax;
+mod sort;
+mod unique;
 mod window;
 
 pub use conv::{ConvolutionOptions, Padding};
@@ -25,4 +32,6 @@ pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use loss::LossReduction;
 pub use norm::{BatchNorm, BatchNormOptions};
 pub use pool::AverageOptions;
+pub use quantile::QuantileInterpolation;
+pub use unique::Unique;
 pub use window::Window;
