@@ -49,6 +49,6 @@ pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
-pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
+pub use ops::{AverageOptions, BagMode, Bags, Edges, Embedding, IndexReduction, Search, Window};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

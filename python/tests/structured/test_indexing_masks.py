@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import allotrope as al
-from allotrope import _core
 from reference import DTYPES, FLOATS, INTEGERS, REALS, assert_same, named, numpy_cast
 
-functional = _core.functional
+functional = al.nn.functional
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=named)
 
 

@@ -5,9 +5,13 @@ pub(crate) mod elementwise;
 mod fold;
 pub(crate) mod fused;
 pub mod indexing;
+mod pool;
 pub mod random;
 mod reduce;
+mod window;
 
 pub(crate) use copy::whole_elements;
 pub use copy::{copy, copy_into, fill, scatter};
+pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};
 pub use reduce::{Fold, reduce, reduce_at};
+pub use window::Axis;

@@ -1,3 +1,22 @@
 //! Rows: windows over grids.
 
-structured! {}
+structured! {
+    MAX_POOL1D, "max_pool1d", Element, Keep, Real, "The greatest of each window over rows; NaN if there is one.";
+    MAX_POOL2D, "max_pool2d", Element, Keep, Real, "The greatest of each window over images; NaN if there is one.";
+    MAX_POOL3D, "max_pool3d", Element, Keep, Real, "The greatest of each window over volumes; NaN if there is one.";
+    AVG_POOL1D, "avg_pool1d", Average, Keep, Element, "The mean of each window over rows.";
+    AVG_POOL2D, "avg_pool2d", Average, Keep, Element, "The mean of each window over images.";
+    AVG_POOL3D, "avg_pool3d", Average, Keep, Element, "The mean of each window over volumes.";
+    ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", Element, Keep, Real, "The greatest of each of as many windows as asked for, which share rows out.";
+    ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", Element, Keep, Real, "The greatest of each of as many windows as asked for, which share images out.";
+    ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", Element, Keep, Real, "The greatest of each of as many windows as asked for, which share volumes out.";
+    ADAPTIVE_AVG_POOL1D, "adaptive_avg_pool1d", Average, Keep, Element, "The mean of each of as many windows as asked for, which share rows out.";
+    ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", Average, Keep, Element, "The mean of each of as many windows as asked for, which share images out.";
+    ADAPTIVE_AVG_POOL3D, "adaptive_avg_pool3d", Average, Keep, Element, "The mean of each of as many windows as asked for, which share volumes out.";
+    LP_POOL1D, "lp_pool1d", Average, Float32, Real, "The root of the sum of powers of each window over rows.";
+    LP_POOL2D, "lp_pool2d", Average, Float32, Real, "The root of the sum of powers of each window over images.";
+    LP_POOL3D, "lp_pool3d", Average, Float32, Real, "The root of the sum of powers of each window over volumes.";
+    MAX_UNPOOL1D, "max_unpool1d", Element, Keep, Element, "The elements at the places that max_pool1d took them from, zero elsewhere.";
+    MAX_UNPOOL2D, "max_unpool2d", Element, Keep, Element, "The elements at the places that max_pool2d took them from, zero elsewhere.";
+    MAX_UNPOOL3D, "max_unpool3d", Element, Keep, Element, "The elements at the places that max_pool3d took them from, zero elsewhere.";
+}

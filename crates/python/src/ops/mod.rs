@@ -3,8 +3,10 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `movement` | elements that change places |
+//! | `activation` | elementwise activations with the signatures of `nn.functional` |
 //! | `indexing/` | elements chosen by indices and masks |
 
+mod activation;
 pub(crate) mod indexing;
 mod movement;
 
@@ -13,19 +15,24 @@ use pyo3::prelude::*;
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::register(module)?;
-    indexing::register(module)
+    indexing::register(module)?;
+    register_functional(&add_namespace(module, "nn.functional")?)
 }
 
-/// A module within the module, made when it is first asked for. It is not among the names that a
-/// star imports: a Python file gives them their place.
-pub(crate) fn submodule<'py>(
-    module: &Bound<'py, PyModule>,
-    name: &str,
+/// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
+fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
+    activation::register(functional)?;
+    indexing::register_functional(functional)
+}
+
+/// A module for the functions of a module of the package; its last name is an attribute of `_core`
+/// that the package does not export.
+fn add_namespace<'py>(
+    core: &Bound<'py, PyModule>,
+    path: &'static str,
 ) -> PyResult<Bound<'py, PyModule>> {
-    if let Some(found) = module.getattr_opt(name)? {
-        return Ok(found.cast_into()?);
-    }
-    let made = PyModule::new(module.py(), name)?;
-    module.setattr(name, &made)?;
-    Ok(made)
+    let namespace = PyModule::new(core.py(), &format!("allotrope.{path}"))?;
+    let name = path.rsplit('.').next().unwrap_or(path);
+    core.setattr(name, &namespace)?;
+    Ok(namespace)
 }

@@ -1,9 +1,8 @@
 """Elements chosen by indices and masks."""
 
 import allotrope as al
-from allotrope import _core
 
-functional = _core.functional
+functional = al.nn.functional
 INDEX = al.tensor([[0, 2, 1], [1, 0, 2]], dtype=al.uint8)
 ROWS = al.tensor([1, 0, 1], dtype=al.int16)
 MASK = al.tensor([[True, False, True], [False, True, True]])

@@ -9,17 +9,19 @@ use super::{Any, read_index};
 use crate::arguments::{Int, size};
 use crate::error::raise;
 use crate::operand::run;
-use crate::ops::submodule;
 use crate::tensor::PyTensor;
 use crate::{convert, create};
 
-/// Adds the functions.
+/// Adds the function of the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let functional = submodule(module, "functional")?;
-    functional.add_function(wrap_pyfunction!(one_hot, &functional)?)?;
-    functional.add_function(wrap_pyfunction!(embedding, &functional)?)?;
-    functional.add_function(wrap_pyfunction!(embedding_bag, &functional)?)?;
     module.add_function(wrap_pyfunction!(embedding_of, module)?)
+}
+
+/// Adds the functions of `nn.functional`.
+pub(crate) fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
+    functional.add_function(wrap_pyfunction!(one_hot, functional)?)?;
+    functional.add_function(wrap_pyfunction!(embedding, functional)?)?;
+    functional.add_function(wrap_pyfunction!(embedding_bag, functional)?)
 }
 
 /// One at the place that each index names in a new last dimension, zero elsewhere. Without

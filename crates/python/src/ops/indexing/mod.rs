@@ -27,6 +27,7 @@ use crate::error::raise;
 use crate::operand::RELEASE_FROM;
 use crate::tensor::PyTensor;
 
+pub(super) use embedding::register_functional;
 pub(crate) use mask::nonzero_tuple;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;

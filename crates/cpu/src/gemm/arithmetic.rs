@@ -1,0 +1,426 @@
+//! How numbers are laid out for the kernels: what a dtype is decoded to while it is packed, and what
+//! becomes of a sum.
+//!
+//! | numbers | packed as | a step is |
+//! |---|---|---|
+//! | float32 and narrower, float64 | themselves | a product |
+//! | complex | A: `[re, -im]` over `[im, re]`, B: `re` over `im` | half of a product |
+//! | integers of 8 and 16 bits, bool | pairs of int16 | two products, wrapped to 32 bits |
+//! | integers of 32 bits | pairs of the low halves, then low and high half crosswise | see [`Whole32`] |
+//! | integers of 64 bits | themselves | a product, wrapped |
+
+use allotrope_dtype::{DType, Element, c64, c128};
+
+use super::Coefficient;
+use super::micro::Micro;
+
+/// A way to pack and multiply.
+pub(super) trait Arithmetic: Send + Sync {
+    /// What elements are decoded to.
+    type Line: Element;
+    /// What is packed and summed.
+    type Sum: Micro;
+    /// What a sum is as a number.
+    type Value: Element;
+    /// Rows of sums per row of the matrix.
+    const ROWS: usize;
+    /// Elements of the summed dimension per stretch: a panel of columns fits in the first-level
+    /// cache.
+    const STRETCH: usize;
+
+    /// The numbers of a panel per line of it, for so many elements along the summed dimension.
+    fn depth(count: usize) -> usize;
+
+    /// What the kernel does with a panel for so many elements: the first step, how many steps, and
+    /// whether their products count 2^16 fold.
+    fn passes(count: usize) -> [(usize, usize, bool); 2] {
+        [(0, Self::depth(count), false), (0, 0, false)]
+    }
+
+    /// The values of a row, of its rows of sums, which lie `stride` apart.
+    fn collect(sums: &[Self::Sum], stride: usize, values: &mut [Self::Value]);
+
+    /// The value times `alpha`, plus `beta` times another.
+    fn combine(
+        value: Self::Value,
+        alpha: Coefficient,
+        beta: Coefficient,
+        former: Self::Value,
+    ) -> Self::Value;
+
+    /// Writes a stretch of a panel. Lines beyond the last are left as they are.
+    fn pack<const LEFT: bool>(source: Lines<'_, Self::Line>, panel: Panel<'_, Self::Sum>);
+}
+
+/// Elements to pack: at `place + line * across + index * along` of `source`.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a, L> {
+    pub(super) source: &'a [L],
+    pub(super) place: isize,
+    /// From one line to the next.
+    pub(super) across: isize,
+    /// From one index of the summed dimension to the next.
+    pub(super) along: isize,
+    /// How many lines.
+    pub(super) lines: usize,
+    /// How many indices.
+    pub(super) count: usize,
+}
+
+impl<L: Copy> Lines<'_, L> {
+    #[inline(always)]
+    fn at(&self, line: usize, index: usize) -> L {
+        let place = self.place + line as isize * self.across + index as isize * self.along;
+        self.source[place as usize]
+    }
+
+    /// One index of every line, where the lines are neighbours.
+    #[inline(always)]
+    fn step(&self, index: usize) -> Option<&[L]> {
+        let place = (self.place + index as isize * self.along) as usize;
+        (self.across == 1).then(|| &self.source[place..place + self.lines])
+    }
+
+    /// One line, where its indices are neighbours.
+    #[inline(always)]
+    fn line(&self, line: usize) -> Option<&[L]> {
+        let place = (self.place + line as isize * self.across) as usize;
+        (self.along == 1).then(|| &self.source[place..place + self.count])
+    }
+}
+
+/// Where to pack.
+pub(super) struct Panel<'a, T> {
+    pub(super) numbers: &'a mut [T],
+    /// Numbers per step.
+    pub(super) wide: usize,
+    /// The index of the summed dimension that the stretch starts at; even.
+    pub(super) first: usize,
+    /// All of the summed dimension that the panel holds.
+    pub(super) total: usize,
+}
+
+/// Numbers that are packed as they are.
+#[inline(always)]
+fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
+    let Panel {
+        numbers,
+        wide,
+        first,
+        ..
+    } = panel;
+    let numbers = &mut numbers[first * wide..(first + lines.count) * wide];
+    if lines.across == 1 {
+        for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
+            if let Some(from) = lines.step(index) {
+                to[..from.len()].copy_from_slice(from);
+            }
+        }
+    } else if lines.along == 1 {
+        transpose(lines, numbers, wide);
+    } else {
+        for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
+            for (line, to) in to.iter_mut().enumerate().take(lines.lines) {
+                *to = lines.at(line, index);
+            }
+        }
+    }
+}
+
+/// Lines that become columns, four at a time.
+#[inline(always)]
+fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+    let mut line = 0;
+    while line + 4 <= lines.lines {
+        let rows = [0, 1, 2, 3].map(|i| lines.line(line + i).unwrap_or_default());
+        let [a, b, c, d] = rows;
+        let values = a.iter().zip(b).zip(c).zip(d);
+        for (to, (((a, b), c), d)) in numbers.chunks_exact_mut(wide).zip(values) {
+            to[line..line + 4].copy_from_slice(&[*a, *b, *c, *d]);
+        }
+        line += 4;
+    }
+    for line in line..lines.lines {
+        let from = lines.line(line).unwrap_or_default();
+        for (to, from) in numbers.chunks_exact_mut(wide).zip(from) {
+            to[line] = *from;
+        }
+    }
+}
+
+macro_rules! plain {
+    ($($(#[doc = $doc:literal])* $name:ident, $T:ty,
+       |$value:ident, $alpha:ident, $beta:ident, $former:ident| $combine:expr;)*) => {$(
+        $(#[doc = $doc])*
+        pub(super) struct $name;
+
+        impl Arithmetic for $name {
+            type Line = $T;
+            type Sum = $T;
+            type Value = $T;
+            const ROWS: usize = 1;
+            const STRETCH: usize = 256;
+
+            fn collect(sums: &[$T], _: usize, values: &mut [$T]) {
+                values.copy_from_slice(&sums[..values.len()]);
+            }
+
+            #[inline(always)]
+            fn combine($value: $T, $alpha: Coefficient, $beta: Coefficient, $former: $T) -> $T {
+                $combine
+            }
+
+            fn depth(count: usize) -> usize {
+                count
+            }
+
+            #[inline(always)]
+            fn pack<const LEFT: bool>(source: Lines<'_, $T>, panel: Panel<'_, $T>) {
+                pack_plain(source, panel);
+            }
+        }
+    )*};
+}
+plain! {
+    /// float32 and what is decoded to it.
+    Single, f32, |value, alpha, beta, former|
+        alpha.number.re as f32 * value + beta.number.re as f32 * former;
+    /// float64.
+    Double, f64, |value, alpha, beta, former| alpha.number.re * value + beta.number.re * former;
+    /// 64-bit integers.
+    Whole64, i64, |value, alpha, beta, former|
+        (alpha.whole.wrapping_mul(value)).wrapping_add(beta.whole.wrapping_mul(former));
+}
+
+macro_rules! complex {
+    ($($(#[doc = $doc:literal])* $name:ident, $C:ty, $T:ty;)*) => {$(
+        $(#[doc = $doc])*
+        pub(super) struct $name;
+
+        impl Arithmetic for $name {
+            type Line = $C;
+            type Sum = $T;
+            type Value = $C;
+            const ROWS: usize = 2;
+            const STRETCH: usize = 128;
+
+            fn collect(sums: &[$T], stride: usize, values: &mut [$C]) {
+                let parts = sums.iter().zip(&sums[stride..]);
+                for (value, (re, im)) in values.iter_mut().zip(parts) {
+                    *value = <$C>::new(*re, *im);
+                }
+            }
+
+            #[inline(always)]
+            fn combine(value: $C, alpha: Coefficient, beta: Coefficient, former: $C) -> $C {
+                let number = |x: Coefficient| <$C>::new(x.number.re as $T, x.number.im as $T);
+                number(alpha) * value + number(beta) * former
+            }
+
+            fn depth(count: usize) -> usize {
+                2 * count
+            }
+
+            #[inline(always)]
+            fn pack<const LEFT: bool>(source: Lines<'_, $C>, panel: Panel<'_, $T>) {
+                let Panel { numbers, wide, first, .. } = panel;
+                let start = 2 * first * wide;
+                let numbers = &mut numbers[start..start + 2 * source.count * wide];
+                for (index, to) in numbers.chunks_exact_mut(2 * wide).enumerate() {
+                    let (real, imaginary) = to.split_at_mut(wide);
+                    for line in 0..source.lines {
+                        let value = source.at(line, index);
+                        if LEFT {
+                            real[2 * line] = value.re;
+                            real[2 * line + 1] = value.im;
+                            imaginary[2 * line] = -value.im;
+                            imaginary[2 * line + 1] = value.re;
+                        } else {
+                            real[line] = value.re;
+                            imaginary[line] = value.im;
+                        }
+                    }
+                }
+            }
+        }
+    )*};
+}
+complex! {
+    /// complex64.
+    ComplexSingle, c64, f32;
+    /// complex128.
+    ComplexDouble, c128, f64;
+}
+
+/// Integers that fit in 16 bits, or of which only as many count.
+pub(super) struct Whole16;
+
+impl Arithmetic for Whole16 {
+    type Line = i16;
+    type Sum = i32;
+    type Value = i32;
+    const ROWS: usize = 1;
+    const STRETCH: usize = 512;
+
+    fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
+        values.copy_from_slice(&sums[..values.len()]);
+    }
+
+    fn combine(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {
+        combine_whole(value, alpha, beta, former)
+    }
+
+    fn depth(count: usize) -> usize {
+        count.div_ceil(2)
+    }
+
+    #[inline(always)]
+    fn pack<const LEFT: bool>(source: Lines<'_, i16>, panel: Panel<'_, i32>) {
+        let Panel {
+            numbers,
+            wide,
+            first,
+            ..
+        } = panel;
+        let start = first / 2 * wide;
+        let numbers = &mut numbers[start..start + source.count.div_ceil(2) * wide];
+        pack_pairs(source, numbers, wide, |value| value);
+    }
+}
+
+/// Two neighbours along the summed dimension in one number.
+#[inline(always)]
+fn pack_pairs<L: Element + Default>(
+    source: Lines<'_, L>,
+    numbers: &mut [i32],
+    wide: usize,
+    half: impl Fn(L) -> i16,
+) {
+    for (pair, to) in numbers.chunks_exact_mut(wide).enumerate() {
+        let index = 2 * pair;
+        let has_second = index + 1 < source.count;
+        if let (Some(low), Some(high), true) = (
+            source.step(index),
+            source.step(if has_second { index + 1 } else { index }),
+            has_second,
+        ) {
+            for ((to, low), high) in to.iter_mut().zip(low).zip(high) {
+                *to = join(half(*low), half(*high));
+            }
+        } else {
+            for (line, to) in to.iter_mut().enumerate().take(source.lines) {
+                let low = source.at(line, index);
+                let high = if has_second {
+                    source.at(line, index + 1)
+                } else {
+                    L::default()
+                };
+                *to = join(half(low), half(high));
+            }
+        }
+    }
+}
+
+/// Integers of 32 bits: with `a = 2^16 a1 + a0` and `b` likewise, where the low halves are signed,
+/// `a b = a0 b0 + 2^16 (a0 b1 + a1 b0)` modulo 2^32. The panel has pairs of the low halves of two
+/// neighbours first, then the halves of each number, those of the right matrix exchanged.
+pub(super) struct Whole32;
+
+impl Arithmetic for Whole32 {
+    type Line = i32;
+    type Sum = i32;
+    type Value = i32;
+    const ROWS: usize = 1;
+    const STRETCH: usize = 160;
+
+    fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
+        values.copy_from_slice(&sums[..values.len()]);
+    }
+
+    fn combine(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {
+        combine_whole(value, alpha, beta, former)
+    }
+
+    fn depth(count: usize) -> usize {
+        count.div_ceil(2) + count
+    }
+
+    fn passes(count: usize) -> [(usize, usize, bool); 2] {
+        let pairs = count.div_ceil(2);
+        [(0, pairs, false), (pairs, count, true)]
+    }
+
+    #[inline(always)]
+    fn pack<const LEFT: bool>(source: Lines<'_, i32>, panel: Panel<'_, i32>) {
+        let Panel {
+            numbers,
+            wide,
+            first,
+            total,
+        } = panel;
+        let (low, cross) = numbers.split_at_mut(total.div_ceil(2) * wide);
+        let start = first / 2 * wide;
+        let low = &mut low[start..start + source.count.div_ceil(2) * wide];
+        pack_pairs(source, low, wide, |value| value as i16);
+        let cross = &mut cross[first * wide..(first + source.count) * wide];
+        pack_plain(
+            source,
+            Panel {
+                numbers: cross,
+                wide,
+                first: 0,
+                total: source.count,
+            },
+        );
+        for number in cross {
+            let low = *number as i16;
+            let high = (number.wrapping_sub(i32::from(low)) >> 16) as i16;
+            *number = if LEFT {
+                join(low, high)
+            } else {
+                join(high, low)
+            };
+        }
+    }
+}
+
+#[inline(always)]
+fn combine_whole(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {
+    let product = (alpha.whole as i32).wrapping_mul(value);
+    product.wrapping_add((beta.whole as i32).wrapping_mul(former))
+}
+
+#[inline(always)]
+fn join(low: i16, high: i16) -> i32 {
+    i32::from(low) & 0xFFFF | i32::from(high) << 16
+}
+
+/// The arithmetic for sums of a dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Single,
+    Double,
+    ComplexSingle,
+    ComplexDouble,
+    Whole16,
+    Whole32,
+    Whole64,
+}
+
+impl Kind {
+    /// How products of elements of `operands`, the dtype in which both matrices meet, are summed in
+    /// `sum`.
+    pub(super) fn of(operands: DType, sum: DType) -> Self {
+        match sum {
+            DType::F64 => Self::Double,
+            DType::C64 => Self::ComplexSingle,
+            DType::C128 => Self::ComplexDouble,
+            DType::I64 | DType::U64 => Self::Whole64,
+            // Halves of 16 bits are exact, or only their low bits count.
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::Bool => Self::Whole16,
+            DType::I32 | DType::U32 if operands.fits_in(DType::I16) => Self::Whole16,
+            DType::I32 | DType::U32 => Self::Whole32,
+            _ => Self::Single,
+        }
+    }
+}

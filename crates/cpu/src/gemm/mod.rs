@@ -1,0 +1,243 @@
+//! Matrix products of any dtype, strides and number of threads.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `mod` | [`multiply`]: blocks of the result over threads |
+//! | `arithmetic` | how numbers are laid out for the kernels, from float8 to complex128 |
+//! | `pack` | blocks of the factors, decoded into panels |
+//! | `micro` | tiles of the result in registers (unsafe) |
+//! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
+//! | `target` | a result that several threads write to (unsafe) |
+//!
+//! Every element of a result is the sum of the products of consecutive stretches of the summed
+//! dimension, in order; a stretch is as long as the size of that dimension says. So a result depends
+//! neither on the number of threads nor on how the work is cut.
+
+mod arithmetic;
+mod block;
+mod micro;
+mod pack;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
+use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole16, Whole32, Whole64};
+
+/// A matrix in memory: element `[i, j]` is number `offset + i * row_stride + j * column_stride` of
+/// its dtype in `bytes`. The offset belongs to each matrix of a [`Product`].
+#[derive(Clone, Copy)]
+pub struct Matrix<'a> {
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// The memory, aligned for the dtype.
+    pub bytes: &'a [u8],
+    /// From one row to the next, in elements. May be negative or zero.
+    pub row_stride: isize,
+    /// From one column to the next.
+    pub column_stride: isize,
+}
+
+/// The rows of a matrix that exists nowhere: elements are made when they are packed.
+pub trait Rows: Sync {
+    /// Writes the elements of a row from column `first` on, as many as fit in `out`, in the dtype
+    /// that the [`Factor`] says. `batch` is the number of the matrix.
+    fn read(&self, batch: usize, row: usize, first: usize, out: &mut [u8]);
+}
+
+/// One of the two matrices of a product.
+#[derive(Clone, Copy)]
+pub enum Factor<'a> {
+    /// In memory.
+    Stored(Matrix<'a>),
+    /// Made on demand.
+    Made {
+        /// The dtype of the elements.
+        dtype: DType,
+        /// What makes them.
+        rows: &'a dyn Rows,
+        /// Whether the matrix is the transpose of what is made.
+        transposed: bool,
+    },
+}
+
+impl Factor<'_> {
+    /// The dtype of the elements.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::Stored(matrix) => matrix.dtype,
+            Self::Made { dtype, .. } => *dtype,
+        }
+    }
+}
+
+/// What `alpha` and `beta` are: a number for every kind of sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coefficient {
+    /// For floats and complex numbers.
+    pub number: c128,
+    /// For integers, modulo 2^64.
+    pub whole: i64,
+}
+
+impl Coefficient {
+    /// 0.
+    pub const ZERO: Self = Self {
+        number: c128::new(0.0, 0.0),
+        whole: 0,
+    };
+    /// 1.
+    pub const ONE: Self = Self {
+        number: c128::new(1.0, 0.0),
+        whole: 1,
+    };
+}
+
+impl From<WeakScalar> for Coefficient {
+    fn from(value: WeakScalar) -> Self {
+        let (number, whole) = match value {
+            WeakScalar::Bool(value) => (c128::from(f64::from(u8::from(value))), i64::from(value)),
+            WeakScalar::Int(value) => (c128::from(value as f64), value as i64),
+            WeakScalar::Float(value) => (c128::from(value), value as i64),
+            WeakScalar::Complex(value) => (value, value.re as i64),
+        };
+        Self { number, whole }
+    }
+}
+
+/// Products `alpha * a @ b + beta * c` of as many matrices as there are offsets.
+#[derive(Clone, Copy)]
+pub struct Product<'a> {
+    /// Rows of `a` and of the result.
+    pub rows: usize,
+    /// Columns of `a` and rows of `b`.
+    pub depth: usize,
+    /// Columns of `b` and of the result.
+    pub columns: usize,
+    /// The left factor.
+    pub a: Factor<'a>,
+    /// The right factor.
+    pub b: Factor<'a>,
+    /// Where each matrix of `a` and `b` starts, in elements; one pair per product.
+    pub offsets: &'a [(usize, usize)],
+    /// The dtype in which the factors meet: elements are converted to it before anything else.
+    pub common: DType,
+    /// The dtype of sums; 8- and 16-bit floats are summed in float32. Integers wrap in it, bool
+    /// is true if any of the products is.
+    pub sum: DType,
+    /// What products are multiplied by.
+    pub alpha: Coefficient,
+    /// What the former contents of the result are multiplied by; with zero they are not read.
+    pub beta: Coefficient,
+}
+
+impl<'a> Product<'a> {
+    /// The product of `[rows, depth]` and `[depth, columns]` in a dtype, of matrices that start at
+    /// `offsets`.
+    #[must_use]
+    pub fn new(
+        [rows, depth, columns]: [usize; 3],
+        a: Factor<'a>,
+        b: Factor<'a>,
+        offsets: &'a [(usize, usize)],
+        dtype: DType,
+    ) -> Self {
+        Self {
+            rows,
+            depth,
+            columns,
+            a,
+            b,
+            offsets,
+            common: dtype,
+            sum: dtype,
+            alpha: Coefficient::ONE,
+            beta: Coefficient::ZERO,
+        }
+    }
+}
+
+/// Where a product goes: rows of neighbouring elements.
+pub struct Output<'a> {
+    /// The dtype, which sums are rounded to once.
+    pub dtype: DType,
+    /// The memory, aligned for the dtype.
+    pub bytes: &'a mut [u8],
+    /// The first element.
+    pub offset: usize,
+    /// From one row to the next, in elements.
+    pub row_stride: usize,
+    /// From one matrix to the next.
+    pub batch_stride: usize,
+}
+
+impl<'a> Output<'a> {
+    /// Row-major matrices that follow each other.
+    pub fn contiguous(dtype: DType, bytes: &'a mut [u8], rows: usize, columns: usize) -> Self {
+        Self {
+            dtype,
+            bytes,
+            offset: 0,
+            row_stride: columns,
+            batch_stride: rows * columns,
+        }
+    }
+}
+
+/// Writes products of matrices.
+///
+/// ```
+/// use allotrope_cpu::gemm::{Factor, Matrix, Output, Product, multiply};
+/// use allotrope_dtype::DType;
+/// let a = [1.0_f32, 2.0, 3.0, 4.0];
+/// let matrix = Matrix {
+///     dtype: DType::F32,
+///     bytes: bytemuck::cast_slice(&a),
+///     row_stride: 2,
+///     column_stride: 1,
+/// };
+/// // The product with its own transpose.
+/// let transposed = Matrix { row_stride: 1, column_stride: 2, ..matrix };
+/// let (a, b) = (Factor::Stored(matrix), Factor::Stored(transposed));
+/// let product = Product::new([2, 2, 2], a, b, &[(0, 0)], DType::F32);
+/// let mut out = [0.0_f32; 4];
+/// let output = Output::contiguous(DType::F32, bytemuck::cast_slice_mut(&mut out), 2, 2);
+/// multiply("matmul", &product, output)?;
+/// assert_eq!(out, [5.0, 11.0, 11.0, 25.0]);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+///
+/// # Errors
+/// A dtype error where a cast has no meaning (complex to real), a memory error.
+///
+/// # Panics
+/// If a matrix does not lie within its memory, or rows of the result overlap.
+pub fn multiply(op: &'static str, product: &Product<'_>, output: Output<'_>) -> Result<(), Error> {
+    multiply_at(Level::current(), op, product, output)
+}
+
+/// [`multiply`] with the kernels of a given level, or of the highest available below it.
+///
+/// # Errors
+/// As [`multiply`].
+///
+/// # Panics
+/// As [`multiply`].
+pub fn multiply_at(
+    level: Level,
+    op: &'static str,
+    product: &Product<'_>,
+    output: Output<'_>,
+) -> Result<(), Error> {
+    let level = level.min(Level::detected());
+    match Kind::of(product.common, product.sum) {
+        Kind::Single => block::run::<Single>(level, op, product, output),
+        Kind::Double => block::run::<Double>(level, op, product, output),
+        Kind::ComplexSingle => block::run::<ComplexSingle>(level, op, product, output),
+        Kind::ComplexDouble => block::run::<ComplexDouble>(level, op, product, output),
+        Kind::Whole16 => block::run::<Whole16>(level, op, product, output),
+        Kind::Whole32 => block::run::<Whole32>(level, op, product, output),
+        Kind::Whole64 => block::run::<Whole64>(level, op, product, output),
+    }
+}

@@ -1,0 +1,334 @@
+//! Packing decodes: blocks of a matrix of any dtype and strides become panels of the numbers that
+//! the kernels multiply, so that no converted copy of a matrix ever exists.
+
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
+use bytemuck::{Pod, Zeroable};
+use smallvec::SmallVec;
+
+use super::arithmetic::{Arithmetic, Lines, Panel};
+use super::{Factor, Matrix};
+use crate::kernel::whole_elements;
+use crate::simd::{self, Body};
+
+/// Elements that are decoded at a time where lines lie side by side: columns, then indices.
+const BROAD: usize = 256;
+const DEEP: usize = 32;
+/// The longest line that is decoded at once.
+const LONGEST: usize = 512;
+
+/// A matrix as packing sees it: lines, along which products are summed, beside each other.
+pub(super) struct Reader<'a> {
+    level: Level,
+    factor: Factor<'a>,
+    /// From one line to the next, and along a line; for rows that are made, whether a line is a row.
+    across: isize,
+    along: isize,
+    /// The casts on the way to the numbers of the arithmetic, with the width of what comes out.
+    conversions: SmallVec<[(Conversion, usize); 3]>,
+}
+
+/// Memory that decoding needs.
+pub(super) struct Room<L> {
+    lines: Vec<L>,
+    raw: [Vec<u128>; 3],
+    scratch: Box<Scratch>,
+}
+
+impl<L: Pod> Room<L> {
+    pub(super) fn new() -> Self {
+        Self {
+            lines: Vec::new(),
+            raw: [const { Vec::new() }; 3],
+            scratch: Box::default(),
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The left matrix (its lines are rows) or the right one (columns), on its way from its dtype
+    /// through others to that of `line`. A stop on the way that changes nothing is left out.
+    pub(super) fn new(
+        level: Level,
+        factor: Factor<'a>,
+        is_left: bool,
+        through: [DType; 2],
+        line: DType,
+    ) -> Result<Self, Error> {
+        let mut dtype = factor.dtype();
+        let mut conversions = SmallVec::new();
+        for stop in through.into_iter().chain([line]) {
+            if stop != dtype && (stop == line || !dtype.fits_in(stop)) {
+                conversions.push((Conversion::new(dtype, stop)?, stop.itemsize()));
+                dtype = stop;
+            }
+        }
+        let (rows, columns) = match factor {
+            Factor::Stored(matrix) => (matrix.row_stride, matrix.column_stride),
+            Factor::Made { transposed, .. } => (isize::from(transposed), isize::from(!transposed)),
+        };
+        let (across, along) = if is_left {
+            (rows, columns)
+        } else {
+            (columns, rows)
+        };
+        Ok(Self {
+            level,
+            factor,
+            across,
+            along,
+            conversions,
+        })
+    }
+
+    /// The elements themselves and their strides (across and along), if they are stored as the
+    /// arithmetic reads them.
+    pub(super) fn in_place<L: Pod>(&self) -> Option<(&'a [L], isize, isize)> {
+        match self.factor {
+            Factor::Stored(matrix) if self.conversions.is_empty() => {
+                Some((elements(&matrix), self.across, self.along))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the elements are made while they are packed.
+    pub(super) fn is_made(&self) -> bool {
+        matches!(self.factor, Factor::Made { .. })
+    }
+
+    /// Packs `lines` lines from number `first_line` on, `count` elements of each from `first` on,
+    /// into panels of `wide` numbers per step, for matrix `batch`, which starts at `offset`.
+    pub(super) fn pack<A: Arithmetic, const LEFT: bool>(
+        &self,
+        block: Block,
+        panels: &mut [A::Sum],
+        room: &mut Room<A::Line>,
+    ) {
+        let per_panel = if LEFT {
+            block.wide / A::ROWS
+        } else {
+            block.wide
+        };
+        let size = A::depth(block.count) * block.wide;
+        if size == 0 {
+            return;
+        }
+        if let Some((source, across, along)) = self.in_place() {
+            let place = block.offset as isize
+                + block.first_line as isize * across
+                + block.first as isize * along;
+            for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
+                let line = panel * per_panel;
+                let lines = Lines {
+                    source,
+                    place: place + line as isize * across,
+                    across,
+                    along,
+                    lines: per_panel.min(block.lines.saturating_sub(line)),
+                    count: block.count,
+                };
+                let panel = Panel {
+                    numbers,
+                    wide: block.wide,
+                    first: 0,
+                    total: block.count,
+                };
+                simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+            }
+        } else if self.across.abs() == 1 && self.along.abs() != 1 {
+            self.pack_across::<A, LEFT>(block, per_panel, panels, room);
+        } else {
+            self.pack_along::<A, LEFT>(block, per_panel, panels, room);
+        }
+    }
+
+    /// Lines that are decoded one after the other.
+    fn pack_along<A: Arithmetic, const LEFT: bool>(
+        &self,
+        block: Block,
+        per_panel: usize,
+        panels: &mut [A::Sum],
+        room: &mut Room<A::Line>,
+    ) {
+        let size = A::depth(block.count) * block.wide;
+        let longest = LONGEST.min(block.count);
+        let mut decoded = std::mem::take(&mut room.lines);
+        decoded.resize(per_panel * longest, A::Line::zeroed());
+        for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
+            let line = panel * per_panel;
+            let lines = per_panel.min(block.lines.saturating_sub(line));
+            for first in (0..block.count).step_by(longest) {
+                let count = longest.min(block.count - first);
+                for (number, to) in decoded.chunks_exact_mut(longest).enumerate().take(lines) {
+                    let line = block.first_line + line + number;
+                    self.read(
+                        block,
+                        line,
+                        block.first + first,
+                        true,
+                        &mut to[..count],
+                        room,
+                    );
+                }
+                let lines = Lines {
+                    source: &decoded[..],
+                    place: 0,
+                    across: longest as isize,
+                    along: 1,
+                    lines,
+                    count,
+                };
+                let panel = Panel {
+                    numbers: &mut *numbers,
+                    wide: block.wide,
+                    first,
+                    total: block.count,
+                };
+                simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+            }
+        }
+        room.lines = decoded;
+    }
+
+    /// Lines that lie side by side: what is decoded at once are their elements of one index.
+    fn pack_across<A: Arithmetic, const LEFT: bool>(
+        &self,
+        block: Block,
+        per_panel: usize,
+        panels: &mut [A::Sum],
+        room: &mut Room<A::Line>,
+    ) {
+        let size = A::depth(block.count) * block.wide;
+        let broad = (BROAD / per_panel).max(1) * per_panel;
+        let mut decoded = std::mem::take(&mut room.lines);
+        decoded.resize(broad * DEEP, A::Line::zeroed());
+        for line in (0..block.lines).step_by(broad) {
+            let lines = broad.min(block.lines - line);
+            for first in (0..block.count).step_by(DEEP) {
+                let count = DEEP.min(block.count - first);
+                for (index, to) in decoded.chunks_exact_mut(broad).enumerate().take(count) {
+                    let (line, index) = (block.first_line + line, block.first + first + index);
+                    self.read(block, line, index, false, &mut to[..lines], room);
+                }
+                for part in (0..lines).step_by(per_panel) {
+                    let panel = (line + part) / per_panel;
+                    let lines = Lines {
+                        source: &decoded[..],
+                        place: part as isize,
+                        across: 1,
+                        along: broad as isize,
+                        lines: per_panel.min(lines - part),
+                        count,
+                    };
+                    let panel = Panel {
+                        numbers: &mut panels[panel * size..(panel + 1) * size],
+                        wide: block.wide,
+                        first,
+                        total: block.count,
+                    };
+                    simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+                }
+            }
+        }
+        room.lines = decoded;
+    }
+
+    /// Decodes elements of one line, or of several lines at one index.
+    fn read<L: Pod, M: Pod>(
+        &self,
+        block: Block,
+        line: usize,
+        index: usize,
+        along: bool,
+        out: &mut [L],
+        room: &mut Room<M>,
+    ) {
+        let count = out.len();
+        let Room { raw, scratch, .. } = room;
+        let [raw, stops @ ..] = raw;
+        let from = self.factor.dtype();
+        let out: &mut [u8] = bytemuck::cast_slice_mut(out);
+        let mut bytes: &[u8] = match self.factor {
+            Factor::Stored(matrix) => {
+                let stride = if along { self.along } else { self.across };
+                let place = block.offset as isize
+                    + line as isize * self.across
+                    + index as isize * self.along;
+                let size = from.itemsize();
+                if stride == 1 {
+                    let start = place as usize * size;
+                    &matrix.bytes[start..start + count * size]
+                } else {
+                    let raw = bytes_of(raw, count * size);
+                    gather(from, matrix.bytes, place, stride, raw);
+                    raw
+                }
+            }
+            Factor::Made { rows, dtype, .. } => {
+                let raw = bytes_of(raw, count * dtype.itemsize());
+                // What is decoded at once is always a stretch of a row as it was made.
+                let (row, first) = if along { (line, index) } else { (index, line) };
+                rows.read(block.batch, row, first, raw);
+                raw
+            }
+        };
+        let Some(((last, _), before)) = self.conversions.split_last() else {
+            out.copy_from_slice(bytes);
+            return;
+        };
+        for ((conversion, size), stop) in before.iter().zip(stops) {
+            let to = bytes_of(stop, count * size);
+            conversion.run(self.level, bytes, to, scratch);
+            bytes = to;
+        }
+        last.run(self.level, bytes, out, scratch);
+    }
+}
+
+/// A part of a matrix to pack.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub(super) batch: usize,
+    pub(super) offset: usize,
+    pub(super) first_line: usize,
+    pub(super) lines: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
+    pub(super) wide: usize,
+}
+
+struct Packing<'a, A: Arithmetic, const LEFT: bool> {
+    lines: Lines<'a, A::Line>,
+    panel: Panel<'a, A::Sum>,
+}
+
+impl<A: Arithmetic, const LEFT: bool> Body for Packing<'_, A, LEFT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        A::pack::<LEFT>(self.lines, self.panel);
+    }
+}
+
+fn elements<'a, L: Pod>(matrix: &Matrix<'a>) -> &'a [L] {
+    bytemuck::cast_slice(whole_elements(matrix.dtype, matrix.bytes))
+}
+
+/// The first bytes of a list that is long enough, aligned for every dtype.
+pub(super) fn bytes_of(list: &mut Vec<u128>, bytes: usize) -> &mut [u8] {
+    list.resize(list.len().max(bytes.div_ceil(16)), 0);
+    &mut bytemuck::cast_slice_mut(list)[..bytes]
+}
+
+fn gather(dtype: DType, bytes: &[u8], place: isize, stride: isize, out: &mut [u8]) {
+    dispatch_width!(dtype, |W| {
+        let source: &[W] = bytemuck::cast_slice(whole_elements(dtype, bytes));
+        let out: &mut [W] = bytemuck::cast_slice_mut(out);
+        let mut place = place;
+        for out in out {
+            *out = source[place as usize];
+            place += stride;
+        }
+    });
+}

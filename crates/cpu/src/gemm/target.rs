@@ -1,0 +1,80 @@
+//! The matrix that a product is written to: threads write to blocks of it that do not overlap.
+#![allow(unsafe_code, reason = "disjoint parts of one matrix, one per thread")]
+
+use allotrope_dtype::DType;
+
+use super::Output;
+
+/// Memory that several threads write to, each to its own rows and columns.
+pub(super) struct Target<'a> {
+    start: *mut u8,
+    pub(super) dtype: DType,
+    size: usize,
+    row_stride: usize,
+    batch_stride: usize,
+    _borrow: std::marker::PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: the memory is borrowed exclusively, and whoever writes to it promises to write alone.
+unsafe impl Send for Target<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Target<'_> {}
+
+impl<'a> Target<'a> {
+    /// The memory of `batches` matrices of `rows` rows and `columns` columns.
+    ///
+    /// # Panics
+    /// If matrices or rows overlap or do not fit.
+    pub(super) fn new(output: Output<'a>, [batches, rows, columns]: [usize; 3]) -> Self {
+        let Output {
+            dtype,
+            bytes,
+            offset,
+            row_stride,
+            batch_stride,
+        } = output;
+        let size = dtype.itemsize();
+        if batches * rows * columns > 0 {
+            let matrix = (rows - 1) * row_stride + columns;
+            assert!(rows == 1 || row_stride >= columns, "rows overlap");
+            assert!(batches == 1 || batch_stride >= matrix, "matrices overlap");
+            let last = offset + (batches - 1) * batch_stride + matrix;
+            assert!(last * size <= bytes.len(), "the result does not fit");
+            assert!(bytes.as_ptr().addr().is_multiple_of(dtype.alignment()));
+        }
+        Self {
+            start: bytes.as_mut_ptr().wrapping_add(offset * size),
+            dtype,
+            size,
+            row_stride,
+            batch_stride,
+            _borrow: std::marker::PhantomData,
+        }
+    }
+
+    /// The address of an element, and from there to the next row in elements.
+    pub(super) fn place(&self, batch: usize, row: usize, column: usize) -> (*mut u8, usize) {
+        let place = batch * self.batch_stride + row * self.row_stride + column;
+        (self.start.wrapping_add(place * self.size), self.row_stride)
+    }
+
+    /// A part of a row.
+    ///
+    /// # Safety
+    /// The part must lie within the matrix, and no other reference to any of it may exist.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the caller promises to be the only one"
+    )]
+    pub(super) unsafe fn row(
+        &self,
+        batch: usize,
+        row: usize,
+        column: usize,
+        columns: usize,
+    ) -> &mut [u8] {
+        let (start, _) = self.place(batch, row, column);
+        // SAFETY: `new` checked that the matrix is there; the caller promises the rest.
+        unsafe { std::slice::from_raw_parts_mut(start, columns * self.size) }
+    }
+}

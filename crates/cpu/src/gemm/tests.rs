@@ -1,0 +1,305 @@
+//! Products against plain sums over indices.
+
+use allotrope_dtype::{DType, Element, Level, bf16, c64, c128, f8e4m3fn, f16};
+use proptest::prelude::*;
+
+use super::{Coefficient, Factor, Matrix, Output, Product, Rows, multiply_at};
+
+/// A small whole number in every dtype: sums are exact.
+trait Small: Element {
+    fn small(value: i64) -> Self;
+    fn large(self) -> i64;
+}
+
+macro_rules! small {
+    ($($T:ty: |$v:ident| $make:expr, |$x:ident| $read:expr;)*) => {$(
+        impl Small for $T {
+            fn small($v: i64) -> Self { $make }
+            fn large(self) -> i64 { let $x = self; $read }
+        }
+    )*};
+}
+small! {
+    f32: |v| v as f32, |x| x as i64;
+    f64: |v| v as f64, |x| x as i64;
+    f16: |v| f16::from_f32(v as f32), |x| x.to_f32() as i64;
+    bf16: |v| bf16::from_f32(v as f32), |x| x.to_f32() as i64;
+    f8e4m3fn: |v| f8e4m3fn::from_f32(v as f32), |x| x.to_f32() as i64;
+    c64: |v| c64::new(v as f32, -v as f32 - 1.0), |x| x.re as i64 * 1000 + x.im as i64;
+    c128: |v| c128::new(v as f64, -v as f64 - 1.0), |x| x.re as i64 * 1000 + x.im as i64;
+    i8: |v| v as i8, |x| i64::from(x);
+    i16: |v| (v * 1001) as i16, |x| i64::from(x);
+    i32: |v| (v * 123_456_789) as i32, |x| i64::from(x);
+    i64: |v| v * 1_234_567_890_123, |x| x;
+    u16: |v| (v * 20_000) as u16, |x| i64::from(x);
+    u32: |v| (v * 123_456_789) as u32, |x| i64::from(x);
+}
+
+/// `[rows, columns]` elements in some order of memory.
+struct Made<T> {
+    elements: Vec<T>,
+    row_stride: isize,
+    column_stride: isize,
+    offset: usize,
+}
+
+impl<T: Small> Made<T> {
+    fn new(rows: usize, columns: usize, order: usize, seed: i64) -> Self {
+        let (r, c) = (rows as isize, columns as isize);
+        let (row_stride, column_stride, offset) = match order {
+            0 => (c, 1, 0),
+            1 => (1, r, 0),
+            2 => (-c, 1, (rows.max(1) - 1) * columns),
+            3 => (2 * c, 2, 0),
+            4 => (0, 1, 0),
+            _ => (1, -r, columns.max(1).saturating_sub(1) * rows),
+        };
+        let count = 2 * rows * columns + columns + 1;
+        let elements = (0..count as i64).map(|i| T::small((i * 7 + seed) % 5 - 2));
+        Self {
+            elements: elements.collect(),
+            row_stride,
+            column_stride,
+            offset,
+        }
+    }
+
+    fn factor(&self) -> Factor<'_> {
+        Factor::Stored(Matrix {
+            dtype: T::DTYPE,
+            bytes: bytemuck::cast_slice(&self.elements),
+            row_stride: self.row_stride,
+            column_stride: self.column_stride,
+        })
+    }
+
+    fn at(&self, row: usize, column: usize) -> T {
+        let place = self.offset as isize
+            + row as isize * self.row_stride
+            + column as isize * self.column_stride;
+        self.elements[place as usize]
+    }
+}
+
+fn check<T: Small, R: Small>(
+    sizes: [usize; 3],
+    orders: [usize; 2],
+    dtypes: [DType; 2],
+    add: impl Fn(R, T, T) -> R,
+) {
+    let [m, k, n] = sizes;
+    let a = Made::<T>::new(m, k, orders[0], 3);
+    let b = Made::<T>::new(k, n, orders[1], 1);
+    let expected: Vec<i64> = (0..m * n)
+        .map(|place| {
+            let (i, j) = (place / n, place % n);
+            (0..k)
+                .fold(R::zeroed(), |sum, l| add(sum, a.at(i, l), b.at(l, j)))
+                .large()
+        })
+        .collect();
+    for level in Level::available() {
+        let offsets = [(a.offset, b.offset)];
+        let mut product = Product::new(sizes, a.factor(), b.factor(), &offsets, dtypes[0]);
+        product.sum = dtypes[1];
+        let mut out = vec![R::small(1); m * n];
+        let bytes = bytemuck::cast_slice_mut(&mut out);
+        multiply_at(
+            level,
+            "matmul",
+            &product,
+            Output::contiguous(R::DTYPE, bytes, m, n),
+        )
+        .unwrap();
+        let got: Vec<i64> = out.iter().map(|x| x.large()).collect();
+        assert_eq!(
+            got,
+            expected,
+            "{sizes:?} {orders:?} {} at {level}",
+            T::DTYPE
+        );
+    }
+}
+
+macro_rules! products {
+    ($($name:ident: $T:ty, |$sum:ident, $a:ident, $b:ident| $add:expr;)*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(40))]
+            $(#[test]
+            fn $name(m in 0..40_usize, k in 0..20_usize, n in 0..70_usize, x in 0..6_usize, y in 0..6_usize) {
+                let dtype = <$T>::DTYPE;
+                check::<$T, $T>([m, k, n], [x, y], [dtype, dtype], |$sum, $a, $b| $add);
+            })*
+        }
+    };
+}
+products! {
+    float32: f32, |sum, a, b| sum + a * b;
+    float64: f64, |sum, a, b| sum + a * b;
+    float16: f16, |sum, a, b| sum + a * b;
+    bfloat16: bf16, |sum, a, b| sum + a * b;
+    complex64: c64, |sum, a, b| sum + a * b;
+    complex128: c128, |sum, a, b| sum + a * b;
+    int8: i8, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b));
+    int16: i16, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b));
+    int32: i32, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b));
+    int64: i64, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b));
+    uint16: u16, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b));
+    uint32: u32, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b));
+}
+
+#[test]
+fn several_stretches_and_blocks() {
+    for sizes in [[500, 700, 40], [30, 1300, 1100], [130, 520, 90]] {
+        check::<f32, f32>(sizes, [0, 0], [DType::F32; 2], |sum, a, b| sum + a * b);
+        check::<f32, f32>(sizes, [1, 1], [DType::F32; 2], |sum, a, b| sum + a * b);
+        check::<i8, i32>(sizes, [0, 1], [DType::I8, DType::I32], |sum, a, b| {
+            sum + i32::from(a) * i32::from(b)
+        });
+        check::<f8e4m3fn, f32>(sizes, [1, 0], [DType::F8E4M3Fn, DType::F32], |sum, a, b| {
+            sum + a.to_f32() * b.to_f32()
+        });
+    }
+}
+
+#[test]
+fn sums_of_unsigned_halves_are_whole() {
+    let add = |sum: i32, a: u16, b: u16| sum.wrapping_add(i32::from(a).wrapping_mul(i32::from(b)));
+    check::<u16, i32>([5, 9, 7], [0, 0], [DType::U16, DType::I32], add);
+}
+
+#[test]
+fn coefficients_and_gaps() {
+    let a = [1.0_f32, 2.0];
+    let factor = |row_stride, column_stride| {
+        Factor::Stored(Matrix {
+            dtype: DType::F32,
+            bytes: bytemuck::cast_slice(&a),
+            row_stride,
+            column_stride,
+        })
+    };
+    // Two outer products, into the first two of three columns.
+    let offsets = [(0, 0), (0, 0)];
+    let mut product = Product::new([2, 1, 2], factor(1, 1), factor(1, 1), &offsets, DType::F32);
+    product.alpha = Coefficient {
+        number: c128::new(2.0, 0.0),
+        whole: 2,
+    };
+    product.beta = Coefficient {
+        number: c128::new(-1.0, 0.0),
+        whole: -1,
+    };
+    let mut out = [10.0_f32; 12];
+    let output = Output {
+        dtype: DType::F32,
+        bytes: bytemuck::cast_slice_mut(&mut out),
+        offset: 1,
+        row_stride: 3,
+        batch_stride: 5,
+    };
+    multiply_at(Level::current(), "matmul", &product, output).unwrap();
+    let x = 10.0;
+    assert_eq!(
+        out,
+        [x, -8.0, -6.0, x, -6.0, -2.0, -8.0, -6.0, x, -6.0, -2.0, x]
+    );
+}
+
+/// A matrix of its row numbers.
+struct Numbers;
+
+impl Rows for Numbers {
+    fn read(&self, batch: usize, row: usize, first: usize, out: &mut [u8]) {
+        for (column, out) in bytemuck::cast_slice_mut::<u8, f32>(out)
+            .iter_mut()
+            .enumerate()
+        {
+            *out = (100 * batch + row * 10 + first + column) as f32;
+        }
+    }
+}
+
+#[test]
+fn made_rows() {
+    let one = [1.0_f32];
+    let ones = Factor::Stored(Matrix {
+        dtype: DType::F32,
+        bytes: bytemuck::cast_slice(&one),
+        row_stride: 0,
+        column_stride: 0,
+    });
+    for transposed in [false, true] {
+        let made = Factor::Made {
+            dtype: DType::F32,
+            rows: &Numbers,
+            transposed,
+        };
+        let mut product = Product::new([1, 3, 2], ones, made, &[(0, 0), (0, 0)], DType::F32);
+        let mut out = [0.0_f32; 4];
+        let bytes = bytemuck::cast_slice_mut(&mut out);
+        multiply_at(
+            Level::current(),
+            "matmul",
+            &product,
+            Output::contiguous(DType::F32, bytes, 1, 2),
+        )
+        .unwrap();
+        let expected = if transposed {
+            [3.0, 33.0]
+        } else {
+            [30.0, 33.0]
+        };
+        assert_eq!(
+            out,
+            [
+                expected[0],
+                expected[1],
+                expected[0] + 300.0,
+                expected[1] + 300.0
+            ]
+        );
+        product = Product {
+            rows: 2,
+            columns: 1,
+            a: made,
+            b: ones,
+            ..product
+        };
+        let bytes = bytemuck::cast_slice_mut(&mut out);
+        multiply_at(
+            Level::current(),
+            "matmul",
+            &product,
+            Output::contiguous(DType::F32, bytes, 2, 1),
+        )
+        .unwrap();
+        let expected = if transposed {
+            [30.0, 33.0]
+        } else {
+            [3.0, 33.0]
+        };
+        assert_eq!(out[..2], expected);
+    }
+}
+
+#[test]
+fn truth_is_or_of_and() {
+    let a = [1_u8, 0, 0, 0];
+    let factor = Factor::Stored(Matrix {
+        dtype: DType::Bool,
+        bytes: &a,
+        row_stride: 2,
+        column_stride: 1,
+    });
+    let product = Product::new([2, 2, 2], factor, factor, &[(0, 0)], DType::Bool);
+    let mut out = [7_u8; 4];
+    multiply_at(
+        Level::current(),
+        "matmul",
+        &product,
+        Output::contiguous(DType::Bool, &mut out, 2, 2),
+    )
+    .unwrap();
+    assert_eq!(out, [1, 0, 0, 0]);
+}

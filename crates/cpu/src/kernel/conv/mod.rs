@@ -1,0 +1,167 @@
+//! Convolutions as matrix products whose right factor is made while it is packed: row `(channel,
+//! tap)`, column `window`. No matrix of windows ever exists.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `mod` | [`convolve`] and [`convolve_transposed`]: what is multiplied with what |
+//! | `taps` | the rows of windows |
+//! | `depthwise` | one channel per filter, where a product would have one row |
+
+mod depthwise;
+mod taps;
+
+use allotrope_dtype::{DType, Error};
+use allotrope_op::Layout;
+
+use super::window::Axis;
+use crate::gemm::{Coefficient, Factor, Matrix, Output, Product, multiply};
+pub use depthwise::{Depthwise, convolve_depthwise};
+use taps::{Images, Taps};
+
+/// What lies beyond the edges of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Edge {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// The grid mirrored at its outermost elements.
+    Reflect,
+    /// The outermost elements.
+    Replicate,
+    /// The grid again.
+    Circular,
+}
+
+impl Edge {
+    /// Where the element of a place beyond the grid is found; none is zero.
+    pub(crate) fn place(self, place: isize, size: usize) -> Option<usize> {
+        let last = size as isize - 1;
+        if (0..=last).contains(&place) {
+            return Some(place as usize);
+        }
+        match self {
+            Self::Zeros => None,
+            Self::Replicate => Some(place.clamp(0, last) as usize),
+            Self::Circular => Some(place.rem_euclid(size as isize) as usize),
+            Self::Reflect if last == 0 => Some(0),
+            Self::Reflect => {
+                let folded = place.rem_euclid(2 * last);
+                Some(folded.min(2 * last - folded) as usize)
+            }
+        }
+    }
+}
+
+/// Images with filters.
+pub struct Convolution<'a> {
+    /// The name of the operation.
+    pub op: &'static str,
+    /// The dtype in which both meet, in which sums wrap and which they are rounded to.
+    pub dtype: DType,
+    /// The dtype and memory of the images, `[batch, channels, depth, height, width]`.
+    pub image: (DType, &'a [u8], &'a Layout),
+    /// The dtype and memory of the filters, row-major
+    /// `[groups, filters of a group, channels of a group, taps]`.
+    pub weight: (DType, &'a [u8]),
+    /// Groups of channels that know nothing of each other.
+    pub groups: usize,
+    /// The filters of all groups.
+    pub filters: usize,
+    /// The windows.
+    pub axes: [Axis; 3],
+    /// What lies beyond the grid.
+    pub edge: Edge,
+    /// Whether `out` has what results are added to.
+    pub adds: bool,
+}
+
+/// Writes convolutions of images with filters: `[batch, filters, windows]`.
+///
+/// # Errors
+/// A memory error.
+pub fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> {
+    let images = Images::new(convolution);
+    let is_plain = images.is_matrix && convolution.axes.iter().all(is_identity);
+    if is_plain {
+        let (dtype, bytes, layout) = convolution.image;
+        let strides = layout.strides();
+        let matrix = Matrix {
+            dtype,
+            bytes,
+            row_stride: strides[1],
+            column_stride: 1,
+        };
+        return multiply_all(convolution, Factor::Stored(matrix), out);
+    }
+    run(convolution, &Taps::forward(images, convolution), out)
+}
+
+/// Writes transposed convolutions: the axes are those of the convolution that leads from the result
+/// to the images, so that an axis' output is the size of the images.
+///
+/// # Errors
+/// A memory error.
+pub fn convolve_transposed(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> {
+    let images = Images::new(convolution);
+    run(convolution, &Taps::transposed(images, convolution), out)
+}
+
+fn run(convolution: &Convolution<'_>, taps: &Taps<'_>, out: &mut [u8]) -> Result<(), Error> {
+    let made = Factor::Made {
+        dtype: convolution.image.0,
+        rows: taps,
+        transposed: false,
+    };
+    multiply_all(convolution, made, out)
+}
+
+/// Whether windows are the elements themselves.
+fn is_identity(axis: &Axis) -> bool {
+    axis.kernel == 1 && axis.stride == 1 && axis.padding == 0 && axis.input == axis.output
+}
+
+fn multiply_all(
+    convolution: &Convolution<'_>,
+    windows: Factor<'_>,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    let Convolution {
+        groups, filters, ..
+    } = *convolution;
+    let (_, _, layout) = convolution.image;
+    let (shape, strides) = (layout.shape(), layout.strides());
+    let (batch, channels) = (shape[0], shape[1] / groups);
+    let taps: usize = convolution.axes.iter().map(|axis| axis.kernel).product();
+    let depth = channels * taps;
+    let rows = filters / groups;
+    let results = batch * filters;
+    let columns = out.len() / convolution.dtype.itemsize() / results.max(1);
+    let offsets: Vec<(usize, usize)> = (0..batch * groups)
+        .map(|index| {
+            let (image, group) = (index / groups, index % groups);
+            let start = layout.offset() as isize
+                + image as isize * strides[0]
+                + (group * channels) as isize * strides[1];
+            (group * rows * depth, start as usize)
+        })
+        .collect();
+    let (dtype, bytes) = convolution.weight;
+    let weight = Matrix {
+        dtype,
+        bytes,
+        row_stride: depth as isize,
+        column_stride: 1,
+    };
+    let mut product = Product::new(
+        [rows, depth, columns],
+        Factor::Stored(weight),
+        windows,
+        &offsets,
+        convolution.dtype,
+    );
+    if convolution.adds {
+        product.beta = Coefficient::ONE;
+    }
+    let output = Output::contiguous(convolution.dtype, out, rows, columns);
+    multiply(convolution.op, &product, output)
+}

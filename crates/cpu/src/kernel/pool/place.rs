@@ -1,0 +1,281 @@
+//! The greatest of each window and where it is: the first of equals, the first NaN.
+
+use std::ops::Range;
+
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
+use bytemuck::Pod;
+
+use super::{Band, Grid, Group, Pooled};
+use crate::simd::{self, Body};
+use crate::tile::Source;
+
+/// A number with an order in which NaN comes last.
+trait Ordered: Pod + Send + Sync {
+    const DTYPE: DType;
+    const LEAST: Self;
+    /// Whether a later number takes the place of the greatest so far.
+    fn beats(self, greatest: Self) -> bool;
+}
+
+macro_rules! ordered {
+    ($($dtype:ident $item:ty, $least:expr, |$x:ident, $g:ident| $beats:expr;)*) => {$(
+        impl Ordered for $item {
+            const DTYPE: DType = DType::$dtype;
+            const LEAST: Self = $least;
+            #[inline(always)]
+            fn beats(self, $g: Self) -> bool {
+                let $x = self;
+                $beats
+            }
+        }
+    )*};
+}
+ordered! {
+    F32 f32, f32::NEG_INFINITY, |x, g| x > g || (x.is_nan() && !g.is_nan());
+    F64 f64, f64::NEG_INFINITY, |x, g| x > g || (x.is_nan() && !g.is_nan());
+    I8 i8, i8::MIN, |x, g| x > g;
+    I16 i16, i16::MIN, |x, g| x > g;
+    I32 i32, i32::MIN, |x, g| x > g;
+    I64 i64, i64::MIN, |x, g| x > g;
+    U8 u8, 0, |x, g| x > g;
+    U16 u16, 0, |x, g| x > g;
+    U32 u32, 0, |x, g| x > g;
+    U64 u64, 0, |x, g| x > g;
+}
+
+/// The greatest of each window to `out` of a dtype, and its place in the plane to `places`, int64.
+///
+/// # Errors
+/// A memory error.
+pub fn greatest_with_places(
+    pooled: &Pooled<'_>,
+    grid: &Grid,
+    dtype: DType,
+    out: &mut [u8],
+    places: &mut [u8],
+) -> Result<(), Error> {
+    let (source, from) = pooled.source()?;
+    macro_rules! run {
+        ($($variant:ident $item:ty)*) => {
+            match from {
+                $(DType::$variant => run::<$item>,)*
+                _ => run::<u8>,
+            }
+        };
+    }
+    let run = run!(F32 f32 F64 f64 I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64);
+    run(pooled.level, &source, grid, dtype, [out, places])
+}
+
+fn run<T: Ordered>(
+    level: Level,
+    source: &Source<'_>,
+    grid: &Grid,
+    dtype: DType,
+    outputs: [&mut [u8]; 2],
+) -> Result<(), Error> {
+    let encode = match dtype {
+        DType::Bool => None,
+        _ if dtype == T::DTYPE => None,
+        _ => Some(Conversion::new(T::DTYPE, dtype)?),
+    };
+    let size = dtype.itemsize();
+    grid.for_each_chunk(outputs, [size, size_of::<i64>()], |first, [out, places]| {
+        let mut room = Room::<T>::new();
+        let places: &mut [i64] = bytemuck::cast_slice_mut(places);
+        let (mut done, count) = (0, places.len());
+        while done < count {
+            let group = Group::at(grid, first + done, count - done);
+            let end = done + group.len();
+            find_group(
+                level,
+                source,
+                grid,
+                &group,
+                &mut room,
+                &mut places[done..end],
+            )?;
+            let bytes = bytemuck::cast_slice(&room.greatest);
+            let out = &mut out[done * size..end * size];
+            match &encode {
+                Some(encode) => encode.run(level, bytes, out, &mut room.scratch),
+                None => out.copy_from_slice(bytes),
+            }
+            done = end;
+        }
+        Ok(())
+    })
+}
+
+/// Memory of one piece of work.
+struct Room<T> {
+    items: Vec<u64>,
+    greatest: Vec<T>,
+    /// The number of the tap of each greatest.
+    taps: Vec<u32>,
+    scratch: Scratch,
+}
+
+impl<T> Room<T> {
+    fn new() -> Self {
+        Self {
+            items: Vec::new(),
+            greatest: Vec::new(),
+            taps: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
+fn find_group<T: Ordered>(
+    level: Level,
+    source: &Source<'_>,
+    grid: &Grid,
+    group: &Group,
+    room: &mut Room<T>,
+    places: &mut [i64],
+) -> Result<(), Error> {
+    let [depth, height, width] = &grid.axes;
+    let columns = group.columns.len();
+    room.greatest.clear();
+    room.greatest.resize(group.len(), T::LEAST);
+    room.taps.clear();
+    room.taps.resize(group.len(), u32::MAX);
+    let whole = columns == width.output;
+    let span = if whole {
+        0..width.input
+    } else {
+        width.reach(&group.columns)
+    };
+    let rows = height.reach(&group.rows);
+    for (deep, slice) in depth
+        .taps_inside(group.slice)
+        .map(|tap| (tap, depth.place(group.slice, tap)))
+    {
+        let place = [group.plane, slice];
+        let (rows, span) = (rows.clone(), span.clone());
+        let (first, items) = (span.start, &mut room.items);
+        let band = Band::<T>::read(source, grid, place, rows, span, items)?;
+        for (index, row) in group.rows.clone().enumerate() {
+            let results = index * columns..(index + 1) * columns;
+            for tap in height.taps_inside(row) {
+                let find = Find {
+                    greatest: &mut room.greatest[results.clone()],
+                    taps: &mut room.taps[results.clone()],
+                    items: band.row(height.place(row, tap)),
+                    first,
+                    columns: group.columns.clone(),
+                    axis: width,
+                    tap: (deep * height.kernel + tap) * width.kernel,
+                };
+                simd::run(level, find);
+            }
+        }
+    }
+    for (index, (place, tap)) in places.iter_mut().zip(&room.taps).enumerate() {
+        let (row, column) = (
+            group.rows.start + index / columns,
+            group.columns.start + index % columns,
+        );
+        // The tap of a window in which nothing was found lies nowhere: the first element it has.
+        let tap = *tap as usize;
+        let is_found = tap != u32::MAX as usize;
+        let mut at = 0;
+        for (axis, output, tap) in [
+            (depth, group.slice, tap / width.kernel / height.kernel),
+            (height, row, tap / width.kernel % height.kernel),
+            (width, column, tap % width.kernel),
+        ] {
+            let tap = if is_found {
+                tap
+            } else {
+                axis.taps_inside(output).start
+            };
+            at = at * axis.input + axis.place(output, tap).min(axis.input - 1);
+        }
+        *place = at as i64;
+    }
+    Ok(())
+}
+
+/// A row of elements compared with the greatest of their windows.
+struct Find<'a, T> {
+    greatest: &'a mut [T],
+    taps: &'a mut [u32],
+    items: &'a [T],
+    /// The column of the first item.
+    first: usize,
+    columns: Range<usize>,
+    axis: &'a super::Axis,
+    /// The number of the row's first tap.
+    tap: usize,
+}
+
+impl<T: Ordered> Body for Find<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let axis = self.axis;
+        if axis.is_adaptive {
+            for (index, column) in self.columns.enumerate() {
+                for tap in axis.taps_inside(column) {
+                    let item = self.items[axis.place(column, tap) - self.first];
+                    if item.beats(self.greatest[index]) {
+                        self.greatest[index] = item;
+                        self.taps[index] = (self.tap + tap) as u32;
+                    }
+                }
+            }
+            return;
+        }
+        for tap in 0..axis.kernel {
+            let outputs = axis.outputs_of(tap);
+            let start = outputs.start.max(self.columns.start);
+            let end = outputs.end.min(self.columns.end);
+            if start >= end {
+                continue;
+            }
+            let results = start - self.columns.start..end - self.columns.start;
+            let greatest = &mut self.greatest[results.clone()];
+            let taps = &mut self.taps[results];
+            let items = &self.items[axis.place(start, tap) - self.first..];
+            let tap = (self.tap + tap) as u32;
+            match axis.stride {
+                1 => find_each::<T, 1>(greatest, taps, items, tap),
+                2 => find_each::<T, 2>(greatest, taps, items, tap),
+                stride => {
+                    let results = greatest.iter_mut().zip(taps);
+                    for ((greatest, place), item) in results.zip(items.iter().step_by(stride)) {
+                        let beats = item.beats(*greatest);
+                        *greatest = if beats { *item } else { *greatest };
+                        *place = if beats { tap } else { *place };
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every `STRIDE`th item compared with the next greatest.
+#[inline(always)]
+fn find_each<T: Ordered, const STRIDE: usize>(
+    greatest: &mut [T],
+    taps: &mut [u32],
+    items: &[T],
+    tap: u32,
+) {
+    let (whole, rest) = items.as_chunks::<STRIDE>();
+    let most = greatest.len().min(whole.len());
+    for ((greatest, place), items) in greatest.iter_mut().zip(taps.iter_mut()).zip(whole) {
+        let beats = items[0].beats(*greatest);
+        *greatest = if beats { items[0] } else { *greatest };
+        *place = if beats { tap } else { *place };
+    }
+    // The last window may end before a whole stride does.
+    if let (Some(greatest), Some(item)) = (greatest.get_mut(most), rest.first())
+        && item.beats(*greatest)
+    {
+        *greatest = *item;
+        taps[most] = tap;
+    }
+}

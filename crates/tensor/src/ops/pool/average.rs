@@ -1,0 +1,114 @@
+//! The mean of each window.
+
+use allotrope_cpu::kernel::{Axis, Divisor, average};
+use allotrope_dtype::{DType, Error, Problem, Set};
+use allotrope_op::structured::{Structured, convolution as row};
+
+use super::super::window::{Window, check_rank};
+use super::{convert, lay_out, pool, share_out};
+use crate::Tensor;
+use crate::elementwise::room;
+
+/// What the sums of average pooling are divided by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AverageOptions {
+    /// Whether padded places count, as zeros.
+    pub count_include_pad: bool,
+    /// A divisor for every window, instead of the number of its elements.
+    pub divisor_override: Option<i64>,
+}
+
+impl Default for AverageOptions {
+    /// Padded places count, as in torch.
+    fn default() -> Self {
+        Self {
+            count_include_pad: true,
+            divisor_override: None,
+        }
+    }
+}
+
+macro_rules! average_pools {
+    ($($rank:literal, $what:literal, $pool:ident, $adaptive:ident, $row:ident, $adaptive_row:ident;)*) => {
+        impl Tensor {$(
+            #[doc = concat!("The mean of each window over ", $what, ", summed in twice the digits and rounded once.")]
+            /// Integers and bool give the default float.
+            ///
+            /// # Errors
+            /// A value error for windows that do not fit or a divisor of zero, a memory error.
+            pub fn $pool(&self, window: &Window<'_>, options: AverageOptions) -> Result<Self, Error> {
+                check_rank(row::$row.name, self, $rank)?;
+                let axes = window.axes(row::$row.name, self.shape(), $rank)?;
+                let divisor = options.divisor(row::$row.name, &axes)?;
+                take_average(row::$row, self, axes, divisor, $rank)
+            }
+
+            #[doc = concat!("The mean of each of as many windows as asked for, which share ", $what, " out.")]
+            /// No size keeps that of the tensor. Integers and bool give the default float.
+            ///
+            /// # Errors
+            /// A value error for a grid without elements, a memory error.
+            pub fn $adaptive(&self, output: &[Option<usize>]) -> Result<Self, Error> {
+                let axes = share_out(row::$adaptive_row.name, self, output, $rank)?;
+                if axes.iter().all(|axis| axis.output == 1) {
+                    // The whole grid is one window: a reduction, whose pieces are made in parallel.
+                    let dims: Vec<isize> = (-$rank..0).collect();
+                    return self.mean(Some(&dims), true, None);
+                }
+                take_average(row::$adaptive_row, self, axes, Divisor::Elements, $rank)
+            }
+        )*}
+    };
+}
+average_pools! {
+    1, "rows", avg_pool1d, adaptive_avg_pool1d, AVG_POOL1D, ADAPTIVE_AVG_POOL1D;
+    2, "images", avg_pool2d, adaptive_avg_pool2d, AVG_POOL2D, ADAPTIVE_AVG_POOL2D;
+    3, "volumes", avg_pool3d, adaptive_avg_pool3d, AVG_POOL3D, ADAPTIVE_AVG_POOL3D;
+}
+
+impl AverageOptions {
+    fn divisor(self, op: &'static str, axes: &[Axis; 3]) -> Result<Divisor, Error> {
+        match self.divisor_override {
+            Some(0) => {
+                let problem = Problem::OutOfRange {
+                    what: "divisor_override",
+                    index: None,
+                    value: "0".to_owned(),
+                    accepted: "numbers other than 0",
+                };
+                Err(Error::new(op, problem))
+            }
+            Some(divisor) => Ok(Divisor::Constant(divisor as f64)),
+            None if self.count_include_pad => Ok(Divisor::Places(axes.map(|axis| axis.padding))),
+            None => Ok(Divisor::Elements),
+        }
+    }
+}
+
+/// The dtype in which a dtype is read for sums: float64 for integers, whose values it keeps.
+fn summed(dtype: DType) -> DType {
+    if Set::Inexact.contains(dtype) {
+        dtype.compute()
+    } else {
+        DType::F64
+    }
+}
+
+fn take_average(
+    row: Structured,
+    x: &Tensor,
+    axes: [Axis; 3],
+    divisor: Divisor,
+    rank: usize,
+) -> Result<Tensor, Error> {
+    let dtype = row.result(x.dtype())?;
+    let (grid, shape) = lay_out(row.name, x, axes, rank)?;
+    let mut out = room(row.name, &shape, dtype)?;
+    let program = convert(x.dtype(), summed(x.dtype()));
+    if shape.count() > 0 {
+        pool(x, &program, |pooled| {
+            average(pooled, &grid, divisor, dtype, &mut out)
+        })?;
+    }
+    Ok(Tensor::from_buffer(out, shape, dtype))
+}

@@ -1,0 +1,117 @@
+//! The elements back to where max pooling took them from, zero elsewhere.
+
+use allotrope_cpu::Buffer;
+use allotrope_cpu::kernel::unpool;
+use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::Shape;
+use allotrope_op::structured::{Structured, convolution as row};
+
+use super::super::window::{Window, check_rank, per_axis};
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+macro_rules! unpools {
+    ($($rank:literal, $what:literal, $pool:ident, $row:ident;)*) => {
+        impl Tensor {$(
+            #[doc = concat!("The elements at the places in each plane of ", $what, " that `indices` name, zero elsewhere.")]
+            /// The size is what pooling with the same windows has come from, or as given. Of several
+            /// elements with one place the last stays.
+            ///
+            /// # Errors
+            /// A dtype error for indices that are not integers, an index error for one outside its
+            /// plane, a value error for indices of another shape, a memory error.
+            pub fn $pool(
+                &self,
+                indices: &Self,
+                window: &Window<'_>,
+                output: Option<&[usize]>,
+            ) -> Result<Self, Error> {
+                put_back(row::$row, self, indices, window, output, $rank)
+            }
+        )*}
+    };
+}
+unpools! {
+    1, "rows", max_unpool1d, MAX_UNPOOL1D;
+    2, "images", max_unpool2d, MAX_UNPOOL2D;
+    3, "volumes", max_unpool3d, MAX_UNPOOL3D;
+}
+
+fn put_back(
+    row: Structured,
+    x: &Tensor,
+    indices: &Tensor,
+    window: &Window<'_>,
+    output: Option<&[usize]>,
+    rank: usize,
+) -> Result<Tensor, Error> {
+    let op = row.name;
+    let dtype = row.result(x.dtype())?;
+    check_rank(op, x, rank)?;
+    if !indices.dtype().is_integer() {
+        return Err(Error::not_in_set(
+            op,
+            indices.dtype(),
+            allotrope_dtype::Set::Integer,
+            None,
+        ));
+    }
+    if indices.shape() != x.shape() {
+        let problem = Problem::NotBroadcastable {
+            lhs: x.shape().to_vec(),
+            rhs: indices.shape().to_vec(),
+        };
+        return Err(Error::new(op, problem).hint("indices of the input's shape"));
+    }
+    let (outer, grid) = x.shape().split_at(x.rank() - rank);
+    let sizes = match output {
+        // The whole shape, or the sizes of the grid alone.
+        Some(sizes) if sizes.len() == x.rank() => sizes[x.rank() - rank..].to_vec(),
+        Some(sizes) => per_axis(op, "output size", sizes, rank, 0, 1)?.to_vec(),
+        None => {
+            let kernel = per_axis(op, "kernel size", window.kernel, rank, 0, 1)?;
+            let stride = if window.stride.is_empty() {
+                kernel.clone()
+            } else {
+                per_axis(op, "stride", window.stride, rank, 1, 1)?
+            };
+            let padding = per_axis(op, "padding", window.padding, rank, 0, 0)?;
+            let size = |place: usize| {
+                let steps = grid[place].checked_sub(1)?.checked_mul(stride[place])?;
+                steps
+                    .checked_add(kernel[place])?
+                    .checked_sub(2 * padding[place])
+            };
+            let sizes: Option<Vec<usize>> = (0..rank).map(size).collect();
+            sizes.ok_or_else(|| {
+                let shape = x.shape().to_vec();
+                Error::new(op, Problem::TooManyElements { shape })
+            })?
+        }
+    };
+    let shape: Vec<usize> = outer.iter().chain(&sizes).copied().collect();
+    let shape = Shape::new(op, &shape)?;
+    let bytes = shape.count().checked_mul(dtype.itemsize());
+    let mut out = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
+    let (x, places) = (x.contiguous()?, indices.to(DType::I64)?.contiguous()?);
+    let planes: usize = outer.iter().product();
+    let from: usize = grid.iter().product();
+    let to: usize = sizes.iter().product();
+    if let (Some(elements), Some(places), 1..) = (
+        x.contiguous_bytes(),
+        places.contiguous_bytes(),
+        planes * from,
+    ) {
+        let places: &[i64] = bytemuck::cast_slice(places);
+        if let Some(index) = places.iter().find(|place| !(0..to as i64).contains(place)) {
+            let problem = Problem::IndexOutOfRange {
+                index: *index as isize,
+                dim: outer.len(),
+                size: to,
+            };
+            return Err(Error::new(op, problem));
+        }
+        unpool(dtype, elements, places, from, to, &mut out);
+    }
+    Ok(Tensor::from_buffer(out, shape, dtype))
+}
