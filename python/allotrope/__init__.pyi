@@ -854,6 +854,144 @@ class Tensor:
     def bincount(self, weights: _Operand = None, minlength: builtins.int = 0) -> Tensor: ...
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0.0, max: builtins.float = 0.0) -> Tensor: ...
     def histogram(self, bins: _Operand, *, range: tuple[builtins.float, builtins.float] | None = None, weight: _Operand = None, weights: _Operand = None, density: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
+    def cumsum(
+        self, dim: _Dim = None, *, dtype: _DTypeLike = None, axis: _Dim = None
+    ) -> Tensor: ...
+    def cumprod(
+        self, dim: _Dim = None, *, dtype: _DTypeLike = None, axis: _Dim = None
+    ) -> Tensor: ...
+    def cumulative_sum(
+        self, *, axis: _Dim = None, dtype: _DTypeLike = None, include_initial: builtins.bool = False
+    ) -> Tensor: ...
+    def cumulative_prod(
+        self, *, axis: _Dim = None, dtype: _DTypeLike = None, include_initial: builtins.bool = False
+    ) -> Tensor: ...
+    def logcumsumexp(self, dim: _Dim = None, *, axis: _Dim = None) -> Tensor: ...
+    def cummax(self, dim: _Dim = None, *, axis: _Dim = None) -> Any: ...
+    def cummin(self, dim: _Dim = None, *, axis: _Dim = None) -> Any: ...
+    def diff(
+        self,
+        n: builtins.int = 1,
+        dim: _Dim = None,
+        prepend: _Operand | None = None,
+        append: _Operand | None = None,
+        *,
+        axis: _Dim = None,
+    ) -> Tensor: ...
+    def trapezoid(
+        self,
+        x: _Operand | None = None,
+        *,
+        dx: _Operand | None = None,
+        dim: _Dim = None,
+        axis: _Dim = None,
+    ) -> Tensor: ...
+    def cumulative_trapezoid(
+        self,
+        x: _Operand | None = None,
+        *,
+        dx: _Operand | None = None,
+        dim: _Dim = None,
+        axis: _Dim = None,
+    ) -> Tensor: ...
+    def sort(
+        self,
+        dim: _Dim = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+        axis: _Dim = None,
+    ) -> Any: ...
+    def argsort(
+        self,
+        dim: _Dim = None,
+        descending: builtins.bool = False,
+        stable: builtins.bool = False,
+        *,
+        axis: _Dim = None,
+    ) -> Tensor: ...
+    def msort(self) -> Tensor: ...
+    def topk(
+        self,
+        k: builtins.int,
+        dim: _Dim = None,
+        largest: builtins.bool = True,
+        sorted: builtins.bool = True,
+        *,
+        axis: _Dim = None,
+    ) -> Any: ...
+    def kthvalue(
+        self,
+        k: builtins.int,
+        dim: _Dim = None,
+        keepdim: builtins.bool | None = None,
+        *,
+        axis: _Dim = None,
+        keepdims: builtins.bool | None = None,
+    ) -> Any: ...
+    def median(
+        self,
+        dim: _Dim = None,
+        keepdim: builtins.bool | None = None,
+        *,
+        axis: _Dim = None,
+        keepdims: builtins.bool | None = None,
+    ) -> Any: ...
+    def nanmedian(
+        self,
+        dim: _Dim = None,
+        keepdim: builtins.bool | None = None,
+        *,
+        axis: _Dim = None,
+        keepdims: builtins.bool | None = None,
+    ) -> Any: ...
+    def quantile(
+        self,
+        q: _Operand,
+        dim: _Dim = None,
+        keepdim: builtins.bool | None = None,
+        *,
+        interpolation: str = "linear",
+        axis: _Dim = None,
+        keepdims: builtins.bool | None = None,
+    ) -> Tensor: ...
+    def nanquantile(
+        self,
+        q: _Operand,
+        dim: _Dim = None,
+        keepdim: builtins.bool | None = None,
+        *,
+        interpolation: str = "linear",
+        axis: _Dim = None,
+        keepdims: builtins.bool | None = None,
+    ) -> Tensor: ...
+    def mode(
+        self,
+        dim: _Dim = None,
+        keepdim: builtins.bool | None = None,
+        *,
+        axis: _Dim = None,
+        keepdims: builtins.bool | None = None,
+    ) -> Any: ...
+    def unique(
+        self,
+        sorted: builtins.bool = True,
+        return_inverse: builtins.bool = False,
+        return_counts: builtins.bool = False,
+        dim: _Dim = None,
+        *,
+        axis: _Dim = None,
+    ) -> Any: ...
+    def unique_consecutive(
+        self,
+        return_inverse: builtins.bool = False,
+        return_counts: builtins.bool = False,
+        dim: _Dim = None,
+        *,
+        axis: _Dim = None,
+    ) -> Any: ...
+    def softmax(self, dim: _Dim = None, dtype: _DTypeLike = None, *, axis: _Dim = None) -> Tensor: ...
+    def log_softmax(self, dim: _Dim = None, dtype: _DTypeLike = None, *, axis: _Dim = None) -> Tensor: ...
     def multinomial(
         self,
         num_samples: builtins.int,
@@ -1516,6 +1654,178 @@ def isin(elements: _Operand, test_elements: _Operand, *, assume_unique: builtins
 def unravel_index(indices: _Operand, shape: _Ints) -> tuple[Tensor, ...]: ...
 def ravel_multi_index(multi_index: _Operand, dims: _Ints) -> Tensor: ...
 def embedding(weight: _Operand, indices: _Operand, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: ...
+def cumsum(
+    input: _Operand, dim: _Dim = None, *, dtype: _DTypeLike = None, axis: _Dim = None
+) -> Tensor: ...
+def cumprod(
+    input: _Operand, dim: _Dim = None, *, dtype: _DTypeLike = None, axis: _Dim = None
+) -> Tensor: ...
+def cumulative_sum(
+    input: _Operand,
+    *,
+    axis: _Dim = None,
+    dtype: _DTypeLike = None,
+    include_initial: builtins.bool = False,
+) -> Tensor: ...
+def cumulative_prod(
+    input: _Operand,
+    *,
+    axis: _Dim = None,
+    dtype: _DTypeLike = None,
+    include_initial: builtins.bool = False,
+) -> Tensor: ...
+def logcumsumexp(input: _Operand, dim: _Dim = None, *, axis: _Dim = None) -> Tensor: ...
+def cummax(input: _Operand, dim: _Dim = None, *, axis: _Dim = None) -> Any: ...
+def cummin(input: _Operand, dim: _Dim = None, *, axis: _Dim = None) -> Any: ...
+def diff(
+    input: _Operand,
+    n: builtins.int = 1,
+    dim: _Dim = None,
+    prepend: _Operand | None = None,
+    append: _Operand | None = None,
+    *,
+    axis: _Dim = None,
+) -> Tensor: ...
+def trapezoid(
+    input: _Operand,
+    x: _Operand | None = None,
+    *,
+    dx: _Operand | None = None,
+    dim: _Dim = None,
+    axis: _Dim = None,
+) -> Tensor: ...
+def cumulative_trapezoid(
+    input: _Operand,
+    x: _Operand | None = None,
+    *,
+    dx: _Operand | None = None,
+    dim: _Dim = None,
+    axis: _Dim = None,
+) -> Tensor: ...
+def sort(
+    input: _Operand,
+    dim: _Dim = None,
+    descending: builtins.bool = False,
+    *,
+    stable: builtins.bool = False,
+    axis: _Dim = None,
+) -> Any: ...
+def argsort(
+    input: _Operand,
+    dim: _Dim = None,
+    descending: builtins.bool = False,
+    stable: builtins.bool = False,
+    *,
+    axis: _Dim = None,
+) -> Tensor: ...
+def msort(input: _Operand) -> Tensor: ...
+def topk(
+    input: _Operand,
+    k: builtins.int,
+    dim: _Dim = None,
+    largest: builtins.bool = True,
+    sorted: builtins.bool = True,
+    *,
+    axis: _Dim = None,
+) -> Any: ...
+def kthvalue(
+    input: _Operand,
+    k: builtins.int,
+    dim: _Dim = None,
+    keepdim: builtins.bool | None = None,
+    *,
+    axis: _Dim = None,
+    keepdims: builtins.bool | None = None,
+) -> Any: ...
+def median(
+    input: _Operand,
+    dim: _Dim = None,
+    keepdim: builtins.bool | None = None,
+    *,
+    axis: _Dim = None,
+    keepdims: builtins.bool | None = None,
+) -> Any: ...
+def nanmedian(
+    input: _Operand,
+    dim: _Dim = None,
+    keepdim: builtins.bool | None = None,
+    *,
+    axis: _Dim = None,
+    keepdims: builtins.bool | None = None,
+) -> Any: ...
+def quantile(
+    input: _Operand,
+    q: _Operand,
+    dim: _Dim = None,
+    keepdim: builtins.bool | None = None,
+    *,
+    interpolation: str = "linear",
+    axis: _Dim = None,
+    keepdims: builtins.bool | None = None,
+) -> Tensor: ...
+def nanquantile(
+    input: _Operand,
+    q: _Operand,
+    dim: _Dim = None,
+    keepdim: builtins.bool | None = None,
+    *,
+    interpolation: str = "linear",
+    axis: _Dim = None,
+    keepdims: builtins.bool | None = None,
+) -> Tensor: ...
+def mode(
+    input: _Operand,
+    dim: _Dim = None,
+    keepdim: builtins.bool | None = None,
+    *,
+    axis: _Dim = None,
+    keepdims: builtins.bool | None = None,
+) -> Any: ...
+def unique(
+    input: _Operand,
+    sorted: builtins.bool = True,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: _Dim = None,
+    *,
+    axis: _Dim = None,
+) -> Any: ...
+def unique_consecutive(
+    input: _Operand,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: _Dim = None,
+    *,
+    axis: _Dim = None,
+) -> Any: ...
+def softmax(input: _Operand, dim: _Dim = None, dtype: _DTypeLike = None, *, axis: _Dim = None) -> Tensor: ...
+def log_softmax(input: _Operand, dim: _Dim = None, dtype: _DTypeLike = None, *, axis: _Dim = None) -> Tensor: ...
+def layer_norm(input: _Operand, normalized_shape: _Ints, weight: _Operand = None, bias: _Operand = None, eps: builtins.float = 1e-5) -> Tensor: ...
+def rms_norm(input: _Operand, normalized_shape: _Ints, weight: _Operand = None, eps: builtins.float | None = None) -> Tensor: ...
+def group_norm(input: _Operand, num_groups: builtins.int, weight: _Operand = None, bias: _Operand = None, eps: builtins.float = 1e-5) -> Tensor: ...
+def batch_norm(
+    input: _Operand, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: _Operand = None,
+    bias: _Operand = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-5,
+) -> Tensor: ...
+def instance_norm(
+    input: _Operand, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: _Operand = None,
+    bias: _Operand = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-5,
+) -> Tensor: ...
+def cosine_similarity(x1: _Operand, x2: _Operand, dim: _Dim = None, eps: builtins.float = 1e-8, *, axis: _Dim = None) -> Tensor: ...
+def pairwise_distance(x1: _Operand, x2: _Operand, p: builtins.float = 2.0, eps: builtins.float = 1e-6, keepdim: builtins.bool = False) -> Tensor: ...
+def cdist(x1: _Operand, x2: _Operand, p: builtins.float = 2.0, compute_mode: str | None = None) -> Tensor: ...
+def conv1d(input: _Operand, weight: _Operand, bias: _Operand | None = None, stride: _Ints | None = None, padding: _Ints | Literal["valid", "same"] | None = None, dilation: _Ints | None = None, groups: builtins.int = 1, *, padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros") -> Tensor: ...
+def conv_transpose1d(input: _Operand, weight: _Operand, bias: _Operand | None = None, stride: _Ints | None = None, padding: _Ints | None = None, output_padding: _Ints | None = None, groups: builtins.int = 1, dilation: _Ints | None = None) -> Tensor: ...
+def conv2d(input: _Operand, weight: _Operand, bias: _Operand | None = None, stride: _Ints | None = None, padding: _Ints | Literal["valid", "same"] | None = None, dilation: _Ints | None = None, groups: builtins.int = 1, *, padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros") -> Tensor: ...
+def conv_transpose2d(input: _Operand, weight: _Operand, bias: _Operand | None = None, stride: _Ints | None = None, padding: _Ints | None = None, output_padding: _Ints | None = None, groups: builtins.int = 1, dilation: _Ints | None = None) -> Tensor: ...
+def conv3d(input: _Operand, weight: _Operand, bias: _Operand | None = None, stride: _Ints | None = None, padding: _Ints | Literal["valid", "same"] | None = None, dilation: _Ints | None = None, groups: builtins.int = 1, *, padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros") -> Tensor: ...
+def conv_transpose3d(input: _Operand, weight: _Operand, bias: _Operand | None = None, stride: _Ints | None = None, padding: _Ints | None = None, output_padding: _Ints | None = None, groups: builtins.int = 1, dilation: _Ints | None = None) -> Tensor: ...
+def max_pool1d(input: _Operand, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints | None = None, dilation: _Ints | None = None, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+def max_pool2d(input: _Operand, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints | None = None, dilation: _Ints | None = None, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+def max_pool3d(input: _Operand, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints | None = None, dilation: _Ints | None = None, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+def avg_pool1d(input: _Operand, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints | None = None, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor: ...
+def adaptive_max_pool1d(input: _Operand, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
+def adaptive_avg_pool1d(input: _Operand, output_size: Any) -> Tensor: ...
 def poisson(input: _Operand, generator: Generator | None = None) -> Tensor: ...
 def binomial(count: _Operand, prob: _Operand, generator: Generator | None = None) -> Tensor: ...
 def multinomial(

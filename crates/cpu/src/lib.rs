@@ -15,9 +15,15 @@
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
+//! | `kernel/rows` | lines along an axis, each read once |
+//! | `kernel/softmax`, `kernel/norm` | what becomes of such lines |
+//! | `kernel/scan`, `kernel/prefix` | running totals |
+//! | `kernel/sort` | lines in order: sorted, selected, counted |
 //! | `kernel/copy`, `kernel/movement` | elements from one layout to another, by width |
 //! | `kernel/fourier` | Fourier transforms of lines |
 //! | `kernel/indexing` | elements chosen by indices and masks |
+//! | `kernel/window` | windows along an axis of a grid |
+//! | `kernel/pool`, `kernel/conv`, `kernel/resample` | windows over grids: pooling, convolution, other sizes |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 

@@ -192,6 +192,11 @@ fn refused_arguments() {
         given: vec![4, 2],
         accepted: "sizes of at most [3, 2] but for dimension 1".to_owned(),
     };
+    let weight = Problem::WrongShape {
+        what: "weight",
+        given: vec![2],
+        accepted: "[4]".to_owned(),
+    };
     assert_messages!(
         refuse("randint", empty),
         refuse("uniform", wide),
@@ -208,7 +213,18 @@ fn refused_arguments() {
         refuse("stack", shapes(None)),
         refuse("channel_shuffle", multiple),
         refuse("gather", shape),
+        refuse("layer_norm", weight),
     );
+}
+
+#[test]
+fn refused_filters() {
+    let problem = Problem::BadFilters {
+        input: vec![1, 3, 8, 8],
+        weight: vec![4, 2, 3, 3],
+        groups: 1,
+    };
+    assert_messages!(message::<()>(Err(Error::new("conv2d", problem))));
 }
 
 #[test]

@@ -127,9 +127,18 @@ forms! {
     /// The number, or negative_slope times it below 0.
     leaky_relu[negative_slope=0.01](negative_slope: f64) |py, x| apply(py, Op::LeakyRelu, &[x, float(negative_slope)]);
 
-    /// The number, or weight times it below 0.
+    /// The number, or weight times it below 0: one weight, or one per channel (dimension 1).
     prelu[weight](weight: Any<'_, '_>) |py, x| {
-        apply(py, Op::LeakyRelu, &[x, operand::read("prelu", weight)?])
+        let weight = operand::read("prelu", weight)?;
+        let weight = match (&x, weight) {
+            (Value::Tensor(x), Value::Tensor(weight)) if weight.rank() == 1 && x.rank() > 2 => {
+                let mut sizes = vec![1; x.rank() - 1];
+                sizes[0] = -1;
+                Value::Tensor(weight.reshape(&sizes).map_err(raise)?)
+            }
+            (_, weight) => weight,
+        };
+        apply_as(py, "prelu", Op::LeakyRelu, &[x, weight])
     };
 
     /// The number, or `alpha (eˣ - 1)` below 0.

@@ -59,7 +59,7 @@ impl Axes {
     }
 }
 
-fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+pub(crate) fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
     dtype
         .filter(|dtype| !dtype.is_none())
         .map(|dtype| convert::to_dtype(op, dtype))
@@ -255,7 +255,7 @@ fn extreme(
 }
 
 /// Two tensors as a named tuple.
-fn pair(
+pub(crate) fn pair(
     py: Python<'_>,
     name: &'static str,
     fields: [&'static str; 2],

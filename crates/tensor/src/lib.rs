@@ -47,6 +47,7 @@ mod split;
 mod tensor;
 mod view;
 
+pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_cpu::kernel::random::Law;
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
@@ -54,7 +55,12 @@ pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
 pub use ops::fft;
-pub use ops::{AverageOptions, Blocks, Padding, Window};
+pub use ops::{
+    AverageOptions, Blocks, ConvolutionOptions, Interpolation, InterpolationOptions, PadMode,
+    Padding, Resized, TransposedOptions, Window,
+};
 pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
+pub use ops::{BatchNorm, BatchNormOptions, LossReduction};
+pub use ops::{QuantileInterpolation, Unique};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

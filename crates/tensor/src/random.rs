@@ -231,9 +231,19 @@ impl Tensor {
     /// # Errors
     /// A value error for a probability outside 0 to 1, a memory error.
     pub fn bernoulli_like(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
-        let (op, dtype) = ("bernoulli", self.dtype());
+        Self::bernoulli_of("bernoulli", self.shape(), p, self.dtype(), generator)
+    }
+
+    /// Ones with probability `p` and zeros.
+    pub(crate) fn bernoulli_of(
+        op: &'static str,
+        sizes: &[usize],
+        p: f64,
+        dtype: DType,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
         PROBABILITY.check(op, p, None)?;
-        draw(op, self.shape(), dtype, generator, |stream, target| {
+        draw(op, sizes, dtype, generator, |stream, target| {
             random::bernoulli(Level::current(), stream, Chances::All(p), dtype, target);
         })
     }

@@ -11,7 +11,7 @@ use crate::Tensor;
 use crate::elementwise::evaluate;
 
 /// What is reduced and what stays, in the order of memory.
-struct Plan {
+pub(crate) struct Plan {
     /// The dimensions outside the reduced ones, the reduced ones, those inside.
     order: Dims<isize>,
     sizes: [usize; 3],
@@ -22,7 +22,11 @@ struct Plan {
 
 impl Plan {
     /// The plan for a tensor; no axes mean all of them.
-    fn new(op: &'static str, tensor: &Tensor, axes: Option<&[isize]>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        op: &'static str,
+        tensor: &Tensor,
+        axes: Option<&[isize]>,
+    ) -> Result<Self, Error> {
         let rank = tensor.rank();
         let reduced: Dims<usize> = match axes {
             None => (0..rank).collect(),
@@ -68,13 +72,13 @@ impl Plan {
     }
 
     /// How many elements become one.
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.sizes[1]
     }
 
     /// What a program makes of inputs, folded; the dimensions that stay keep their order, and
     /// reduced ones stay with size one. The inputs have the tensor's shape or broadcast to it.
-    fn fold(
+    pub(crate) fn fold(
         &self,
         op: &'static str,
         fold: Fold,
@@ -136,7 +140,7 @@ impl Plan {
 }
 
 /// The program that reads one tensor in a dtype.
-fn reading(from: DType, through: DType, to: DType) -> Program {
+pub(crate) fn reading(from: DType, through: DType, to: DType) -> Program {
     let mut program = Program::new(&[from]);
     let value = program.convert(0, through);
     let value = program.convert(value, to);
@@ -145,7 +149,7 @@ fn reading(from: DType, through: DType, to: DType) -> Program {
 }
 
 /// A program of one input and one output.
-fn map(dtype: DType, formula: impl for<'b> Fn(Var<'b>) -> Var<'b>) -> Program {
+pub(crate) fn map(dtype: DType, formula: impl for<'b> Fn(Var<'b>) -> Var<'b>) -> Program {
     let builder = Builder::new(&[dtype]);
     let result = formula(builder.input(0));
     builder.finish(&[result])
@@ -216,7 +220,7 @@ impl Tensor {
     }
 
     /// Refuses the casts that have no meaning, before anything is computed.
-    fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
+    pub(crate) fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
         let nothing = Self::zeros(&[0], self.dtype())?;
         nothing.to(to).map(drop).map_err(|error| error.in_op(op))
     }

@@ -3,7 +3,7 @@
 
 use allotrope_dtype::{DType, ErrorKind};
 use allotrope_op::Slice;
-use allotrope_tensor::{Blocks, Padding, Tensor};
+use allotrope_tensor::{Blocks, PadMode, Tensor};
 
 /// A dtype of each width, and pairs that are aligned as their halves.
 const WIDTHS: [DType; 6] = [
@@ -137,10 +137,10 @@ fn roll_moves_back() {
 #[test]
 fn padding_keeps_the_middle() {
     let modes = [
-        Padding::Constant(0.into()),
-        Padding::Reflect,
-        Padding::Replicate,
-        Padding::Circular,
+        PadMode::Constant(0.into()),
+        PadMode::Reflect,
+        PadMode::Replicate,
+        PadMode::Circular,
     ];
     for dtype in WIDTHS {
         let x = numbered(&[60, 70, 20], dtype);
@@ -182,11 +182,11 @@ fn refusals_have_kinds() {
     );
     assert_eq!(kind(x.repeat(&[usize::MAX, 2])), ErrorKind::Value);
     assert_eq!(
-        kind(x.pad(&[isize::MIN, isize::MIN], Padding::Reflect)),
+        kind(x.pad(&[isize::MIN, isize::MIN], PadMode::Reflect)),
         ErrorKind::Value
     );
     assert_eq!(
-        kind(x.pad(&[isize::MAX, isize::MAX], Padding::Constant(0.into()))),
+        kind(x.pad(&[isize::MAX, isize::MAX], PadMode::Constant(0.into()))),
         ErrorKind::Value
     );
     assert_eq!(kind(x.diag_embed(isize::MIN, 0, 1)), ErrorKind::Value);

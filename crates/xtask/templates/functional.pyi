@@ -5,10 +5,11 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from .. import Generator, Tensor
+from .. import Tensor
 
 _Operand: TypeAlias = Any
 _DTypeLike: TypeAlias = Any
+_Dim: TypeAlias = builtins.int | None
 _Ints: TypeAlias = builtins.int | Sequence[builtins.int] | Tensor
 _Reduction: TypeAlias = Literal["none", "mean", "sum"]
 

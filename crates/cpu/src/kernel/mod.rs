@@ -1,5 +1,6 @@
 //! The kernels: safe code over slices of bytes and layouts.
 
+mod conv;
 mod copy;
 pub(crate) mod elementwise;
 mod fold;
@@ -7,14 +8,27 @@ pub mod fourier;
 pub(crate) mod fused;
 pub mod indexing;
 mod movement;
+mod norm;
 mod pool;
+mod prefix;
 pub mod random;
 mod reduce;
+mod resample;
+mod rows;
+mod scan;
+mod softmax;
+pub mod sort;
 mod window;
 
+pub use conv::{Convolution, Depthwise, Edge, convolve, convolve_depthwise};
 pub(crate) use copy::whole_elements;
 pub use copy::{copy, copy_into, fill, scatter};
 pub use movement::{Band, Piece, Windows, add_windows, assemble, copy_view, keep_band, take_rows};
+pub use norm::{Norm, normalize_lines};
 pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};
 pub use reduce::{Fold, reduce, reduce_at};
+pub use resample::{Stencil, Weighting, blend, pick as pick_nearest};
+pub use rows::{LineInput, are_lines_short, pick, sizes_around};
+pub use scan::{Scan, scan};
+pub use softmax::{Softmax, softmax};
 pub use window::Axis;

@@ -257,14 +257,14 @@ fn fold_row_block<F: Folding>(
 }
 
 /// Items of a source, read in place or into memory of its own.
-struct Items(Vec<u64>);
+pub(super) struct Items(Vec<u64>);
 
 impl Items {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(Vec::new())
     }
 
-    fn read<'a, T: Pod>(
+    pub(super) fn read<'a, T: Pod>(
         &'a mut self,
         source: &'a Source<'_>,
         first: usize,

@@ -131,6 +131,7 @@ impl Error {
             | Problem::WrongShape { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
+            | Problem::BadFilters { .. }
             | Problem::EmptyInterval { .. }
             | Problem::WideInterval { .. }
             | Problem::OutOfRange { .. }

@@ -261,16 +261,6 @@ pub enum Problem {
         /// The sizes of the dimensions.
         sizes: Vec<usize>,
     },
-    /// A tensor that does not fit what it is used with.
-    #[error("wrong shape of the {what}: {given:?}; {accepted}")]
-    WrongShape {
-        /// What the tensor is.
-        what: &'static str,
-        /// Its shape.
-        given: Vec<usize>,
-        /// What is accepted.
-        accepted: String,
-    },
     /// A slice that does not move.
     #[error("the step is zero; any other step is accepted")]
     ZeroStep,
@@ -286,6 +276,19 @@ pub enum Problem {
         step: usize,
         /// The size of the dimension.
         available: usize,
+    },
+    /// Filters that do not fit the channels of an image.
+    #[error(
+        "channels do not fit: {input:?} with filters {weight:?} in {groups} groups; \
+         sizes of channels and filters must be multiples of the groups"
+    )]
+    BadFilters {
+        /// The shape of the images.
+        input: Vec<usize>,
+        /// The shape of the filters.
+        weight: Vec<usize>,
+        /// The number of groups.
+        groups: usize,
     },
     /// Bounds in the wrong order, or with nothing between them.
     #[error("nothing between the bounds: {low} and {high}; the first must be the lower one")]
@@ -324,6 +327,16 @@ pub enum Problem {
         value: String,
         /// The accepted values.
         accepted: &'static str,
+    },
+    /// An argument whose sizes do not fit the others.
+    #[error("wrong shape of {what}: {given:?}; accepted is {accepted}")]
+    WrongShape {
+        /// What the argument is.
+        what: &'static str,
+        /// Its shape.
+        given: Vec<usize>,
+        /// The accepted sizes.
+        accepted: String,
     },
     /// Bytes that are not the state of a generator.
     #[error("not a state: {dtype} of shape {shape:?}; uint8 of shape [16] is accepted")]

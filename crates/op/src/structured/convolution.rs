@@ -1,6 +1,12 @@
 //! Rows: windows over grids.
 
 structured! {
+    CONV1D, "conv1d", Element, Lower, Element, "Sums of products of windows over rows with filters.";
+    CONV2D, "conv2d", Element, Lower, Element, "Sums of products of windows over images with filters.";
+    CONV3D, "conv3d", Element, Lower, Element, "Sums of products of windows over volumes with filters.";
+    CONV_TRANSPOSE1D, "conv_transpose1d", Element, Lower, Element, "Filters over rows times each element, summed where they overlap: the way back of conv1d.";
+    CONV_TRANSPOSE2D, "conv_transpose2d", Element, Lower, Element, "Filters over images times each element, summed where they overlap: the way back of conv2d.";
+    CONV_TRANSPOSE3D, "conv_transpose3d", Element, Lower, Element, "Filters over volumes times each element, summed where they overlap: the way back of conv3d.";
     MAX_POOL1D, "max_pool1d", Element, Keep, Real, "The greatest of each window over rows; NaN if there is one.";
     MAX_POOL2D, "max_pool2d", Element, Keep, Real, "The greatest of each window over images; NaN if there is one.";
     MAX_POOL3D, "max_pool3d", Element, Keep, Real, "The greatest of each window over volumes; NaN if there is one.";
@@ -19,4 +25,5 @@ structured! {
     MAX_UNPOOL1D, "max_unpool1d", Element, Keep, Element, "The elements at the places that max_pool1d took them from, zero elsewhere.";
     MAX_UNPOOL2D, "max_unpool2d", Element, Keep, Element, "The elements at the places that max_pool2d took them from, zero elsewhere.";
     MAX_UNPOOL3D, "max_unpool3d", Element, Keep, Element, "The elements at the places that max_pool3d took them from, zero elsewhere.";
+    INTERPOLATE, "interpolate", Element, Keep, Element, "The grid in another size: the nearest elements, or nearby ones blended.";
 }

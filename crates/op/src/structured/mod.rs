@@ -50,7 +50,8 @@ pub mod order;
 /// What the table says of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Structured {
-    /// The name in Python, with that of its module if it is not the package: `linalg.solve`.
+    /// The name in Python, with that of its module if it is neither the package nor `nn.functional`:
+    /// `linalg.solve`.
     pub name: &'static str,
     /// Which dtype comes out.
     pub outcome: Outcome,

@@ -3,21 +3,32 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
+//! | `convolution/` | windows over grids |
 //! | `fft` | Fourier transforms |
 //! | `indexing/` | elements chosen by indices and masks |
+//! | `loss` | losses |
 //! | `movement` | elements that change places |
+//! | `neural` | softmax, normalisation, distances, dropout |
+//! | `order` | elements in order, and running totals |
 
 mod activation;
+mod convolution;
 mod fft;
 pub(crate) mod indexing;
+mod loss;
 mod movement;
+mod neural;
+mod order;
 
 use pyo3::prelude::*;
 
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    convolution::register(module)?;
     movement::register(module)?;
     indexing::register(module)?;
+    neural::register(module)?;
+    order::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
@@ -25,8 +36,11 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
 fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
     activation::register(functional)?;
+    convolution::register_functional(functional)?;
+    indexing::register_functional(functional)?;
     movement::functional::register(functional)?;
-    indexing::register_functional(functional)
+    neural::register_functional(functional)?;
+    loss::register(functional)
 }
 
 /// A module for the functions of a module of the package; its last name is an attribute of `_core`

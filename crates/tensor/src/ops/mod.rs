@@ -3,23 +3,47 @@
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
 mod columns;
+mod conv;
+mod conv_transpose;
 mod diagonal;
+mod difference;
+mod distance;
+mod dropout;
 pub mod fft;
 mod grid;
 mod indexing;
+mod interpolate;
 mod join;
+mod lines;
+mod loss;
+mod norm;
+mod operands;
 mod pad;
 mod pool;
+mod quantile;
 mod rank;
 mod repeat;
 mod roll;
+mod scale;
+mod scan;
 mod segment;
+mod select;
 mod shuffle;
+mod softmax;
+mod sort;
 mod triangle;
+mod unique;
 mod window;
 
 pub use columns::Blocks;
+pub use conv::{ConvolutionOptions, Padding};
+pub use conv_transpose::TransposedOptions;
 pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
-pub use pad::Padding;
+pub use interpolate::{Interpolation, InterpolationOptions, Resized};
+pub use loss::LossReduction;
+pub use norm::{BatchNorm, BatchNormOptions};
+pub use pad::PadMode;
 pub use pool::AverageOptions;
+pub use quantile::QuantileInterpolation;
+pub use unique::Unique;
 pub use window::Window;

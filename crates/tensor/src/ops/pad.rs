@@ -12,7 +12,7 @@ const OP: &str = "pad";
 
 /// What stands in the places that padding adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Padding {
+pub enum PadMode {
     /// One value.
     Constant(WeakScalar),
     /// The elements in reverse, without the one at the end.
@@ -31,9 +31,9 @@ impl Tensor {
     ///
     /// ```
     /// use allotrope_dtype::DType;
-    /// use allotrope_tensor::{Padding, Tensor};
+    /// use allotrope_tensor::{PadMode, Tensor};
     /// let x = Tensor::arange(0, 4, 1, DType::I8)?;
-    /// assert_eq!(x.pad(&[2, -1], Padding::Reflect)?.to_vec::<i8>()?, [2, 1, 0, 1, 2]);
+    /// assert_eq!(x.pad(&[2, -1], PadMode::Reflect)?.to_vec::<i8>()?, [2, 1, 0, 1, 2]);
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
@@ -41,7 +41,7 @@ impl Tensor {
     /// A value error for an odd number of sizes or too many, for taking away more than there is, and
     /// for more than one turn of reflected or circular padding; a dtype or overflow error for a
     /// constant that no promotion holds; a memory error.
-    pub fn pad(&self, pad: &[isize], padding: Padding) -> Result<Self, Error> {
+    pub fn pad(&self, pad: &[isize], padding: PadMode) -> Result<Self, Error> {
         PAD.result(self.dtype())?;
         if !pad.len().is_multiple_of(2) || pad.len() / 2 > self.rank() {
             return Err(refuse(
@@ -60,7 +60,7 @@ impl Tensor {
         }
         let shape = Shape::new(OP, &sizes)?;
         match padding {
-            Padding::Constant(value) => pad_constant(self, shape, &ends, value),
+            PadMode::Constant(value) => pad_constant(self, shape, &ends, value),
             _ => {
                 let sides = self.shape().iter().zip(&ends);
                 let parts = sides.map(|(size, ends)| segments(*size, *ends, padding));
@@ -103,12 +103,12 @@ fn middle(size: usize, (low, high): (isize, isize)) -> Segment {
 }
 
 /// The ranges of a padded dimension.
-fn segments(size: usize, ends: (isize, isize), padding: Padding) -> Result<Segments, Error> {
+fn segments(size: usize, ends: (isize, isize), padding: PadMode) -> Result<Segments, Error> {
     let middle = middle(size, ends);
     let (low, high) = (ends.0.max(0) as usize, ends.1.max(0) as usize);
     let (most, accepted) = match padding {
-        Padding::Reflect => (size.saturating_sub(1), "sizes below that of the dimension"),
-        Padding::Circular => (middle.count, "sizes up to that of the dimension"),
+        PadMode::Reflect => (size.saturating_sub(1), "sizes below that of the dimension"),
+        PadMode::Circular => (middle.count, "sizes up to that of the dimension"),
         _ if size == 0 => (0, "sizes of a dimension with elements"),
         _ => (usize::MAX, ""),
     };
@@ -116,8 +116,8 @@ fn segments(size: usize, ends: (isize, isize), padding: Padding) -> Result<Segme
         return Err(refuse("padding", low.max(high) as isize, accepted));
     }
     let (before, after, step) = match padding {
-        Padding::Reflect => (low, size.wrapping_sub(2), -1),
-        Padding::Circular => (middle.from + middle.count - low, middle.from, 1),
+        PadMode::Reflect => (low, size.wrapping_sub(2), -1),
+        PadMode::Circular => (middle.from + middle.count - low, middle.from, 1),
         _ => (0, size.wrapping_sub(1), 0),
     };
     let part = |from, count, to| Segment {

@@ -118,20 +118,27 @@ fn sum_group<T: Sum>(
 ) -> Result<(), Error> {
     let grid = &depthwise.grid;
     let [depth, height, width] = &grid.axes;
-    let (image, filter) = (group.plane / depthwise.filters, group.plane % depthwise.filters);
+    let (image, filter) = (
+        group.plane / depthwise.filters,
+        group.plane % depthwise.filters,
+    );
     let channels = depthwise.filters / depthwise.multiplier;
     let plane = image * channels + filter / depthwise.multiplier;
     let weight: &[T] = bytemuck::cast_slice(depthwise.weight);
     let taps = depth.kernel * height.kernel * width.kernel;
     let weight = &weight[filter * taps..(filter + 1) * taps];
-    let start = depthwise.bias.map_or(T::ZERO, |bias| {
-        bytemuck::cast_slice::<u8, T>(bias)[filter]
-    });
+    let start = depthwise
+        .bias
+        .map_or(T::ZERO, |bias| bytemuck::cast_slice::<u8, T>(bias)[filter]);
     sums.clear();
     sums.resize(group.len(), start);
     let columns = group.columns.len();
     let whole = columns == width.output;
-    let span = if whole { 0..width.input } else { width.reach(&group.columns) };
+    let span = if whole {
+        0..width.input
+    } else {
+        width.reach(&group.columns)
+    };
     let rows = height.reach(&group.rows);
     for deep in depth.taps_inside(group.slice) {
         let place = [plane, depth.place(group.slice, deep)];

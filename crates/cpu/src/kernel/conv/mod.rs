@@ -3,7 +3,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `mod` | [`convolve`] and [`convolve_transposed`]: what is multiplied with what |
+//! | `mod` | [`convolve`]: what is multiplied with what |
 //! | `taps` | the rows of windows |
 //! | `depthwise` | one channel per filter, where a product would have one row |
 
@@ -93,23 +93,9 @@ pub fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Err
         };
         return multiply_all(convolution, Factor::Stored(matrix), out);
     }
-    run(convolution, &Taps::forward(images, convolution), out)
-}
-
-/// Writes transposed convolutions: the axes are those of the convolution that leads from the result
-/// to the images, so that an axis' output is the size of the images.
-///
-/// # Errors
-/// A memory error.
-pub fn convolve_transposed(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> {
-    let images = Images::new(convolution);
-    run(convolution, &Taps::transposed(images, convolution), out)
-}
-
-fn run(convolution: &Convolution<'_>, taps: &Taps<'_>, out: &mut [u8]) -> Result<(), Error> {
     let made = Factor::Made {
         dtype: convolution.image.0,
-        rows: taps,
+        rows: &Taps::new(images, convolution),
         transposed: false,
     };
     multiply_all(convolution, made, out)

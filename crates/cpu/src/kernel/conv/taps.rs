@@ -51,15 +51,6 @@ impl<'a> Images<'a> {
     }
 }
 
-/// How a window and a tap lead to a place.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// The element of a window.
-    Forward,
-    /// The element that a window spread to this place, if its stride leads here.
-    Transposed,
-}
-
 /// The rows of windows over images.
 pub(super) struct Taps<'a> {
     images: Images<'a>,
@@ -67,44 +58,23 @@ pub(super) struct Taps<'a> {
     /// The sizes of the grid of columns.
     columns: [usize; 3],
     edge: Edge,
-    way: Way,
 }
 
 impl<'a> Taps<'a> {
-    pub(super) fn forward(images: Images<'a>, convolution: &Convolution<'_>) -> Self {
+    pub(super) fn new(images: Images<'a>, convolution: &Convolution<'_>) -> Self {
         Self {
             images,
             axes: convolution.axes,
             columns: convolution.axes.map(|axis| axis.output),
             edge: convolution.edge,
-            way: Way::Forward,
-        }
-    }
-
-    pub(super) fn transposed(images: Images<'a>, convolution: &Convolution<'_>) -> Self {
-        Self {
-            images,
-            axes: convolution.axes,
-            columns: convolution.axes.map(|axis| axis.input),
-            edge: Edge::Zeros,
-            way: Way::Transposed,
         }
     }
 
     /// The place of a tap on one axis of the images; none is zero.
     fn place(&self, axis: usize, column: usize, tap: usize) -> Option<usize> {
         let axis = &self.axes[axis];
-        match self.way {
-            Way::Forward => {
-                let place = axis.first(column) + (tap * axis.dilation) as isize;
-                self.edge.place(place, axis.input)
-            }
-            Way::Transposed => {
-                let from = (column + axis.padding).checked_sub(tap * axis.dilation)?;
-                let window = from / axis.stride;
-                (from.is_multiple_of(axis.stride) && window < axis.output).then_some(window)
-            }
-        }
+        let place = axis.first(column) + (tap * axis.dilation) as isize;
+        self.edge.place(place, axis.input)
     }
 
     fn read_words<W: Pod>(&self, batch: usize, row: usize, first: usize, mut out: &mut [W]) {
@@ -125,8 +95,7 @@ impl<'a> Taps<'a> {
             let (now, rest) = out.split_at_mut(run);
             match (in_slice, self.place(1, line, down)) {
                 (Some(slice), Some(line)) => {
-                    let start =
-                        start + slice as isize * slice_stride + line as isize * row_stride;
+                    let start = start + slice as isize * slice_stride + line as isize * row_stride;
                     self.read_row(source, start, column, across, now);
                 }
                 _ => now.fill(W::zeroed()),
@@ -158,41 +127,16 @@ impl<'a> Taps<'a> {
             }
             return;
         }
-        match self.way {
-            Way::Forward => {
-                let inside = axis.outputs_of(tap);
-                let end = column + out.len();
-                let (from, to) = (
-                    inside.start.clamp(column, end),
-                    inside.end.clamp(column, end),
-                );
-                let to = to.max(from);
-                out[..from - column].fill(W::zeroed());
-                out[to - column..].fill(W::zeroed());
-                if from < to {
-                    let first = start + axis.place(from, tap) as isize * stride;
-                    let out = &mut out[from - column..to - column];
-                    copy_steps(source, first, stride * axis.stride as isize, out);
-                }
-            }
-            Way::Transposed => {
-                out.fill(W::zeroed());
-                // The first column that a window leads to, and its window.
-                let reach = tap * axis.dilation;
-                let least = column.max(reach.saturating_sub(axis.padding));
-                let window = (least + axis.padding - reach).div_ceil(axis.stride);
-                let first = window * axis.stride + reach;
-                let Some(first) = first.checked_sub(axis.padding + column) else {
-                    return;
-                };
-                let windows = axis.output.saturating_sub(window);
-                let places = out.iter_mut().skip(first).step_by(axis.stride);
-                let mut place = start + window as isize * stride;
-                for out in places.take(windows) {
-                    *out = source[place as usize];
-                    place += stride;
-                }
-            }
+        let inside = axis.outputs_of(tap);
+        let end = column + out.len();
+        let from = inside.start.clamp(column, end);
+        let to = inside.end.clamp(from, end);
+        out[..from - column].fill(W::zeroed());
+        out[to - column..].fill(W::zeroed());
+        if from < to {
+            let first = start + axis.place(from, tap) as isize * stride;
+            let out = &mut out[from - column..to - column];
+            copy_steps(source, first, stride * axis.stride as isize, out);
         }
     }
 }

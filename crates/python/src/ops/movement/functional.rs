@@ -1,7 +1,7 @@
 //! Functions of `nn.functional`.
 
 use allotrope_dtype::{Error, WeakScalar};
-use allotrope_tensor::{Blocks, Padding};
+use allotrope_tensor::{Blocks, PadMode};
 use pyo3::prelude::*;
 
 use crate::arguments::{Int, Integers, integers, size};
@@ -30,13 +30,13 @@ fn pad(
     let op = "pad";
     let (x, sizes) = (operand(op, input)?, integers(op, pad)?.into_vec());
     let padding = match mode {
-        "constant" => Padding::Constant(match value {
+        "constant" => PadMode::Constant(match value {
             Some(value) => number_of(op, value, x.dtype())?,
             None => WeakScalar::Bool(false),
         }),
-        "reflect" => Padding::Reflect,
-        "replicate" => Padding::Replicate,
-        "circular" => Padding::Circular,
+        "reflect" => PadMode::Reflect,
+        "replicate" => PadMode::Replicate,
+        "circular" => PadMode::Circular,
         _ => {
             let accepted = ["constant", "reflect", "replicate", "circular"];
             return Err(raise(Error::unknown_option(op, "mode", mode, &accepted)));

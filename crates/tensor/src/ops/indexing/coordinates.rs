@@ -45,7 +45,7 @@ impl Tensor {
         let op = RAVEL_MULTI_INDEX.name;
         let shape = Shape::new(op, sizes)?;
         if indices.len() != sizes.len() {
-            let problem = Problem::TooManyIndices {
+            let problem = Problem::WrongAxisCount {
                 given: indices.len(),
                 rank: sizes.len(),
             };

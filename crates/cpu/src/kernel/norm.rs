@@ -1,0 +1,149 @@
+//! Lines brought to mean zero and variance one, or to mean square one.
+
+use allotrope_dtype::{DType, Error, Level};
+
+use super::rows::{Accumulator, LineInput, Lines, for_each_line, sum};
+use crate::simd::{self, Body};
+
+/// How lines are normalised.
+#[derive(Clone, Copy, Debug)]
+pub struct Norm<'a> {
+    /// Whether the mean is subtracted first.
+    pub centers: bool,
+    /// What is added to the variance or mean square.
+    pub eps: f64,
+    /// Factors and summands in float64, each one or none; `period` says what they belong to.
+    pub weight: Option<&'a [f64]>,
+    /// As `weight`.
+    pub bias: Option<&'a [f64]>,
+    /// Neighbouring elements that share a factor: element `i` of all has number
+    /// `i / period % weight.len()`.
+    pub period: usize,
+}
+
+/// Every line normalised, as `dtype`. The lines are those of the last axis.
+///
+/// # Errors
+/// A memory error.
+pub fn normalize_lines(
+    norm: Norm<'_>,
+    from: LineInput<'_>,
+    dtype: DType,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    match from.program.output_dtypes().next() {
+        Some(DType::F64) => for_each_line::<f64>(from, &Prepared::new(norm), dtype, out),
+        _ => for_each_line::<f32>(from, &Prepared::new(norm), dtype, out),
+    }
+}
+
+/// Factors and summands in the float that lines are worked on in.
+struct Prepared<'a, C> {
+    norm: Norm<'a>,
+    weight: Vec<C>,
+    bias: Vec<C>,
+}
+
+impl<'a, C: Accumulator> Prepared<'a, C> {
+    fn new(norm: Norm<'a>) -> Self {
+        let narrow = |values: Option<&[f64]>, default: f64| -> Vec<C> {
+            let count = norm.weight.or(norm.bias).map_or(1, <[f64]>::len);
+            match values {
+                Some(values) => values.iter().map(|value| C::narrow(*value)).collect(),
+                None => vec![C::narrow(default); count],
+            }
+        };
+        Self {
+            norm,
+            weight: narrow(norm.weight, 1.0),
+            bias: narrow(norm.bias, 0.0),
+        }
+    }
+}
+
+impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
+    fn lines(&self, level: Level, first: usize, length: usize, from: &[C], to: &mut [C]) {
+        simd::run(
+            level,
+            Whole {
+                prepared: self,
+                first,
+                length,
+                from,
+                to,
+            },
+        );
+    }
+
+    fn block(&self, level: Level, width: usize, values: &mut [C]) {
+        // Lines of a norm are those of the last axis; a block is worked on one by one.
+        let length = values.len() / width.max(1);
+        let mut lines: Vec<C> = Vec::with_capacity(values.len());
+        for column in 0..width {
+            lines.extend(values.iter().skip(column).step_by(width));
+        }
+        let mut results = vec![C::ZERO; values.len()];
+        self.lines(level, 0, length, &lines, &mut results);
+        for (column, line) in results.chunks_exact(length.max(1)).enumerate() {
+            for (row, value) in line.iter().enumerate() {
+                values[row * width + column] = *value;
+            }
+        }
+    }
+}
+
+struct Whole<'a, C> {
+    prepared: &'a Prepared<'a, C>,
+    first: usize,
+    length: usize,
+    from: &'a [C],
+    to: &'a mut [C],
+}
+
+impl<C: Accumulator> Body for Whole<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Prepared { norm, weight, bias } = self.prepared;
+        let count = self.length as f64;
+        let lines = self.from.chunks_exact(self.length);
+        for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
+            // The mean is rounded to the width of the elements; what is left out is made up for.
+            let mean = if norm.centers {
+                C::narrow(sum::<C, FUSED>(from, |x| x) / count)
+            } else {
+                C::ZERO
+            };
+            let center = mean.wrap::<FUSED>();
+            let squares = sum::<C, FUSED>(from, |x| (x - center) * (x - center)) / count;
+            let rest = if norm.centers {
+                sum::<C, FUSED>(from, |x| x - center) / count
+            } else {
+                0.0
+            };
+            let scale = 1.0 / (squares - rest * rest + norm.eps).sqrt();
+            let center = C::narrow(mean.widen() + rest).wrap::<FUSED>();
+            let scale = C::narrow(scale).wrap::<FUSED>();
+            let pieces = from.chunks(norm.period).zip(to.chunks_mut(norm.period));
+            if norm.period == 1 && weight.len() == self.length {
+                let terms = weight.iter().zip(bias);
+                for ((from, to), (weight, bias)) in from.iter().zip(to).zip(terms) {
+                    let value = (from.wrap::<FUSED>() - center) * scale;
+                    *to = C::unwrap(value * weight.wrap() + bias.wrap());
+                }
+                continue;
+            }
+            let start = (self.first + line) * self.length / norm.period;
+            for (place, (from, to)) in pieces.enumerate() {
+                let channel = (start + place) % weight.len();
+                let factor = weight[channel].wrap::<FUSED>();
+                let summand = bias[channel].wrap::<FUSED>();
+                for (from, to) in from.iter().zip(to) {
+                    let value = (from.wrap::<FUSED>() - center) * scale;
+                    *to = C::unwrap(value * factor + summand);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the numbers of a prefix become: accumulators and their steps, per compute type.
+//!
+//! Every start is the neutral element, so that -0 stays: `-0 + -0` is -0, `0 + -0` is not.
+
+use std::marker::PhantomData;
+
+use allotrope_dtype::{c64, c128};
+use allotrope_op::Number;
+use allotrope_op::elementary::{exp64, log64};
+use bytemuck::Pod;
+
+/// A scan of items.
+pub(crate) trait Prefix: 'static {
+    /// What is read.
+    type Item: Pod + Send + Sync;
+    /// What accumulates.
+    type Wide: Copy + Send + Sync;
+    /// What is written.
+    type Out: Pod + Send + Sync;
+
+    /// Whether windows of a few items may be joined before what precedes them: only where they
+    /// cannot leave the range that the prefixes stay in.
+    const TREE: bool;
+    /// Whether the total of a long segment is worth something.
+    const CHUNKED: bool;
+
+    /// The neutral accumulator.
+    fn start() -> Self::Wide;
+    /// One item as an accumulator.
+    fn widen(item: Self::Item) -> Self::Wide;
+    /// Two accumulators as one, the earlier first.
+    fn merge(a: Self::Wide, b: Self::Wide) -> Self::Wide;
+    /// The result.
+    fn finish(wide: Self::Wide) -> Self::Out;
+    /// Whether a total may stand for its items: one beyond the numbers may not.
+    fn is_sound(wide: Self::Wide) -> bool {
+        let _ = wide;
+        true
+    }
+}
+
+/// The sum.
+pub(crate) struct Total<T>(PhantomData<T>);
+/// The product.
+pub(crate) struct Product<T>(PhantomData<T>);
+/// The logarithm of the sum of exponentials, in float64.
+pub(crate) struct LogSum;
+/// A scan of float32 whose results are rounded once more: they keep an odd last bit where
+/// something was lost, and the next rounding is that of the exact accumulator.
+pub(crate) struct Narrow<P>(PhantomData<P>);
+
+macro_rules! impl_prefix {
+    ($($scan:ident<$item:ty>, $wide:ty, tree $tree:literal, chunked $chunked:literal, $start:expr,
+        |$x:ident| $widen:expr, |$a:ident, $b:ident| $merge:expr, |$w:ident| $finish:expr,
+        sound |$s:ident| $sound:expr;)*) => {$(
+        impl Prefix for $scan<$item> {
+            type Item = $item;
+            type Wide = $wide;
+            type Out = $item;
+            const TREE: bool = $tree;
+            const CHUNKED: bool = $chunked;
+            #[inline(always)]
+            fn start() -> $wide {
+                $start
+            }
+            #[inline(always)]
+            fn widen($x: $item) -> $wide {
+                $widen
+            }
+            #[inline(always)]
+            fn merge($a: $wide, $b: $wide) -> $wide {
+                $merge
+            }
+            #[inline(always)]
+            fn finish($w: $wide) -> $item {
+                $finish
+            }
+            fn is_sound($s: $wide) -> bool {
+                $sound
+            }
+        }
+    )*};
+}
+// A float64 sum of eight float32 is always in range; products and sums of float64 are not.
+impl_prefix! {
+    Total<f32>,    f64,  tree true,  chunked true,  -0.0, |x| f64::from(x), |a, b| a + b, |w| w as f32, sound |_s| true;
+    Total<f64>,    f64,  tree false, chunked true,  -0.0, |x| x, |a, b| a + b, |w| w, sound |s| s.is_finite();
+    Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, sound |_s| true;
+    Total<c64>,    c128, tree true,  chunked true,  c128::new(-0.0, -0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a + b, |w| c64::new(w.re as f32, w.im as f32), sound |_s| true;
+    Total<c128>,   c128, tree false, chunked true,  c128::new(-0.0, -0.0), |x| x, |a, b| a + b, |w| w, sound |s| s.re.is_finite() && s.im.is_finite();
+    Product<f32>,  f64,  tree false, chunked false, 1.0, |x| f64::from(x), |a, b| a * b, |w| w as f32, sound |_s| true;
+    Product<f64>,  f64,  tree false, chunked false, 1.0, |x| x, |a, b| a * b, |w| w, sound |_s| true;
+    Product<i64>,  i64,  tree true,  chunked true,  1, |x| x, |a, b| a.wrapping_mul(b), |w| w, sound |_s| true;
+    Product<c64>,  c128, tree false, chunked false, c128::new(1.0, 0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a * b, |w| c64::new(w.re as f32, w.im as f32), sound |_s| true;
+    Product<c128>, c128, tree false, chunked false, c128::new(1.0, 0.0), |x| x, |a, b| a * b, |w| w, sound |_s| true;
+}
+
+impl<P: Prefix<Item = f32, Wide = f64>> Prefix for Narrow<P> {
+    type Item = f32;
+    type Wide = f64;
+    type Out = f32;
+    const TREE: bool = P::TREE;
+    const CHUNKED: bool = P::CHUNKED;
+    #[inline(always)]
+    fn start() -> f64 {
+        P::start()
+    }
+    #[inline(always)]
+    fn widen(item: f32) -> f64 {
+        P::widen(item)
+    }
+    #[inline(always)]
+    fn merge(a: f64, b: f64) -> f64 {
+        P::merge(a, b)
+    }
+    #[inline(always)]
+    fn finish(wide: f64) -> f32 {
+        let near = wide as f32;
+        let back = f64::from(near);
+        let away = u32::from(back.abs() > wide.abs());
+        let inexact = u32::from(back != wide);
+        f32::from_bits((near.to_bits() - away) | inexact)
+    }
+}
+
+/// The greatest of the numbers and the sum of the exponentials of their distances from it.
+impl Prefix for LogSum {
+    type Item = f64;
+    type Wide = [f64; 2];
+    type Out = f64;
+    const TREE: bool = true;
+    const CHUNKED: bool = true;
+    #[inline(always)]
+    fn start() -> [f64; 2] {
+        [f64::NEG_INFINITY, 0.0]
+    }
+    #[inline(always)]
+    fn widen(item: f64) -> [f64; 2] {
+        [item, 1.0]
+    }
+    #[inline(always)]
+    fn merge([a, s]: [f64; 2], [b, t]: [f64; 2]) -> [f64; 2] {
+        let most = if b > a || b.is_nan() { b } else { a };
+        // Of equal infinities the distance is no number.
+        let (down_a, down_b) = (
+            if a == most { 0.0 } else { a - most },
+            if b == most { 0.0 } else { b - most },
+        );
+        let exp = |x: f64| exp64(Number::<f64, false>(x)).0;
+        [most, s * exp(down_a) + t * exp(down_b)]
+    }
+    #[inline(always)]
+    fn finish([most, sum]: [f64; 2]) -> f64 {
+        most + log64(Number::<f64, false>(sum)).0
+    }
+}

@@ -1,0 +1,346 @@
+//! Lines along an axis: each is decoded once, worked on while it is in the cache, and encoded.
+//!
+//! The elements are seen as `[outer, length, inner]`. Where nothing is inside the axis a piece of
+//! work is some whole lines; else it is a block of neighbouring lines, read row by row in the order
+//! of memory. How the work is cut depends on the sizes alone, and so do the results.
+
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
+use allotrope_op::elementary::Elementary;
+use allotrope_op::{Layout, Number, Program, Shape};
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::whole_elements;
+use crate::parallel::CHUNK;
+use crate::tile::{Input, Source};
+
+/// Elements of lines that are read together, so that their values stay in the first-level cache.
+const GROUP: usize = 4096;
+/// Elements of a block of lines, whose values stay in the second-level cache.
+const BLOCK: usize = 128 << 10;
+/// The fewest neighbouring lines of a block: a cache line of float32.
+const NARROWEST: usize = 16;
+/// The most: above, reading a row is a small part of the work.
+const WIDEST: usize = 512;
+/// The length from which on a line is better worked on in passes over all of memory.
+const LONGEST: usize = 256 << 10;
+/// Lanes of a loop: four vectors of float32 at the widest level.
+pub(crate) const LANES: usize = 64;
+/// Elements that lanes add up before they are joined in float64.
+const ADDED: usize = 2048;
+
+/// Whether lines of this length are short enough for the kernels of this kind.
+#[must_use]
+pub fn are_lines_short(length: usize, inner: usize) -> bool {
+    length
+        <= if inner == 1 {
+            LONGEST
+        } else {
+            LONGEST / NARROWEST
+        }
+}
+
+/// A float that lines are worked on in.
+pub(crate) trait Accumulator: Pod + Send + Sync + PartialOrd {
+    /// The number as the elementary functions see it.
+    type Lane<const FUSED: bool>: Elementary;
+    /// The dtype.
+    const DTYPE: DType;
+    /// What is below every number.
+    const LEAST: Self;
+    /// Zero.
+    const ZERO: Self;
+    fn wrap<const FUSED: bool>(self) -> Self::Lane<FUSED>;
+    fn unwrap<const FUSED: bool>(lane: Self::Lane<FUSED>) -> Self;
+    fn narrow(value: f64) -> Self;
+    fn widen(self) -> f64;
+}
+
+macro_rules! impl_accumulator {
+    ($($float:ident $dtype:ident;)*) => {$(
+        impl Accumulator for $float {
+            type Lane<const FUSED: bool> = Number<$float, FUSED>;
+            const DTYPE: DType = DType::$dtype;
+            const LEAST: Self = $float::NEG_INFINITY;
+            const ZERO: Self = 0.0;
+            #[inline(always)]
+            fn wrap<const FUSED: bool>(self) -> Number<$float, FUSED> {
+                Number(self)
+            }
+            #[inline(always)]
+            fn unwrap<const FUSED: bool>(lane: Number<$float, FUSED>) -> Self {
+                lane.0
+            }
+            #[inline(always)]
+            fn narrow(value: f64) -> Self {
+                value as Self
+            }
+            #[inline(always)]
+            fn widen(self) -> f64 {
+                self.into()
+            }
+        }
+    )*};
+}
+impl_accumulator!(f32 F32; f64 F64;);
+
+/// What becomes of lines.
+pub(crate) trait Lines<C>: Sync {
+    /// Whole lines of `length` elements, from line number `first` on.
+    fn lines(&self, level: Level, first: usize, length: usize, from: &[C], to: &mut [C]);
+    /// Neighbouring lines, `width` of them: rows of one element each, in place.
+    fn block(&self, level: Level, width: usize, values: &mut [C]);
+}
+
+/// Elements seen as lines, and the program that reads them in the dtype they are worked on in.
+#[derive(Clone, Copy)]
+pub struct LineInput<'a> {
+    /// The program; its output is float32 or float64.
+    pub program: &'a Program,
+    /// What it reads; the order of the layout is `[outer, length, inner]`.
+    pub input: Input<'a>,
+    /// Outer, length, inner.
+    pub sizes: [usize; 3],
+}
+
+/// Works on every line and writes the results in row-major order as `dtype`.
+pub(crate) fn for_each_line<C: Accumulator>(
+    from: LineInput<'_>,
+    lines: &impl Lines<C>,
+    dtype: DType,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    let level = Level::current();
+    let source = Source::new(level, from.program, &[from.input])?;
+    let [_, length, inner] = from.sizes;
+    if out.is_empty() || length == 0 {
+        return Ok(());
+    }
+    let work = Work {
+        level,
+        source,
+        encode: Conversion::new(C::DTYPE, dtype)?,
+        dtype,
+        lines,
+        compute: std::marker::PhantomData,
+    };
+    if inner == 1 {
+        work.whole_lines(length, out)
+    } else {
+        work.blocks(length, inner, out)
+    }
+}
+
+struct Work<'a, C, L> {
+    level: Level,
+    source: Source<'a>,
+    encode: Conversion,
+    dtype: DType,
+    lines: &'a L,
+    compute: std::marker::PhantomData<C>,
+}
+
+impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
+    fn whole_lines(&self, length: usize, out: &mut [u8]) -> Result<(), Error> {
+        let size = self.dtype.itemsize();
+        let each = (CHUNK / length).max(1);
+        let work = |(index, out): (usize, &mut [u8])| {
+            let together = (GROUP / length).max(1) * length;
+            let mut first = index * each * length;
+            let mut memory = Memory::<C>::default();
+            for out in out.chunks_mut(together * size) {
+                self.group(&mut memory, first, length, out)?;
+                first += together;
+            }
+            Ok(())
+        };
+        if out.len() <= CHUNK * size {
+            return work((0, out));
+        }
+        let pieces = out.par_chunks_mut(each * length * size);
+        pieces.enumerate().try_for_each(work)
+    }
+
+    /// Some lines that are read together.
+    fn group(
+        &self,
+        memory: &mut Memory<C>,
+        first: usize,
+        length: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let count = out.len() / self.dtype.itemsize();
+        let Memory { from, to, scratch } = memory;
+        let from: &[C] = match self.source.in_place(first, count) {
+            Some(bytes) => bytemuck::cast_slice(bytes),
+            None => {
+                from.resize(count, C::ZERO);
+                let bytes = bytemuck::cast_slice_mut(&mut from[..count]);
+                self.source.read(first, count, bytes)?;
+                &from[..count]
+            }
+        };
+        let line = first / length;
+        if self.dtype == C::DTYPE {
+            let to = bytemuck::cast_slice_mut(out);
+            self.lines.lines(self.level, line, length, from, to);
+        } else {
+            to.resize(count, C::ZERO);
+            self.lines
+                .lines(self.level, line, length, from, &mut to[..count]);
+            let bytes = bytemuck::cast_slice(&to[..count]);
+            self.encode.run(self.level, bytes, out, scratch);
+        }
+        Ok(())
+    }
+
+    fn blocks(&self, length: usize, inner: usize, out: &mut [u8]) -> Result<(), Error> {
+        let size = self.dtype.itemsize();
+        let width = (BLOCK / length).clamp(NARROWEST, WIDEST).min(inner);
+        let across = inner.div_ceil(width);
+        // The rows of every block: its place in memory that others write to beside it.
+        let mut blocks: Vec<Vec<&mut [u8]>> = Vec::new();
+        for outer in out.chunks_mut(length * inner * size) {
+            let start = blocks.len();
+            blocks.extend((0..across).map(|_| Vec::with_capacity(length)));
+            for row in outer.chunks_mut(inner * size) {
+                let pieces = row.chunks_mut(width * size);
+                for (block, piece) in blocks[start..].iter_mut().zip(pieces) {
+                    block.push(piece);
+                }
+            }
+        }
+        let work = |(index, rows): (usize, &mut Vec<&mut [u8]>)| {
+            let start = index / across * length * inner + index % across * width;
+            self.block(start, inner, rows)
+        };
+        if blocks.len() == 1 {
+            blocks.iter_mut().enumerate().try_for_each(work)
+        } else {
+            blocks.par_iter_mut().enumerate().try_for_each(work)
+        }
+    }
+
+    /// One block of neighbouring lines.
+    fn block(&self, start: usize, inner: usize, rows: &mut [&mut [u8]]) -> Result<(), Error> {
+        let width = rows.first().map_or(0, |row| row.len()) / self.dtype.itemsize();
+        let mut values = vec![C::ZERO; rows.len() * width];
+        for (row, values) in values.chunks_exact_mut(width).enumerate() {
+            let first = start + row * inner;
+            match self.source.in_place(first, width) {
+                Some(bytes) => values.copy_from_slice(bytemuck::cast_slice(bytes)),
+                None => {
+                    let bytes = bytemuck::cast_slice_mut(values);
+                    self.source.read(first, width, bytes)?;
+                }
+            }
+        }
+        self.lines.block(self.level, width, &mut values);
+        let mut scratch = Scratch::default();
+        for (row, values) in rows.iter_mut().zip(values.chunks_exact(width)) {
+            let bytes = bytemuck::cast_slice(values);
+            if self.dtype == C::DTYPE {
+                row.copy_from_slice(bytes);
+            } else {
+                self.encode.run(self.level, bytes, row, &mut scratch);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Values of lines before and after.
+struct Memory<C> {
+    from: Vec<C>,
+    to: Vec<C>,
+    scratch: Scratch,
+}
+
+impl<C> Default for Memory<C> {
+    fn default() -> Self {
+        Self {
+            from: Vec::new(),
+            to: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
+/// The sum of what is made of each element: lanes add up some, float64 joins them.
+#[inline(always)]
+pub(crate) fn sum<C: Accumulator, const FUSED: bool>(
+    values: &[C],
+    term: impl Fn(C::Lane<FUSED>) -> C::Lane<FUSED>,
+) -> f64 {
+    let mut total = 0.0;
+    for values in values.chunks(ADDED) {
+        let mut lanes = [C::ZERO; LANES];
+        let (whole, rest) = values.as_chunks::<LANES>();
+        for values in whole {
+            for (lane, value) in lanes.iter_mut().zip(values) {
+                *lane = C::unwrap(lane.wrap::<FUSED>() + term(value.wrap()));
+            }
+        }
+        for (lane, value) in lanes.iter_mut().zip(rest) {
+            *lane = C::unwrap(lane.wrap::<FUSED>() + term(value.wrap()));
+        }
+        total += join::<C, FUSED>(lanes);
+    }
+    total
+}
+
+/// Lanes added up in pairs.
+#[inline(always)]
+pub(crate) fn join<C: Accumulator, const FUSED: bool>(mut lanes: [C; LANES]) -> f64 {
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for place in 0..width {
+            let (a, b) = (lanes[place], lanes[place + width]);
+            lanes[place] = C::unwrap(a.wrap::<FUSED>() + b.wrap());
+        }
+    }
+    lanes[0].widen()
+}
+
+/// The element of each line along an axis that an index names; the lines go in row-major order of
+/// the other axes, and the indices are in range.
+pub fn pick(
+    dtype: DType,
+    bytes: &[u8],
+    layout: &Layout,
+    axis: usize,
+    indices: &[i64],
+    out: &mut [u8],
+) {
+    let bytes = whole_elements(dtype, bytes);
+    let stride = layout.strides()[axis];
+    let others: Vec<(usize, isize)> = (0..layout.rank())
+        .filter(|dim| *dim != axis)
+        .map(|dim| (layout.shape()[dim], layout.strides()[dim]))
+        .collect();
+    dispatch_width!(dtype, |W| {
+        let from: &[W] = bytemuck::cast_slice(bytes);
+        let to: &mut [W] = bytemuck::cast_slice_mut(out);
+        for (line, (to, index)) in to.iter_mut().zip(indices).enumerate() {
+            let mut left = line;
+            let mut place = layout.offset() as isize + *index as isize * stride;
+            for (count, stride) in others.iter().rev() {
+                place += (left % count) as isize * stride;
+                left /= count;
+            }
+            *to = from[place as usize];
+        }
+    });
+}
+
+/// The sizes of a shape around some neighbouring dimensions: before them, of them, after them.
+#[must_use]
+pub fn sizes_around(shape: &Shape, first: usize, last: usize) -> [usize; 3] {
+    let product = |sizes: &[usize]| sizes.iter().product();
+    [
+        product(&shape[..first]),
+        product(&shape[first..=last]),
+        product(&shape[last + 1..]),
+    ]
+}

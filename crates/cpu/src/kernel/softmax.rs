@@ -1,0 +1,200 @@
+//! Lines of exponentials that add up to one.
+
+use allotrope_dtype::{DType, Error, Level};
+use allotrope_op::elementary::Elementary;
+
+use super::rows::{Accumulator, LANES, LineInput, Lines, for_each_line, join};
+use crate::simd::{self, Body};
+
+/// What comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Softmax {
+    /// The shares of the exponentials in their sum.
+    Shares,
+    /// The logarithms of the shares.
+    Logarithms,
+}
+
+/// The softmax of every line, as `dtype`.
+///
+/// # Errors
+/// A memory error.
+pub fn softmax(
+    kind: Softmax,
+    from: LineInput<'_>,
+    dtype: DType,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    match from.program.output_dtypes().next() {
+        Some(DType::F64) => for_each_line::<f64>(from, &kind, dtype, out),
+        _ => for_each_line::<f32>(from, &kind, dtype, out),
+    }
+}
+
+impl<C: Accumulator> Lines<C> for Softmax {
+    fn lines(&self, level: Level, _first: usize, length: usize, from: &[C], to: &mut [C]) {
+        let kind = *self;
+        simd::run(
+            level,
+            Whole {
+                kind,
+                length,
+                from,
+                to,
+            },
+        );
+    }
+
+    fn block(&self, level: Level, width: usize, values: &mut [C]) {
+        let kind = *self;
+        simd::run(
+            level,
+            Block {
+                kind,
+                width,
+                values,
+            },
+        );
+    }
+}
+
+/// Whole lines.
+struct Whole<'a, C> {
+    kind: Softmax,
+    length: usize,
+    from: &'a [C],
+    to: &'a mut [C],
+}
+
+impl<C: Accumulator> Body for Whole<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let lines = self.from.chunks_exact(self.length);
+        for (from, to) in lines.zip(self.to.chunks_exact_mut(self.length)) {
+            let most = greatest(from);
+            let shift = most.wrap::<FUSED>();
+            match self.kind {
+                Softmax::Shares => {
+                    let total = exponentials::<C, FUSED>(most, from, to);
+                    let share = C::narrow(1.0 / total).wrap::<FUSED>();
+                    for to in to {
+                        *to = C::unwrap(to.wrap::<FUSED>() * share);
+                    }
+                }
+                Softmax::Logarithms => {
+                    let total = super::rows::sum::<C, FUSED>(from, |x| (x - shift).exp());
+                    let log = C::narrow(f64::unwrap(total.wrap::<FUSED>().log()));
+                    for (to, from) in to.iter_mut().zip(from) {
+                        let below = from.wrap::<FUSED>() - shift;
+                        *to = C::unwrap(below - log.wrap());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The greatest number. NaN is left out: it comes out of the exponentials.
+#[inline(always)]
+fn greatest<C: Accumulator>(values: &[C]) -> C {
+    let mut lanes = [C::LEAST; LANES];
+    let (whole, rest) = values.as_chunks::<LANES>();
+    for values in whole {
+        for (lane, value) in lanes.iter_mut().zip(values) {
+            *lane = if *value > *lane { *value } else { *lane };
+        }
+    }
+    for (lane, value) in lanes.iter_mut().zip(rest) {
+        *lane = if *value > *lane { *value } else { *lane };
+    }
+    lanes
+        .iter()
+        .fold(C::LEAST, |a, b| if *b > a { *b } else { a })
+}
+
+/// The exponentials of the distances from the greatest, and their sum.
+#[inline(always)]
+fn exponentials<C: Accumulator, const FUSED: bool>(most: C, from: &[C], to: &mut [C]) -> f64 {
+    /// Elements that lanes add up before they are joined in float64.
+    const ADDED: usize = 2048;
+    let shift = most.wrap::<FUSED>();
+    let mut total = 0.0;
+    for (from, to) in from.chunks(ADDED).zip(to.chunks_mut(ADDED)) {
+        let mut lanes = [C::ZERO; LANES];
+        let ((whole, rest), (to_whole, to_rest)) =
+            (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
+        for (from, to) in whole.iter().zip(to_whole) {
+            for ((from, to), lane) in from.iter().zip(to).zip(&mut lanes) {
+                let exponential = (from.wrap::<FUSED>() - shift).exp();
+                *to = C::unwrap(exponential);
+                *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
+            }
+        }
+        for ((from, to), lane) in rest.iter().zip(to_rest).zip(&mut lanes) {
+            let exponential = (from.wrap::<FUSED>() - shift).exp();
+            *to = C::unwrap(exponential);
+            *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
+        }
+        total += join::<C, FUSED>(lanes);
+    }
+    total
+}
+
+/// Neighbouring lines, row by row.
+struct Block<'a, C> {
+    kind: Softmax,
+    width: usize,
+    values: &'a mut [C],
+}
+
+impl<C: Accumulator> Body for Block<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        /// Rows that lanes add up before they are widened.
+        const ROWS: usize = 128;
+        let width = self.width;
+        let mut most = vec![C::LEAST; width];
+        for row in self.values.chunks_exact(width) {
+            for (most, value) in most.iter_mut().zip(row) {
+                *most = if *value > *most { *value } else { *most };
+            }
+        }
+        let mut totals = vec![0.0; width];
+        let mut lanes = vec![C::ZERO; width];
+        for rows in self.values.chunks_mut(width * ROWS) {
+            for row in rows.chunks_exact_mut(width) {
+                for ((value, most), lane) in row.iter_mut().zip(&most).zip(&mut lanes) {
+                    let below = value.wrap::<FUSED>() - most.wrap();
+                    let exponential = below.exp();
+                    *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
+                    *value = C::unwrap(match self.kind {
+                        Softmax::Shares => exponential,
+                        Softmax::Logarithms => below,
+                    });
+                }
+            }
+            for (total, lane) in totals.iter_mut().zip(&mut lanes) {
+                *total += std::mem::replace(lane, C::ZERO).widen();
+            }
+        }
+        for (lane, total) in lanes.iter_mut().zip(&totals) {
+            *lane = C::narrow(match self.kind {
+                Softmax::Shares => 1.0 / total,
+                Softmax::Logarithms => f64::unwrap(total.wrap::<FUSED>().log()),
+            });
+        }
+        for row in self.values.chunks_exact_mut(width) {
+            for (value, last) in row.iter_mut().zip(&lanes) {
+                let (value_lane, last) = (value.wrap::<FUSED>(), last.wrap());
+                *value = C::unwrap(match self.kind {
+                    Softmax::Shares => value_lane * last,
+                    Softmax::Logarithms => value_lane - last,
+                });
+            }
+        }
+    }
+}

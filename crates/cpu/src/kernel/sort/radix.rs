@@ -1,0 +1,174 @@
+//! Pairs put in order of their keys, digit by digit; long lines in buckets on all threads.
+
+use allotrope_dtype::Error;
+use rayon::prelude::*;
+
+use super::Room;
+use super::key::{Pair, Way, Word};
+
+/// Pairs up to which comparing is faster than counting.
+const FEW: usize = 160;
+/// Pairs from which a line is cut into buckets.
+pub(super) const MANY: usize = 64 << 10;
+/// Bits of a digit.
+const DIGIT: u32 = 8;
+/// Bits that tell buckets apart.
+const TOP: u32 = 12;
+/// Buckets at most, about.
+const BUCKETS: usize = 128;
+
+/// Pairs in order of key and place, given in order of place. `room` is as long as `pairs`, and the
+/// result is in one of the two.
+pub(super) fn sort_pairs<'a, W: Word, P: Pair>(
+    mut pairs: &'a mut [P],
+    mut room: &'a mut [P],
+) -> &'a mut [P] {
+    if pairs.len() <= FEW || u32::try_from(pairs.len()).is_err() {
+        pairs.sort_unstable();
+        return pairs;
+    }
+    let digits = (W::BITS / DIGIT) as usize;
+    let mut counts = [[0_u32; 1 << DIGIT]; 8];
+    for pair in pairs.iter() {
+        let key = pair.key();
+        for (digit, counts) in counts[..digits].iter_mut().enumerate() {
+            counts[(key >> (digit as u32 * DIGIT)) as usize & 0xFF] += 1;
+        }
+    }
+    let count = pairs.len() as u32;
+    for (digit, counts) in counts[..digits].iter_mut().enumerate() {
+        if counts.contains(&count) {
+            continue;
+        }
+        let mut start = 0;
+        for count in counts.iter_mut() {
+            start += std::mem::replace(count, start);
+        }
+        let shift = digit as u32 * DIGIT;
+        for pair in pairs.iter() {
+            let place = &mut counts[(pair.key() >> shift) as usize & 0xFF];
+            room[*place as usize] = *pair;
+            *place += 1;
+        }
+        std::mem::swap(&mut pairs, &mut room);
+    }
+    pairs
+}
+
+/// A long line in order: values and places of the results, either of which may be empty.
+///
+/// Chunks are parted into buckets of neighbouring keys, and each bucket, gathered from all chunks,
+/// is sorted in the cache.
+pub(super) fn sort_long<W: Word, P: Pair>(
+    way: &Way<W>,
+    line: &[W],
+    values: &mut [W],
+    places: &mut [i64],
+) -> Result<(), Error> {
+    let count = line.len();
+    let (mut pairs, mut parted) = (Room::default(), Room::default());
+    let (pairs, parted) = (pairs.take::<P>(count)?, parted.take::<P>(count)?);
+    let varying = pairs
+        .par_chunks_mut(MANY)
+        .enumerate()
+        .map(|(chunk, pairs)| {
+            let start = chunk * MANY;
+            way.pair(&line[start..start + pairs.len()], start, pairs);
+            let first = pairs[0].key();
+            let varying = pairs.iter().fold(0, |bits, pair| bits | pair.key() ^ first);
+            (first, varying)
+        });
+    let varying = varying.reduce_with(|(first, a), (other, b)| (first, a | b | first ^ other));
+    let top = varying.map_or(0, |(_, bits)| 64 - bits.leading_zeros());
+    let shift = top.saturating_sub(TOP);
+    let bin = |pair: &P| (pair.key() >> shift) as usize & ((1 << TOP) - 1);
+
+    let counts: Vec<Vec<u32>> = pairs
+        .par_chunks(MANY)
+        .map(|pairs| {
+            let mut counts = vec![0; 1 << TOP];
+            for pair in pairs {
+                counts[bin(pair)] += 1;
+            }
+            counts
+        })
+        .collect();
+    // Neighbouring bins are one bucket until it is large enough.
+    let mut bucket_of = vec![0_u16; 1 << TOP];
+    let mut sizes = vec![0_usize];
+    for (bin, bucket) in bucket_of.iter_mut().enumerate() {
+        let here: usize = counts.iter().map(|counts| counts[bin] as usize).sum();
+        let last = sizes.len() - 1;
+        if sizes[last] > 0 && sizes[last] + here > count / BUCKETS {
+            sizes.push(0);
+        }
+        let last = sizes.len() - 1;
+        sizes[last] += here;
+        *bucket = last as u16;
+    }
+    let buckets = sizes.len();
+    // Each chunk by bucket; `ends` has where each of its buckets ends.
+    let ends: Vec<Vec<u32>> = pairs
+        .par_chunks(MANY)
+        .zip(parted.par_chunks_mut(MANY))
+        .zip(&counts)
+        .map(|((pairs, parted), counts)| {
+            let mut places = vec![0_u32; buckets];
+            for (bucket, count) in bucket_of.iter().zip(counts) {
+                places[usize::from(*bucket)] += count;
+            }
+            let mut start = 0;
+            for place in &mut places {
+                start += std::mem::replace(place, start);
+            }
+            for pair in pairs {
+                let place = &mut places[usize::from(bucket_of[bin(pair)])];
+                parted[*place as usize] = *pair;
+                *place += 1;
+            }
+            places
+        })
+        .collect();
+    // From here on the first pairs are room: each bucket gets its part of them.
+    let (mut pairs, mut values, mut places) = (pairs, values, places);
+    let mut parts = Vec::new();
+    for (bucket, size) in sizes.into_iter().enumerate() {
+        let now = |rest: usize| size.min(rest);
+        let (own, later) = pairs.split_at_mut(size);
+        let (value, later_values) = values.split_at_mut(now(values.len()));
+        let (place, later_places) = places.split_at_mut(now(places.len()));
+        parts.push((bucket, own, value, place));
+        (pairs, values, places) = (later, later_values, later_places);
+    }
+    parts
+        .into_par_iter()
+        .try_for_each_init(Room::default, |room, (bucket, own, values, places)| {
+            let mut rest = &mut own[..];
+            for (parted, ends) in parted.chunks(MANY).zip(&ends) {
+                let start = if bucket == 0 { 0 } else { ends[bucket - 1] };
+                let part = &parted[start as usize..ends[bucket] as usize];
+                let (now, later) = rest.split_at_mut(part.len());
+                now.copy_from_slice(part);
+                rest = later;
+            }
+            let room = room.take(own.len())?;
+            write(way, line, sort_pairs::<W, P>(own, room), values, places);
+            Ok(())
+        })
+}
+
+/// Values and places of sorted pairs, where they are wanted.
+pub(super) fn write<W: Word, P: Pair>(
+    way: &Way<W>,
+    line: &[W],
+    sorted: &[P],
+    values: &mut [W],
+    places: &mut [i64],
+) {
+    for (value, pair) in values.iter_mut().zip(sorted) {
+        *value = way.word(*pair, line);
+    }
+    for (place, pair) in places.iter_mut().zip(sorted) {
+        *place = pair.place() as i64;
+    }
+}

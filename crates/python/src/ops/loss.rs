@@ -1,0 +1,181 @@
+//! Losses as functions of `nn.functional`, with torch's signatures.
+
+use allotrope_tensor::{LossReduction, Tensor};
+use pyo3::prelude::*;
+
+use super::neural::optional;
+use crate::arguments::Int;
+use crate::create;
+use crate::error::raise;
+use crate::operand::run;
+use crate::tensor::PyTensor;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// The reduction that was named, or that torch's older arguments mean.
+fn reduction_of(
+    op: &'static str,
+    size_average: Option<bool>,
+    reduce: Option<bool>,
+    reduction: &str,
+) -> PyResult<LossReduction> {
+    if size_average.is_none() && reduce.is_none() {
+        let named = reduction.parse::<LossReduction>();
+        return named.map_err(|error| raise(error.in_op(op)));
+    }
+    Ok(
+        match (reduce.unwrap_or(true), size_average.unwrap_or(true)) {
+            (false, _) => LossReduction::None,
+            (true, true) => LossReduction::Mean,
+            (true, false) => LossReduction::Sum,
+        },
+    )
+}
+
+/// A function per row: documentation, name, Python's signature, Rust's arguments, which of them are
+/// tensors, which may be missing, how the reduction is named, and what becomes of them.
+macro_rules! losses {
+    ($(
+        $(#[doc = $doc:literal])*
+        $name:ident[$($signature:tt)*]($($argument:ident: $type:ty),*)
+            tensors [$first:ident $(, $tensor:ident)*] maybe [$($maybe:ident),*]
+            by ($size_average:expr, $reduce:expr, $reduction:expr) |$how:ident| $body:expr;
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[pyfunction]
+            #[allow(clippy::too_many_arguments, reason = "torch's options")]
+            #[pyo3(signature = ($($signature)*))]
+            fn $name(py: Python<'_> $(, $argument: $type)*) -> PyResult<PyTensor> {
+                let op = stringify!($name);
+                let $first: &Tensor = &create::operand(op, $first)?;
+                $(let $tensor: &Tensor = &create::operand(op, $tensor)?;)*
+                $(let $maybe = optional(op, $maybe)?;
+                let $maybe = $maybe.as_ref();)*
+                let $how = reduction_of(op, $size_average, $reduce, $reduction)?;
+                run(py, $first.count(), || $body)
+            }
+        )*
+
+        /// Adds them all.
+        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            module.add_function(wrap_pyfunction!(kl_div, module)?)
+        }
+    };
+}
+
+losses! {
+    /// The squared difference; reduction is "mean", "sum" or "none".
+    ///
+    /// >>> al.nn.functional.mse_loss(al.tensor([1.0, 3.0]), al.tensor([1.0, 1.0]))
+    /// tensor(2.)
+    mse_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.mse_loss(target, how);
+
+    /// The magnitude of the difference.
+    l1_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.l1_loss(target, how);
+
+    /// The magnitude of the difference minus beta / 2, and below beta its square over 2 beta.
+    smooth_l1_loss[input, target, size_average=None, reduce=None, reduction="mean", beta=1.0](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, beta: f64)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.smooth_l1_loss(target, beta, how);
+
+    /// Half the squared difference, and above delta the line that goes on from there.
+    huber_loss[input, target, reduction="mean", delta=1.0](input: Any<'_, '_>, target: Any<'_, '_>, reduction: &str, delta: f64)
+        tensors [input, target] maybe [] by (None, None, reduction) |how| input.huber_loss(target, delta, how);
+
+    /// The cross entropy of the softmax over classes (dimension 1) and a target: classes in any
+    /// integer dtype, or probabilities in the shape of the input.
+    ///
+    /// >>> classes = al.tensor([1, 0], dtype="uint8")
+    /// >>> al.nn.functional.cross_entropy(al.zeros(2, 4), classes)
+    /// tensor(1.3863)
+    cross_entropy[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean", label_smoothing=0.0](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str, label_smoothing: f64)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.cross_entropy(target, weight, ignore_index.0 as i64, how, label_smoothing);
+
+    /// The negated number at each class, for logarithms of probabilities.
+    nll_loss[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.nll_loss(target, weight, ignore_index.0 as i64, how);
+
+    /// The cross entropy of probabilities: `-(t log x + (1 - t) log(1 - x))`.
+    binary_cross_entropy[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.binary_cross_entropy(target, weight, how);
+
+    /// The binary cross entropy of the logistic function of the numbers, without overflow.
+    binary_cross_entropy_with_logits[input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, pos_weight: Option<Any<'_, '_>>)
+        tensors [input, target] maybe [weight, pos_weight] by (size_average, reduce, reduction) |how| input.binary_cross_entropy_with_logits(target, weight, pos_weight, how);
+
+    /// The negated logarithm of a Poisson probability, but for a constant that full adds.
+    poisson_nll_loss[input, target, log_input=true, full=false, size_average=None, eps=1e-8, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, log_input: bool, full: bool, size_average: Option<bool>, eps: f64, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.poisson_nll_loss(target, log_input, full, eps, how);
+
+    /// The negated logarithm of a normal density with variance var, but for a constant that full adds.
+    gaussian_nll_loss[input, target, var, full=false, eps=1e-6, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, var: Any<'_, '_>, full: bool, eps: f64, reduction: &str)
+        tensors [input, target, var] maybe [] by (None, None, reduction) |how| input.gaussian_nll_loss(target, var, full, eps, how);
+
+    /// The number where the target is 1, and how far it is below the margin where it is -1.
+    hinge_embedding_loss[input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.hinge_embedding_loss(target, margin, how);
+
+    /// How far input1 is not above input2 by a margin where the target is 1, and not below it where
+    /// it is -1.
+    margin_ranking_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Any<'_, '_>, input2: Any<'_, '_>, target: Any<'_, '_>, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input1, input2, target] maybe [] by (size_average, reduce, reduction) |how| input1.margin_ranking_loss(input2, target, margin, how);
+
+    /// `log(1 + e^(-target input))`, without overflow.
+    soft_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.soft_margin_loss(target, how);
+
+    /// `1 - cos` of vectors where the target is 1, and `max(0, cos - margin)` where it is -1.
+    cosine_embedding_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Any<'_, '_>, input2: Any<'_, '_>, target: Any<'_, '_>, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input1, input2, target] maybe [] by (size_average, reduce, reduction) |how| input1.cosine_embedding_loss(input2, target, margin, how);
+
+    /// How far the anchor is not nearer to positive than to negative by a margin.
+    triplet_margin_loss[anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, size_average=None, reduce=None, reduction="mean"](anchor: Any<'_, '_>, positive: Any<'_, '_>, negative: Any<'_, '_>, margin: f64, p: f64, eps: f64, swap: bool, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [anchor, positive, negative] maybe [] by (size_average, reduce, reduction) |how| anchor.triplet_margin_loss(positive, negative, margin, p, eps, swap, how);
+
+    /// How far other classes are within a margin of the right one.
+    multi_margin_loss[input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, p: u32, margin: f64, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.multi_margin_loss(target, p, margin, weight, how);
+
+    /// How far wrong classes are within 1 of right ones; a line of the target names the right ones, up
+    /// to the first -1.
+    multilabel_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.multilabel_margin_loss(target, how);
+
+    /// The mean over labels of the binary cross entropies of the logistic functions of the numbers.
+    multilabel_soft_margin_loss[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.multilabel_soft_margin_loss(target, weight, how);
+}
+
+/// `t (log t - x)` of logarithms of probabilities; log_target says that the target are logarithms
+/// too. The reduction "batchmean" divides the sum by the size of the first dimension.
+///
+/// >>> probabilities = al.tensor([0.5, 0.5])
+/// >>> al.nn.functional.kl_div(probabilities.log(), probabilities, reduction="sum")
+/// tensor(0.)
+#[pyfunction]
+#[pyo3(signature = (input, target, size_average=None, reduce=None, reduction="mean", log_target=false))]
+fn kl_div(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    target: Any<'_, '_>,
+    size_average: Option<bool>,
+    reduce: Option<bool>,
+    reduction: &str,
+    log_target: bool,
+) -> PyResult<PyTensor> {
+    let op = "kl_div";
+    let (x, target) = (create::operand(op, input)?, create::operand(op, target)?);
+    let is_batchmean = reduction == "batchmean";
+    let how = if is_batchmean { "sum" } else { reduction };
+    let how = reduction_of(op, size_average, reduce, how)?;
+    run(py, x.count(), || {
+        let loss = x.kl_div(&target, log_target, how)?;
+        match x.shape().first() {
+            Some(batch) if is_batchmean => loss.div(*batch as f64),
+            _ => Ok(loss),
+        }
+    })
+}

@@ -1,0 +1,479 @@
+//! Layers as functions: softmax, normalisation, distances, dropout.
+
+use allotrope_dtype::{DType, Error};
+use allotrope_tensor::{BatchNorm, BatchNormOptions, Generator, Tensor};
+use pyo3::prelude::*;
+
+use super::activation::finish;
+use crate::arguments::{Int, axis_or, either, integers, needed, size};
+use crate::convert;
+use crate::create;
+use crate::error::raise;
+use crate::operand::run;
+use crate::tensor::PyTensor;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// Adds what torch has in the package as well.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    functions::register(module)?;
+    module.add_function(wrap_pyfunction!(cdist, module)?)?;
+    register_shared(module)
+}
+
+/// Adds the functions of `nn.functional`.
+pub(super) fn register_functional(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    functions::register(module)?;
+    register_shared(module)?;
+    module.add_function(wrap_pyfunction!(softmin, module)?)?;
+    module.add_function(wrap_pyfunction!(gumbel_softmax, module)?)?;
+    module.add_function(wrap_pyfunction!(local_response_norm, module)?)?;
+    module.add_function(wrap_pyfunction!(normalize, module)?)?;
+    module.add_function(wrap_pyfunction!(glu, module)?)?;
+    register_dropouts(module)
+}
+
+/// Adds what is in both.
+fn register_shared(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(layer_norm, module)?)?;
+    module.add_function(wrap_pyfunction!(rms_norm, module)?)?;
+    module.add_function(wrap_pyfunction!(group_norm, module)?)?;
+    module.add_function(wrap_pyfunction!(batch_norm, module)?)?;
+    module.add_function(wrap_pyfunction!(instance_norm, module)?)?;
+    module.add_function(wrap_pyfunction!(cosine_similarity, module)?)?;
+    module.add_function(wrap_pyfunction!(pairwise_distance, module)?)
+}
+
+/// A dtype, if one is given.
+fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+    let dtype = dtype.filter(|dtype| !dtype.is_none());
+    dtype.map(|dtype| convert::to_dtype(op, dtype)).transpose()
+}
+
+/// A tensor, if one is given.
+pub(super) fn optional(op: &'static str, given: Option<Any<'_, '_>>) -> PyResult<Option<Tensor>> {
+    let given = given.filter(|given| !given.is_none());
+    given.map(|given| create::operand(op, given)).transpose()
+}
+
+forms! {
+    /// The exponentials along dim as shares of their sum. Integers and bool give the default float;
+    /// with dtype the numbers are converted first.
+    ///
+    /// >>> al.tensor([2, 2], dtype="uint8").softmax(0)
+    /// tensor([0.5000, 0.5000])
+    softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+        let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
+        let dtype = dtype_of(op, dtype)?;
+        run(py, x.count(), || x.softmax(dim, dtype))
+    };
+
+    /// The logarithms of the softmax, without its loss of digits.
+    ///
+    /// >>> al.tensor([0.0, 1000.0]).log_softmax(0)
+    /// tensor([-1000.,     0.])
+    log_softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+        let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
+        let dtype = dtype_of(op, dtype)?;
+        run(py, x.count(), || x.log_softmax(dim, dtype))
+    };
+}
+
+/// The softmax of the negated numbers.
+///
+/// >>> al.nn.functional.softmin(al.tensor([3, 3]), 0)
+/// tensor([0.5000, 0.5000])
+#[pyfunction]
+#[pyo3(signature = (input, dim=None, dtype=None, *, axis=None))]
+fn softmin(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    dim: Option<Int>,
+    dtype: Option<Any<'_, '_>>,
+    axis: Option<Int>,
+) -> PyResult<PyTensor> {
+    let op = "softmin";
+    let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
+    let (x, dtype) = (create::operand(op, input)?, dtype_of(op, dtype)?);
+    run(py, x.count(), || x.softmin(dim, dtype))
+}
+
+/// Random shares along dim with the probabilities of a softmax; with hard=True a random choice: one
+/// where the greatest share is, else zero. eps is there for torch's sake and changes nothing.
+///
+/// >>> al.nn.functional.gumbel_softmax(al.zeros(2, 3), hard=True).sum(-1)
+/// tensor([1., 1.])
+#[pyfunction]
+#[pyo3(signature = (logits, tau=1.0, hard=false, eps=1e-10, dim=None, *, axis=None))]
+fn gumbel_softmax(
+    py: Python<'_>,
+    logits: Any<'_, '_>,
+    tau: f64,
+    hard: bool,
+    eps: f64,
+    dim: Option<Int>,
+    axis: Option<Int>,
+) -> PyResult<PyTensor> {
+    let op = "gumbel_softmax";
+    let _ = eps;
+    let dim = axis_or(op, dim, axis, -1)?;
+    let x = create::operand(op, logits)?;
+    run(py, x.count(), || x.gumbel_softmax(tau, hard, dim, None))
+}
+
+/// The sizes of the dimensions that are normalised.
+fn sizes(op: &'static str, given: Any<'_, '_>) -> PyResult<Vec<usize>> {
+    let sizes = integers(op, given)?.into_vec().into_iter();
+    sizes.map(|given| size(op, given)).collect()
+}
+
+/// The last dimensions, whose sizes are normalized_shape, brought to mean 0 and variance 1, times
+/// weight plus bias. Mean and variance of half precision are formed in float32.
+///
+/// >>> al.nn.functional.layer_norm(al.tensor([-1.0, 1.0]), (2,), eps=0.0)
+/// tensor([-1.,  1.])
+#[pyfunction]
+#[pyo3(signature = (input, normalized_shape, weight=None, bias=None, eps=1e-5))]
+fn layer_norm(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    normalized_shape: Any<'_, '_>,
+    weight: Option<Any<'_, '_>>,
+    bias: Option<Any<'_, '_>>,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let op = "layer_norm";
+    let (x, sizes) = (create::operand(op, input)?, sizes(op, normalized_shape)?);
+    let (weight, bias) = (optional(op, weight)?, optional(op, bias)?);
+    run(py, x.count(), || {
+        x.layer_norm(&sizes, weight.as_ref(), bias.as_ref(), eps)
+    })
+}
+
+/// The last dimensions, whose sizes are normalized_shape, divided by the root of their mean square
+/// plus eps (that of the dtype if none is given), times weight.
+///
+/// >>> al.nn.functional.rms_norm(al.tensor([-3.0, 3.0]), (2,))
+/// tensor([-1.,  1.])
+#[pyfunction]
+#[pyo3(signature = (input, normalized_shape, weight=None, eps=None))]
+fn rms_norm(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    normalized_shape: Any<'_, '_>,
+    weight: Option<Any<'_, '_>>,
+    eps: Option<f64>,
+) -> PyResult<PyTensor> {
+    let op = "rms_norm";
+    let (x, sizes) = (create::operand(op, input)?, sizes(op, normalized_shape)?);
+    let weight = optional(op, weight)?;
+    run(py, x.count(), || x.rms_norm(&sizes, weight.as_ref(), eps))
+}
+
+/// Groups of neighbouring channels (dimension 1) brought to mean 0 and variance 1, item by item, then
+/// times weight plus bias, one number per channel.
+///
+/// >>> al.nn.functional.group_norm(al.tensor([[-1.0, 1.0, -2.0, 2.0]]), 2, eps=0.0)
+/// tensor([[-1.,  1., -1.,  1.]])
+#[pyfunction]
+#[pyo3(signature = (input, num_groups, weight=None, bias=None, eps=1e-5))]
+fn group_norm(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    num_groups: Int,
+    weight: Option<Any<'_, '_>>,
+    bias: Option<Any<'_, '_>>,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let op = "group_norm";
+    let (x, groups) = (create::operand(op, input)?, size(op, num_groups.0)?);
+    let (weight, bias) = (optional(op, weight)?, optional(op, bias)?);
+    run(py, x.count(), || {
+        x.group_norm(groups, weight.as_ref(), bias.as_ref(), eps)
+    })
+}
+
+/// Tensors per channel, as Python gives them.
+struct Channels<'a, 'py> {
+    mean: Option<Any<'a, 'py>>,
+    variance: Option<Any<'a, 'py>>,
+    weight: Option<Any<'a, 'py>>,
+    bias: Option<Any<'a, 'py>>,
+}
+
+impl Channels<'_, '_> {
+    /// Runs a normalisation; the objects of the running numbers take the new ones.
+    fn normalize(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        numbers: (bool, f64, f64),
+        work: impl Fn(BatchNormOptions<'_>) -> Result<BatchNorm, Error> + Sync,
+    ) -> PyResult<PyTensor> {
+        let (mean, variance) = (optional(op, self.mean)?, optional(op, self.variance)?);
+        let (weight, bias) = (optional(op, self.weight)?, optional(op, self.bias)?);
+        let (training, momentum, eps) = numbers;
+        let options = BatchNormOptions {
+            running: mean.as_ref().zip(variance.as_ref()),
+            weight: weight.as_ref(),
+            bias: bias.as_ref(),
+            training,
+            momentum,
+            eps,
+        };
+        let result = py.detach(|| work(options)).map_err(raise)?;
+        if let Some((mean, variance)) = result.running {
+            for (object, value) in [(self.mean, mean), (self.variance, variance)] {
+                if let Some(Ok(object)) = object.map(|object| object.cast::<PyTensor>()) {
+                    object.get().replace(value);
+                }
+            }
+        }
+        Ok(result.output.into())
+    }
+}
+
+/// Each channel (dimension 1) brought to mean 0 and variance 1, times weight plus bias: with
+/// training=True over the batch, and running_mean and running_var take new values; else with those.
+///
+/// >>> mean, var = al.zeros(1), al.ones(1)
+/// >>> al.nn.functional.batch_norm(al.tensor([[1.0], [3.0]]), mean, var, training=True, eps=0.0)
+/// tensor([[-1.],
+///         [ 1.]])
+/// >>> mean
+/// tensor([0.2000])
+#[pyfunction]
+#[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, training=false, momentum=0.1, eps=1e-5))]
+#[allow(clippy::too_many_arguments, reason = "torch's options")]
+fn batch_norm(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    running_mean: Option<Any<'_, '_>>,
+    running_var: Option<Any<'_, '_>>,
+    weight: Option<Any<'_, '_>>,
+    bias: Option<Any<'_, '_>>,
+    training: bool,
+    momentum: f64,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let op = "batch_norm";
+    let x = create::operand(op, input)?;
+    let channels = Channels {
+        mean: running_mean,
+        variance: running_var,
+        weight,
+        bias,
+    };
+    channels.normalize(py, op, (training, momentum, eps), |options| {
+        x.batch_norm(options)
+    })
+}
+
+/// Each channel of each item brought to mean 0 and variance 1, times weight plus bias; running_mean
+/// and running_var take new values, or are used if use_input_stats is False.
+///
+/// >>> al.nn.functional.instance_norm(al.tensor([[[1.0, 3.0]]]), eps=0.0)
+/// tensor([[[-1.,  1.]]])
+#[pyfunction]
+#[pyo3(signature = (input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=true, momentum=0.1, eps=1e-5))]
+#[allow(clippy::too_many_arguments, reason = "torch's options")]
+fn instance_norm(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    running_mean: Option<Any<'_, '_>>,
+    running_var: Option<Any<'_, '_>>,
+    weight: Option<Any<'_, '_>>,
+    bias: Option<Any<'_, '_>>,
+    use_input_stats: bool,
+    momentum: f64,
+    eps: f64,
+) -> PyResult<PyTensor> {
+    let op = "instance_norm";
+    let x = create::operand(op, input)?;
+    let channels = Channels {
+        mean: running_mean,
+        variance: running_var,
+        weight,
+        bias,
+    };
+    let numbers = (use_input_stats, momentum, eps);
+    channels.normalize(py, op, numbers, |options| x.instance_norm(options))
+}
+
+/// The numbers divided by `(k + alpha s)^beta`, where s is the mean square of size neighbouring
+/// channels (dimension 1).
+///
+/// >>> al.nn.functional.local_response_norm(al.ones(1, 2, 1), 1, alpha=3.0, beta=0.5)
+/// tensor([[[0.5000],
+///          [0.5000]]])
+#[pyfunction]
+#[pyo3(signature = (input, size, alpha=1e-4, beta=0.75, k=1.0))]
+fn local_response_norm(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    size: Int,
+    alpha: f64,
+    beta: f64,
+    k: f64,
+) -> PyResult<PyTensor> {
+    let op = "local_response_norm";
+    let x = create::operand(op, input)?;
+    let size = crate::arguments::size(op, size.0)?;
+    run(py, x.count(), || {
+        x.local_response_norm(size, alpha, beta, k)
+    })
+}
+
+/// The numbers divided by their norm of order p along dim, or by eps if that is greater.
+///
+/// >>> al.nn.functional.normalize(al.tensor([[3.0, 4.0]]))
+/// tensor([[0.6000, 0.8000]])
+#[pyfunction]
+#[pyo3(signature = (input, p=2.0, dim=None, eps=1e-12, *, axis=None))]
+fn normalize(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    p: f64,
+    dim: Option<Int>,
+    eps: f64,
+    axis: Option<Int>,
+) -> PyResult<PyTensor> {
+    let op = "normalize";
+    let (x, dim) = (create::operand(op, input)?, axis_or(op, dim, axis, 1)?);
+    run(py, x.count(), || x.normalize(p, dim, eps))
+}
+
+/// The first half of dim times the logistic function of the second.
+///
+/// >>> al.nn.functional.glu(al.tensor([4.0, 0.0]))
+/// tensor([2.])
+#[pyfunction]
+#[pyo3(signature = (input, dim=None, *, axis=None))]
+fn glu(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    dim: Option<Int>,
+    axis: Option<Int>,
+) -> PyResult<PyTensor> {
+    let op = "glu";
+    let (x, dim) = (create::operand(op, input)?, axis_or(op, dim, axis, -1)?);
+    run(py, x.count(), || x.glu(dim))
+}
+
+/// The cosine of the angle between vectors along dim; lengths below eps count as it.
+///
+/// >>> al.cosine_similarity(al.tensor([[1.0, 0.0]]), al.tensor([[1.0, 1.0]]))
+/// tensor([0.7071])
+#[pyfunction]
+#[pyo3(signature = (x1, x2, dim=None, eps=1e-8, *, axis=None))]
+fn cosine_similarity(
+    py: Python<'_>,
+    x1: Any<'_, '_>,
+    x2: Any<'_, '_>,
+    dim: Option<Int>,
+    eps: f64,
+    axis: Option<Int>,
+) -> PyResult<PyTensor> {
+    let op = "cosine_similarity";
+    let (x, y) = (create::operand(op, x1)?, create::operand(op, x2)?);
+    let dim = axis_or(op, dim, axis, 1)?;
+    run(py, x.count(), || x.cosine_similarity(&y, dim, eps))
+}
+
+/// The norm of order p of the difference of vectors, to whose numbers eps is added, along the last
+/// dimension.
+///
+/// >>> al.pairwise_distance(al.tensor([3.0, 4.0]), al.tensor([0.0, 0.0]), eps=0.0)
+/// tensor(5.)
+#[pyfunction]
+#[pyo3(signature = (x1, x2, p=2.0, eps=1e-6, keepdim=false))]
+fn pairwise_distance(
+    py: Python<'_>,
+    x1: Any<'_, '_>,
+    x2: Any<'_, '_>,
+    p: f64,
+    eps: f64,
+    keepdim: bool,
+) -> PyResult<PyTensor> {
+    let op = "pairwise_distance";
+    let (x, y) = (create::operand(op, x1)?, create::operand(op, x2)?);
+    run(py, x.count(), || x.pairwise_distance(&y, p, eps, keepdim))
+}
+
+/// The distance of every row of x1 from every row of x2 by the norm of order p. compute_mode is there
+/// for torch's sake: no distance is formed by a matrix product, which loses digits.
+///
+/// >>> al.cdist(al.tensor([[0.0, 0.0]]), al.tensor([[3.0, 4.0], [0.0, 1.0]]))
+/// tensor([[5., 1.]])
+#[pyfunction]
+#[pyo3(signature = (x1, x2, p=2.0, compute_mode=None))]
+fn cdist(
+    py: Python<'_>,
+    x1: Any<'_, '_>,
+    x2: Any<'_, '_>,
+    p: f64,
+    compute_mode: Option<&str>,
+) -> PyResult<PyTensor> {
+    let op = "cdist";
+    let _ = compute_mode;
+    let (x, y) = (create::operand(op, x1)?, create::operand(op, x2)?);
+    run(py, x.count().saturating_mul(y.count()), || x.cdist(&y, p))
+}
+
+/// Dropouts: with training=False the numbers stay.
+macro_rules! dropouts {
+    ($($(#[doc = $doc:literal])* $name:ident $training:literal;)*) => {
+        $(
+            $(#[doc = $doc])*
+            #[pyfunction]
+            #[pyo3(signature = (input, p=0.5, training=$training, inplace=false))]
+            fn $name<'py>(
+                input: Any<'_, 'py>,
+                p: f64,
+                training: bool,
+                inplace: bool,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                // Without training nothing is dropped, but the arguments are checked all the same.
+                let p = if training || !(0.0..=1.0).contains(&p) { p } else { 0.0 };
+                drop_some(input, stringify!($name), p, inplace, Tensor::$name)
+            }
+        )*
+
+        fn register_dropouts(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+dropouts! {
+    /// Zeros in the place of random numbers, each with probability p, and the others divided by
+    /// `1 - p`. Which ones depends on the seed alone, on every device.
+    ///
+    /// >>> generator = al.manual_seed(0)
+    /// >>> sorted(set(al.nn.functional.dropout(al.ones(1000), 0.5).tolist()))
+    /// [0.0, 2.0]
+    dropout true;
+    /// Zeros in the place of whole channels of `[N, C, L]` or `[C, L]`, each with probability p.
+    dropout1d true;
+    /// Zeros in the place of whole channels of `[N, C, H, W]` or `[C, H, W]`.
+    dropout2d true;
+    /// Zeros in the place of whole channels of `[N, C, D, H, W]` or `[C, D, H, W]`.
+    dropout3d true;
+    /// The lower bound of selu in the place of random numbers, all scaled and moved so that mean 0
+    /// and variance 1 stay.
+    alpha_dropout false;
+    /// alpha_dropout of whole channels (dimension 1).
+    feature_alpha_dropout false;
+}
+
+fn drop_some<'py>(
+    input: Any<'_, 'py>,
+    op: &'static str,
+    p: f64,
+    inplace: bool,
+    work: fn(&Tensor, f64, Option<&Generator>) -> Result<Tensor, Error>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let x = create::operand(op, input)?;
+    let result = run(input.py(), x.count(), || work(&x, p, None))?;
+    finish(input, result, inplace)
+}

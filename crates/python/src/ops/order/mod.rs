@@ -1,0 +1,45 @@
+//! Elements in order, and running totals.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `scan` | running totals and extremes, differences, integrals |
+//! | `sort` | sorted lines, and elements by their rank |
+//! | `distinct` | different elements |
+
+mod distinct;
+mod scan;
+mod sort;
+
+use allotrope_dtype::Error;
+use allotrope_tensor::Tensor;
+use pyo3::prelude::*;
+
+use crate::reduce::pair;
+use crate::tensor::wrap;
+
+/// Elements from which Python's lock is given to other threads meanwhile.
+const RELEASE_FROM: usize = 32 << 10;
+
+/// Adds the functions of the family.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    scan::functions::register(module)?;
+    sort::functions::register(module)?;
+    distinct::functions::register(module)
+}
+
+/// Values and their places as a named tuple.
+fn run_pair(
+    py: Python<'_>,
+    op: &'static str,
+    x: &Tensor,
+    work: impl FnOnce() -> Result<(Tensor, Tensor), Error> + Send,
+) -> PyResult<Py<PyAny>> {
+    let found = if x.count() > RELEASE_FROM {
+        py.detach(work)
+    } else {
+        work()
+    };
+    let (values, indices) = found.map_err(crate::error::raise)?;
+    let tensors = [wrap(Ok(values))?, wrap(Ok(indices))?];
+    pair(py, op, ["values", "indices"], tensors)
+}

@@ -1,0 +1,341 @@
+//! Convolution: sums of products of windows with filters.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::{
+    Axis, Convolution, Depthwise, Edge, Grid, Pooled, convolve, convolve_depthwise, copy,
+};
+use allotrope_dtype::{DType, Error, Kind, Level, Operand, Problem, default_dtype, promotion};
+use allotrope_op::structured::{Structured, convolution as row};
+use allotrope_op::{Dims, Program, Shape};
+
+use super::window::{check_rank, does_not_fit, per_axis, reach};
+use crate::Tensor;
+use crate::elementwise::room;
+
+/// Places around a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Padding<'a> {
+    /// So many on each side; one number stands for all dimensions, none for 0.
+    Each(&'a [usize]),
+    /// None.
+    Valid,
+    /// As many as keep the sizes, one more at the end where their number is odd.
+    Same,
+}
+
+/// How filters slide over a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvolutionOptions<'a> {
+    /// From a window to the next; none is 1.
+    pub stride: &'a [usize],
+    /// Places around the grid.
+    pub padding: Padding<'a>,
+    /// What is there.
+    pub padding_mode: Edge,
+    /// From an element of a window to the next; none is 1.
+    pub dilation: &'a [usize],
+    /// Groups of channels that know nothing of each other.
+    pub groups: usize,
+}
+
+impl Default for ConvolutionOptions<'_> {
+    fn default() -> Self {
+        Self {
+            stride: &[],
+            padding: Padding::Valid,
+            padding_mode: Edge::Zeros,
+            dilation: &[],
+            groups: 1,
+        }
+    }
+}
+
+macro_rules! convolutions {
+    ($($rank:literal, $what:literal, $name:ident, $row:ident;)*) => {
+        impl Tensor {$(
+            #[doc = concat!("Sums of products of windows over ", $what, " with filters `[filters, channels / groups, window]`.")]
+            ///
+            /// Operands are promoted to their common dtype; 8- and 16-bit floats are summed in
+            /// float32 and rounded once, integers wrap, truth values are joined by or.
+            ///
+            /// # Errors
+            /// A dtype error where promotion refuses, a value error for shapes or windows that do
+            /// not fit, a memory error.
+            pub fn $name(
+                &self,
+                weight: &Self,
+                bias: Option<&Self>,
+                options: &ConvolutionOptions<'_>,
+            ) -> Result<Self, Error> {
+                slide(row::$row, self, weight, bias, options, $rank)
+            }
+        )*}
+    };
+}
+convolutions! {
+    1, "rows", conv1d, CONV1D;
+    2, "images", conv2d, CONV2D;
+    3, "volumes", conv3d, CONV3D;
+}
+
+fn slide(
+    row: Structured,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &ConvolutionOptions<'_>,
+    rank: usize,
+) -> Result<Tensor, Error> {
+    let op = row.name;
+    let dtype = common_dtype(row, x, weight, bias)?;
+    check_rank(op, x, rank)?;
+    let channels = x.shape()[x.rank() - rank - 1];
+    let filters = weight.shape().first().copied().unwrap_or(0);
+    let groups = options.groups;
+    let fits = weight.rank() == rank + 2
+        && groups > 0
+        && filters.is_multiple_of(groups)
+        && weight.shape()[1].checked_mul(groups) == Some(channels);
+    if !fits {
+        return Err(bad_filters(op, x, weight, groups));
+    }
+    check_bias(op, bias, filters)?;
+    let axes = axes(op, x, weight, options, rank)?;
+    let image = as_volumes(x, rank)?;
+    let filters_of = as_volumes(weight, rank)?;
+    let outputs = axes[3 - rank..].iter().map(|axis| axis.output);
+    let sizes: Dims<usize> = x.shape()[..x.rank() - rank - 1]
+        .iter()
+        .copied()
+        .chain([filters])
+        .chain(outputs)
+        .collect();
+    let shape = Shape::new(op, &sizes)?;
+    let mut out = room(op, &shape, dtype)?;
+    let layer = Layer {
+        op,
+        dtype,
+        weight: &filters_of,
+        bias,
+        groups,
+        axes,
+        edge: options.padding_mode,
+    };
+    layer.run(&image, &mut out)?;
+    Ok(Tensor::from_buffer(out, shape, dtype))
+}
+
+/// Filters over volumes, with everything checked.
+pub(super) struct Layer<'a> {
+    pub(super) op: &'static str,
+    pub(super) dtype: DType,
+    /// `[filters, channels of a group, depth, height, width]`
+    pub(super) weight: &'a Tensor,
+    pub(super) bias: Option<&'a Tensor>,
+    pub(super) groups: usize,
+    pub(super) axes: [Axis; 3],
+    pub(super) edge: Edge,
+}
+
+impl Layer<'_> {
+    /// Writes `[batch, filters, windows]` of images `[batch, channels, depth, height, width]`.
+    pub(super) fn run(&self, image: &Tensor, out: &mut [u8]) -> Result<(), Error> {
+        /// Filters per channel beyond which a product of matrices reads the images less often.
+        const FEW: usize = 4;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let filters = self.weight.shape()[0];
+        let multiplier = filters / self.groups;
+        let is_depthwise = self.weight.shape()[1] == 1 && self.groups > 1 && multiplier <= FEW;
+        if is_depthwise && self.edge == Edge::Zeros {
+            return self.run_depthwise(image, out);
+        }
+        if let Some(bias) = self.bias {
+            let sizes = self.axes.map(|axis| axis.output);
+            let bias = bias.to(self.dtype)?.reshape(&[-1, 1, 1, 1])?;
+            let [depth, height, width] = sizes;
+            let batch = image.shape()[0];
+            let all = bias.expand(&[batch, filters, depth, height, width])?;
+            copy(self.dtype, all.storage(), all.layout(), out);
+        }
+        let weight = self.weight.contiguous()?;
+        let convolution = Convolution {
+            op: self.op,
+            dtype: self.dtype,
+            image: (image.dtype(), image.storage(), image.layout()),
+            weight: (
+                weight.dtype(),
+                weight.contiguous_bytes().unwrap_or_default(),
+            ),
+            groups: self.groups,
+            filters,
+            axes: self.axes,
+            edge: self.edge,
+            adds: self.bias.is_some(),
+        };
+        convolve(&convolution, out)
+    }
+
+    fn run_depthwise(&self, image: &Tensor, out: &mut [u8]) -> Result<(), Error> {
+        let sum = sum_dtype(self.dtype);
+        let convert = |tensor: &Tensor| tensor.to(self.dtype)?.to(sum)?.contiguous();
+        let weight = convert(self.weight)?;
+        let bias = self.bias.map(convert).transpose()?;
+        let mut program = Program::new(&[image.dtype()]);
+        let common = program.convert(0, self.dtype);
+        let summed = program.convert(common, sum);
+        program.output(summed);
+        let input = Input {
+            bytes: image.storage(),
+            layout: image.layout(),
+        };
+        let filters = self.weight.shape()[0];
+        let depthwise = Depthwise {
+            images: Pooled {
+                level: Level::current(),
+                program: &program,
+                inputs: &[input],
+            },
+            weight: weight.contiguous_bytes().unwrap_or_default(),
+            bias: bias.as_ref().and_then(Tensor::contiguous_bytes),
+            grid: Grid {
+                planes: image.shape()[0] * filters,
+                axes: self.axes,
+            },
+            filters,
+            multiplier: filters / self.groups,
+        };
+        convolve_depthwise(&depthwise, self.dtype, out)
+    }
+}
+
+/// The dtype in which products of a dtype are summed one by one; integers wrap in it.
+fn sum_dtype(dtype: DType) -> DType {
+    match dtype.kind() {
+        Kind::Float | Kind::Complex => dtype.compute(),
+        _ if dtype.itemsize() == 8 => DType::I64,
+        _ => DType::I32,
+    }
+}
+
+/// The dtype that image, filters and bias meet in, if the operation accepts it.
+pub(super) fn common_dtype(
+    row: Structured,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<DType, Error> {
+    let operands: Vec<Operand> = [Some(x), Some(weight), bias]
+        .iter()
+        .flatten()
+        .map(|tensor| Operand::Array(tensor.dtype()))
+        .collect();
+    let dtype = promotion().result_type(row.name, &operands, default_dtype())?;
+    row.result(dtype)
+}
+
+/// Filters that do not fit the channels.
+#[cold]
+pub(super) fn bad_filters(op: &'static str, x: &Tensor, weight: &Tensor, groups: usize) -> Error {
+    let problem = Problem::BadFilters {
+        input: x.shape().to_vec(),
+        weight: weight.shape().to_vec(),
+        groups,
+    };
+    Error::new(op, problem)
+}
+
+/// Refuses a bias that has not one number per filter.
+pub(super) fn check_bias(
+    op: &'static str,
+    bias: Option<&Tensor>,
+    filters: usize,
+) -> Result<(), Error> {
+    match bias {
+        Some(bias) if bias.shape()[..] != [filters] => {
+            let problem = Problem::NotBroadcastable {
+                lhs: vec![filters],
+                rhs: bias.shape().to_vec(),
+            };
+            Err(Error::new(op, problem).hint("a bias with one number per filter"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A tensor with a batch and three dimensions of grid.
+pub(super) fn as_volumes(x: &Tensor, rank: usize) -> Result<Tensor, Error> {
+    let mut view = x.clone();
+    if x.rank() == rank + 1 {
+        view = view.unsqueeze(0)?;
+    }
+    for _ in rank..3 {
+        view = view.unsqueeze(2)?;
+    }
+    Ok(view)
+}
+
+fn axes(
+    op: &'static str,
+    x: &Tensor,
+    weight: &Tensor,
+    options: &ConvolutionOptions<'_>,
+    rank: usize,
+) -> Result<[Axis; 3], Error> {
+    let stride = per_axis(op, "stride", options.stride, rank, 1, 1)?;
+    let dilation = per_axis(op, "dilation", options.dilation, rank, 1, 1)?;
+    let padding = match options.padding {
+        Padding::Each(padding) => per_axis(op, "padding", padding, rank, 0, 0)?,
+        _ => Dims::from_elem(0, rank),
+    };
+    let (grid, window) = (&x.shape()[x.rank() - rank..], &weight.shape()[2..]);
+    let mut axes = [Axis::SINGLE; 3];
+    for (place, axis) in axes[3 - rank..].iter_mut().enumerate() {
+        let (input, kernel, step) = (grid[place], window[place], stride[place]);
+        if kernel == 0 || input == 0 {
+            return Err(does_not_fit(op, kernel, step, input));
+        }
+        let reach = reach(op, kernel, dilation[place], input)?;
+        let (before, after) = match options.padding {
+            Padding::Same if step != 1 => {
+                let problem = Problem::OutOfRange {
+                    what: "stride",
+                    index: Some(place),
+                    value: step.to_string(),
+                    accepted: "strides of 1 with padding 'same'",
+                };
+                return Err(Error::new(op, problem));
+            }
+            Padding::Same => ((reach - 1) / 2, reach - 1 - (reach - 1) / 2),
+            _ => (padding[place], padding[place]),
+        };
+        let most = match options.padding_mode {
+            Edge::Zeros | Edge::Replicate => usize::MAX,
+            Edge::Reflect => input - 1,
+            Edge::Circular => input,
+        };
+        if before.max(after) > most {
+            let problem = Problem::OutOfRange {
+                what: "padding",
+                index: Some(place),
+                value: before.max(after).to_string(),
+                accepted: match options.padding_mode {
+                    Edge::Reflect => "paddings below the size of the dimension",
+                    _ => "paddings up to the size of the dimension",
+                },
+            };
+            return Err(Error::new(op, problem));
+        }
+        let available = input + before + after;
+        if reach > available {
+            return Err(does_not_fit(op, reach, step, available));
+        }
+        *axis = Axis {
+            padding: before,
+            dilation: dilation[place],
+            ..Axis::sliding(input, kernel, step, (available - reach) / step + 1)
+        };
+    }
+    Ok(axes)
+}

@@ -1,0 +1,183 @@
+//! Differences of neighbours, and integrals of what lies between them.
+
+use allotrope_cpu::kernel::copy_into;
+use allotrope_dtype::{DType, Error, Problem, promotion};
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::order::{CUMULATIVE_TRAPEZOID, DIFF, TRAPEZOID};
+use allotrope_op::{Layout, Shape, Slice, normalize_axis};
+
+use crate::elementwise::room;
+use crate::{Operand, Tensor};
+
+impl Tensor {
+    /// The `n`-th differences of neighbours along `dim`, after `prepend` and `append` were put to
+    /// its ends; of truth values whether they differ. Integers wrap.
+    ///
+    /// # Errors
+    /// An index error for a dimension out of range, a value error for sizes that do not fit, a dtype
+    /// error where promotion refuses, a memory error.
+    pub fn diff(
+        &self,
+        n: usize,
+        dim: isize,
+        prepend: Option<&Self>,
+        append: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let op = DIFF.name;
+        let dim = normalize_axis(op, dim, self.rank())?;
+        let parts = prepend.into_iter().chain([self]).chain(append);
+        let parts: Vec<&Self> = parts.collect();
+        let mut x = if parts.len() > 1 {
+            join_along(op, &parts, dim)?
+        } else {
+            self.clone()
+        };
+        DIFF.result(x.dtype())?;
+        for _ in 0..n {
+            let size = x.shape()[dim];
+            if size == 0 {
+                break;
+            }
+            let (lower, upper) = x.neighbours(dim)?;
+            x = if x.dtype() == DType::Bool {
+                upper.logical_xor(&lower)?
+            } else {
+                upper.sub(&lower)?
+            };
+        }
+        Ok(x)
+    }
+
+    /// All elements but the last along a dimension, and all but the first.
+    fn neighbours(&self, dim: usize) -> Result<(Self, Self), Error> {
+        let (axis, size) = (dim as isize, self.shape()[dim]);
+        let count = size.saturating_sub(1);
+        let start = isize::from(size > 0);
+        Ok((
+            self.narrow(axis, 0, count)?,
+            self.narrow(axis, start, count)?,
+        ))
+    }
+
+    /// The integral along `dim` by the trapezoidal rule: over points `x`, or evenly spaced ones.
+    ///
+    /// # Errors
+    /// An index error for a dimension out of range, a value error for points that do not fit, a
+    /// memory error.
+    pub fn trapezoid<'a>(
+        &self,
+        x: Option<&Self>,
+        dx: impl Into<Operand<'a>>,
+        dim: isize,
+    ) -> Result<Self, Error> {
+        let (areas, result) = self.areas(&TRAPEZOID, x, dx.into(), dim)?;
+        areas.sum(Some(&[dim]), false, None)?.to(result)
+    }
+
+    /// The integral up to each element but the first along `dim`, as
+    /// [`trapezoid`](Self::trapezoid).
+    ///
+    /// # Errors
+    /// As [`trapezoid`](Self::trapezoid).
+    pub fn cumulative_trapezoid<'a>(
+        &self,
+        x: Option<&Self>,
+        dx: impl Into<Operand<'a>>,
+        dim: isize,
+    ) -> Result<Self, Error> {
+        let (areas, result) = self.areas(&CUMULATIVE_TRAPEZOID, x, dx.into(), dim)?;
+        areas.cumsum(dim, None)?.to(result)
+    }
+
+    /// The areas between neighbours in wide numbers, and the dtype of the result.
+    fn areas(
+        &self,
+        row: &Structured,
+        x: Option<&Self>,
+        dx: Operand<'_>,
+        dim: isize,
+    ) -> Result<(Self, DType), Error> {
+        let op = row.name;
+        let dim = normalize_axis(op, dim, self.rank())?;
+        let mut common = self.dtype();
+        if let Some(x) = x {
+            common = promotion().promote_types(op, common, x.dtype())?;
+        }
+        let result = row.result(common)?;
+        let wide = if result.is_complex() {
+            DType::C128
+        } else {
+            DType::F64
+        };
+        let (lower, upper) = self.to(wide)?.neighbours(dim)?;
+        let sums = lower.add(&upper)?.mul(0.5)?;
+        let areas = match x {
+            None => Self::apply(allotrope_op::Op::Mul, &[(&sums).into(), dx])?.to(wide)?,
+            Some(x) => {
+                let along = match x.rank() {
+                    1 => x.shape()[0],
+                    rank => x.shape()[normalize_axis(op, dim as isize, rank)?],
+                };
+                if along != self.shape()[dim] {
+                    let (lhs, rhs) = (self.shape().to_vec(), x.shape().to_vec());
+                    return Err(Error::new(op, Problem::NotBroadcastable { lhs, rhs }));
+                }
+                // Points of one dimension lie along `dim`, whatever stands around it.
+                let steps = if x.rank() == 1 && self.rank() > 1 {
+                    let mut sizes = vec![1; self.rank()];
+                    sizes[dim] = -1;
+                    x.to(wide)?.diff(1, 0, None, None)?.reshape(&sizes)
+                } else {
+                    x.to(wide)?.diff(1, dim as isize, None, None)
+                };
+                let areas = steps.and_then(|steps| sums.mul(&steps));
+                areas.map_err(|error| error.in_op(op))?
+            }
+        };
+        Ok((areas, result))
+    }
+}
+
+/// Tensors one after the other along a dimension, in their common dtype.
+pub(super) fn join_along(op: &'static str, parts: &[&Tensor], dim: usize) -> Result<Tensor, Error> {
+    let first = parts[0];
+    let mut dtype = first.dtype();
+    let mut sizes = first.shape().to_vec();
+    for part in &parts[1..] {
+        dtype = promotion().promote_types(op, dtype, part.dtype())?;
+        let others = |shape: &Shape| {
+            let mut sizes = shape.to_vec();
+            if let Some(size) = sizes.get_mut(dim) {
+                *size = 0;
+            }
+            sizes
+        };
+        if others(part.shape()) != others(first.shape()) {
+            let (lhs, rhs) = (first.shape().to_vec(), part.shape().to_vec());
+            return Err(Error::new(op, Problem::NotBroadcastable { lhs, rhs }));
+        }
+        sizes[dim] = sizes[dim].saturating_add(part.shape()[dim]);
+    }
+    let shape = Shape::new(op, &sizes)?;
+    let mut buffer = room(op, &shape, dtype)?;
+    let whole = Layout::contiguous(shape.clone());
+    let mut start = 0;
+    for part in parts {
+        let size = part.shape()[dim];
+        let place = Slice {
+            start: Some(start as isize),
+            stop: Some((start + size) as isize),
+            step: 1,
+        };
+        let layout = whole.slice(op, dim as isize, place)?;
+        let part = part.to(dtype)?.contiguous()?;
+        copy_into(
+            dtype,
+            part.contiguous_bytes().unwrap_or_default(),
+            &mut buffer,
+            &layout,
+        );
+        start += size;
+    }
+    Ok(Tensor::from_buffer(buffer, shape, dtype))
+}

@@ -1,0 +1,153 @@
+//! How far vectors are from each other: norms of differences, cosines.
+
+use allotrope_cpu::kernel::Fold;
+use allotrope_dtype::{DType, Error};
+use allotrope_op::structured::neural::{CDIST, COSINE_SIMILARITY, PAIRWISE_DISTANCE};
+use allotrope_op::{Builder, Shape, Var, normalize_axis};
+
+use super::operands::{Working, out_of_range, wrong_shape};
+use crate::Tensor;
+use crate::reduce::Plan;
+
+impl Tensor {
+    /// The cosine of the angle between vectors along a dimension; lengths below `eps` count as it.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers or where promotion refuses, a value error for shapes that
+    /// do not broadcast, an index error for a dimension out of range, a memory error.
+    pub fn cosine_similarity(&self, other: &Self, dim: isize, eps: f64) -> Result<Self, Error> {
+        let op = COSINE_SIMILARITY.name;
+        let working = Working::of(&COSINE_SIMILARITY, &[self, other])?;
+        let [dot, left, right] = products(op, self, other, working, dim)?;
+        let lengths = [left.sqrt()?.maximum(eps)?, right.sqrt()?.maximum(eps)?];
+        let cosine = dot.div(&lengths[0])?.div(&lengths[1])?;
+        cosine.to(working.result)?.squeeze(Some(&[dim]))
+    }
+
+    /// The norm of order `p` of the difference of vectors, to whose numbers `eps` is added, along
+    /// the last dimension.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[3.0_f32, 4.0], &[1, 2])?;
+    /// let zero = Tensor::zeros(&[1, 2], DType::F32)?;
+    /// assert_eq!(x.pairwise_distance(&zero, 2.0, 0.0, false)?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`cosine_similarity`](Self::cosine_similarity).
+    pub fn pairwise_distance(
+        &self,
+        other: &Self,
+        p: f64,
+        eps: f64,
+        keepdim: bool,
+    ) -> Result<Self, Error> {
+        let working = Working::of(&PAIRWISE_DISTANCE, &[self, other])?;
+        let wide = wide_distance(PAIRWISE_DISTANCE.name, self, other, working, p, eps)?;
+        let distance = wide.to(working.result)?;
+        if keepdim {
+            Ok(distance)
+        } else {
+            distance.squeeze(Some(&[-1]))
+        }
+    }
+
+    /// The distance of every row of `[…, P, M]` from every row of `[…, R, M]` by the norm of order
+    /// `p`, as `[…, P, R]`. No difference is stored.
+    ///
+    /// # Errors
+    /// As [`cosine_similarity`](Self::cosine_similarity); a value error for a negative order or
+    /// rows of different lengths.
+    pub fn cdist(&self, other: &Self, p: f64) -> Result<Self, Error> {
+        let op = CDIST.name;
+        let working = Working::of(&CDIST, &[self, other])?;
+        if p.is_nan() || p < 0.0 {
+            return Err(out_of_range(op, "p", p, "0 and above"));
+        }
+        for (what, x) in [("x1", self), ("x2", other)] {
+            if x.rank() < 2 {
+                return Err(wrong_shape(op, what, x, "one of two or more dimensions"));
+            }
+        }
+        let length = self.shape()[self.rank() - 1];
+        if other.shape()[other.rank() - 1] != length {
+            return Err(wrong_shape(
+                op,
+                "x2",
+                other,
+                format!("one that ends in {length}"),
+            ));
+        }
+        let (left, right) = (self.unsqueeze(-2)?, other.unsqueeze(-3)?);
+        let wide = wide_distance(op, &left, &right, working, p, 0.0)?;
+        wide.to(working.result)?.squeeze(Some(&[-1]))
+    }
+}
+
+/// Sums along a dimension in float64, which stays: of the products of two tensors with each other
+/// and of each with itself.
+pub(super) fn products(
+    op: &'static str,
+    x: &Tensor,
+    y: &Tensor,
+    working: Working,
+    dim: isize,
+) -> Result<[Tensor; 3], Error> {
+    let shape = Shape::broadcast(op, &[x.shape(), y.shape()])?;
+    let axis = normalize_axis(op, dim, shape.rank())? as isize;
+    let wide = Working {
+        result: working.result,
+        compute: DType::F64,
+    };
+    let total = |a: &Tensor, b: &Tensor| {
+        let program = wide.program(&[a.dtype(), b.dtype()], |v| v[0] * v[1]);
+        let plan = Plan::new(op, &a.expand(&shape)?, Some(&[axis]))?;
+        plan.fold(op, Fold::Sum, &program, &[a, b], &shape)
+    };
+    Ok([total(x, y)?, total(x, x)?, total(y, y)?])
+}
+
+/// The norm of a difference plus `eps` along the last dimension, in float64; the dimension stays.
+pub(super) fn wide_distance(
+    op: &'static str,
+    x: &Tensor,
+    y: &Tensor,
+    working: Working,
+    p: f64,
+    eps: f64,
+) -> Result<Tensor, Error> {
+    let shape = Shape::broadcast(op, &[x.shape(), y.shape()])?;
+    let plan = Plan::new(op, &x.expand(&shape)?, Some(&[-1]))?;
+    let builder = Builder::new(&[x.dtype(), y.dtype()]);
+    let away = working.read(builder.input(0)) - working.read(builder.input(1));
+    let away = if eps == 0.0 { away } else { away + eps };
+    let term: Var<'_> = if p == 2.0 {
+        away.square()
+    } else if p == 1.0 || p.is_infinite() {
+        away.abs()
+    } else if p == 0.0 {
+        away.ne(away.zero()).to(working.compute)
+    } else {
+        away.abs().pow(away.lit(p))
+    };
+    let fold = if p.is_infinite() {
+        Fold::Max
+    } else {
+        Fold::Sum
+    };
+    if fold == Fold::Max && plan.count() == 0 {
+        return plan.fold(op, Fold::Sum, &builder.finish(&[term]), &[x, y], &shape);
+    }
+    let total = plan.fold(op, fold, &builder.finish(&[term]), &[x, y], &shape)?;
+    let total = total.to(DType::F64)?;
+    if p == 2.0 {
+        total.sqrt()
+    } else if p.is_infinite() || p == 0.0 || p == 1.0 {
+        Ok(total)
+    } else {
+        total.pow(1.0 / p)
+    }
+}

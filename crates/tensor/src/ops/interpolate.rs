@@ -1,0 +1,288 @@
+//! `interpolate`: grids of another size.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::{Axis, Grid, Pooled, Stencil, Weighting, blend, pick_nearest};
+use allotrope_dtype::{DType, Error, Level, Problem, Set};
+use allotrope_op::structured::convolution::INTERPOLATE;
+use allotrope_op::{Builder, Dims, Program, Shape};
+
+use super::conv::as_volumes;
+use super::window::does_not_fit;
+use crate::Tensor;
+use crate::elementwise::{evaluate_one, room};
+
+/// How a result is made of the elements near it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpolation {
+    /// The element whose share of the grid the result begins in.
+    Nearest,
+    /// The element whose share of the grid the middle of the result lies in.
+    NearestExact,
+    /// Neighbours along every dimension, by distance: linear, bilinear or trilinear.
+    Linear,
+    /// Four neighbours along both dimensions.
+    Cubic,
+    /// The mean of all elements that the result covers.
+    Area,
+}
+
+/// The sizes that a grid is to have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Resized<'a> {
+    /// So many elements; one number stands for all dimensions.
+    Sizes(&'a [usize]),
+    /// Times as many, rounded down. `recompute` measures distances by the sizes that come out,
+    /// instead of by the factors.
+    Factors {
+        /// One number stands for all dimensions.
+        factors: &'a [f64],
+        /// Whether distances follow the sizes.
+        recompute: bool,
+    },
+}
+
+/// The options of [`Tensor::interpolate`] beside mode and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct InterpolationOptions {
+    /// Whether the centres of the corners stay where they are, instead of their edges.
+    pub align_corners: bool,
+    /// Whether linear and cubic results that are further apart than elements blend all they cover.
+    pub antialias: bool,
+}
+
+impl Tensor {
+    /// The grids `[batch, channels, grid]` in another size. The dtype stays.
+    ///
+    /// 8- and 16-bit floats are blended in float32 and rounded once. Integers and bool are blended
+    /// in float32, from 32 bits on in float64, and rounded to nearest (ties to even), within their
+    /// range.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{Interpolation, Resized, Tensor};
+    /// let x = Tensor::arange(0, 3, 1, DType::U8)?.reshape(&[1, 1, 3])?;
+    /// let sizes = Resized::Sizes(&[6]);
+    /// let y = x.interpolate(Interpolation::Nearest, sizes, Default::default())?;
+    /// assert_eq!(y.to_vec::<u8>()?, [0, 0, 1, 1, 2, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for a grid that the mode does not know, sizes of zero or factors that are not
+    /// positive; a memory error.
+    pub fn interpolate(
+        &self,
+        mode: Interpolation,
+        resized: Resized<'_>,
+        options: InterpolationOptions,
+    ) -> Result<Self, Error> {
+        let op = INTERPOLATE.name;
+        let dtype = INTERPOLATE.result(self.dtype())?;
+        let rank = check_grid(self, mode)?;
+        let grid = &self.shape()[2..];
+        let (sizes, scales) = resized.resolve(grid)?;
+        if mode == Interpolation::Area {
+            return self.average_areas(&sizes, rank);
+        }
+        let shape: Dims<usize> = self.shape()[..2].iter().chain(&sizes).copied().collect();
+        let shape = Shape::new(op, &shape)?;
+        let mut out = room(op, &shape, dtype)?;
+        let volumes = as_volumes(self, rank)?;
+        if shape.count() == 0 {
+            return Ok(Self::from_buffer(out, shape, dtype));
+        }
+        if let Interpolation::Nearest | Interpolation::NearestExact = mode {
+            let middle = if mode == Interpolation::Nearest {
+                0.0
+            } else {
+                0.5
+            };
+            let mut places = [const { Vec::new() }; 3];
+            for (place, list) in places.iter_mut().enumerate() {
+                *list = match place.checked_sub(3 - rank) {
+                    None => vec![0],
+                    Some(dim) => nearest(grid[dim], sizes[dim], scales[dim], middle),
+                };
+            }
+            pick_nearest(
+                dtype,
+                volumes.storage(),
+                volumes.layout(),
+                &places,
+                &mut out,
+            );
+            return Ok(Self::from_buffer(out, shape, dtype));
+        }
+        let weighting = match (mode, options.antialias) {
+            (Interpolation::Cubic, false) => Weighting::Cubic,
+            (Interpolation::Cubic, true) => Weighting::WideCubic,
+            (_, false) => Weighting::Linear,
+            (_, true) => Weighting::WideLinear,
+        };
+        let mut axes = [Axis::SINGLE; 3];
+        let mut stencils = [const { Vec::new() }; 3].map(|_: Vec<f64>| Stencil::identity(1));
+        for dim in 0..rank {
+            let (input, output) = (grid[dim], sizes[dim]);
+            let aligns = options.align_corners;
+            let scale = scales[dim].distance(input, output, aligns);
+            let stencil = Stencil::new(weighting, input, output, scale, aligns);
+            axes[3 - rank + dim] = Axis::sliding(input, stencil.taps, 1, output);
+            stencils[3 - rank + dim] = stencil;
+        }
+        let planes = shape[0] * shape[1];
+        let program = convert_to_blend(dtype);
+        let input = Input {
+            bytes: volumes.storage(),
+            layout: volumes.layout(),
+        };
+        let grids = Pooled {
+            level: Level::current(),
+            program: &program,
+            inputs: &[input],
+        };
+        blend(&grids, &Grid { planes, axes }, &stencils, dtype, &mut out)?;
+        Ok(Self::from_buffer(out, shape, dtype))
+    }
+
+    /// The mean of all elements that each result covers, rounded for integers.
+    fn average_areas(&self, sizes: &[usize], rank: usize) -> Result<Self, Error> {
+        let sizes: Vec<Option<usize>> = sizes.iter().copied().map(Some).collect();
+        let dtype = self.dtype();
+        let is_exact = Set::Inexact.contains(dtype);
+        let x = if is_exact {
+            self.clone()
+        } else {
+            self.to(DType::F64)?
+        };
+        let means = match rank {
+            1 => x.adaptive_avg_pool1d(&sizes)?,
+            2 => x.adaptive_avg_pool2d(&sizes)?,
+            _ => x.adaptive_avg_pool3d(&sizes)?,
+        };
+        if is_exact {
+            return Ok(means);
+        }
+        let builder = Builder::new(&[DType::F64]);
+        let rounded = builder.input(0).round().to(dtype);
+        evaluate_one(INTERPOLATE.name, &builder.finish(&[rounded]), &[&means])
+    }
+}
+
+/// The dimensions of the grid, if the mode knows such grids.
+fn check_grid(x: &Tensor, mode: Interpolation) -> Result<usize, Error> {
+    let (known, accepted) = match mode {
+        Interpolation::Cubic => (4..=4, "4 (batch, channels, height, width)"),
+        _ => (
+            3..=5,
+            "3 to 5 (batch, channels, and a grid of 1 to 3 dimensions)",
+        ),
+    };
+    if !known.contains(&x.rank()) {
+        let problem = Problem::OutOfRange {
+            what: "number of dimensions",
+            index: None,
+            value: x.rank().to_string(),
+            accepted,
+        };
+        return Err(Error::new(INTERPOLATE.name, problem));
+    }
+    Ok(x.rank() - 2)
+}
+
+/// How far results are apart: by the sizes, or by a factor that was asked for.
+#[derive(Clone, Copy)]
+enum Scale {
+    Sizes,
+    Factor(f64),
+}
+
+impl Scale {
+    /// The distance of results, in elements.
+    fn distance(self, input: usize, output: usize, aligns_corners: bool) -> f64 {
+        match self {
+            _ if aligns_corners && output > 1 => (input - 1) as f64 / (output - 1) as f64,
+            _ if aligns_corners => 0.0,
+            Self::Sizes => input as f64 / output as f64,
+            Self::Factor(factor) => 1.0 / factor,
+        }
+    }
+}
+
+impl Resized<'_> {
+    fn resolve(self, grid: &[usize]) -> Result<(Dims<usize>, Dims<Scale>), Error> {
+        let op = INTERPOLATE.name;
+        let rank = grid.len();
+        if let Some(size) = grid.iter().find(|size| **size == 0) {
+            return Err(does_not_fit(op, 1, 1, *size));
+        }
+        match self {
+            Self::Sizes(sizes) => {
+                let sizes = super::window::per_axis(op, "size", sizes, rank, 0, 1)?;
+                Ok((sizes, Dims::from_elem(Scale::Sizes, rank)))
+            }
+            Self::Factors { factors, recompute } => {
+                let factors: Dims<f64> = match factors {
+                    [one] => Dims::from_elem(*one, rank),
+                    several if several.len() == rank => Dims::from_slice(several),
+                    several => {
+                        let problem = Problem::LengthMismatch {
+                            from: several.len(),
+                            to: rank,
+                        };
+                        return Err(Error::new(op, problem).hint("one factor per dimension"));
+                    }
+                };
+                let (mut sizes, mut scales) = (Dims::new(), Dims::new());
+                for (index, (factor, size)) in factors.iter().zip(grid).enumerate() {
+                    let scaled = (*size as f64 * factor).floor();
+                    if !(1.0..1e15).contains(&scaled) {
+                        let problem = Problem::OutOfRange {
+                            what: "scale_factor",
+                            index: Some(index),
+                            value: factor.to_string(),
+                            accepted: "factors that leave at least one element",
+                        };
+                        return Err(Error::new(op, problem));
+                    }
+                    sizes.push(scaled as usize);
+                    scales.push(if recompute {
+                        Scale::Sizes
+                    } else {
+                        Scale::Factor(*factor)
+                    });
+                }
+                Ok((sizes, scales))
+            }
+        }
+    }
+}
+
+/// The place of the nearest element of each result, exactly where sizes alone decide.
+fn nearest(input: usize, output: usize, scale: Scale, middle: f64) -> Vec<usize> {
+    let halves = if middle == 0.0 { 0 } else { 1 };
+    let place = |index: usize| match scale {
+        Scale::Sizes => {
+            let place = (2 * index as u128 + halves) * input as u128 / (2 * output as u128);
+            place as usize
+        }
+        Scale::Factor(factor) => ((index as f64 + middle) / factor) as usize,
+    };
+    (0..output)
+        .map(|index| place(index).min(input - 1))
+        .collect()
+}
+
+/// The elements in the dtype that they are blended in.
+fn convert_to_blend(dtype: DType) -> Program {
+    let to = if Set::Inexact.contains(dtype) {
+        dtype.compute()
+    } else if dtype.itemsize() >= 4 {
+        DType::F64
+    } else {
+        DType::F32
+    };
+    let mut program = Program::new(&[dtype]);
+    let converted = program.convert(0, to);
+    program.output(converted);
+    program
+}

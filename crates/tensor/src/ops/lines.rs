@@ -1,0 +1,124 @@
+//! A tensor along one dimension: contiguous lines for kernels, and their results as tensors.
+
+use allotrope_cpu::Buffer;
+use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::{Shape, normalize_axis};
+
+use crate::Tensor;
+use crate::view::out_of_memory;
+
+/// The elements of a tensor with one dimension moved to the end, in row-major order.
+pub(super) struct Lines {
+    op: &'static str,
+    tensor: Tensor,
+    dim: usize,
+    /// The rank of the tensor as it was; one without dimensions has a line of one element.
+    rank: usize,
+}
+
+impl Lines {
+    /// The lines along a dimension.
+    pub(super) fn new(op: &'static str, tensor: &Tensor, dim: isize) -> Result<Self, Error> {
+        let rank = tensor.rank();
+        let dim = normalize_axis(op, dim, rank.max(1))?;
+        let moved = if rank == 0 {
+            tensor.reshape(&[1])?
+        } else {
+            tensor.movedim(&[dim as isize], &[-1])?
+        };
+        Ok(Self {
+            op,
+            tensor: moved.contiguous()?,
+            dim,
+            rank,
+        })
+    }
+
+    /// The elements of a line.
+    pub(super) fn length(&self) -> usize {
+        self.tensor.shape().last().copied().unwrap_or(1)
+    }
+
+    /// The number of lines.
+    pub(super) fn count(&self) -> usize {
+        let sizes = &self.tensor.shape()[..self.tensor.rank() - 1];
+        sizes.iter().product()
+    }
+
+    /// The elements, line after line.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.tensor.contiguous_bytes().unwrap_or_default()
+    }
+
+    /// Refuses lines without elements.
+    pub(super) fn need_elements(&self) -> Result<(), Error> {
+        if self.length() == 0 {
+            let shape = self.tensor.shape().to_vec();
+            return Err(Error::new(self.op, Problem::NothingToReduce { shape }));
+        }
+        Ok(())
+    }
+
+    /// Room for some results per line.
+    pub(super) fn room(&self, results: usize, dtype: DType) -> Result<Buffer, Error> {
+        let bytes = self.count().checked_mul(results);
+        let bytes = bytes.and_then(|count| count.checked_mul(dtype.itemsize()));
+        Buffer::for_overwrite(self.op, bytes.ok_or_else(|| out_of_memory(self.op))?)
+    }
+
+    /// Results per line as a tensor, along the dimension of the lines.
+    pub(super) fn finish(
+        &self,
+        buffer: Buffer,
+        results: usize,
+        dtype: DType,
+    ) -> Result<Tensor, Error> {
+        let mut sizes = self.tensor.shape().to_vec();
+        if let Some(last) = sizes.last_mut() {
+            *last = results;
+        }
+        let tensor = Tensor::from_buffer(buffer, Shape::new(self.op, &sizes)?, dtype);
+        if self.rank == 0 {
+            return if results == 1 {
+                tensor.reshape(&[])
+            } else {
+                Ok(tensor)
+            };
+        }
+        tensor.movedim(&[-1], &[self.dim as isize])?.contiguous()
+    }
+
+    /// One result per line as a tensor without the dimension, unless it is to stay.
+    pub(super) fn finish_one(
+        &self,
+        buffer: Buffer,
+        dtype: DType,
+        keepdim: bool,
+    ) -> Result<Tensor, Error> {
+        let tensor = self.finish(buffer, 1, dtype)?;
+        if keepdim || self.rank == 0 {
+            Ok(tensor)
+        } else {
+            tensor.squeeze(Some(&[self.dim as isize]))
+        }
+    }
+
+    /// Results of the size of the lines, line after line.
+    pub(super) fn finish_flat(&self, buffer: Buffer, dtype: DType) -> Result<Tensor, Error> {
+        Ok(Tensor::from_buffer(
+            buffer,
+            self.tensor.shape().clone(),
+            dtype,
+        ))
+    }
+
+    /// The sizes without the dimension of the lines, or with one in its place.
+    pub(super) fn kept_sizes(&self, keepdim: bool) -> Vec<isize> {
+        let sizes = &self.tensor.shape()[..self.tensor.rank() - 1];
+        let mut sizes: Vec<isize> = sizes.iter().map(|size| *size as isize).collect();
+        if keepdim && self.rank > 0 {
+            sizes.insert(self.dim, 1);
+        }
+        sizes
+    }
+}

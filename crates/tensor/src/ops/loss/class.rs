@@ -1,0 +1,339 @@
+//! Losses of classes: dimension 1 of the numbers, or the only one, has one number per class.
+
+use allotrope_cpu::kernel::{Fold, pick};
+use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
+use allotrope_op::structured::neural::{CROSS_ENTROPY, MULTI_MARGIN_LOSS, NLL_LOSS};
+use allotrope_op::{Builder, Structured};
+
+use super::LossReduction;
+use crate::Tensor;
+use crate::elementwise::room;
+use crate::ops::operands::{Working, out_of_range, signed, wrong_shape};
+use crate::reduce::Plan;
+
+impl Tensor {
+    /// The cross entropy of the softmax over classes and a target: indices of any integer dtype, or
+    /// probabilities in the shape of the numbers. Nothing of the size of the numbers is stored.
+    ///
+    /// Losses of the index `ignore_index` are zero and do not count for the mean, which is that
+    /// weighed by the weights of the classes. `label_smoothing` is the share of the even distribution
+    /// in the target.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let x = Tensor::zeros(&[2, 4], DType::F32)?;
+    /// let classes = Tensor::from_slice(&[3_u8, 0], &[2])?;
+    /// let loss = x.cross_entropy(&classes, None, -100, LossReduction::Sum, 0.0)?;
+    /// assert!((loss.to_vec::<f32>()?[0] - 2.0 * 4_f32.ln()).abs() < 1e-6);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers or where promotion refuses, a value error for shapes that do
+    /// not fit or a smoothing outside 0 to 1, an index error for a class that there is not, a memory
+    /// error.
+    pub fn cross_entropy(
+        &self,
+        target: &Self,
+        weight: Option<&Self>,
+        ignore_index: i64,
+        reduction: LossReduction,
+        label_smoothing: f64,
+    ) -> Result<Self, Error> {
+        let row = &CROSS_ENTROPY;
+        let op = row.name;
+        if !(0.0..=1.0).contains(&label_smoothing) {
+            return Err(out_of_range(
+                op,
+                "label_smoothing",
+                label_smoothing,
+                "0 to 1",
+            ));
+        }
+        let classes = Classes::new(row, self, weight)?;
+        if target.shape() == self.shape() && Set::Float.contains(target.dtype()) {
+            return classes.by_probabilities(op, target, label_smoothing, reduction);
+        }
+        let indices = classes.indices(op, target, ignore_index)?;
+        let logs = classes.log_of_sums(op)?.to_vec::<f64>()?;
+        let chosen = classes.chosen(op, &indices)?;
+        let count = classes.weights.len() as f64;
+        let total: f64 = classes.weights.iter().sum();
+        let smooth = if label_smoothing > 0.0 {
+            classes.weighted_sums(op)?.to_vec::<f64>()?
+        } else {
+            Vec::new()
+        };
+        let loss = |line: usize, class: usize| {
+            let plain = classes.weights[class] * (logs[line] - chosen[line]);
+            match smooth.get(line) {
+                None => plain,
+                Some(sum) => {
+                    let even = (logs[line] * total - sum) / count;
+                    (1.0 - label_smoothing) * plain + label_smoothing * even
+                }
+            }
+        };
+        classes.reduce(&indices, reduction, loss)
+    }
+
+    /// The negated number at each class, times the weight of the class: the cross entropy of
+    /// logarithms of probabilities.
+    ///
+    /// # Errors
+    /// As [`cross_entropy`](Self::cross_entropy).
+    pub fn nll_loss(
+        &self,
+        target: &Self,
+        weight: Option<&Self>,
+        ignore_index: i64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &NLL_LOSS;
+        let classes = Classes::new(row, self, weight)?;
+        let indices = classes.indices(row.name, target, ignore_index)?;
+        let chosen = classes.chosen(row.name, &indices)?;
+        classes.reduce(&indices, reduction, |line, class| {
+            -classes.weights[class] * chosen[line]
+        })
+    }
+
+    /// The mean over the other classes of `max(0, margin - x[t] + x)^p`, times the weight of the
+    /// class `t`.
+    ///
+    /// # Errors
+    /// As [`cross_entropy`](Self::cross_entropy); a value error for an order other than 1 and 2.
+    pub fn multi_margin_loss(
+        &self,
+        target: &Self,
+        p: u32,
+        margin: f64,
+        weight: Option<&Self>,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &MULTI_MARGIN_LOSS;
+        let op = row.name;
+        if !(1..=2).contains(&p) {
+            return Err(out_of_range(op, "p", p, "1 and 2"));
+        }
+        if self.rank() > 2 {
+            return Err(wrong_shape(
+                op,
+                "input",
+                self,
+                "one of one or two dimensions",
+            ));
+        }
+        let classes = Classes::new(row, self, weight)?;
+        let indices = classes.indices(op, target, i64::MIN)?;
+        let x = &classes.input;
+        let (lines, count) = (indices.len() as isize, classes.weights.len());
+        let chosen = Self::from_slice(&classes.chosen(op, &indices)?, &[indices.len()])?;
+        let chosen = chosen.reshape(&[lines, 1])?.to(classes.working.compute)?;
+        let right: Vec<i64> = indices.iter().map(|index| index.unwrap_or(-1)).collect();
+        let right = Self::from_slice(&right, &[indices.len()])?.reshape(&[lines, 1])?;
+        let places = Self::arange(0, count as i64, 1, DType::I64)?;
+        let builder = Builder::new(&[x.dtype(), chosen.dtype(), DType::I64, DType::I64]);
+        let away = classes.working.read(builder.input(0)) - builder.input(1) + margin;
+        let away = away.maximum(away.zero());
+        let away = if p == 1 { away } else { away.square() };
+        let is_right = builder.input(2).eq(builder.input(3));
+        let program = builder.finish(&[is_right.pick(away.zero(), away)]);
+        let plan = Plan::new(op, x, Some(&[1]))?;
+        let tensors = [x, &chosen, &right, &places];
+        let sums = plan.fold(op, Fold::Sum, &program, &tensors, x.shape())?;
+        let sums = sums.to_vec::<f64>()?;
+        let loss = |line: usize, class: usize| classes.weights[class] * sums[line] / count as f64;
+        let losses: Vec<f64> = (0..indices.len())
+            .map(|line| indices[line].map_or(0.0, |class| loss(line, class as usize)))
+            .collect();
+        let losses = Self::from_slice(&losses, &[indices.len()])?;
+        let losses = losses.reshape(&signed(&classes.sizes))?;
+        reduction.of_wide(&losses, indices.len() as f64, classes.working.result)
+    }
+}
+
+/// Numbers with a class dimension, number 1.
+struct Classes {
+    input: Tensor,
+    /// The shape of the losses.
+    sizes: Vec<usize>,
+    working: Working,
+    /// A weight per class, ones if none are given.
+    weights: Vec<f64>,
+}
+
+impl Classes {
+    fn new(row: &Structured, input: &Tensor, weight: Option<&Tensor>) -> Result<Self, Error> {
+        let op = row.name;
+        let tensors: Vec<&Tensor> = [input].into_iter().chain(weight).collect();
+        let working = Working::of(row, &tensors)?;
+        let (input, sizes) = match input.rank() {
+            0 => {
+                return Err(wrong_shape(
+                    op,
+                    "input",
+                    input,
+                    "one of a dimension of classes",
+                ));
+            }
+            1 => (input.unsqueeze(0)?, Vec::new()),
+            _ => {
+                let mut sizes = input.shape().to_vec();
+                sizes.remove(1);
+                (input.clone(), sizes)
+            }
+        };
+        let count = input.shape()[1];
+        let weights = match weight {
+            None => vec![1.0; count],
+            Some(weight) if weight.shape()[..] == [count] => {
+                weight.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?
+            }
+            Some(weight) => return Err(wrong_shape(op, "weight", weight, format!("[{count}]"))),
+        };
+        Ok(Self {
+            input,
+            sizes,
+            working,
+            weights,
+        })
+    }
+
+    /// The class of each line, or none if it is to be ignored.
+    fn indices(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        ignore_index: i64,
+    ) -> Result<Vec<Option<i64>>, Error> {
+        if !Set::Integer.contains(target.dtype()) {
+            let hint = Some("x.to(int64), or probabilities in the shape of the input");
+            return Err(Error::not_in_set(op, target.dtype(), Set::Integer, hint));
+        }
+        if target.shape()[..] != self.sizes {
+            let accepted = format!("{:?}", self.sizes);
+            return Err(wrong_shape(op, "target", target, accepted));
+        }
+        let size = self.weights.len();
+        // Unsigned integers beyond the signed ones must not come out as small ones.
+        let wide = target.to_with(DType::I64, CastOptions::overflow(Overflow::Saturate))?;
+        let indices = wide.to_vec::<i64>()?.into_iter();
+        let check = |index: i64| {
+            if index == ignore_index {
+                Ok(None)
+            } else if usize::try_from(index).is_ok_and(|index| index < size) {
+                Ok(Some(index))
+            } else {
+                let problem = Problem::IndexOutOfRange {
+                    index: index as isize,
+                    dim: 1,
+                    size,
+                };
+                Err(Error::new(op, problem))
+            }
+        };
+        indices.map(check).collect()
+    }
+
+    /// The number at the class of each line; anything where it is ignored.
+    fn chosen(&self, op: &'static str, indices: &[Option<i64>]) -> Result<Vec<f64>, Error> {
+        let x = &self.input;
+        let mut sizes = x.shape().to_vec();
+        sizes.remove(1);
+        let shape = allotrope_op::Shape::new(op, &sizes)?;
+        if self.weights.is_empty() {
+            return Ok(vec![0.0; indices.len()]);
+        }
+        let mut buffer = room(op, &shape, x.dtype())?;
+        let places: Vec<i64> = indices.iter().map(|index| index.unwrap_or(0)).collect();
+        pick(x.dtype(), x.storage(), x.layout(), 1, &places, &mut buffer);
+        let chosen = Tensor::from_buffer(buffer, shape, x.dtype());
+        chosen
+            .to(self.working.result)?
+            .to(DType::F64)?
+            .to_vec::<f64>()
+    }
+
+    /// The logarithm of the sum of exponentials of each line, in float64.
+    fn log_of_sums(&self, op: &'static str) -> Result<Tensor, Error> {
+        let x = &self.input;
+        let plan = Plan::new(op, x, Some(&[1]))?;
+        let program = self.working.reading(x.dtype());
+        let most = plan.fold(op, Fold::Max, &program, &[x], x.shape())?;
+        let builder = Builder::new(&[x.dtype(), self.working.compute]);
+        let below = self.working.read(builder.input(0)) - builder.input(1);
+        let program = builder.finish(&[below.exp()]);
+        let total = plan.fold(op, Fold::Sum, &program, &[x, &most], x.shape())?;
+        total.to(DType::F64)?.log()?.add(&most.to(DType::F64)?)
+    }
+
+    /// The weights of the classes as a tensor that is broadcast to the numbers.
+    fn weight_tensor(&self) -> Result<Tensor, Error> {
+        let mut sizes = vec![1; self.input.rank()];
+        sizes[1] = -1;
+        Tensor::from_slice(&self.weights, &[self.weights.len()])?.reshape(&sizes)
+    }
+
+    /// The sum of the numbers of each line, each times the weight of its class.
+    fn weighted_sums(&self, op: &'static str) -> Result<Tensor, Error> {
+        let x = &self.input;
+        let plan = Plan::new(op, x, Some(&[1]))?;
+        let builder = Builder::new(&[x.dtype(), DType::F64]);
+        let term = self.working.read(builder.input(0)).to(DType::F64) * builder.input(1);
+        let program = builder.finish(&[term]);
+        plan.fold(
+            op,
+            Fold::Sum,
+            &program,
+            &[x, &self.weight_tensor()?],
+            x.shape(),
+        )
+    }
+
+    /// The cross entropy of the softmax and probabilities.
+    fn by_probabilities(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        smoothing: f64,
+        reduction: LossReduction,
+    ) -> Result<Tensor, Error> {
+        let x = &self.input;
+        let working = Working::of(&CROSS_ENTROPY, &[x, target])?;
+        let target = target.reshape(&signed(x.shape()))?;
+        let logs = self.log_of_sums(op)?;
+        let builder = Builder::new(&[x.dtype(), target.dtype(), DType::F64, DType::F64]);
+        let below = builder.input(2) - working.read(builder.input(0)).to(DType::F64);
+        let share = working.read(builder.input(1)).to(DType::F64);
+        let even = smoothing / self.weights.len() as f64;
+        let share = if smoothing > 0.0 {
+            share * (1.0 - smoothing) + even
+        } else {
+            share
+        };
+        let program = builder.finish(&[below * share * builder.input(3)]);
+        let plan = Plan::new(op, x, Some(&[1]))?;
+        let tensors = [x, &target, &logs, &self.weight_tensor()?];
+        let losses = plan.fold(op, Fold::Sum, &program, &tensors, x.shape())?;
+        let losses = losses.reshape(&signed(&self.sizes))?;
+        reduction.of_wide(&losses, losses.count() as f64, working.result)
+    }
+
+    /// The losses of the lines, reduced; the mean is weighed by the classes.
+    fn reduce(
+        &self,
+        indices: &[Option<i64>],
+        reduction: LossReduction,
+        loss: impl Fn(usize, usize) -> f64,
+    ) -> Result<Tensor, Error> {
+        let losses: Vec<f64> = (0..indices.len())
+            .map(|line| indices[line].map_or(0.0, |class| loss(line, class as usize)))
+            .collect();
+        let counted = indices.iter().flatten();
+        let total: f64 = counted.map(|class| self.weights[*class as usize]).sum();
+        let losses = Tensor::from_slice(&losses, &self.sizes)?;
+        reduction.of_wide(&losses, total, self.working.result)
+    }
+}

@@ -1,0 +1,265 @@
+//! Losses of numbers one by one.
+
+use std::f64::consts::TAU;
+
+use allotrope_dtype::Error;
+use allotrope_op::Var;
+use allotrope_op::structured::neural::{
+    BINARY_CROSS_ENTROPY, BINARY_CROSS_ENTROPY_WITH_LOGITS, GAUSSIAN_NLL_LOSS,
+    HINGE_EMBEDDING_LOSS, HUBER_LOSS, KL_DIV, L1_LOSS, MARGIN_RANKING_LOSS, MSE_LOSS,
+    POISSON_NLL_LOSS, SMOOTH_L1_LOSS, SOFT_MARGIN_LOSS,
+};
+
+use super::{LossReduction, reduce_formula};
+use crate::Tensor;
+use crate::ops::operands::{out_of_range, wrong_shape};
+
+/// The greater of two numbers.
+fn above<'b>(x: Var<'b>, least: f64) -> Var<'b> {
+    x.maximum(x.lit(least))
+}
+
+/// Losses of numbers one by one.
+///
+/// All broadcast their operands and promote dtypes by the policy in force; integers and bool give
+/// the default float. They fail with a dtype error for complex numbers or where promotion refuses, a
+/// value error for shapes that do not broadcast or an argument out of range, and a memory error.
+#[allow(clippy::missing_errors_doc, reason = "said once, above")]
+impl Tensor {
+    /// The squared difference from a target.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let x = Tensor::from_slice(&[1.0_f32, 3.0], &[2])?;
+    /// let y = Tensor::from_slice(&[1_u8, 1], &[2])?;
+    /// assert_eq!(x.mse_loss(&y, LossReduction::Mean)?.to_vec::<f32>()?, [2.0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    pub fn mse_loss(&self, target: &Self, reduction: LossReduction) -> Result<Self, Error> {
+        reduce_formula(&MSE_LOSS, &[self, target], reduction, |v| {
+            (v[0] - v[1]).square()
+        })
+    }
+
+    /// The magnitude of the difference from a target.
+    pub fn l1_loss(&self, target: &Self, reduction: LossReduction) -> Result<Self, Error> {
+        reduce_formula(&L1_LOSS, &[self, target], reduction, |v| {
+            (v[0] - v[1]).abs()
+        })
+    }
+
+    /// The magnitude of the difference minus `beta / 2`, and below `beta` its square over `2 beta`.
+    pub fn smooth_l1_loss(
+        &self,
+        target: &Self,
+        beta: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &SMOOTH_L1_LOSS;
+        if beta.is_nan() || beta < 0.0 {
+            return Err(out_of_range(row.name, "beta", beta, "0 and above"));
+        }
+        reduce_formula(row, &[self, target], reduction, |v| {
+            let away = (v[0] - v[1]).abs();
+            if beta == 0.0 {
+                return away;
+            }
+            let square = away.square() * (0.5 / beta);
+            away.lt(away.lit(beta)).pick(square, away - 0.5 * beta)
+        })
+    }
+
+    /// Half the squared difference, and above `delta` the line that goes on from there.
+    pub fn huber_loss(
+        &self,
+        target: &Self,
+        delta: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &HUBER_LOSS;
+        if delta.is_nan() || delta <= 0.0 {
+            return Err(out_of_range(row.name, "delta", delta, "numbers above 0"));
+        }
+        reduce_formula(row, &[self, target], reduction, |v| {
+            let away = (v[0] - v[1]).abs();
+            let line = (away - 0.5 * delta) * delta;
+            away.le(away.lit(delta)).pick(away.square() * 0.5, line)
+        })
+    }
+
+    /// `-(t log x + (1 - t) log(1 - x))` of probabilities, times a weight; logarithms are at least
+    /// -100.
+    pub fn binary_cross_entropy(
+        &self,
+        target: &Self,
+        weight: Option<&Self>,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &BINARY_CROSS_ENTROPY;
+        row.result(self.dtype())?;
+        if self.count() > 0 {
+            for extreme in [self.amin(None, false)?, self.amax(None, false)?] {
+                let value = extreme.to(allotrope_dtype::DType::F64)?.to_vec::<f64>()?[0];
+                if !(value.is_nan() || (0.0..=1.0).contains(&value)) {
+                    return Err(out_of_range(row.name, "probability", value, "0 to 1"));
+                }
+            }
+        }
+        let tensors: Vec<&Self> = [self, target].into_iter().chain(weight).collect();
+        reduce_formula(row, &tensors, reduction, |v| {
+            let (x, t) = (v[0], v[1]);
+            let yes = t * above(x.log(), -100.0);
+            let no = (1.0 - t) * above((-x).log1p(), -100.0);
+            let loss = -(yes + no);
+            v.get(2).map_or(loss, |weight| loss * *weight)
+        })
+    }
+
+    /// The binary cross entropy of the logistic function of the numbers, without overflow, times a
+    /// weight; `pos_weight` weighs the positive cases.
+    pub fn binary_cross_entropy_with_logits(
+        &self,
+        target: &Self,
+        weight: Option<&Self>,
+        pos_weight: Option<&Self>,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &BINARY_CROSS_ENTROPY_WITH_LOGITS;
+        let tensors: Vec<&Self> = [self, target]
+            .into_iter()
+            .chain(weight)
+            .chain(pos_weight)
+            .collect();
+        reduce_formula(row, &tensors, reduction, |v| {
+            let (x, t) = (v[0], v[1]);
+            let positive = pos_weight.and(v.last().copied());
+            // max(x, 0) - x t + log(1 + e^-|x|), which is (1 - t) x - log σ(x).
+            let loss = match positive {
+                Some(positive) => {
+                    let share = (positive - 1.0) * t + 1.0;
+                    (1.0 - t) * x - share * x.log_sigmoid()
+                }
+                None => above(x, 0.0) - x * t + (-x.abs()).exp().log1p(),
+            };
+            if weight.is_some() { loss * v[2] } else { loss }
+        })
+    }
+
+    /// `t (log t - x)` of the logarithms of probabilities; `log_target` says that the target are
+    /// logarithms too.
+    pub fn kl_div(
+        &self,
+        target: &Self,
+        log_target: bool,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        reduce_formula(&KL_DIV, &[self, target], reduction, |v| {
+            let (x, t) = (v[0], v[1]);
+            if log_target {
+                t.exp() * (t - x)
+            } else {
+                t.xlogy(t) - t * x
+            }
+        })
+    }
+
+    /// `eˣ - t x`, or without `log_input` `x - t log(x + eps)`: the negated logarithm of a Poisson
+    /// probability but for a constant, which `full` adds by Stirling's formula.
+    pub fn poisson_nll_loss(
+        &self,
+        target: &Self,
+        log_input: bool,
+        full: bool,
+        eps: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        reduce_formula(&POISSON_NLL_LOSS, &[self, target], reduction, |v| {
+            let (x, t) = (v[0], v[1]);
+            let loss = if log_input {
+                x.exp() - t * x
+            } else {
+                x - t * (x + eps).log()
+            };
+            if !full {
+                return loss;
+            }
+            let stirling = t * t.log() - t + (t * TAU).log() * 0.5;
+            loss + t.gt(t.one()).pick(stirling, t.zero())
+        })
+    }
+
+    /// `(log v + (x - t)² / v) / 2` with a variance of at least `eps`; `full` adds the constant of
+    /// the normal density. The variance has the shape of the numbers, or one less dimension.
+    pub fn gaussian_nll_loss(
+        &self,
+        target: &Self,
+        variance: &Self,
+        full: bool,
+        eps: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &GAUSSIAN_NLL_LOSS;
+        let sizes = &self.shape()[..];
+        let given = &variance.shape()[..];
+        let variance = match sizes.split_last() {
+            _ if given == sizes || given.is_empty() => variance.clone(),
+            Some((_, outer)) if given == outer => variance.unsqueeze(-1)?,
+            Some((_, outer)) if given.split_last() == Some((&1, outer)) => variance.clone(),
+            _ => {
+                let accepted = format!("{sizes:?}, or the same without the last size");
+                return Err(wrong_shape(row.name, "var", variance, accepted));
+            }
+        };
+        row.result(variance.dtype())?;
+        if variance.count() > 0 {
+            let least = variance
+                .amin(None, false)?
+                .to(allotrope_dtype::DType::F64)?;
+            let least = least.to_vec::<f64>()?[0];
+            if least < 0.0 {
+                return Err(out_of_range(row.name, "var", least, "0 and above"));
+            }
+        }
+        reduce_formula(row, &[self, target, &variance], reduction, |v| {
+            let spread = above(v[2], eps);
+            let loss = (spread.log() + (v[0] - v[1]).square() / spread) * 0.5;
+            if full { loss + 0.5 * TAU.ln() } else { loss }
+        })
+    }
+
+    /// The number where the target is 1, and `max(0, margin - x)` where it is -1.
+    pub fn hinge_embedding_loss(
+        &self,
+        target: &Self,
+        margin: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        reduce_formula(&HINGE_EMBEDDING_LOSS, &[self, target], reduction, |v| {
+            let (x, t) = (v[0], v[1]);
+            let apart = t.ne(t.one()).pick(above(margin - x, 0.0), x.zero());
+            let alike = t.ne(t.lit(-1.0)).pick(x, x.zero());
+            apart + alike
+        })
+    }
+
+    /// `max(0, -t (x - y) + margin)`: where the target is 1, the first number should be the greater.
+    pub fn margin_ranking_loss(
+        &self,
+        other: &Self,
+        target: &Self,
+        margin: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let row = &MARGIN_RANKING_LOSS;
+        reduce_formula(row, &[self, other, target], reduction, |v| {
+            above(-v[2] * (v[0] - v[1]) + margin, 0.0)
+        })
+    }
+
+    /// `log(1 + e^(-t x))`, without overflow.
+    pub fn soft_margin_loss(&self, target: &Self, reduction: LossReduction) -> Result<Self, Error> {
+        reduce_formula(&SOFT_MARGIN_LOSS, &[self, target], reduction, |v| {
+            -(v[0] * v[1]).log_sigmoid()
+        })
+    }
+}

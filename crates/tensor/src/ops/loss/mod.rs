@@ -1,0 +1,86 @@
+//! Losses: a formula over tensors, reduced in the same pass. No difference or logarithm is stored.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `elementwise` | losses of numbers one by one |
+//! | `class` | losses of classes that indices or probabilities name |
+//! | `vector` | losses of vectors, and of several labels |
+
+mod class;
+mod elementwise;
+mod vector;
+
+use std::str::FromStr;
+
+use allotrope_cpu::kernel::Fold;
+use allotrope_dtype::{DType, Error};
+use allotrope_op::{Shape, Structured, Var};
+
+use super::operands::{Working, dtypes_of};
+use crate::Tensor;
+use crate::elementwise::evaluate_one;
+use crate::reduce::Plan;
+
+/// What becomes of the losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossReduction {
+    /// All of them.
+    None,
+    /// Their mean; NaN of none.
+    Mean,
+    /// Their sum.
+    Sum,
+}
+
+impl FromStr for LossReduction {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "none" => Ok(Self::None),
+            "mean" => Ok(Self::Mean),
+            "sum" => Ok(Self::Sum),
+            _ => {
+                let accepted = ["none", "mean", "sum"];
+                Err(Error::unknown_option("loss", "reduction", name, &accepted))
+            }
+        }
+    }
+}
+
+impl LossReduction {
+    /// Losses in float64, reduced; `total` is what their sum is divided by for a mean.
+    fn of_wide(self, losses: &Tensor, total: f64, result: DType) -> Result<Tensor, Error> {
+        match self {
+            Self::None => losses.to(result),
+            Self::Sum => losses.sum(None, false, None)?.to(result),
+            Self::Mean => losses.sum(None, false, None)?.div(total)?.to(result),
+        }
+    }
+}
+
+/// A formula over tensors that are broadcast together, reduced.
+fn reduce_formula(
+    row: &Structured,
+    tensors: &[&Tensor],
+    reduction: LossReduction,
+    formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
+) -> Result<Tensor, Error> {
+    let op = row.name;
+    let working = Working::of(row, tensors)?;
+    let dtypes = dtypes_of(tensors);
+    if reduction == LossReduction::None {
+        let program = working.result_program(&dtypes, formula);
+        return evaluate_one(op, &program, tensors);
+    }
+    let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
+    let shape = Shape::broadcast(op, &shapes)?;
+    let plan = Plan::new(op, &tensors[0].expand(&shape)?, None)?;
+    let program = working.program(&dtypes, formula);
+    let total = plan.fold(op, Fold::Sum, &program, tensors, &shape)?;
+    let total = total.squeeze(None)?;
+    if reduction == LossReduction::Mean {
+        return total.div(shape.count() as f64)?.to(working.result);
+    }
+    total.to(working.result)
+}

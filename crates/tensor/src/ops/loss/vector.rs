@@ -1,0 +1,182 @@
+//! Losses of vectors, and of several labels.
+
+use allotrope_cpu::kernel::Fold;
+use allotrope_dtype::{DType, Error, Problem, Set};
+use allotrope_op::structured::neural::{
+    COSINE_EMBEDDING_LOSS, MULTILABEL_MARGIN_LOSS, MULTILABEL_SOFT_MARGIN_LOSS, TRIPLET_MARGIN_LOSS,
+};
+use allotrope_op::{Builder, Shape};
+
+use super::LossReduction;
+use crate::Tensor;
+use crate::elementwise::evaluate_one;
+use crate::ops::distance::{products, wide_distance};
+use crate::ops::operands::{Working, dtypes_of, wrong_shape};
+use crate::reduce::Plan;
+
+impl Tensor {
+    /// `1 - cos` of the angle between vectors where the target is 1, and `max(0, cos - margin)`
+    /// where it is -1. Vectors are the last dimension, and there is a target for each.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers or where promotion refuses, a value error for shapes that do
+    /// not fit, a memory error.
+    pub fn cosine_embedding_loss(
+        &self,
+        other: &Self,
+        target: &Self,
+        margin: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        /// What torch adds to squared lengths.
+        const LEAST: f64 = 1e-12;
+        let op = COSINE_EMBEDDING_LOSS.name;
+        let working = Working::of(&COSINE_EMBEDDING_LOSS, &[self, other])?;
+        COSINE_EMBEDDING_LOSS.result(target.dtype())?;
+        let [dot, left, right] = products(op, self, other, working, -1)?;
+        let lengths = left.add(LEAST)?.mul(&right.add(LEAST)?)?.sqrt()?;
+        let cosine = dot.div(&lengths)?.squeeze(Some(&[-1]))?;
+        let builder = Builder::new(&[DType::F64, DType::F64]);
+        let (cosine_var, target_var) = (builder.input(0), builder.input(1));
+        let apart = (cosine_var - margin).maximum(cosine_var.zero());
+        let apart = target_var
+            .eq(target_var.lit(-1.0))
+            .pick(apart, cosine_var.zero());
+        let alike = target_var
+            .eq(target_var.one())
+            .pick(1.0 - cosine_var, apart);
+        let program = builder.finish(&[alike]);
+        let losses = evaluate_one(op, &program, &[&cosine, &target.to(DType::F64)?])?;
+        reduction.of_wide(&losses, losses.count() as f64, working.result)
+    }
+
+    /// `max(0, d(x, positive) - d(x, negative) + margin)` by the norm of order `p` along the last
+    /// dimension. `swap` takes the distance of the two others if that is the smaller negative one.
+    ///
+    /// # Errors
+    /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss).
+    #[allow(clippy::too_many_arguments, reason = "torch's options")]
+    pub fn triplet_margin_loss(
+        &self,
+        positive: &Self,
+        negative: &Self,
+        margin: f64,
+        p: f64,
+        eps: f64,
+        swap: bool,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let op = TRIPLET_MARGIN_LOSS.name;
+        let working = Working::of(&TRIPLET_MARGIN_LOSS, &[self, positive, negative])?;
+        let near = wide_distance(op, self, positive, working, p, eps)?;
+        let mut far = wide_distance(op, self, negative, working, p, eps)?;
+        if swap {
+            far = far.minimum(&wide_distance(op, positive, negative, working, p, eps)?)?;
+        }
+        let losses = near.sub(&far)?.add(margin)?.maximum(0.0)?;
+        let losses = losses.squeeze(Some(&[-1]))?;
+        reduction.of_wide(&losses, losses.count() as f64, working.result)
+    }
+
+    /// The mean over the labels (last dimension) of the binary cross entropies of the logistic
+    /// functions of the numbers, times a weight per label.
+    ///
+    /// # Errors
+    /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss).
+    pub fn multilabel_soft_margin_loss(
+        &self,
+        target: &Self,
+        weight: Option<&Self>,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let op = MULTILABEL_SOFT_MARGIN_LOSS.name;
+        let tensors: Vec<&Self> = [self, target].into_iter().chain(weight).collect();
+        let working = Working::of(&MULTILABEL_SOFT_MARGIN_LOSS, &tensors)?;
+        let program = working.program(&dtypes_of(&tensors), |v| {
+            let (x, t) = (v[0], v[1]);
+            let loss = -(t * x.log_sigmoid() + (1.0 - t) * (-x).log_sigmoid());
+            v.get(2).map_or(loss, |weight| loss * *weight)
+        });
+        let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
+        let shape = Shape::broadcast(op, &shapes)?;
+        let plan = Plan::new(op, &self.expand(&shape)?, Some(&[-1]))?;
+        let sums = plan.fold(op, Fold::Sum, &program, &tensors, &shape)?;
+        let losses = sums.div(plan.count() as f64)?.squeeze(Some(&[-1]))?;
+        reduction.of_wide(&losses, losses.count() as f64, working.result)
+    }
+
+    /// The sum over right classes `t` and wrong ones of `max(0, 1 - (x[t] - x))`, divided by the
+    /// number of classes. A line of the target names the right classes, up to the first -1.
+    ///
+    /// # Errors
+    /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss); an index error for a class that
+    /// there is not.
+    pub fn multilabel_margin_loss(
+        &self,
+        target: &Self,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let op = MULTILABEL_MARGIN_LOSS.name;
+        let working = Working::of(&MULTILABEL_MARGIN_LOSS, &[self])?;
+        if !Set::Integer.contains(target.dtype()) {
+            return Err(Error::not_in_set(
+                op,
+                target.dtype(),
+                Set::Integer,
+                Some("x.to(int64)"),
+            ));
+        }
+        if self.rank() == 0 || self.rank() > 2 {
+            return Err(wrong_shape(
+                op,
+                "input",
+                self,
+                "one of one or two dimensions",
+            ));
+        }
+        if target.shape() != self.shape() {
+            let accepted = format!("{:?}", self.shape().to_vec());
+            return Err(wrong_shape(op, "target", target, accepted));
+        }
+        let count = self.shape()[self.rank() - 1];
+        let values = self.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?;
+        let labels = target.to(DType::I64)?.to_vec::<i64>()?;
+        let lines = values.chunks(count.max(1)).zip(labels.chunks(count.max(1)));
+        let loss = |(values, labels): (&[f64], &[i64])| -> Result<f64, Error> {
+            let mut is_right = vec![false; count];
+            for label in labels.iter().take_while(|label| **label >= 0) {
+                let place = usize::try_from(*label).ok();
+                match place.and_then(|place| is_right.get_mut(place)) {
+                    Some(right) => *right = true,
+                    None => {
+                        let problem = Problem::IndexOutOfRange {
+                            index: *label as isize,
+                            dim: self.rank() - 1,
+                            size: count,
+                        };
+                        return Err(Error::new(op, problem));
+                    }
+                }
+            }
+            let of = |wanted: bool| {
+                let places = values.iter().zip(&is_right);
+                places
+                    .filter(move |(_, right)| **right == wanted)
+                    .map(|(x, _)| *x)
+            };
+            let pairs =
+                of(true).flat_map(|right| of(false).map(move |wrong| 1.0 - (right - wrong)));
+            // Not `max`, which would drop NaN.
+            Ok(pairs
+                .filter(|loss| *loss > 0.0 || loss.is_nan())
+                .sum::<f64>()
+                / count as f64)
+        };
+        let losses = lines.map(loss).collect::<Result<Vec<f64>, Error>>()?;
+        let sizes = &self.shape()[..self.rank() - 1];
+        let missing = Shape::new(op, sizes)?.count() - losses.len();
+        let losses: Vec<f64> = losses.into_iter().chain(vec![0.0; missing]).collect();
+        let losses = Self::from_slice(&losses, sizes)?;
+        reduction.of_wide(&losses, losses.count() as f64, working.result)
+    }
+}

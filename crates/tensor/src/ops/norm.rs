@@ -1,0 +1,449 @@
+//! Normalisation over dimensions: layers, groups, instances, batches.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::{Fold, LineInput, Norm, are_lines_short, normalize_lines};
+use allotrope_dtype::{DType, Error};
+use allotrope_op::structured::neural::{
+    BATCH_NORM, GROUP_NORM, INSTANCE_NORM, LAYER_NORM, RMS_NORM,
+};
+use allotrope_op::{Builder, Shape, Structured};
+
+use super::operands::{Working, out_of_range, signed, wrong_shape};
+use crate::Tensor;
+use crate::elementwise::{evaluate_one, room};
+use crate::reduce::Plan;
+
+/// What a normalisation over a batch gives.
+#[derive(Clone, Debug)]
+pub struct BatchNorm {
+    /// The normalised numbers.
+    pub output: Tensor,
+    /// The new running mean and variance, if there were any and the batch was measured.
+    pub running: Option<(Tensor, Tensor)>,
+}
+
+/// How a batch is normalised.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchNormOptions<'a> {
+    /// The running mean and variance, one number per channel.
+    pub running: Option<(&'a Tensor, &'a Tensor)>,
+    /// A factor per channel.
+    pub weight: Option<&'a Tensor>,
+    /// A summand per channel.
+    pub bias: Option<&'a Tensor>,
+    /// Whether the batch itself is measured, instead of the running numbers being used.
+    pub training: bool,
+    /// The share of the batch in the new running numbers.
+    pub momentum: f64,
+    /// What is added to the variance.
+    pub eps: f64,
+}
+
+impl Tensor {
+    /// The last dimensions brought to mean 0 and variance 1, times `weight` plus `bias`, which have
+    /// their sizes. Mean and variance are formed in float32 or wider whatever the dtype.
+    ///
+    /// ```
+    /// use allotrope_dtype::{DType, f16};
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::full(&[2, 4], 60000.0, DType::F16)?;
+    /// let y = x.layer_norm(&[4], None, None, 1e-5)?;
+    /// assert_eq!(y.to_vec::<f16>()?, [f16::from_f32(0.0); 8]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers or where promotion refuses, a value error if the sizes are
+    /// not those of the last dimensions, a memory error.
+    pub fn layer_norm(
+        &self,
+        normalized_shape: &[usize],
+        weight: Option<&Self>,
+        bias: Option<&Self>,
+        eps: f64,
+    ) -> Result<Self, Error> {
+        self.normalize_last(&LAYER_NORM, normalized_shape, [weight, bias], eps, true)
+    }
+
+    /// The last dimensions divided by the root of their mean square plus `eps` (that of the dtype if
+    /// there is none), times `weight`.
+    ///
+    /// # Errors
+    /// As [`layer_norm`](Self::layer_norm).
+    pub fn rms_norm(
+        &self,
+        normalized_shape: &[usize],
+        weight: Option<&Self>,
+        eps: Option<f64>,
+    ) -> Result<Self, Error> {
+        let result = RMS_NORM.result(self.dtype())?;
+        let eps = eps.map_or_else(|| result.finfo().map(|info| info.eps), Ok)?;
+        self.normalize_last(&RMS_NORM, normalized_shape, [weight, None], eps, false)
+    }
+
+    fn normalize_last(
+        &self,
+        row: &Structured,
+        sizes: &[usize],
+        affine: [Option<&Self>; 2],
+        eps: f64,
+        centers: bool,
+    ) -> Result<Self, Error> {
+        let op = row.name;
+        let working = Working::of(row, &with_terms(self, affine))?;
+        let first = self.rank().checked_sub(sizes.len());
+        let Some(first) =
+            first.filter(|first| !sizes.is_empty() && self.shape()[*first..] == *sizes)
+        else {
+            let accepted = format!("one that ends in {sizes:?}");
+            return Err(wrong_shape(op, "input", self, accepted));
+        };
+        for (what, term) in ["weight", "bias"].into_iter().zip(affine) {
+            if let Some(term) = term.filter(|term| term.shape()[..] != *sizes) {
+                return Err(wrong_shape(op, what, term, format!("{sizes:?}")));
+            }
+        }
+        let length = Shape::new(op, sizes)?.count();
+        let norm = Terms::read(working, affine, length)?;
+        let x = self.contiguous()?;
+        if are_lines_short(length, 1) {
+            let lines = [x.count() / length.max(1), length, 1];
+            return run_lines(op, &x, working, &norm.norm(centers, eps, 1), lines);
+        }
+        let axes: Vec<isize> = (first as isize..self.rank() as isize).collect();
+        let statistics = Statistics::measure(op, &x, working, &axes, centers)?;
+        statistics.apply(op, &x, working, affine, eps)
+    }
+
+    /// Groups of neighbouring channels (dimension 1) brought to mean 0 and variance 1, item by item;
+    /// then times `weight` plus `bias`, one number per channel.
+    ///
+    /// # Errors
+    /// A value error for a number of groups that does not divide the channels, and otherwise as
+    /// [`layer_norm`](Self::layer_norm).
+    pub fn group_norm(
+        &self,
+        num_groups: usize,
+        weight: Option<&Self>,
+        bias: Option<&Self>,
+        eps: f64,
+    ) -> Result<Self, Error> {
+        self.normalize_groups(&GROUP_NORM, Some(num_groups), [weight, bias], eps)
+    }
+
+    fn normalize_groups(
+        &self,
+        row: &Structured,
+        groups: Option<usize>,
+        affine: [Option<&Self>; 2],
+        eps: f64,
+    ) -> Result<Self, Error> {
+        let op = row.name;
+        let working = Working::of(row, &with_terms(self, affine))?;
+        let channels = channels(op, self, affine)?;
+        let groups = groups.unwrap_or(channels.max(1));
+        if groups == 0 || !channels.is_multiple_of(groups) {
+            let accepted = "divisors of the number of channels";
+            return Err(out_of_range(op, "number of groups", groups, accepted));
+        }
+        let x = self.contiguous()?;
+        let items = self.shape()[0];
+        let length = x.count() / (items * groups).max(1);
+        let spatial: usize = self.shape()[2..].iter().product();
+        if are_lines_short(length, 1) {
+            let terms = Terms::read(working, affine, channels)?;
+            let lines = [items * groups, length, 1];
+            return run_lines(
+                op,
+                &x,
+                working,
+                &terms.norm(true, eps, spatial.max(1)),
+                lines,
+            );
+        }
+        let view = [items, groups, channels / groups, spatial];
+        let view = x.reshape(&signed(&view))?;
+        let term = |term: Option<&Self>| {
+            let sizes = [groups as isize, (channels / groups) as isize, 1];
+            term.map(|term| term.reshape(&sizes)).transpose()
+        };
+        let affine = [term(affine[0])?, term(affine[1])?];
+        let statistics = Statistics::measure(op, &view, working, &[2, 3], true)?;
+        let affine = [affine[0].as_ref(), affine[1].as_ref()];
+        let result = statistics.apply(op, &view, working, affine, eps)?;
+        result.reshape(&signed(self.shape()))
+    }
+
+    /// Each channel (dimension 1) brought to mean 0 and variance 1 over the batch, or with the
+    /// running mean and variance; then times a weight plus a bias. Running numbers stay as they are:
+    /// the new ones are returned.
+    ///
+    /// # Errors
+    /// As [`layer_norm`](Self::layer_norm); a value error for a batch of one number per channel, and
+    /// without running numbers where they are needed.
+    pub fn batch_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
+        let op = BATCH_NORM.name;
+        let affine = [options.weight, options.bias];
+        let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
+        let channels = channels(op, self, affine)?;
+        let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
+        let terms = [terms[0].as_ref(), terms[1].as_ref()];
+        check_running(op, options.running, channels)?;
+        if !options.training {
+            let statistics = Statistics::running(op, self, options.running)?;
+            let output = statistics.apply(op, self, working, terms, options.eps)?;
+            return Ok(BatchNorm {
+                output,
+                running: None,
+            });
+        }
+        let count = self.count() / channels.max(1);
+        if count == 1 {
+            return Err(out_of_range(op, "numbers per channel", count, "2 and more"));
+        }
+        let axes: Vec<isize> = (0..self.rank() as isize).filter(|dim| *dim != 1).collect();
+        let statistics = Statistics::measure(op, self, working, &axes, true)?;
+        let running = options.running.map(|running| {
+            let flat = |x: &Self| x.reshape(&[channels as isize]);
+            let (mean, variance) = (flat(&statistics.mean)?, flat(&statistics.variance)?);
+            update(running, &mean, &variance, count, options.momentum)
+        });
+        Ok(BatchNorm {
+            output: statistics.apply(op, self, working, terms, options.eps)?,
+            running: running.transpose()?,
+        })
+    }
+
+    /// Each channel of each item brought to mean 0 and variance 1, or with the running mean and
+    /// variance; then times a weight plus a bias.
+    ///
+    /// # Errors
+    /// As [`batch_norm`](Self::batch_norm).
+    pub fn instance_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
+        let op = INSTANCE_NORM.name;
+        let affine = [options.weight, options.bias];
+        INSTANCE_NORM.result(self.dtype())?;
+        let channels = channels(op, self, affine)?;
+        check_running(op, options.running, channels)?;
+        if !options.training {
+            return self.batch_norm(options).map_err(|error| error.in_op(op));
+        }
+        let count: usize = self.shape()[2..].iter().product();
+        if count <= 1 {
+            return Err(out_of_range(op, "numbers per channel", count, "2 and more"));
+        }
+        let running = options.running.map(|running| {
+            let axes: Vec<isize> = (2..self.rank() as isize).collect();
+            let working = Working::in_dtype(INSTANCE_NORM.result(self.dtype())?);
+            let statistics = Statistics::measure(op, self, working, &axes, true)?;
+            // The mean over the items of what each would make of the running numbers.
+            let over_items = |x: &Self| -> Result<Self, Error> {
+                let sizes = [self.shape()[0] as isize, channels as isize];
+                x.reshape(&sizes)?.mean(Some(&[0]), false, None)
+            };
+            let mean = over_items(&statistics.mean)?;
+            let variance = over_items(&statistics.variance)?;
+            update(running, &mean, &variance, count, options.momentum)
+        });
+        Ok(BatchNorm {
+            output: self.normalize_groups(&INSTANCE_NORM, None, affine, options.eps)?,
+            running: running.transpose()?,
+        })
+    }
+}
+
+/// The tensor with the terms that there are, for promotion.
+fn with_terms<'a>(x: &'a Tensor, terms: [Option<&'a Tensor>; 2]) -> Vec<&'a Tensor> {
+    [Some(x)].into_iter().chain(terms).flatten().collect()
+}
+
+/// The number of channels, which the terms must have too.
+fn channels(op: &'static str, x: &Tensor, terms: [Option<&Tensor>; 2]) -> Result<usize, Error> {
+    if x.rank() < 2 {
+        return Err(wrong_shape(op, "input", x, "one of two or more dimensions"));
+    }
+    let channels = x.shape()[1];
+    for (what, term) in ["weight", "bias"].into_iter().zip(terms) {
+        if let Some(term) = term.filter(|term| term.shape()[..] != [channels]) {
+            return Err(wrong_shape(op, what, term, format!("[{channels}]")));
+        }
+    }
+    Ok(channels)
+}
+
+fn check_running(
+    op: &'static str,
+    running: Option<(&Tensor, &Tensor)>,
+    channels: usize,
+) -> Result<(), Error> {
+    let running =
+        running.map(|(mean, variance)| [("running_mean", mean), ("running_var", variance)]);
+    for (what, given) in running.into_iter().flatten() {
+        if given.shape()[..] != [channels] {
+            return Err(wrong_shape(op, what, given, format!("[{channels}]")));
+        }
+    }
+    Ok(())
+}
+
+/// Numbers per channel in the place of dimension 1.
+fn per_channel(x: &Tensor, term: Option<&Tensor>) -> Result<Option<Tensor>, Error> {
+    let mut sizes = vec![1; x.rank()];
+    sizes[1] = -1;
+    term.map(|term| term.reshape(&sizes)).transpose()
+}
+
+/// The new running numbers; the variance of a batch is that of a sample.
+fn update(
+    (mean, variance): (&Tensor, &Tensor),
+    batch_mean: &Tensor,
+    batch_variance: &Tensor,
+    count: usize,
+    momentum: f64,
+) -> Result<(Tensor, Tensor), Error> {
+    let sampled = batch_variance.mul(count as f64 / (count as f64 - 1.0))?;
+    let mix = |old: &Tensor, new: &Tensor| -> Result<Tensor, Error> {
+        let wide = old.to(DType::F64)?;
+        let mixed = wide.mul(1.0 - momentum)?.add(&new.mul(momentum)?)?;
+        mixed.to(old.dtype())
+    };
+    Ok((mix(mean, batch_mean)?, mix(variance, &sampled)?))
+}
+
+/// Factors and summands in float64, rounded to the common dtype.
+struct Terms {
+    weight: Option<Vec<f64>>,
+    bias: Option<Vec<f64>>,
+    count: usize,
+}
+
+impl Terms {
+    fn read(working: Working, terms: [Option<&Tensor>; 2], count: usize) -> Result<Self, Error> {
+        let read = |term: &Tensor| term.to(working.result)?.to(DType::F64)?.to_vec::<f64>();
+        Ok(Self {
+            weight: terms[0].map(read).transpose()?,
+            bias: terms[1].map(read).transpose()?,
+            count,
+        })
+    }
+
+    fn norm(&self, centers: bool, eps: f64, period: usize) -> Norm<'_> {
+        let is_plain = self.weight.is_none() && self.bias.is_none();
+        Norm {
+            centers,
+            eps,
+            weight: self.weight.as_deref(),
+            bias: self.bias.as_deref(),
+            period: if is_plain { self.count.max(1) } else { period },
+        }
+    }
+}
+
+/// Lines that are short enough for a cache.
+fn run_lines(
+    op: &'static str,
+    x: &Tensor,
+    working: Working,
+    norm: &Norm<'_>,
+    sizes: [usize; 3],
+) -> Result<Tensor, Error> {
+    let program = working.reading(x.dtype());
+    let mut buffer = room(op, x.shape(), working.result)?;
+    let input = Input {
+        bytes: x.storage(),
+        layout: x.layout(),
+    };
+    let from = LineInput {
+        program: &program,
+        input,
+        sizes,
+    };
+    normalize_lines(*norm, from, working.result, &mut buffer)?;
+    Ok(Tensor::from_buffer(
+        buffer,
+        x.shape().clone(),
+        working.result,
+    ))
+}
+
+/// Mean and variance in float64, with the reduced dimensions.
+struct Statistics {
+    mean: Tensor,
+    variance: Tensor,
+}
+
+impl Statistics {
+    /// Those of some dimensions; the mean square around zero unless it centers.
+    fn measure(
+        op: &'static str,
+        x: &Tensor,
+        working: Working,
+        axes: &[isize],
+        centers: bool,
+    ) -> Result<Self, Error> {
+        let plan = Plan::new(op, x, Some(axes))?;
+        let count = plan.count() as f64;
+        let wide = Working {
+            result: working.result,
+            compute: DType::F64,
+        };
+        let mean = plan.fold(op, Fold::Sum, &wide.reading(x.dtype()), &[x], x.shape())?;
+        let mean = if centers {
+            mean.div(count)?
+        } else {
+            mean.zeros_like()?
+        };
+        let builder = Builder::new(&[x.dtype(), DType::F64]);
+        let away = wide.read(builder.input(0)) - builder.input(1);
+        let program = builder.finish(&[away.square()]);
+        let variance = plan.fold(op, Fold::Sum, &program, &[x, &mean], x.shape())?;
+        Ok(Self {
+            mean,
+            variance: variance.div(count)?,
+        })
+    }
+
+    /// Those that were given, one per channel.
+    fn running(
+        op: &'static str,
+        x: &Tensor,
+        running: Option<(&Tensor, &Tensor)>,
+    ) -> Result<Self, Error> {
+        let Some((mean, variance)) = running else {
+            let accepted = "running_mean and running_var, or training";
+            return Err(out_of_range(op, "running statistics", "none", accepted));
+        };
+        let wide = |given: &Tensor| -> Result<Tensor, Error> {
+            let placed = per_channel(x, Some(given))?;
+            placed.map_or_else(|| given.to(DType::F64), |placed| placed.to(DType::F64))
+        };
+        Ok(Self {
+            mean: wide(mean)?,
+            variance: wide(variance)?,
+        })
+    }
+
+    /// `(x - mean) / √(variance + eps) · weight + bias` in one pass.
+    fn apply(
+        &self,
+        op: &'static str,
+        x: &Tensor,
+        working: Working,
+        terms: [Option<&Tensor>; 2],
+        eps: f64,
+    ) -> Result<Tensor, Error> {
+        let Working { result, compute } = working;
+        let scale = self.variance.add(eps)?.rsqrt()?.to(compute)?;
+        let mean = self.mean.to(compute)?;
+        let term = |term: Option<&Tensor>, default: f64| match term {
+            Some(term) => term.to(result)?.to(compute),
+            None => Tensor::full(&[], default, compute),
+        };
+        let (weight, bias) = (term(terms[0], 1.0)?, term(terms[1], 0.0)?);
+        let builder = Builder::new(&[x.dtype(), compute, compute, compute, compute]);
+        let [mean_var, scale_var, weight_var, bias_var] = [1, 2, 3, 4].map(|i| builder.input(i));
+        let value = (working.read(builder.input(0)) - mean_var) * scale_var;
+        let program = builder.finish(&[(value * weight_var + bias_var).to(result)]);
+        evaluate_one(op, &program, &[x, &mean, &scale, &weight, &bias])
+    }
+}

@@ -1,0 +1,120 @@
+//! What operations over several tensors agree on: the dtype they meet in and the one they compute in.
+
+use allotrope_dtype::{DType, Error, Problem, default_dtype, promotion};
+use allotrope_op::{Argument, Builder, Program, Structured, Var, compute_dtype};
+use smallvec::SmallVec;
+
+use crate::Tensor;
+
+/// The dtypes of a computation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Working {
+    /// What the operands are converted to, and what comes out.
+    pub(super) result: DType,
+    /// What is computed in.
+    pub(super) compute: DType,
+}
+
+impl Working {
+    /// The dtypes for some operands of a row, by promotion.
+    pub(super) fn of(row: &Structured, tensors: &[&Tensor]) -> Result<Self, Error> {
+        let operands: SmallVec<[_; 4]> = tensors
+            .iter()
+            .map(|tensor| {
+                Argument::Tensor {
+                    dtype: tensor.dtype(),
+                    is_zero_dim: tensor.rank() == 0,
+                }
+                .operand()
+            })
+            .collect();
+        let common = promotion().result_type(row.name, &operands, default_dtype())?;
+        Ok(Self::in_dtype(row.result(common)?))
+    }
+
+    /// The dtypes for a result.
+    pub(super) fn in_dtype(result: DType) -> Self {
+        let compute = compute_dtype(result);
+        Self { result, compute }
+    }
+
+    /// An operand as it is computed in: rounded to the common dtype first where that loses digits.
+    pub(super) fn read<'b>(&self, operand: Var<'b>) -> Var<'b> {
+        if operand.dtype().fits_in(self.result) {
+            operand.to(self.compute)
+        } else {
+            operand.to(self.result).to(self.compute)
+        }
+    }
+
+    /// The program that reads one tensor.
+    pub(super) fn reading(&self, dtype: DType) -> Program {
+        self.program(&[dtype], |operands| operands[0])
+    }
+
+    /// A formula over operands as they are computed in.
+    pub(super) fn program(
+        &self,
+        dtypes: &[DType],
+        formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
+    ) -> Program {
+        let builder = Builder::new(dtypes);
+        let operands: SmallVec<[Var<'_>; 4]> = (0..dtypes.len())
+            .map(|index| self.read(builder.input(index)))
+            .collect();
+        let result = formula(&operands);
+        builder.finish(&[result])
+    }
+
+    /// The same, as the result.
+    pub(super) fn result_program(
+        &self,
+        dtypes: &[DType],
+        formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
+    ) -> Program {
+        self.program(dtypes, |operands| formula(operands).to(self.result))
+    }
+}
+
+/// The dtypes of tensors.
+pub(super) fn dtypes_of(tensors: &[&Tensor]) -> SmallVec<[DType; 4]> {
+    tensors.iter().map(|tensor| tensor.dtype()).collect()
+}
+
+/// The sizes as `reshape` takes them.
+pub(super) fn signed(sizes: &[usize]) -> Vec<isize> {
+    sizes.iter().map(|size| *size as isize).collect()
+}
+
+/// Refuses a shape.
+#[cold]
+pub(super) fn wrong_shape(
+    op: &'static str,
+    what: &'static str,
+    given: &Tensor,
+    accepted: impl Into<String>,
+) -> Error {
+    let problem = Problem::WrongShape {
+        what,
+        given: given.shape().to_vec(),
+        accepted: accepted.into(),
+    };
+    Error::new(op, problem)
+}
+
+/// Refuses a number.
+#[cold]
+pub(super) fn out_of_range(
+    op: &'static str,
+    what: &'static str,
+    value: impl std::fmt::Display,
+    accepted: &'static str,
+) -> Error {
+    let problem = Problem::OutOfRange {
+        what,
+        index: None,
+        value: value.to_string(),
+        accepted,
+    };
+    Error::new(op, problem)
+}

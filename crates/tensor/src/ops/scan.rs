@@ -1,0 +1,182 @@
+//! Running totals and extremes along a dimension.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::sort::running_extreme;
+use allotrope_cpu::kernel::{Scan, scan};
+use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
+use allotrope_op::normalize_axis;
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::order::{
+    CUMMAX, CUMMIN, CUMPROD, CUMSUM, CUMULATIVE_PROD, CUMULATIVE_SUM, LOGCUMSUMEXP,
+};
+
+use super::difference::join_along;
+use super::lines::Lines;
+use crate::Tensor;
+use crate::reduce::reading;
+
+/// Elements inside the scanned dimension from which rows are added to rows.
+const ROWS_FROM: usize = 16;
+
+impl Tensor {
+    /// The sum of the elements up to each one along `dim`. Integers accumulate in 64 bits, floats
+    /// in float64, and every result is rounded once.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::full(&[4], 100, DType::I8)?;
+    /// assert_eq!(x.cumsum(0, None)?.to_vec::<i64>()?, [100, 200, 300, 400]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for a dimension out of range, a dtype error for a cast that `dtype` has no
+    /// way for, a memory error.
+    pub fn cumsum(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
+        self.scanned(&CUMSUM, Scan::Sum, dim, dtype)
+    }
+
+    /// The product of the elements up to each one along `dim`.
+    ///
+    /// # Errors
+    /// As [`cumsum`](Self::cumsum).
+    pub fn cumprod(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
+        self.scanned(&CUMPROD, Scan::Prod, dim, dtype)
+    }
+
+    /// `log(Σ eˣ)` of the elements up to each one along `dim`, without overflow.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
+    /// error.
+    pub fn logcumsumexp(&self, dim: isize) -> Result<Self, Error> {
+        self.scanned(&LOGCUMSUMEXP, Scan::LogSumExp, dim, None)
+    }
+
+    /// [`cumsum`](Self::cumsum) by the array API's rules: the axis may only be left out of a tensor
+    /// with one, and `include_initial` puts a 0 before the sums.
+    ///
+    /// # Errors
+    /// As [`cumsum`](Self::cumsum); a value error without an axis for several dimensions.
+    pub fn cumulative_sum(
+        &self,
+        axis: Option<isize>,
+        dtype: Option<DType>,
+        include_initial: bool,
+    ) -> Result<Self, Error> {
+        self.cumulative(&CUMULATIVE_SUM, Scan::Sum, axis, dtype, include_initial)
+    }
+
+    /// [`cumprod`](Self::cumprod) by the array API's rules, with a 1 before the products.
+    ///
+    /// # Errors
+    /// As [`cumulative_sum`](Self::cumulative_sum).
+    pub fn cumulative_prod(
+        &self,
+        axis: Option<isize>,
+        dtype: Option<DType>,
+        include_initial: bool,
+    ) -> Result<Self, Error> {
+        self.cumulative(&CUMULATIVE_PROD, Scan::Prod, axis, dtype, include_initial)
+    }
+
+    fn cumulative(
+        &self,
+        row: &Structured,
+        scan: Scan,
+        axis: Option<isize>,
+        dtype: Option<DType>,
+        include_initial: bool,
+    ) -> Result<Self, Error> {
+        let rank = self.rank();
+        let axis = match axis {
+            None if rank != 1 => {
+                let problem = Problem::WrongAxisCount { given: 0, rank: 1 };
+                return Err(Error::new(row.name, problem));
+            }
+            axis => normalize_axis(row.name, axis.unwrap_or(0), rank)?,
+        };
+        let sums = self.scanned(row, scan, axis as isize, dtype)?;
+        if !include_initial {
+            return Ok(sums);
+        }
+        let mut sizes = self.shape().to_vec();
+        sizes[axis] = 1;
+        let initial = match scan {
+            Scan::Prod => Self::ones(&sizes, sums.dtype())?,
+            _ => Self::zeros(&sizes, sums.dtype())?,
+        };
+        join_along(row.name, &[&initial, &sums], axis)
+    }
+
+    fn scanned(
+        &self,
+        row: &Structured,
+        kind: Scan,
+        dim: isize,
+        dtype: Option<DType>,
+    ) -> Result<Self, Error> {
+        let op = row.name;
+        let usual = row.result(self.dtype())?;
+        let result = dtype.unwrap_or(usual);
+        let through = match kind {
+            Scan::LogSumExp if !Set::Inexact.contains(self.dtype()) => default_dtype(),
+            _ => dtype.unwrap_or(self.dtype()),
+        };
+        self.check_cast(op, through)?;
+        let dim = normalize_axis(op, dim, self.rank().max(1))?;
+        if self.rank() == 0 {
+            let line = self.reshape(&[1])?;
+            return line.scanned(row, kind, 0, dtype)?.reshape(&[]);
+        }
+        let size = |sizes: &[usize]| sizes.iter().product::<usize>();
+        let inner = size(&self.shape()[dim + 1..]);
+        if (2..ROWS_FROM).contains(&inner) {
+            let moved = self.movedim(&[dim as isize], &[-1])?;
+            let scanned = moved.scanned(row, kind, -1, dtype)?;
+            return scanned.movedim(&[-1], &[dim as isize])?.contiguous();
+        }
+        let sizes = [size(&self.shape()[..dim]), self.shape()[dim], inner];
+        let program = reading(self.dtype(), through, kind.item(through));
+        let x = self.contiguous()?;
+        let input = Input {
+            bytes: x.storage(),
+            layout: x.layout(),
+        };
+        let buffer = scan(kind, &program, &[input], sizes, result)?;
+        Ok(Self::from_buffer(buffer, self.shape().clone(), result))
+    }
+
+    /// The greatest element up to each one along `dim`, and its place, the latest of equals; from
+    /// the first NaN on, NaN.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
+    /// error.
+    pub fn cummax(&self, dim: isize) -> Result<(Self, Self), Error> {
+        self.running(&CUMMAX, true, dim)
+    }
+
+    /// The least element up to each one along `dim`, and its place; as [`cummax`](Self::cummax).
+    ///
+    /// # Errors
+    /// As [`cummax`](Self::cummax).
+    pub fn cummin(&self, dim: isize) -> Result<(Self, Self), Error> {
+        self.running(&CUMMIN, false, dim)
+    }
+
+    fn running(&self, row: &Structured, greatest: bool, dim: isize) -> Result<(Self, Self), Error> {
+        let dtype = row.result(self.dtype())?;
+        let lines = Lines::new(row.name, self, dim)?;
+        let length = lines.length();
+        let mut values = lines.room(length, dtype)?;
+        let mut places = lines.room(length, DType::I64)?;
+        let (bytes, to) = (lines.bytes(), places.elements_mut());
+        running_extreme(dtype, bytes, length, greatest, &mut values, to)?;
+        Ok((
+            lines.finish(values, length, dtype)?,
+            lines.finish(places, length, DType::I64)?,
+        ))
+    }
+}

@@ -1,0 +1,186 @@
+//! Softmax and its kin: exponentials along a dimension as shares of their sum.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::{Fold, LineInput, Softmax, are_lines_short, sizes_around, softmax};
+use allotrope_dtype::{DType, Error, Set};
+use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
+use allotrope_op::{Builder, Dims, Structured, Var, normalize_axis};
+
+use super::operands::{Working, out_of_range};
+use crate::elementwise::{evaluate_one, room};
+use crate::reduce::Plan;
+use crate::{Generator, Tensor};
+
+impl Tensor {
+    /// The exponentials along a dimension as shares of their sum. Integers and bool give the default
+    /// float; `dtype` converts the operand first. A line of -∞ alone gives NaN.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[1_u8, 1, 1, 1], &[4])?;
+    /// assert_eq!(x.softmax(0, None)?.to_vec::<f32>()?, [0.25; 4]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers or a `dtype` that is not a float, an index error for a
+    /// dimension out of range, a memory error.
+    pub fn softmax(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
+        self.shares(&SOFTMAX, Softmax::Shares, dim, dtype)
+    }
+
+    /// The logarithms of [`softmax`](Self::softmax), without its loss of digits.
+    ///
+    /// # Errors
+    /// As [`softmax`](Self::softmax).
+    pub fn log_softmax(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
+        self.shares(&LOG_SOFTMAX, Softmax::Logarithms, dim, dtype)
+    }
+
+    /// The [`softmax`](Self::softmax) of the negated numbers.
+    ///
+    /// # Errors
+    /// As [`softmax`](Self::softmax).
+    pub fn softmin(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
+        self.shares(&SOFTMIN, Softmax::Shares, dim, dtype)
+    }
+
+    /// Random shares along a dimension: the softmax of the numbers plus Gumbel noise, divided by
+    /// `tau`. If `hard`, the greatest share is one and the others are zero: a choice with the
+    /// probabilities of the softmax.
+    ///
+    /// # Errors
+    /// As [`softmax`](Self::softmax); a value error unless `tau` is positive.
+    pub fn gumbel_softmax(
+        &self,
+        tau: f64,
+        hard: bool,
+        dim: isize,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        let op = GUMBEL_SOFTMAX.name;
+        let working = Working::of(&GUMBEL_SOFTMAX, &[self])?;
+        if tau.is_nan() || tau <= 0.0 {
+            return Err(out_of_range(op, "tau", tau, "numbers above 0"));
+        }
+        let drawn = Self::rand(self.shape(), working.compute, generator)?;
+        // Between two multiples of the draw's unit: neither 0 nor 1.
+        let half = if working.compute == DType::F64 {
+            2_f64.powi(-54)
+        } else {
+            2_f64.powi(-25)
+        };
+        let builder = Builder::new(&[self.dtype(), working.compute]);
+        let noise = -(-(builder.input(1) + half).log()).log();
+        let noisy = (working.read(builder.input(0)) + noise) / tau;
+        let noisy = evaluate_one(op, &builder.finish(&[noisy]), &[self, &drawn])?;
+        let soft = noisy.shares(&GUMBEL_SOFTMAX, Softmax::Shares, dim, Some(working.result))?;
+        if !hard || self.rank() == 0 {
+            return Ok(soft);
+        }
+        let chosen = noisy.argmax(Some(dim), true)?;
+        let axis = normalize_axis(op, dim, self.rank())?;
+        let mut sizes = vec![1; self.rank()];
+        sizes[axis] = -1;
+        let places = Self::arange(0, self.shape()[axis] as i64, 1, DType::I64)?.reshape(&sizes)?;
+        places.eq(&chosen)?.to(working.result)
+    }
+
+    fn shares(
+        &self,
+        row: &Structured,
+        kind: Softmax,
+        dim: isize,
+        dtype: Option<DType>,
+    ) -> Result<Self, Error> {
+        let op = row.name;
+        let result = row.result(self.dtype())?;
+        if let Some(dtype) = dtype.filter(|dtype| !Set::Float.contains(*dtype)) {
+            return Err(Error::not_in_set(op, dtype, Set::Float, None));
+        }
+        if self.rank() == 0 {
+            normalize_axis(op, dim, 1)?;
+            return self.unsqueeze(0)?.shares(row, kind, 0, dtype)?.select(0, 0);
+        }
+        let axis = normalize_axis(op, dim, self.rank())?;
+        let working = Working::in_dtype(dtype.unwrap_or(result));
+        let negates = *row == SOFTMIN;
+        let (order, back) = memory_order(self);
+        let x = self.permute(&order)?;
+        let axis = order
+            .iter()
+            .position(|dim| *dim as usize == axis)
+            .unwrap_or(axis);
+        let sizes = sizes_around(x.shape(), axis, axis);
+        let shares = if are_lines_short(sizes[1], sizes[2]) {
+            let builder = Builder::new(&[x.dtype()]);
+            let program = builder.finish(&[read(&working, builder.input(0), negates)]);
+            let mut buffer = room(op, x.shape(), working.result)?;
+            let input = Input {
+                bytes: x.storage(),
+                layout: x.layout(),
+            };
+            let from = LineInput {
+                program: &program,
+                input,
+                sizes,
+            };
+            softmax(kind, from, working.result, &mut buffer)?;
+            Self::from_buffer(buffer, x.shape().clone(), working.result)
+        } else {
+            shares_in_passes(op, &x, kind, axis, working, negates)?
+        };
+        shares.permute(&back)
+    }
+}
+
+/// The dimensions in the order of memory, and the way back.
+fn memory_order(x: &Tensor) -> (Dims<isize>, Dims<isize>) {
+    let strides = x.layout().strides();
+    let mut order: Dims<isize> = (0..x.rank() as isize).collect();
+    order.sort_by_key(|dim| std::cmp::Reverse(strides[*dim as usize].unsigned_abs()));
+    let mut back: Dims<isize> = order.clone();
+    for (place, dim) in order.iter().enumerate() {
+        back[*dim as usize] = place as isize;
+    }
+    (order, back)
+}
+
+/// The operand as it is computed in.
+fn read<'b>(working: &Working, x: Var<'b>, negates: bool) -> Var<'b> {
+    let x = working.read(x);
+    if negates { -x } else { x }
+}
+
+/// Lines too long for a cache, in three passes over all of them.
+fn shares_in_passes(
+    op: &'static str,
+    x: &Tensor,
+    kind: Softmax,
+    axis: usize,
+    working: Working,
+    negates: bool,
+) -> Result<Tensor, Error> {
+    let Working { result, compute } = working;
+    let plan = Plan::new(op, x, Some(&[axis as isize]))?;
+    let builder = Builder::new(&[x.dtype()]);
+    let program = builder.finish(&[read(&working, builder.input(0), negates)]);
+    let most = plan.fold(op, Fold::Max, &program, &[x], x.shape())?;
+    let builder = Builder::new(&[x.dtype(), compute]);
+    let below = read(&working, builder.input(0), negates) - builder.input(1);
+    let program = builder.finish(&[below.exp()]);
+    let total = plan.fold(op, Fold::Sum, &program, &[x, &most], x.shape())?;
+    let last = match kind {
+        Softmax::Shares => total.reciprocal()?,
+        Softmax::Logarithms => total.log()?,
+    };
+    let builder = Builder::new(&[x.dtype(), compute, compute]);
+    let below = read(&working, builder.input(0), negates) - builder.input(1);
+    let value = match kind {
+        Softmax::Shares => below.exp() * builder.input(2),
+        Softmax::Logarithms => below - builder.input(2),
+    };
+    let program = builder.finish(&[value.to(result)]);
+    evaluate_one(op, &program, &[x, &most, &last.to(compute)?])
+}

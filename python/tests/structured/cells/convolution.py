@@ -1,0 +1,44 @@
+"""Windows over grids."""
+
+import allotrope as al
+
+F = al.nn.functional
+
+
+def _grid(dtype, rank):
+    return (al.arange(2 * 4**rank) % 5).reshape(1, 2, *[4] * rank).to(dtype)
+
+
+def _pool(name, rank, *options):
+    return lambda dtype: getattr(F, name)(_grid(dtype, rank), *options)
+
+
+def _unpool(rank):
+    def call(dtype):
+        x = _grid(dtype, rank)
+        places = al.arange(4**rank).reshape(1, 1, *[4] * rank).expand(x.shape)
+        return getattr(F, f"max_unpool{rank}d")(x, places, 1)
+
+    return call
+
+
+def _conv(name, rank):
+    def call(dtype):
+        weight = al.ones(2, 2, *[2] * rank, dtype=dtype)
+        return getattr(al, name)(_grid(dtype, rank), weight, weight[:, 0].flatten(1)[:, 0])
+
+    return call
+
+
+CALLS = {
+    "interpolate": lambda dtype: F.interpolate(_grid(dtype, 2), 3, mode="bilinear"),
+}
+for _rank in (1, 2, 3):
+    for _name in ("max_pool", "avg_pool"):
+        CALLS[f"{_name}{_rank}d"] = _pool(f"{_name}{_rank}d", _rank, 2)
+    for _name in ("adaptive_max_pool", "adaptive_avg_pool"):
+        CALLS[f"{_name}{_rank}d"] = _pool(f"{_name}{_rank}d", _rank, 3)
+    for _name in ("conv", "conv_transpose"):
+        CALLS[f"{_name}{_rank}d"] = _conv(f"{_name}{_rank}d", _rank)
+    CALLS[f"lp_pool{_rank}d"] = _pool(f"lp_pool{_rank}d", _rank, 2, 2)
+    CALLS[f"max_unpool{_rank}d"] = _unpool(_rank)
