@@ -52,6 +52,7 @@ accuracy: ## measure the greatest error of every float function, and write the p
 bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
 	cargo bench --package allotrope-bench
 	$(BIN)/python crates/bench/peers.py
+	$(BIN)/python crates/bench/structured.py
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)

@@ -5,6 +5,8 @@ all take turns, on the same number of threads. `python crates/bench/peers.py [el
 """
 
 import os
+import re
+import subprocess
 import sys
 import time
 
@@ -98,6 +100,7 @@ def compare(label, elements, arrays, ours, numpy_work, torch_work, jax_work):
     ratios = ["-" if t is None else f"{t / times[0]:.1f}" for t in times[1:]]
     nanoseconds = times[0] / elements * 1e9
     print(f"{label:>34}{nanoseconds:>9.2f}" + "".join(f"{r:>8}" for r in ratios))
+    return times
 
 
 def main():
@@ -129,16 +132,31 @@ def main():
                 f"add {a} + {b}", elements, [sample(a, elements), sample(b, elements)],
                 al.add, np.add, torch and torch.add, jax and jnp.add,
             )
+        in_rust = program_in_rust(elements)
         for name in ["float32", "bfloat16"]:
             x = sample(name, elements)
-            compare(
+            eager = compare(
                 f"tanh(a * b + c) * a {name}", elements, [x, x.copy(), x.copy()],
                 lambda a, b, c: al.tanh(a * b + c) * a,
                 lambda a, b, c: np.tanh(a * b + c) * a,
                 lambda a, b, c: torch.tanh(a * b + c) * a,
                 lambda a, b, c: jnp.tanh(a * b + c) * a,
             )
+            if name in in_rust:
+                ratios = ["-" if t is None else f"{t / elements * 1e9 / in_rust[name]:.1f}" for t in eager[1:]]
+                print(f"{'as one Program, from Rust':>34}{in_rust[name]:>9.2f}" + "".join(f"{r:>8}" for r in ratios))
     latency()
+
+
+def program_in_rust(elements):
+    """Nanoseconds per element of the same work as one Program, by dtype: Python has no Programs."""
+    command = ["cargo", "bench", "--quiet", "--package", "allotrope-bench", "--bench", "elementwise"]
+    command += ["--", "--only", "program", "--elements", str(elements)]
+    try:
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return {name: float(time) for name, time in re.findall(r"(\w+)\s+[\d.]+ \(\s*([\d.]+)\)", text)}
 
 
 def latency():

@@ -7,7 +7,7 @@ and the array API's other spellings of torch's names.
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import nn, random  # noqa: E402, F401
+from . import fft, nn, random  # noqa: E402, F401
 
 _SYNONYMS = {
     "absolute": "abs",
@@ -34,6 +34,7 @@ _SYNONYMS = {
     "power": "pow",
     "sgn": "sign",
     "subtract": "sub",
+    "take_along_axis": "take_along_dim",
     "true_divide": "div",
 }
 
@@ -58,8 +59,8 @@ def _in_place(name: str):
 
 
 def _add_in_place() -> None:
-    """Every elementwise method with an underscore gives its object a new value."""
-    for name in _core._elementwise_methods():
+    """A method of the tables with an underscore gives its object a new value."""
+    for name in _core._in_place_methods():
         setattr(_core.Tensor, name + "_", _in_place(name))
 
 

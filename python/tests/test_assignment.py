@@ -306,7 +306,7 @@ class TestMethods:
         assert x.dtype == al.complex64
 
     def test_documentation(self):
-        for name in al._core._elementwise_methods():
+        for name in al._core._in_place_methods():
             update = getattr(al.Tensor, name + "_")
             assert update.__name__ == name + "_"
             assert "becomes the value" in update.__doc__

@@ -1,6 +1,6 @@
 //! Elementwise operations against `memcpy` of the same bytes on the same threads, in one run.
 //!
-//! `cargo bench -p allotrope-bench --bench elementwise [-- --elements 1048576]`
+//! `cargo bench -p allotrope-bench --bench elementwise [-- --elements 1048576] [-- --only program]`
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -27,12 +27,23 @@ fn main() {
     println!(
         "speed relative to memcpy of the same bytes, on the same threads (higher is better)\n"
     );
+    let only = arguments.iter().position(|a| a == "--only");
+    let only = only.and_then(|i| arguments.get(i + 1));
+    let wanted = |part: &str| only.is_none_or(|only| only == part);
     for elements in sizes {
-        print_table(elements);
-        print_mixed(elements);
-        print_program(elements);
+        if wanted("table") {
+            print_table(elements);
+        }
+        if wanted("mixed") {
+            print_mixed(elements);
+        }
+        if wanted("program") {
+            print_program(elements);
+        }
     }
-    print_latency();
+    if wanted("latency") {
+        print_latency();
+    }
 }
 
 /// Numbers around one, so that no operation meets a special value.

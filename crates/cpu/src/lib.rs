@@ -7,25 +7,34 @@
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
+//! | `plan` | how a program is to be run: readers, kernels, room |
+//! | `walk` | layouts in row-major order, from any element on |
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `gemm` | matrix products of any dtype and strides (unsafe in `micro`, `block`, `target`) |
 //! | `kernel/elementwise` | rows of the op tables as loops |
-//! | `kernel/fused` | sums and products of two dtypes in one pass |
+//! | `kernel/fused` | rows that convert what they read and write, in one pass |
+//! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/window` | windows along an axis of a grid |
 //! | `kernel/pool`, `kernel/conv`, `kernel/resample` | windows over grids: pooling, convolution, other sizes |
+//! | `kernel/fourier` | Fourier transforms of lines |
+//! | `kernel/indexing` | elements chosen by indices and masks |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
 mod buffer;
+#[cfg(target_arch = "x86_64")]
+mod float8;
 mod gather;
 pub mod gemm;
 pub mod kernel;
 pub mod parallel;
+mod plan;
 mod simd;
 mod storage;
 mod tile;
+mod walk;
 
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use storage::Storage;

@@ -31,3 +31,16 @@ pub fn for_each_block<T: Send>(
             .for_each(|(index, block)| work(index, block));
     }
 }
+
+/// Calls `work` with the index of each block of `size` items and the block, on all threads however
+/// few items there are: for work that is not counted in items.
+pub fn for_each_part<T: Send>(
+    slice: &mut [T],
+    size: usize,
+    work: impl Fn(usize, &mut [T]) + Send + Sync,
+) {
+    slice
+        .par_chunks_mut(size.max(1))
+        .enumerate()
+        .for_each(|(index, block)| work(index, block));
+}

@@ -74,6 +74,21 @@ pub(crate) fn prefetch<T>(block: &[T; BLOCK]) {
     let _ = (block, AHEAD);
 }
 
+/// Asks memory for bytes that are needed soon; those beyond the end are left out.
+#[inline(always)]
+pub(crate) fn prefetch_bytes(bytes: &[u8], start: usize, len: usize) {
+    let end = bytes.len().min(start + len);
+    #[cfg(target_arch = "x86_64")]
+    for line in (start..end).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let address = bytes.as_ptr().wrapping_add(line).cast::<i8>();
+        // SAFETY: part of the x86-64 baseline, and a hint: no address is wrong.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = end;
+}
+
 /// Copies bytes past the caches: an ordinary store first reads the line it overwrites.
 #[inline]
 pub(crate) fn stream(level: Level, src: &[u8], dst: &mut [u8]) {

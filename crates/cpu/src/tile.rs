@@ -6,23 +6,18 @@
 
 use std::cell::RefCell;
 
-use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
-use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot, Step};
+use allotrope_dtype::{DType, Error, Level, Scratch};
+use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use crate::gather::Gather;
-use crate::kernel::elementwise::{self, Kernel};
-use crate::kernel::{fill, fused};
+use crate::kernel::{elementwise, fill};
 use crate::parallel::CHUNK;
+use crate::plan::{Action, Plan, Reader};
 use crate::{Buffer, simd};
 
-/// The most elements of a tile.
-const LONGEST_TILE: usize = 2048;
-/// The fewest: below, calls cost more than the elements.
-const SHORTEST_TILE: usize = 256;
-/// Bytes that the values of a tile may take together.
-const TILE_BYTES: usize = 32 << 10;
+/// Pieces of a tile between which memory is asked for the next one.
+const PARTS: usize = 8;
 /// Outputs of at least this many bytes are written past the caches, which they would only flush.
 const STREAM_FROM: usize = 8 << 20;
 
@@ -65,10 +60,7 @@ pub fn run_at(
         return Ok(());
     }
     let written: usize = outputs.iter().map(|out| out.len()).sum();
-    // Measured: with one input the stores of a tile only wait for the reads of the next (tanh of
-    // float32 takes 1.3 times as long), with two they save the read of what they overwrite.
-    let streams = written >= STREAM_FROM && inputs.len() > 1;
-    let plan = Plan::new(level, program, inputs, streams)?;
+    let plan = Plan::new(level, program, inputs, written >= STREAM_FROM)?;
     if count <= CHUNK {
         return plan.run_chunk(0, count, outputs);
     }
@@ -131,184 +123,7 @@ impl<'a> Source<'a> {
 /// The same piece of every output.
 type Outputs<'a> = SmallVec<[&'a mut [u8]; 2]>;
 
-/// How an input reaches the steps.
-enum Reader<'a> {
-    /// In place: contiguous elements.
-    Direct(&'a [u8]),
-    /// One element everywhere.
-    Same(&'a [u8]),
-    /// Element by element into the tile.
-    Gathered(Box<Gather<'a>>),
-}
-
-/// How a value comes about, with everything looked up.
-enum Action {
-    Constant([u8; 16]),
-    Convert(Conversion, Slot),
-    Rest(Slot),
-    Apply(Kernel, [Slot; MAX_ARITY], usize),
-}
-
-/// A program with its kernels and readers, ready to run any part of the outputs.
-struct Plan<'a> {
-    level: Level,
-    program: &'a Program,
-    readers: SmallVec<[Reader<'a>; 4]>,
-    actions: SmallVec<[Action; 4]>,
-    /// Where the tile of each value starts in the scratch memory.
-    offsets: SmallVec<[usize; 8]>,
-    scratch: usize,
-    tile: usize,
-    streams: bool,
-    /// The whole program as one pass over two inputs, where there is one.
-    fused: Option<(fused::Kernel, [Slot; 2])>,
-    /// The output that the last step makes, if it may write there itself.
-    last: Option<usize>,
-}
-
-impl<'a> Plan<'a> {
-    fn new(
-        level: Level,
-        program: &'a Program,
-        inputs: &[Input<'a>],
-        streams: bool,
-    ) -> Result<Self, Error> {
-        let reader = |(input, dtype): (&Input<'a>, &DType)| {
-            let (size, layout) = (dtype.itemsize(), input.layout);
-            if layout.shape().count() == 0 {
-                Reader::Direct(&[])
-            } else if layout.is_contiguous() {
-                let start = layout.offset() * size;
-                Reader::Direct(&input.bytes[start..start + layout.shape().count() * size])
-            } else if layout.strides().iter().all(|stride| *stride == 0) {
-                let start = layout.offset() * size;
-                Reader::Same(&input.bytes[start..start + size])
-            } else {
-                Reader::Gathered(Box::new(Gather::new(*dtype, input.bytes, layout)))
-            }
-        };
-        let values = program.dtypes().len();
-        let last_slot = (values - 1) as Slot;
-        let places = program.outputs().iter().enumerate();
-        let mut places = places.filter(|(_, slot)| **slot == last_slot);
-        // A value that comes out twice is stored, to be copied.
-        let last = match (places.next(), places.next()) {
-            (Some((output, _)), None) => Some(output),
-            _ => None,
-        };
-        let mut plan = Self {
-            level: level.min(Level::detected()),
-            program,
-            readers: SmallVec::new(),
-            actions: SmallVec::new(),
-            offsets: SmallVec::new(),
-            scratch: 0,
-            tile: usize::MAX,
-            streams,
-            fused: None,
-            last: last.filter(|_| !streams && !program.steps().is_empty()),
-        };
-        for input in inputs.iter().zip(program.input_dtypes()) {
-            plan.readers.push(reader(input));
-        }
-        plan.fused = plan.find_fused();
-        if plan.fused.is_some() {
-            return Ok(plan);
-        }
-        for step in program.steps() {
-            plan.actions.push(match *step {
-                Step::Constant(scalar) => Action::Constant(scalar.to_bytes()),
-                Step::Convert { from, to } => {
-                    Action::Convert(Conversion::new(program.dtype(from), to)?, from)
-                }
-                Step::ConversionRest { from } => Action::Rest(from),
-                Step::Apply { op, args } => {
-                    let dtype = program.dtype(args[usize::from(op == Op::Where)]);
-                    match elementwise::find(op, dtype) {
-                        Some(kernel) => Action::Apply(kernel, args, op.arity()),
-                        None => {
-                            let set = op.row().accepted();
-                            return Err(Error::not_in_set(op.name(), dtype, set, None));
-                        }
-                    }
-                }
-            });
-        }
-        plan.choose_tile();
-        Ok(plan)
-    }
-
-    /// The kernel for conversions of two contiguous inputs, a row, and the conversion of its result.
-    fn find_fused(&self) -> Option<(fused::Kernel, [Slot; 2])> {
-        let inputs = self.readers.len();
-        let step = |slot: Slot| {
-            self.program
-                .steps()
-                .get(usize::from(slot).checked_sub(inputs)?)
-        };
-        let before = |slot: Slot| match step(slot) {
-            Some(Step::Convert { from, .. }) => *from,
-            _ => slot,
-        };
-        let &[out] = self.program.outputs() else {
-            return None;
-        };
-        let result = before(out);
-        let Some(Step::Apply { op, args }) = step(result) else {
-            return None;
-        };
-        let operands = [before(args[0]), before(args[1])];
-        let is_direct = |slot: &Slot| {
-            matches!(
-                self.readers.get(usize::from(*slot)),
-                Some(Reader::Direct(_))
-            )
-        };
-        if op.arity() != 2 || !operands.iter().all(is_direct) {
-            return None;
-        }
-        let dtype = |slot| self.program.dtype(slot);
-        let compute = dtype(args[0]);
-        let kernel = fused::find(self.level, *op, operands.map(dtype), compute, dtype(out))?;
-        // A row of truths is stored as it is; all others give what they compute in.
-        (dtype(result) == compute).then_some((kernel, operands))
-    }
-
-    /// Whether a value has a tile in the scratch memory.
-    fn is_stored(&self, slot: usize) -> bool {
-        match slot.checked_sub(self.readers.len()) {
-            None => !matches!(self.readers[slot], Reader::Direct(_)),
-            Some(step) => step + 1 < self.actions.len() || self.last.is_none(),
-        }
-    }
-
-    /// As many elements as the values of a tile have room for; all of them if nothing is stored.
-    fn choose_tile(&mut self) {
-        let dtypes = self.program.dtypes();
-        let width = |slot: usize| {
-            if self.is_stored(slot) {
-                dtypes[slot].itemsize()
-            } else {
-                0
-            }
-        };
-        let widths: SmallVec<[usize; 8]> = (0..dtypes.len()).map(width).collect();
-        let total: usize = widths.iter().sum();
-        if total == 0 {
-            self.offsets = widths;
-            return;
-        }
-        let tile = (TILE_BYTES / total).next_power_of_two() / 2;
-        self.tile = tile.clamp(SHORTEST_TILE, LONGEST_TILE);
-        let mut next = 0;
-        for width in widths {
-            self.offsets.push(next);
-            // Tiles start at cache lines, since their length is a multiple of one.
-            next += width * self.tile;
-        }
-        self.scratch = next;
-    }
-
+impl Plan<'_> {
     /// Computes the elements from `first` on.
     fn run_chunk(
         &self,
@@ -316,9 +131,10 @@ impl<'a> Plan<'a> {
         count: usize,
         outputs: &mut [&mut [u8]],
     ) -> Result<(), Error> {
-        if let Some((kernel, [a, b])) = self.fused {
-            let value = |slot| self.value(slot, first, count, &[]);
-            kernel(self.level, value(a), value(b), outputs[0], self.streams);
+        if let Some((kernel, operands)) = &self.fused {
+            let value = |slot: &Slot| self.value(*slot, first, count, &[]);
+            let operands: SmallVec<[&[u8]; 2]> = operands.iter().map(value).collect();
+            kernel(self.level, &operands, outputs[0], self.streams);
             if self.streams {
                 simd::finish_streams();
             }
@@ -387,6 +203,9 @@ impl<'a> Plan<'a> {
             }
         }
         for (step, action) in self.actions.iter().enumerate() {
+            if matches!(action, Action::Absorbed) {
+                continue;
+            }
             let slot = self.readers.len() + step;
             let size = self.program.dtypes()[slot].itemsize();
             // Operands come before the result, so that both can be borrowed.
@@ -417,8 +236,17 @@ impl<'a> Plan<'a> {
                     for (operand, slot) in operands.iter_mut().zip(&args[..*arity]) {
                         *operand = value(*slot);
                     }
-                    kernel(self.level, &operands[..*arity], after);
+                    if self.ahead == Some(step) {
+                        let ahead = |part| self.prefetch(start + len, len, part);
+                        apply_in_parts(*kernel, self.level, operands[0], after, ahead);
+                    } else {
+                        kernel(self.level, &operands[..*arity], after);
+                    }
                 }
+                Action::Absorbing(kernel, operands) => {
+                    kernel(self.level, &operands.map(value), after, false);
+                }
+                Action::Absorbed => {}
             }
         }
         for (output, slot) in self.program.outputs().iter().enumerate() {
@@ -436,6 +264,16 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Asks memory for a part of the inputs of a tile.
+    fn prefetch(&self, start: usize, len: usize, part: usize) {
+        for (reader, dtype) in self.readers.iter().zip(self.program.input_dtypes()) {
+            if let Reader::Direct(bytes) = reader {
+                let (first, len) = (start * dtype.itemsize(), len * dtype.itemsize() / PARTS);
+                simd::prefetch_bytes(bytes, first + part * len, len);
+            }
+        }
+    }
+
     /// The tile of a value: in place, or in the scratch memory.
     fn value<'s>(&'s self, slot: Slot, start: usize, len: usize, scratch: &'s [u8]) -> &'s [u8] {
         let slot = usize::from(slot);
@@ -444,5 +282,22 @@ impl<'a> Plan<'a> {
             Some(Reader::Direct(bytes)) => &bytes[start * size..(start + len) * size],
             _ => &scratch[self.offsets[slot]..][..len * size],
         }
+    }
+}
+
+/// A function of one operand over a tile, in parts before each of which something else is done.
+fn apply_in_parts(
+    kernel: elementwise::Kernel,
+    level: Level,
+    operand: &[u8],
+    out: &mut [u8],
+    mut before: impl FnMut(usize),
+) {
+    // Parts start at cache lines, as tiles do.
+    let part = |len: usize| (len / PARTS).next_multiple_of(64).max(64);
+    let operands = operand.chunks(part(operand.len()));
+    for (i, (operand, out)) in operands.zip(out.chunks_mut(part(out.len()))).enumerate() {
+        before(i);
+        kernel(level, &[operand], out);
     }
 }

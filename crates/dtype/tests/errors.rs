@@ -176,6 +176,11 @@ fn refused_arguments() {
         size: 4,
     };
     let dimensions = Problem::TooManyDimensions { given: 3, most: 2 };
+    let shape = Problem::WrongShape {
+        what: "index",
+        given: vec![4, 2],
+        accepted: "sizes of at most [3, 2] but for dimension 1".to_owned(),
+    };
     assert_messages!(
         refuse("randint", empty),
         refuse("uniform", wide),
@@ -187,6 +192,7 @@ fn refused_arguments() {
         refuse("split", sizes),
         refuse("narrow", part),
         refuse("t", dimensions),
+        refuse("gather", shape),
     );
 }
 

@@ -3,7 +3,9 @@
 //! Rows that are called with their operands alone are expanded here; those with options of torch's
 //! are spelled out in `options`.
 
-use allotrope_op::{Op, for_each_activation, for_each_binary, for_each_compare, for_each_unary};
+use allotrope_op::{
+    Op, Structured, for_each_activation, for_each_binary, for_each_compare, for_each_unary,
+};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
@@ -131,7 +133,7 @@ macro_rules! binary {
 }
 for_each_binary! { (for_each_compare) (plain_binary) }
 
-/// The names of the elementwise methods, which all have a form with an underscore.
+/// The names of the elementwise methods.
 #[pyfunction]
 pub(crate) fn _elementwise_methods(py: Python<'_>) -> PyResult<Vec<&'static str>> {
     let class = py.get_type::<PyTensor>();
@@ -142,5 +144,14 @@ pub(crate) fn _elementwise_methods(py: Python<'_>) -> PyResult<Vec<&'static str>
             names.push(op.name());
         }
     }
+    Ok(names)
+}
+
+/// The names of the methods that have a form with an underscore: the elementwise ones, and those
+/// structured ones whose rows say so.
+#[pyfunction]
+pub(crate) fn _in_place_methods(py: Python<'_>) -> PyResult<Vec<&'static str>> {
+    let mut names = _elementwise_methods(py)?;
+    names.extend(Structured::in_place());
     Ok(names)
 }

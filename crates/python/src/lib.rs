@@ -80,7 +80,7 @@ mod core {
         create::tensor,
         device::{devices, is_dtype_supported, supports},
         dtype::{PyDType, dtypes},
-        elementwise::_elementwise_methods,
+        elementwise::{_elementwise_methods, _in_place_methods},
         family::PyFamily,
         fill::{
             arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,

@@ -69,7 +69,7 @@ pub(crate) fn check_ints(op: &str, values: &[Value]) -> PyResult<()> {
 }
 
 /// Elements from which Python's lock is given to other threads meanwhile.
-const RELEASE_FROM: usize = 32 << 10;
+pub(crate) const RELEASE_FROM: usize = 32 << 10;
 
 /// Runs work on tensors; for large ones other Python threads run meanwhile.
 pub(crate) fn run(

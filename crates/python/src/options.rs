@@ -12,6 +12,7 @@ use crate::create;
 use crate::elementwise::{apply, apply_as};
 use crate::error::raise;
 use crate::operand::{self, Value, float};
+use crate::ops::indexing::nonzero_tuple;
 use crate::tensor::{PyTensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -291,26 +292,41 @@ pub(crate) fn as_tensor(op: &'static str, value: &Value) -> PyResult<Tensor> {
     }
 }
 
-/// `x` where the condition is true, else `other`.
+/// `x` where the condition is true, else `other`; of a condition alone the indices where it is true,
+/// a vector per dimension.
 ///
 /// >>> al.where(al.tensor([True, False]), 1, 2)
 /// tensor([1, 2])
+/// >>> al.where(al.tensor([True, False, True]))
+/// (tensor([0, 2]),)
 #[pyfunction(name = "where")]
-#[pyo3(signature = (condition, input, other))]
+#[pyo3(signature = (condition, input=None, other=None))]
 pub(crate) fn where_(
     py: Python<'_>,
     condition: &Bound<'_, PyAny>,
-    input: &Bound<'_, PyAny>,
-    other: &Bound<'_, PyAny>,
-) -> PyResult<PyTensor> {
+    input: Option<&Bound<'_, PyAny>>,
+    other: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
     let op = "where";
-    let (x, y) = (operand::read(op, input)?, operand::read(op, other)?);
+    let (x, y) = match (input, other) {
+        (Some(input), Some(other)) => (operand::read(op, input)?, operand::read(op, other)?),
+        (None, None) => {
+            let condition = create::operand(op, condition)?;
+            return Ok(nonzero_tuple(py, &condition)?.into_any());
+        }
+        _ => {
+            return Err(PyTypeError::new_err(
+                "where: one of two values is missing; both or none are accepted",
+            ));
+        }
+    };
     // Numbers alone need a tensor to be a tensor.
     let condition = match operand::read(op, condition)? {
         number @ Value::Number(_) => Value::Tensor(as_tensor(op, &number)?),
         tensor => tensor,
     };
-    apply(py, Op::Where, &[condition, x, y])
+    let result = apply(py, Op::Where, &[condition, x, y])?;
+    Ok(Py::new(py, result)?.into_any())
 }
 
 #[pymethods]

@@ -133,29 +133,6 @@ impl Tensor {
         Ok(items)
     }
 
-    /// For each dimension, the indices of the elements that are not zero, in row-major order.
-    ///
-    /// # Errors
-    /// A memory error.
-    pub fn nonzero(&self) -> Result<Vec<Self>, Error> {
-        let truth = self.to(DType::Bool)?.to_bytes()?;
-        let strides = self.shape().contiguous_strides();
-        let found: Vec<usize> = truth
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte != 0)
-            .map(|(i, _)| i)
-            .collect();
-        let indices = self.shape().iter().zip(&strides).map(|(size, stride)| {
-            let along: Vec<i64> = found
-                .iter()
-                .map(|i| (i / *stride as usize % size) as i64)
-                .collect();
-            Self::from_slice(&along, &[along.len()])
-        });
-        indices.collect()
-    }
-
     /// The elements at indices of some dimensions, which become the dimensions of the indices,
     /// placed before dimension `front` of those that are left.
     fn gather_dims(&self, arrays: &[(usize, Self)], front: usize) -> Result<Self, Error> {

@@ -50,9 +50,11 @@ pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
+pub use ops::fft;
 pub use ops::{
     AverageOptions, ConvolutionOptions, Interpolation, InterpolationOptions, Padding, Resized,
     TransposedOptions, Window,
 };
+pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

@@ -1,7 +1,7 @@
 //! The Python type stubs: signatures from the templates, constants and options from the tables.
 
 use allotrope_dtype::{Casting, DType, Family, Overflow, Policy};
-use allotrope_op::{Op, for_each_activation};
+use allotrope_op::{Op, Structured, for_each_activation};
 
 /// The text of `python/allotrope/__init__.pyi`.
 pub(crate) fn python_stub() -> String {
@@ -118,12 +118,9 @@ fn methods() -> String {
     let in_place = Op::ALL
         .iter()
         .filter(|op| !attributes.contains(op))
-        .map(|op| {
-            format!(
-                "    def {}_(self, *args: Any, **options: Any) -> Self: ...\n",
-                op.name()
-            )
-        });
+        .map(|op| op.name())
+        .chain(Structured::in_place())
+        .map(|name| format!("    def {name}_(self, *args: Any, **options: Any) -> Self: ...\n"));
     plain.chain(in_place).collect()
 }
 

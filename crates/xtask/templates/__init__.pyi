@@ -5,7 +5,7 @@ import builtins
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, final, type_check_only
+from typing import Any, Final, Literal, Protocol, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import Self
 
@@ -35,6 +35,7 @@ _Float64: TypeAlias = Literal["keep", "default"]
 _Support: TypeAlias = Literal["native", "emulated", "demoted"]
 _Ints: TypeAlias = builtins.int | Sequence[builtins.int] | Tensor
 _Dim: TypeAlias = builtins.int | None
+_IndexReduction: TypeAlias = Literal["sum", "prod", "mean", "amax", "amin"]
 _Kind: TypeAlias = dtype | Family | str | type[Any] | _NumpyDType
 
 # Inside a class its own property hides the class of the same name.
@@ -838,7 +839,10 @@ def cast(
 def dtype_table() -> Table: ...
 def promotion_table(policy: _Policy | None = None) -> Table: ...
 
-def where(condition: _Operand, input: _Operand | None = None, other: _Operand | None = None) -> Tensor: ...
+@overload
+def where(condition: _Operand) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: _Operand, input: _Operand, other: _Operand) -> Tensor: ...
 def real(input: Any) -> Tensor: ...
 def imag(input: Any) -> Tensor: ...
 def complex(real: Any, imag: Any) -> Tensor: ...

@@ -55,6 +55,8 @@ fn result_dtype(reduction: Reduction, dtype: DType) -> DType {
         Outcome::Average | Outcome::Magnitude if !inexact => DType::F32,
         Outcome::Average => dtype,
         Outcome::Magnitude => dtype.to_real(),
+        Outcome::Spectrum if !inexact => DType::C64,
+        Outcome::Spectrum => dtype.to_complex(),
     }
 }
 

@@ -124,6 +124,7 @@ impl Error {
             | Problem::EndlessRange { .. }
             | Problem::NotSingle { .. }
             | Problem::CannotReinterpret { .. }
+            | Problem::WrongShape { .. }
             | Problem::ZeroStep
             | Problem::BadWindow { .. }
             | Problem::BadFilters { .. }

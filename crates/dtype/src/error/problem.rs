@@ -261,6 +261,16 @@ pub enum Problem {
         /// The sizes of the dimensions.
         sizes: Vec<usize>,
     },
+    /// A tensor that does not fit what it is used with.
+    #[error("wrong shape of the {what}: {given:?}; {accepted}")]
+    WrongShape {
+        /// What the tensor is.
+        what: &'static str,
+        /// Its shape.
+        given: Vec<usize>,
+        /// What is accepted.
+        accepted: String,
+    },
     /// A slice that does not move.
     #[error("the step is zero; any other step is accepted")]
     ZeroStep,

@@ -35,8 +35,14 @@ impl Outcome {
             let hint = dtype.is_complex().then_some("x.real or x.abs()");
             return Err(Error::not_in_set(op, dtype, accepted, hint));
         }
+        Ok(self.of(dtype))
+    }
+
+    /// The dtype of the result for a dtype that is accepted.
+    #[must_use]
+    pub fn of(self, dtype: DType) -> DType {
         let inexact = Set::Inexact.contains(dtype);
-        Ok(match (self, dtype.kind()) {
+        match (self, dtype.kind()) {
             (Self::Element, _) => dtype,
             (Self::Index, _) => DType::I64,
             (Self::Truth, _) => DType::Bool,
@@ -52,7 +58,7 @@ impl Outcome {
             (Self::Magnitude, _) => dtype.to_real(),
             (Self::Spectrum, _) => dtype.to_complex(),
             (Self::Total | Self::Average, _) => dtype,
-        })
+        }
     }
 }
 

@@ -2,12 +2,16 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `movement` | elements that change places |
 //! | `activation` | elementwise activations with the signatures of `nn.functional` |
 //! | `convolution/` | windows over grids |
+//! | `fft` | Fourier transforms |
+//! | `indexing/` | elements chosen by indices and masks |
+//! | `movement` | elements that change places |
 
 mod activation;
 mod convolution;
+mod fft;
+pub(crate) mod indexing;
 mod movement;
 
 use pyo3::prelude::*;
@@ -16,13 +20,16 @@ use pyo3::prelude::*;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     convolution::register(module)?;
     movement::register(module)?;
+    indexing::register(module)?;
+    fft::register(&add_namespace(module, "fft")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
 
 /// Adds the functions of `allotrope.nn.functional`, which re-exports all that is here.
 fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
     activation::register(functional)?;
-    convolution::register_functional(functional)
+    convolution::register_functional(functional)?;
+    indexing::register_functional(functional)
 }
 
 /// A module for the functions of a module of the package; its last name is an attribute of `_core`

@@ -4,6 +4,8 @@
 
 mod conv;
 mod conv_transpose;
+pub mod fft;
+mod indexing;
 mod interpolate;
 mod pool;
 mod roll;
@@ -11,6 +13,7 @@ mod window;
 
 pub use conv::{ConvolutionOptions, Padding};
 pub use conv_transpose::TransposedOptions;
+pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use pool::AverageOptions;
 pub use window::Window;

@@ -1,0 +1,115 @@
+//! Elements as numbers and back, a block at a time, in the registers of the loop around it.
+
+use allotrope_dtype::c64;
+use bytemuck::Pod;
+
+use crate::simd::BLOCK;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{decode_f16, encode_f16};
+
+/// How a block of elements becomes numbers of the compute dtype.
+pub(super) trait Load<V> {
+    type Code: Pod;
+    fn load(codes: &[Self::Code; BLOCK]) -> [V; BLOCK];
+}
+
+/// How a block of numbers becomes elements.
+pub(super) trait Store<V>: Load<V> {
+    fn store(values: [V; BLOCK]) -> [Self::Code; BLOCK];
+}
+
+/// A function of each element of a block.
+#[inline(always)]
+pub(super) fn map<A: Copy, B: Pod>(from: &[A; BLOCK], f: impl Fn(A) -> B) -> [B; BLOCK] {
+    let mut to = [B::zeroed(); BLOCK];
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = f(*from);
+    }
+    to
+}
+
+/// Elements that a cast by `as` or less makes numbers.
+macro_rules! plain {
+    ($($code:ty => $value:ty, |$x:ident| $number:expr;)*) => {$(
+        impl Load<$value> for $code {
+            type Code = $code;
+            #[inline(always)]
+            fn load(codes: &[$code; BLOCK]) -> [$value; BLOCK] {
+                map(codes, |$x| $number)
+            }
+        }
+    )*};
+}
+plain! {
+    u8 => f32, |x| f32::from(x);
+    i8 => f32, |x| f32::from(x);
+    f32 => f64, |x| f64::from(x);
+    u8 => i64, |x| i64::from(x);
+    i8 => i64, |x| i64::from(x);
+    i32 => i64, |x| i64::from(x);
+    f32 => c64, |x| c64::new(x, 0.0);
+}
+
+/// The numbers themselves.
+macro_rules! itself {
+    ($($value:ty)*) => {$(
+        impl Load<$value> for $value {
+            type Code = $value;
+            #[inline(always)]
+            fn load(codes: &[$value; BLOCK]) -> [$value; BLOCK] {
+                *codes
+            }
+        }
+        impl Store<$value> for $value {
+            #[inline(always)]
+            fn store(values: [$value; BLOCK]) -> [$value; BLOCK] {
+                values
+            }
+        }
+    )*};
+}
+itself!(f32 f64 i64 c64);
+
+/// bfloat16, as the codec has it.
+pub(super) struct Brain;
+
+impl Load<f32> for Brain {
+    type Code = u16;
+    #[inline(always)]
+    fn load(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+        map(codes, |code| f32::from_bits(u32::from(code) << 16))
+    }
+}
+
+impl Store<f32> for Brain {
+    #[inline(always)]
+    fn store(values: [f32; BLOCK]) -> [u16; BLOCK] {
+        map(&values, |x| {
+            let bits = x.to_bits();
+            let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1));
+            let quiet = bits | 0x0040_0000;
+            ((if x.is_nan() { quiet } else { rounded }) >> 16) as u16
+        })
+    }
+}
+
+/// float16 by the CPU's own instructions: for levels above Scalar only.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Half;
+
+#[cfg(target_arch = "x86_64")]
+impl Load<f32> for Half {
+    type Code = u16;
+    #[inline(always)]
+    fn load(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+        decode_f16(codes)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Store<f32> for Half {
+    #[inline(always)]
+    fn store(values: [f32; BLOCK]) -> [u16; BLOCK] {
+        encode_f16(&values)
+    }
+}

@@ -1,0 +1,79 @@
+//! How many elements fall into each bin.
+
+use allotrope_dtype::DType;
+use rayon::prelude::*;
+
+use crate::parallel::CHUNK;
+
+/// Bins up to which every thread has its own.
+const FEW: usize = 4096;
+
+/// Bins of one width between two bounds; the last one includes its upper bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Bins {
+    /// The lower bound of the first.
+    pub low: f64,
+    /// The upper bound of the last, above the lower one.
+    pub high: f64,
+}
+
+/// Adds to `counts` how often each index occurs; all must be below the number of counts.
+pub fn count_indices(indices: &[i64], counts: &mut [i64]) {
+    count(indices, counts, |index| Some(*index as usize));
+}
+
+/// Adds to `counts`, one per bin, how many float32 or float64 fall into it. Those outside and NaN
+/// are left out.
+pub fn count_bins(dtype: DType, values: &[u8], bins: Bins, counts: &mut [i64]) {
+    let (number, width) = (counts.len(), bins.high - bins.low);
+    let bin = |x: f64| {
+        // Halves, since the width may overflow.
+        let width = if width.is_finite() {
+            (x - bins.low) / width
+        } else {
+            (x / 2.0 - bins.low / 2.0) / (bins.high / 2.0 - bins.low / 2.0)
+        };
+        let bin = (width * number as f64) as usize;
+        (bins.low <= x && x <= bins.high).then(|| bin.min(number - 1))
+    };
+    if dtype == DType::F32 {
+        count(bytemuck::cast_slice::<u8, f32>(values), counts, |x| {
+            bin(f64::from(*x))
+        });
+    } else {
+        count(bytemuck::cast_slice::<u8, f64>(values), counts, |x| bin(*x));
+    }
+}
+
+fn count<T: Sync>(
+    values: &[T],
+    counts: &mut [i64],
+    bin: impl Fn(&T) -> Option<usize> + Send + Sync,
+) {
+    let add = |counts: &mut [i64], values: &[T]| {
+        for value in values {
+            if let Some(bin) = bin(value) {
+                counts[bin] += 1;
+            }
+        }
+    };
+    if values.len() <= CHUNK || counts.len() > FEW {
+        return add(counts, values);
+    }
+    let empty = || vec![0_i64; counts.len()];
+    let totals = values
+        .par_chunks(CHUNK)
+        .fold(empty, |mut counts, values| {
+            add(&mut counts, values);
+            counts
+        })
+        .reduce(empty, |mut counts, others| {
+            for (count, other) in counts.iter_mut().zip(others) {
+                *count += other;
+            }
+            counts
+        });
+    for (count, total) in counts.iter_mut().zip(totals) {
+        *count += total;
+    }
+}

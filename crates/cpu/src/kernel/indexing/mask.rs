@@ -1,0 +1,169 @@
+//! Elements where a mask is true: a first pass counts them, a second moves them, both on all
+//! threads.
+
+use allotrope_dtype::{DType, dispatch_width};
+use allotrope_op::{Dims, Shape};
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use crate::parallel::CHUNK;
+
+/// Mask bytes that are looked at together.
+const BLOCK: usize = 64;
+
+/// A mask of truth values in row-major order, and how many of each chunk are true.
+pub struct Mask<'a> {
+    bytes: &'a [u8],
+    counts: Vec<usize>,
+}
+
+impl<'a> Mask<'a> {
+    /// Counts the bytes that are not zero.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        // Sums of a block fit a byte, which the loop adds many of at a time.
+        let count = |chunk: &[u8]| -> usize {
+            let blocks = chunk.chunks(BLOCK);
+            let sums =
+                blocks.map(|block| block.iter().map(|byte| u8::from(*byte != 0)).sum::<u8>());
+            sums.map(usize::from).sum()
+        };
+        let counts = if bytes.len() <= CHUNK {
+            bytes.chunks(CHUNK).map(count).collect()
+        } else {
+            bytes.par_chunks(CHUNK).map(count).collect()
+        };
+        Self { bytes, counts }
+    }
+
+    /// How many are true.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Calls `work` with the number of each chunk, the chunk, and the part of `dst` for what it
+    /// selects, `width` items to an element.
+    fn for_each_part<T: Send>(
+        &self,
+        dst: &mut [T],
+        width: usize,
+        work: impl Fn(usize, &[u8], &mut [T]) + Send + Sync,
+    ) {
+        let mut parts = Vec::with_capacity(self.counts.len());
+        let mut rest = dst;
+        for (chunk, count) in self.counts.iter().enumerate() {
+            let (part, later) = rest.split_at_mut(count * width);
+            let end = self.bytes.len().min((chunk + 1) * CHUNK);
+            parts.push((chunk, &self.bytes[chunk * CHUNK..end], part));
+            rest = later;
+        }
+        if parts.len() <= 1 {
+            for (chunk, mask, part) in parts {
+                work(chunk, mask, part);
+            }
+        } else {
+            parts
+                .into_par_iter()
+                .for_each(|(chunk, mask, part)| work(chunk, mask, part));
+        }
+    }
+}
+
+/// Calls `visit` with the places of true bytes, a block at a time.
+#[inline]
+fn for_each_true(mask: &[u8], mut visit: impl FnMut(usize, &[u8])) {
+    for (number, block) in mask.chunks(BLOCK).enumerate() {
+        // Without a branch per element: a place is kept by moving on behind it.
+        let (mut found, mut count) = ([0_u8; BLOCK], 0);
+        for (place, byte) in block.iter().enumerate() {
+            found[count % BLOCK] = place as u8;
+            count += usize::from(*byte != 0);
+        }
+        if count > 0 {
+            visit(number * BLOCK, &found[..count]);
+        }
+    }
+}
+
+/// Writes the elements of `src` where the mask is true to `dst`, which holds exactly those.
+pub fn true_elements(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
+    dispatch_width!(dtype, |Word| {
+        let (src, dst): (&[Word], &mut [Word]) =
+            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+        mask.for_each_part(dst, 1, |chunk, mask, dst| {
+            compress(&src[chunk * CHUNK..], mask, dst);
+        });
+    });
+}
+
+fn compress<W: Pod>(src: &[W], mask: &[u8], dst: &mut [W]) {
+    let mut written = 0;
+    for_each_true(mask, |first, found| {
+        let out = &mut dst[written..written + found.len()];
+        if found.len() == BLOCK {
+            out.copy_from_slice(&src[first..first + BLOCK]);
+        } else {
+            let block = &src[first..];
+            for (out, place) in out.iter_mut().zip(found) {
+                *out = block[usize::from(*place)];
+            }
+        }
+        written += found.len();
+    });
+}
+
+/// Writes elements of `src`, one after the other, to where the mask is true in `dst`. There must be
+/// as many as that.
+pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
+    let starts: Vec<usize> = mask
+        .counts
+        .iter()
+        .scan(0, |start, count| {
+            *start += count;
+            Some(*start - count)
+        })
+        .collect();
+    dispatch_width!(dtype, |Word| {
+        let (src, dst): (&[Word], &mut [Word]) =
+            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+        crate::parallel::for_each_chunk(dst, |first, dst| {
+            let mut source = src[starts[first / CHUNK]..].iter();
+            for_each_true(&mask.bytes[first..first + dst.len()], |start, found| {
+                for (place, x) in found.iter().zip(&mut source) {
+                    dst[start + usize::from(*place)] = *x;
+                }
+            });
+        });
+    });
+}
+
+/// Writes the coordinates of each true element of a mask of a shape, a row of `dst` for each.
+pub fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) {
+    let Some(last) = shape.last().copied() else {
+        return;
+    };
+    let rank = shape.rank();
+    mask.for_each_part(dst, rank, |chunk, mask, dst| {
+        let mut rows = dst.chunks_exact_mut(rank);
+        let mut coordinates: Dims<i64> = Dims::from_elem(0, rank);
+        // The line of the last dimension that the coordinates are in.
+        let (mut start, mut end) = (0, 0);
+        for_each_true(mask, |first, found| {
+            for (place, row) in found.iter().zip(&mut rows) {
+                let place = chunk * CHUNK + first + usize::from(*place);
+                if place >= end {
+                    start = place - place % last;
+                    end = start + last;
+                    let mut left = start / last;
+                    for (coordinate, size) in coordinates.iter_mut().zip(&shape[..]).rev().skip(1) {
+                        *coordinate = (left % size) as i64;
+                        left /= size;
+                    }
+                }
+                coordinates[rank - 1] = (place - start) as i64;
+                row.copy_from_slice(&coordinates);
+            }
+        });
+    });
+}

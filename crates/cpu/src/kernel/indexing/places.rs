@@ -1,0 +1,45 @@
+//! The range of indices, and negative ones counted from the end.
+
+use allotrope_op::Layout;
+use rayon::prelude::*;
+
+use crate::parallel::{self, CHUNK};
+
+/// An index for every element of a shape: all are at least zero and below the size they index.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    /// The indices.
+    pub indices: &'a [i64],
+    /// Which of them each element has.
+    pub layout: &'a Layout,
+}
+
+/// The least and the greatest index; `None` if there are none.
+#[must_use]
+pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
+    let range = |chunk: &[i64]| {
+        chunk
+            .iter()
+            .fold((i64::MAX, i64::MIN), |(low, high), index| {
+                (low.min(*index), high.max(*index))
+            })
+    };
+    let join = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
+    if indices.is_empty() {
+        None
+    } else if indices.len() <= CHUNK {
+        Some(range(indices))
+    } else {
+        let ranges = indices.par_chunks(CHUNK).map(range);
+        Some(ranges.reduce(|| (i64::MAX, i64::MIN), join))
+    }
+}
+
+/// The indices with `size` added to those below zero.
+pub fn wrap_negative(indices: &[i64], size: i64, out: &mut [i64]) {
+    parallel::for_each_chunk(out, |first, chunk| {
+        for (out, index) in chunk.iter_mut().zip(&indices[first..]) {
+            *out = if *index < 0 { *index + size } else { *index };
+        }
+    });
+}

@@ -1,0 +1,217 @@
+//! Elements written, added, … to where indices say, in the order of the source.
+//!
+//! Threads share the work only where none can meet another's elements, so that every element sees
+//! its sources in the same order whatever their number.
+
+use allotrope_dtype::{DType, c64, c128, dispatch_width};
+use allotrope_op::Layout;
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::Places;
+use crate::kernel::whole_elements;
+use crate::parallel::CHUNK;
+use crate::walk::{Run, Walk};
+
+/// What becomes of an element and of one that is put to its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    /// The new one stays.
+    Replace,
+    /// Their sum; integers wrap.
+    Add,
+    /// Their product; integers wrap.
+    Multiply,
+    /// The greater; NaN if one is.
+    Max,
+    /// The lesser; NaN if one is.
+    Min,
+}
+
+/// Which elements are put where.
+#[derive(Clone, Copy)]
+pub struct Put<'a> {
+    /// The bytes of the source.
+    pub source: &'a [u8],
+    /// Where each element of it lies.
+    pub layout: &'a Layout,
+    /// The index of each.
+    pub places: Places<'a>,
+    /// Where index zero of each lies in the target.
+    pub base: &'a Layout,
+    /// How far apart indices lie in the target.
+    pub step: usize,
+    /// Into how many blocks the target falls that no index leads out of.
+    pub blocks: usize,
+    /// How many of those blocks are written to, from the first on.
+    pub used: usize,
+}
+
+/// Puts elements of a compute dtype to their places in `dst`, where all of them must exist.
+///
+/// Truth values are combined as uint8: the greater is the disjunction, the lesser the conjunction.
+pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
+    /// Instances of the loop for listed types.
+    macro_rules! with_types {
+        ($combine:expr, $($dtype:pat => $type:ty),*) => {
+            match dtype {
+                $($dtype => put_words::<$type>(dtype, job, dst, $combine),)*
+                _ => {}
+            }
+        };
+    }
+    macro_rules! arithmetic {
+        ($float:expr, $double:expr, $complex:expr, $wide:expr, $byte:expr, $short:expr, $int:expr, $long:expr) => {
+            match dtype {
+                DType::F32 => put_words::<f32>(dtype, job, dst, $float),
+                DType::F64 => put_words::<f64>(dtype, job, dst, $double),
+                DType::C64 => put_words::<c64>(dtype, job, dst, $complex),
+                DType::C128 => put_words::<c128>(dtype, job, dst, $wide),
+                // Two's complement: the bits of sums and products do not depend on the sign.
+                _ => match dtype.itemsize() {
+                    1 => put_words::<u8>(dtype, job, dst, $byte),
+                    2 => put_words::<u16>(dtype, job, dst, $short),
+                    4 => put_words::<u32>(dtype, job, dst, $int),
+                    _ => put_words::<u64>(dtype, job, dst, $long),
+                },
+            }
+        };
+    }
+    match combine {
+        Combine::Replace => {
+            dispatch_width!(dtype, |Word| put_words::<Word>(dtype, job, dst, |to, x| {
+                *to = x
+            }));
+        }
+        Combine::Add => arithmetic!(
+            |to, x| *to += x,
+            |to, x| *to += x,
+            |to, x| *to += x,
+            |to, x| *to += x,
+            |to, x| *to = to.wrapping_add(x),
+            |to, x| *to = to.wrapping_add(x),
+            |to, x| *to = to.wrapping_add(x),
+            |to, x| *to = to.wrapping_add(x)
+        ),
+        Combine::Multiply => arithmetic!(
+            |to, x| *to *= x,
+            |to, x| *to *= x,
+            |to, x| *to *= x,
+            |to, x| *to *= x,
+            |to, x| *to = to.wrapping_mul(x),
+            |to, x| *to = to.wrapping_mul(x),
+            |to, x| *to = to.wrapping_mul(x),
+            |to, x| *to = to.wrapping_mul(x)
+        ),
+        // Written so that NaN stays once it is there, and enters if it is new.
+        #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is not greater")]
+        #[allow(clippy::eq_op, reason = "NaN is not itself")]
+        Combine::Max => with_types!(
+            |to, x| if x > *to || x != x { *to = x },
+            DType::F32 => f32, DType::F64 => f64,
+            DType::I8 => i8, DType::I16 => i16, DType::I32 => i32, DType::I64 => i64,
+            DType::U8 => u8, DType::U16 => u16, DType::U32 => u32, DType::U64 => u64
+        ),
+        #[allow(clippy::eq_op, reason = "NaN is not itself")]
+        Combine::Min => with_types!(
+            |to, x| if x < *to || x != x { *to = x },
+            DType::F32 => f32, DType::F64 => f64,
+            DType::I8 => i8, DType::I16 => i16, DType::I32 => i32, DType::I64 => i64,
+            DType::U8 => u8, DType::U16 => u16, DType::U32 => u32, DType::U64 => u64
+        ),
+    }
+}
+
+/// Rows from which a part of the target is worth a look at all indices.
+const LONG_ROW: usize = 16;
+/// Parts that the rows of a target fall into.
+const PARTS: usize = 8;
+
+fn put_words<W: Pod + Send + Sync>(
+    dtype: DType,
+    job: &Put<'_>,
+    dst: &mut [u8],
+    apply: impl Fn(&mut W, W) + Send + Sync + Copy,
+) {
+    let count = job.layout.shape().count();
+    if count == 0 || dst.is_empty() {
+        return;
+    }
+    let src: &[W] = bytemuck::cast_slice(whole_elements(dtype, job.source));
+    let whole = whole_elements(dtype, dst).len();
+    let dst: &mut [W] = bytemuck::cast_slice_mut(&mut dst[..whole]);
+    let walk = Walk::new([job.layout, job.places.layout, job.base]);
+    let indices = job.places.indices;
+    let (block, share) = (dst.len() / job.blocks, count / job.used);
+    if count > CHUNK && job.used > 1 {
+        // As many blocks together as make up a chunk of elements.
+        let together = CHUNK.div_ceil(share);
+        dst.par_chunks_mut(block * together)
+            .enumerate()
+            .take(job.used.div_ceil(together))
+            .for_each(|(number, dst)| {
+                let first = number * together;
+                let blocks = together.min(job.used - first);
+                walk.for_each_run(first * share, blocks * share, |run| {
+                    put_run(src, indices, job.step, &run, first * block, dst, apply);
+                });
+            });
+        return;
+    }
+    let rows = job.step;
+    let is_row = |run: &Run<3>| run.strides[1] == 0 && run.strides[2] == 1;
+    let mut all_rows = count > CHUNK && rows >= LONG_ROW && job.blocks == 1;
+    if all_rows {
+        // Every run is a row, or part of one, with an index of its own.
+        walk.for_each_run(0, 1, |run| all_rows = is_row(&run));
+    }
+    if all_rows {
+        let part = (dst.len() / rows).div_ceil(PARTS) * rows;
+        dst.par_chunks_mut(part)
+            .enumerate()
+            .for_each(|(number, dst)| {
+                let start = number * part;
+                walk.for_each_run(0, count, |run| {
+                    let place = run.places[2] + indices[run.places[1]] as usize * rows;
+                    if (start..start + dst.len()).contains(&place) {
+                        put_run(src, indices, rows, &run, start, dst, apply);
+                    }
+                });
+            });
+        return;
+    }
+    walk.for_each_run(0, count, |run| {
+        put_run(src, indices, job.step, &run, 0, dst, apply);
+    });
+}
+
+/// Puts a run of elements to a part of the target that begins at `start`.
+#[inline(always)]
+fn put_run<W: Pod>(
+    src: &[W],
+    indices: &[i64],
+    step: usize,
+    run: &Run<3>,
+    start: usize,
+    dst: &mut [W],
+    apply: impl Fn(&mut W, W),
+) {
+    let ([from, place, base], [across, stride, along]) = (run.places, run.strides);
+    if (across, stride, along) == (1, 0, 1) {
+        let to = base + indices[place] as usize * step - start;
+        let (to, from) = (&mut dst[to..to + run.length], &src[from..from + run.length]);
+        for (to, x) in to.iter_mut().zip(from) {
+            apply(to, *x);
+        }
+        return;
+    }
+    let (mut from, mut place) = (from as isize, place as isize);
+    let mut base = base as isize - start as isize;
+    for _ in 0..run.length {
+        let to = base + indices[place as usize] as isize * step as isize;
+        apply(&mut dst[to as usize], src[from as usize]);
+        from += across;
+        place += stride;
+        base += along;
+    }
+}

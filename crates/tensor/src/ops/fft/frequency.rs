@@ -1,0 +1,111 @@
+//! The frequencies of a transform, and their order.
+
+use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
+use allotrope_op::normalize_axes;
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::fft::{FFTSHIFT, IFFTSHIFT};
+
+use crate::Tensor;
+
+/// The frequencies of a transform of `n` samples `d` apart: `0, 1, …, -2, -1` over `n d`.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_tensor::fft;
+/// let frequencies = fft::fftfreq(4, 0.5, Some(DType::F64))?;
+/// assert_eq!(frequencies.to_vec::<f64>()?, [0.0, 0.5, -1.0, -0.5]);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+///
+/// # Errors
+/// A value error for a length or a distance of zero, a dtype error unless the dtype is a float or
+/// complex, a memory error.
+pub fn fftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {
+    let op = "fft.fftfreq";
+    let steps = steps(op, n, d)?;
+    let numbers = Tensor::arange(0, steps, 1, DType::I64)?;
+    let is_negative = numbers.ge(steps - steps / 2)?;
+    let numbers = numbers.sub(&is_negative.to(DType::I64)?.mul(steps)?)?;
+    spaced(op, &numbers, n, d, dtype)
+}
+
+/// The frequencies of a transform of `n` real samples `d` apart: `0, 1, …, n / 2` over `n d`.
+///
+/// # Errors
+/// As [`fftfreq`].
+pub fn rfftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {
+    let op = "fft.rfftfreq";
+    let steps = steps(op, n, d)?;
+    let numbers = Tensor::arange(0, steps / 2 + 1, 1, DType::I64)?;
+    spaced(op, &numbers, n, d, dtype)
+}
+
+fn steps(op: &'static str, n: usize, d: f64) -> Result<i64, Error> {
+    let refuse = |what, value, accepted| {
+        let index = None;
+        let problem = Problem::OutOfRange {
+            what,
+            index,
+            value,
+            accepted,
+        };
+        Error::new(op, problem)
+    };
+    if d == 0.0 {
+        return Err(refuse("distance", d.to_string(), "distances but zero"));
+    }
+    match i64::try_from(n) {
+        Ok(steps) if steps > 0 => Ok(steps),
+        _ => Err(refuse("length", n.to_string(), "lengths from 1 on")),
+    }
+}
+
+/// Numbers over `n d`, each rounded once.
+fn spaced(
+    op: &'static str,
+    numbers: &Tensor,
+    n: usize,
+    d: f64,
+    dtype: Option<DType>,
+) -> Result<Tensor, Error> {
+    let dtype = dtype.unwrap_or_else(default_dtype);
+    if !Set::Inexact.contains(dtype) {
+        return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
+    }
+    let frequencies = numbers.to(DType::F64)?.div(n as f64 * d)?;
+    frequencies.to(dtype)
+}
+
+/// The elements of dimensions moved by half their length, so that frequency zero is in the middle.
+///
+/// # Errors
+/// An index error for a dimension out of range, a value error for one named twice, a memory error.
+pub fn fftshift(x: &Tensor, dims: Option<&[isize]>) -> Result<Tensor, Error> {
+    shift(&FFTSHIFT, x, dims, |size| size / 2)
+}
+
+/// The inverse of [`fftshift`].
+///
+/// # Errors
+/// As [`fftshift`].
+pub fn ifftshift(x: &Tensor, dims: Option<&[isize]>) -> Result<Tensor, Error> {
+    shift(&IFFTSHIFT, x, dims, |size| size.div_ceil(2))
+}
+
+fn shift(
+    row: &Structured,
+    x: &Tensor,
+    dims: Option<&[isize]>,
+    by: impl Fn(usize) -> usize,
+) -> Result<Tensor, Error> {
+    row.result(x.dtype())?;
+    let every: Vec<isize> = (0..x.rank() as isize).collect();
+    let places = normalize_axes(row.name, dims.unwrap_or(&every), x.rank())?;
+    let dims: Vec<isize> = places.iter().map(|dim| *dim as isize).collect();
+    let shifts: Vec<isize> = places
+        .iter()
+        .map(|dim| by(x.shape()[*dim]) as isize)
+        .collect();
+    x.roll(&shifts, &dims)
+        .map_err(|error| error.in_op(row.name))
+}

@@ -1,0 +1,225 @@
+//! `bincount`, `histc`, `histogram`: how many elements fall into each bin.
+
+use allotrope_cpu::kernel::indexing::{Bins, Combine, count_bins, count_indices};
+use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_op::structured::indexing::{BINCOUNT, HISTC, HISTOGRAM};
+use allotrope_op::{Outcome, Shape};
+
+use super::target::Target;
+use super::{Indices, Negative, elements, wrong_shape, zeroed};
+use crate::Tensor;
+
+/// The bins of a histogram.
+#[derive(Clone, Copy, Debug)]
+pub enum Edges<'a> {
+    /// As many of one width, between two bounds or the least and the greatest element.
+    Count(usize, Option<(f64, f64)>),
+    /// Between neighbours of a sorted vector.
+    Given(&'a Tensor),
+}
+
+impl Tensor {
+    /// How often each index from zero on occurs in a vector, or the sums of the weights that go
+    /// with them, which have their dtype: int64 or uint64 for integers. There are at least
+    /// `minlength` results.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[1_u8, 3, 1], &[3])?;
+    /// assert_eq!(x.bincount(None, 0)?.to_vec::<i64>()?, [0, 2, 0, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error unless these are integers, an index error for a negative one, a value error
+    /// for weights of another shape or anything but a vector, a memory error.
+    pub fn bincount(&self, weights: Option<&Self>, minlength: usize) -> Result<Self, Error> {
+        let op = BINCOUNT.name;
+        BINCOUNT.result(self.dtype())?;
+        if self.rank() != 1 {
+            return Err(wrong_shape(
+                op,
+                "input",
+                self.shape(),
+                "a vector is accepted",
+            ));
+        }
+        let greatest = if self.count() == 0 {
+            None
+        } else {
+            match self.amax(None, false)?.item()?.value() {
+                WeakScalar::Int(greatest) => Some(greatest),
+                _ => None,
+            }
+        };
+        let bins = greatest.map_or(0, |greatest| (greatest + 1).max(0));
+        let bins = usize::try_from(bins).unwrap_or(usize::MAX).max(minlength);
+        let shape = Shape::new(op, &[bins])?;
+        let indices = Indices::new(op, self, 0, bins, Negative::Refuse)?;
+        if let Some(weights) = weights {
+            if weights.shape() != self.shape() {
+                let accepted = format!("that of the input, {}", self.shape());
+                return Err(wrong_shape(op, "weights", weights.shape(), accepted));
+            }
+            let dtype = Outcome::Total.of(weights.dtype());
+            let zeros = Self::zeros(&shape, dtype).map_err(|error| error.in_op(op))?;
+            let places = indices.layout.clone();
+            let mut target = Target::new(op, &zeros, dtype, 0, &indices, places)?;
+            target.combine(Combine::Add, weights)?;
+            return target.finish();
+        }
+        let mut buffer = zeroed(op, &shape, DType::I64)?;
+        let ordered = indices.compact.expand(self.shape())?.contiguous()?;
+        count_indices(elements(&ordered), buffer.elements_mut());
+        Ok(Self::from_buffer(buffer, shape, DType::I64))
+    }
+
+    /// How many elements fall into each of `bins` of one width between two bounds, which are the
+    /// least and the greatest element if they are equal. Elements outside are left out.
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers, a value error for no bins or bounds that are not finite or
+    /// not in order, a memory error.
+    pub fn histc(&self, bins: usize, low: f64, high: f64) -> Result<Self, Error> {
+        let op = HISTC.name;
+        let dtype = HISTC.result(self.dtype())?;
+        check_bins(op, bins)?;
+        let bounds = if low == high {
+            self.bounds(op, 1.0)?
+        } else {
+            (low, high)
+        };
+        let (low, high) = check_bounds(op, bounds)?;
+        let shape = Shape::new(op, &[bins])?;
+        let narrow = self.dtype().fits_in(DType::F32);
+        let x = self
+            .to(if narrow { DType::F32 } else { DType::F64 })?
+            .contiguous()?;
+        let mut buffer = zeroed(op, &shape, DType::I64)?;
+        let bytes = x.contiguous_bytes().unwrap_or_default();
+        count_bins(x.dtype(), bytes, Bins { low, high }, buffer.elements_mut());
+        Self::from_buffer(buffer, shape, DType::I64).to(dtype)
+    }
+
+    /// How many elements fall into each bin, or the sums of their weights, and the edges of the
+    /// bins. A bin goes from its lower edge to below its upper one, which the last one includes.
+    /// Densities are divided by their sum and the widths of the bins.
+    ///
+    /// # Errors
+    /// As [`histc`](Self::histc); a value error for weights of another shape, or edges that are not a
+    /// vector of at least two.
+    pub fn histogram(
+        &self,
+        bins: Edges<'_>,
+        weights: Option<&Self>,
+        density: bool,
+    ) -> Result<(Self, Self), Error> {
+        let op = HISTOGRAM.name;
+        let dtype = HISTOGRAM.result(self.dtype())?;
+        let edges = match bins {
+            Edges::Count(count, bounds) => {
+                check_bins(op, count)?;
+                let bounds = match bounds {
+                    Some((low, high)) if low < high => (low, high),
+                    Some((low, high)) if low == high => (low - 0.5, high + 0.5),
+                    Some(bounds) => bounds,
+                    None => self.bounds(op, 0.5)?,
+                };
+                let (low, high) = check_bounds(op, bounds)?;
+                // Integers are compared with edges that are not rounded.
+                let exact = if Set::Inexact.contains(self.dtype()) {
+                    dtype
+                } else {
+                    DType::F64
+                };
+                Self::linspace(low, high, count.saturating_add(1), exact)
+                    .map_err(|error| error.in_op(op))?
+            }
+            Edges::Given(edges) => {
+                HISTOGRAM.result(edges.dtype())?;
+                if edges.rank() != 1 || edges.count() < 2 {
+                    let accepted = "a vector of at least two is accepted";
+                    return Err(wrong_shape(op, "bins", edges.shape(), accepted));
+                }
+                edges.clone()
+            }
+        };
+        let count = edges.count() - 1;
+        let x = self.ravel()?;
+        let search = |right| {
+            let options = super::Search {
+                right,
+                ..Default::default()
+            };
+            edges.searched(&HISTOGRAM, &x, options)
+        };
+        // Places count from 1: 0 is below the first edge. What is behind the last one but not beyond
+        // it is the last edge itself, which belongs to the last bin.
+        let (below, found) = (search(false)?, search(true)?);
+        let (zero, last) = (0, count as i64);
+        let inside = found.gt(zero)?.logical_and(&below.le(last)?)?;
+        let found = found.minimum(last)?;
+        let places = found.masked_select(&inside)?.sub(1)?;
+        let hist = match weights {
+            None => places.bincount(None, count)?.to(DType::F64)?,
+            Some(weights) => {
+                if weights.shape() != self.shape() {
+                    let accepted = format!("that of the input, {}", self.shape());
+                    return Err(wrong_shape(op, "weights", weights.shape(), accepted));
+                }
+                let weights = weights.ravel()?.masked_select(&inside)?.to(DType::F64)?;
+                places.bincount(Some(&weights), count)?
+            }
+        };
+        let hist = if density {
+            let wide = edges.to(DType::F64)?;
+            let upper = wide.narrow(0, 1, count)?;
+            let widths = upper.sub(&wide.narrow(0, 0, count)?)?;
+            hist.div(&hist.sum(None, false, None)?)?.div(&widths)?
+        } else {
+            hist
+        };
+        Ok((hist.to(dtype)?, edges.to(dtype)?))
+    }
+
+    /// The least and the greatest element, moved apart by `widen` each if they are equal; 0 and 1
+    /// if there are none.
+    fn bounds(&self, op: &'static str, widen: f64) -> Result<(f64, f64), Error> {
+        if self.count() == 0 {
+            return Ok((0.0, 1.0));
+        }
+        let bound = |x: Self| match x.to(DType::F64)?.item()?.value() {
+            WeakScalar::Float(bound) => Ok::<f64, Error>(bound),
+            _ => Ok(0.0),
+        };
+        let low = bound(self.amin(None, false).map_err(|error| error.in_op(op))?)?;
+        let high = bound(self.amax(None, false).map_err(|error| error.in_op(op))?)?;
+        if low == high {
+            Ok((low - widen, high + widen))
+        } else {
+            Ok((low, high))
+        }
+    }
+}
+
+fn check_bins(op: &'static str, bins: usize) -> Result<(), Error> {
+    if bins > 0 {
+        return Ok(());
+    }
+    let problem = Problem::OutOfRange {
+        what: "bins",
+        index: None,
+        value: bins.to_string(),
+        accepted: "1 and more",
+    };
+    Err(Error::new(op, problem))
+}
+
+fn check_bounds(op: &'static str, (low, high): (f64, f64)) -> Result<(f64, f64), Error> {
+    if low.is_finite() && high.is_finite() && low < high {
+        return Ok((low, high));
+    }
+    let (low, high) = (format!("{low:?}"), format!("{high:?}"));
+    Err(Error::new(op, Problem::EmptyInterval { low, high })
+        .hint("finite bounds, the lower one first"))
+}

@@ -1,0 +1,317 @@
+//! `one_hot`, `embedding`, `embedding_bag`: rows that indices name.
+
+use allotrope_cpu::kernel::indexing::Combine;
+use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
+use allotrope_op::{Outcome, normalize_axis};
+
+use super::target::{Target, accumulator, neutral};
+use super::{Indices, Negative, common_dtype, elements, wrong_shape};
+use crate::Tensor;
+
+/// Elements of gathered rows that are held at a time.
+const AT_A_TIME: usize = 256 << 10;
+
+/// The options of looking up rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedding {
+    /// The index of a row that is not learned; negative ones count from the end.
+    pub padding_idx: Option<isize>,
+    /// Rows with a greater norm are scaled to it.
+    pub max_norm: Option<f64>,
+    /// The order of that norm.
+    pub norm_type: f64,
+}
+
+impl Default for Embedding {
+    fn default() -> Self {
+        Self {
+            padding_idx: None,
+            max_norm: None,
+            norm_type: 2.0,
+        }
+    }
+}
+
+/// What becomes of the rows of a bag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BagMode {
+    /// Their sum; int64 or uint64 for integers.
+    Sum,
+    /// Their mean; the default float for integers.
+    Mean,
+    /// The greatest in each column.
+    Max,
+}
+
+impl BagMode {
+    /// The mode of a name: sum, mean or max.
+    ///
+    /// # Errors
+    /// A value error for any other.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        match name {
+            "sum" => Ok(Self::Sum),
+            "mean" => Ok(Self::Mean),
+            "max" => Ok(Self::Max),
+            _ => {
+                let accepted = ["sum", "mean", "max"];
+                Err(Error::unknown_option(
+                    EMBEDDING_BAG.name,
+                    "mode",
+                    name,
+                    &accepted,
+                ))
+            }
+        }
+    }
+}
+
+/// Which indices belong to which bag, and what becomes of their rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Bags<'a> {
+    /// Where each bag begins in a vector of indices. Without them every row of a matrix is a bag.
+    pub offsets: Option<&'a Tensor>,
+    /// Whether the last offset is the end of the last bag.
+    pub include_last_offset: bool,
+    /// What becomes of the rows.
+    pub mode: BagMode,
+    /// A factor for each row, for sums.
+    pub per_sample_weights: Option<&'a Tensor>,
+    /// How rows are looked up; those at the padding index belong to no bag.
+    pub embedding: Embedding,
+}
+
+impl Tensor {
+    /// One at the place that each index names in a new last dimension of `classes`, zero elsewhere.
+    /// Without classes there are as many as the greatest index needs.
+    ///
+    /// # Errors
+    /// A dtype error unless these are integers, an index error for one out of range, a value error
+    /// if there is nothing to tell the number of classes from, a memory error.
+    pub fn one_hot(&self, classes: Option<usize>, dtype: DType) -> Result<Self, Error> {
+        let op = ONE_HOT.name;
+        ONE_HOT.result(self.dtype())?;
+        let classes = match classes {
+            Some(classes) => classes,
+            None if self.count() == 0 => {
+                let shape = self.shape().to_vec();
+                let problem = Problem::NothingToReduce { shape };
+                return Err(Error::new(op, problem).hint("num_classes"));
+            }
+            None => match self.amax(None, false)?.item()?.value() {
+                WeakScalar::Int(greatest) => usize::try_from(greatest + 1).unwrap_or(0),
+                _ => 0,
+            },
+        };
+        let indices = Indices::new(op, self, self.rank(), classes, Negative::Refuse)?;
+        let sizes = [&self.shape()[..], &[classes]].concat();
+        let zeros = Self::zeros(&sizes, dtype).map_err(|error| error.in_op(op))?;
+        let places = indices.layout_between(op, &[], &[1])?;
+        let mut target = Target::new(op, &zeros, dtype, self.rank(), &indices, places)?;
+        drop(zeros);
+        target.combine(Combine::Replace, &Self::full(&[], true, dtype)?)?;
+        target.finish()
+    }
+
+    /// The rows of this matrix at indices, in the shape of the indices with the columns as a new
+    /// last dimension. The dtype is that of the matrix.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{Embedding, Tensor};
+    /// let table = Tensor::arange(0, 6, 1, DType::I16)?.reshape(&[3, 2])?;
+    /// let index = Tensor::from_slice(&[2_u8, 0], &[2])?;
+    /// let rows = table.embedding(&index, Embedding::default())?;
+    /// assert_eq!(rows.to_vec::<i16>()?, [4, 5, 0, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for an index out of range, a dtype error unless indices are integers, a value
+    /// error unless this is a matrix, a memory error.
+    pub fn embedding(&self, index: &Self, options: Embedding) -> Result<Self, Error> {
+        let op = EMBEDDING.name;
+        EMBEDDING.result(self.dtype())?;
+        self.check_table(op, &options)?;
+        self.rows(op, index, &options)?.to(self.dtype())
+    }
+
+    fn check_table(&self, op: &'static str, options: &Embedding) -> Result<(), Error> {
+        if self.rank() != 2 {
+            let accepted = "a matrix is accepted";
+            return Err(wrong_shape(op, "weight", self.shape(), accepted));
+        }
+        if let Some(index) = options.padding_idx {
+            let size = self.shape()[0];
+            // Padding rows count from the end, indices do not.
+            if normalize_axis(op, index, size).is_err() {
+                let problem = Problem::IndexOutOfRange {
+                    index,
+                    dim: 0,
+                    size,
+                };
+                return Err(Error::new(op, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows at indices; scaled ones in the dtype of accumulators.
+    fn rows(&self, op: &'static str, index: &Self, options: &Embedding) -> Result<Self, Error> {
+        let rows = self.select_along(op, 0, index, Negative::Refuse)?;
+        let Some(most) = options.max_norm else {
+            return Ok(rows);
+        };
+        if !Set::Inexact.contains(self.dtype()) {
+            let hint = Some("max_norm=None");
+            return Err(Error::not_in_set(op, self.dtype(), Set::Inexact, hint));
+        }
+        let rows = rows.to(accumulator(self.dtype()))?;
+        let norm = rows.norm(options.norm_type, Some(&[-1]), true)?;
+        let scale = norm.add(1e-7)?.reciprocal()?.mul(most)?;
+        let scale = norm.gt(most)?.where_(&scale, 1.0)?;
+        rows.mul(&scale.to(rows.dtype())?)
+    }
+
+    /// The mean, sum or greatest of the rows of this matrix at the indices of each bag, a row for
+    /// each; zero for an empty bag.
+    ///
+    /// # Errors
+    /// As [`embedding`](Self::embedding); a value error for shapes that do not fit or offsets that
+    /// are not in order, a dtype error for the greatest of complex numbers.
+    pub fn embedding_bag(&self, index: &Self, bags: Bags<'_>) -> Result<Self, Error> {
+        let op = EMBEDDING_BAG.name;
+        EMBEDDING_BAG.result(self.dtype())?;
+        self.check_table(op, &bags.embedding)?;
+        let common = match bags.per_sample_weights {
+            Some(weights) => common_dtype(op, &[self.into(), weights.into()])?,
+            None => self.dtype(),
+        };
+        let dtype = match bags.mode {
+            BagMode::Sum => Outcome::Total.of(common),
+            BagMode::Mean => Outcome::Average.of(common),
+            BagMode::Max if common.is_complex() => {
+                return Err(Error::not_in_set(op, common, Set::Real, None));
+            }
+            BagMode::Max => common,
+        };
+        if bags.mode != BagMode::Sum && bags.per_sample_weights.is_some() {
+            let given = format!("{:?}", bags.mode).to_lowercase();
+            let what = "mode with per_sample_weights";
+            return Err(Error::unknown_option(op, what, &given, &["sum"]));
+        }
+        let (number, owners) = owners(op, index, &bags)?;
+        let mut index = index.ravel()?.as_int64(op)?;
+        let mut owners = owners;
+        let mut weights = match bags.per_sample_weights {
+            Some(weights) if weights.count() != index.count() => {
+                let accepted = format!("as many as indices, {}", index.count());
+                return Err(wrong_shape(
+                    op,
+                    "per_sample_weights",
+                    weights.shape(),
+                    accepted,
+                ));
+            }
+            weights => weights.map(Self::ravel).transpose()?,
+        };
+        if let Some(padding) = bags.embedding.padding_idx {
+            let padding = normalize_axis(op, padding, self.shape()[0])? as i64;
+            let kept = index.ne(padding)?;
+            index = index.masked_select(&kept)?;
+            owners = owners.masked_select(&kept)?;
+            weights = weights
+                .map(|weights| weights.masked_select(&kept))
+                .transpose()?;
+        }
+        let how = match bags.mode {
+            BagMode::Sum | BagMode::Mean => Combine::Add,
+            BagMode::Max => Combine::Max,
+        };
+        let (compute, columns) = (accumulator(dtype), self.shape()[1]);
+        let start = neutral(how, compute);
+        let mut result = Self::full(&[number, columns], start, compute)?;
+        let step = (AT_A_TIME / columns.max(1)).max(1);
+        for first in (0..index.count()).step_by(step) {
+            let some = step.min(index.count() - first);
+            let part = |x: &Self| x.narrow(0, first as isize, some);
+            let mut rows = self
+                .rows(op, &part(&index)?, &bags.embedding)?
+                .to(compute)?;
+            if let Some(weights) = &weights {
+                rows = rows.mul(&part(weights)?.to(compute)?.unsqueeze(1)?)?;
+            }
+            let indices = Indices::new(op, &part(&owners)?, 0, number, Negative::Refuse)?;
+            let places = indices.layout_between(op, &[], &[columns])?;
+            let mut target = Target::new(op, &result, compute, 0, &indices, places)?;
+            drop(result);
+            target.combine(how, &rows)?;
+            result = target.finish()?;
+        }
+        let counts = owners.bincount(None, number)?.unsqueeze(1)?;
+        let result = match bags.mode {
+            BagMode::Sum => result,
+            BagMode::Mean => result.div(&counts.maximum(1)?.to(compute)?)?,
+            BagMode::Max => result.masked_fill(&counts.eq(0)?, false)?,
+        };
+        result.to(dtype)
+    }
+}
+
+/// The number of bags, and the one that each index belongs to.
+fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, Tensor), Error> {
+    let offsets = match (bags.offsets, index.rank()) {
+        (None, 2) => {
+            let (number, length) = (index.shape()[0], index.shape()[1]);
+            let owners = Tensor::arange(0, number as i64, 1, DType::I64)?.unsqueeze(1)?;
+            let owners = owners.expand(&[number, length])?.ravel()?;
+            return Ok((number, owners));
+        }
+        (Some(offsets), 1) if offsets.rank() == 1 => offsets.as_int64(op)?.contiguous()?,
+        _ => {
+            let accepted = "a matrix without offsets, or a vector with a vector of them";
+            return Err(wrong_shape(op, "input", index.shape(), accepted));
+        }
+    };
+    let count = index.count();
+    let starts = elements(&offsets);
+    let number = match (bags.include_last_offset, starts.len()) {
+        (true, given) => given.saturating_sub(1),
+        (false, given) => given,
+    };
+    let mut owners = Tensor::zeros(&[count], DType::I64)?;
+    let mut before = 0;
+    for (place, start) in starts.iter().enumerate() {
+        let in_order = (before..=count as i64).contains(start) && (place > 0 || *start == 0);
+        if !in_order {
+            let problem = Problem::OutOfRange {
+                what: "offset",
+                index: Some(place),
+                value: start.to_string(),
+                accepted: "offsets from 0 on, in order and not beyond the indices",
+            };
+            return Err(Error::new(op, problem));
+        }
+        before = *start;
+    }
+    let first = starts.first().is_none_or(|start| *start == 0);
+    let last = if bags.include_last_offset {
+        starts.last().copied()
+    } else {
+        None
+    };
+    let end = last.unwrap_or(if number == 0 { 0 } else { count as i64 });
+    if !first || end != count as i64 {
+        let accepted = format!("bags end at {end}; every index must belong to one");
+        return Err(wrong_shape(op, "input", index.shape(), accepted));
+    }
+    owners.rewrite(DType::I64, |bytes| {
+        let owners: &mut [i64] = bytemuck::cast_slice_mut(bytes);
+        for (bag, start) in starts.iter().take(number).enumerate() {
+            let stop = starts.get(bag + 1).map_or(count, |stop| *stop as usize);
+            owners[*start as usize..stop].fill(bag as i64);
+        }
+    })?;
+    Ok((number, owners))
+}

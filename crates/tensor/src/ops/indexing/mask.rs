@@ -1,0 +1,151 @@
+//! `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere`: elements where something
+//! is true.
+
+use allotrope_cpu::kernel::indexing::{Mask, expand_true, true_coordinates, true_elements};
+use allotrope_dtype::{DType, Error, Set};
+use allotrope_op::structured::indexing::{
+    ARGWHERE, MASKED_FILL, MASKED_SCATTER, MASKED_SELECT, NONZERO,
+};
+use allotrope_op::{Op, Shape};
+
+use super::{common_dtype, wrong_shape};
+use crate::Tensor;
+use crate::elementwise::{Operand, record, room};
+
+impl Tensor {
+    /// The tensor with a value where a mask is true; both are broadcast. The dtype is that of
+    /// promotion.
+    ///
+    /// # Errors
+    /// A dtype error unless the mask is bool or where promotion refuses, a value error for shapes
+    /// that do not broadcast or a value of more than one element, an overflow error for a number
+    /// that the dtype cannot hold, a memory error.
+    pub fn masked_fill<'a>(
+        &'a self,
+        mask: &'a Self,
+        value: impl Into<Operand<'a>>,
+    ) -> Result<Self, Error> {
+        let (op, value) = (MASKED_FILL.name, value.into());
+        MASKED_FILL.result(self.dtype())?;
+        check_mask(op, mask)?;
+        if let Operand::Tensor(tensor) = value
+            && tensor.rank() > 0
+        {
+            let accepted = "a number or a tensor without dimensions is accepted";
+            return Err(wrong_shape(op, "value", tensor.shape(), accepted));
+        }
+        record(Op::Where, &[mask.into(), value, self.into()]).map_err(|error| error.in_op(op))
+    }
+
+    /// The elements where a mask is true, as a vector in row-major order; both are broadcast.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 4, 1, DType::I32)?;
+    /// let odd = x.bitwise_and(1)?.to(DType::Bool)?;
+    /// assert_eq!(x.masked_select(&odd)?.to_vec::<i32>()?, [1, 3]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error unless the mask is bool, a value error for shapes that do not broadcast, a
+    /// memory error.
+    pub fn masked_select(&self, mask: &Self) -> Result<Self, Error> {
+        let op = MASKED_SELECT.name;
+        MASKED_SELECT.result(self.dtype())?;
+        check_mask(op, mask)?;
+        let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
+        let (x, mask) = (
+            self.expand(&shape)?.contiguous()?,
+            mask.expand(&shape)?.contiguous()?,
+        );
+        let mask = Mask::new(mask.contiguous_bytes().unwrap_or_default());
+        let shape = Shape::new(op, &[mask.count()])?;
+        let mut buffer = room(op, &shape, x.dtype())?;
+        if let Some(bytes) = x.contiguous_bytes() {
+            true_elements(x.dtype(), bytes, &mask, &mut buffer);
+        }
+        Ok(Self::from_buffer(buffer, shape, x.dtype()))
+    }
+
+    /// The tensor with elements of a source, one after the other in row-major order, where a mask is
+    /// true; tensor and mask are broadcast. The dtype is that of promotion.
+    ///
+    /// # Errors
+    /// A dtype error unless the mask is bool or where promotion refuses, a value error for shapes
+    /// that do not broadcast or a source with fewer elements than the mask selects, a memory error.
+    pub fn masked_scatter(&self, mask: &Self, source: &Self) -> Result<Self, Error> {
+        let op = MASKED_SCATTER.name;
+        let dtype = common_dtype(op, &[self.into(), source.into()])?;
+        let dtype = MASKED_SCATTER.result(dtype)?;
+        check_mask(op, mask)?;
+        let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
+        let mask = mask.expand(&shape)?.contiguous()?;
+        let mask = Mask::new(mask.contiguous_bytes().unwrap_or_default());
+        if source.count() < mask.count() {
+            let accepted = format!("at least {} elements are needed", mask.count());
+            return Err(wrong_shape(op, "source", source.shape(), accepted));
+        }
+        let source = source.ravel()?.narrow(0, 0, mask.count())?;
+        let source = source.to(dtype)?.contiguous()?;
+        let mut result = self.expand(&shape)?;
+        result.rewrite(dtype, |bytes| {
+            let source = source.contiguous_bytes().unwrap_or_default();
+            expand_true(dtype, source, &mask, bytes);
+        })?;
+        Ok(result)
+    }
+
+    /// For each dimension, the indices of the elements that are not zero, in row-major order; a
+    /// tensor without dimensions counts as one with one.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn nonzero(&self) -> Result<Vec<Self>, Error> {
+        let x = self.at_least_one_dim()?;
+        let found = x.coordinates(NONZERO.name)?;
+        if x.rank() == 1 {
+            return Ok(vec![found.select(1, 0)?]);
+        }
+        (0..x.rank())
+            .map(|dim| found.select(1, dim as isize))
+            .collect()
+    }
+
+    /// The indices of the elements that are not zero, a row for each in row-major order, with a
+    /// column per dimension.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::eye(2, 2, DType::BF16)?;
+    /// assert_eq!(x.argwhere()?.to_vec::<i64>()?, [0, 0, 1, 1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn argwhere(&self) -> Result<Self, Error> {
+        self.coordinates(ARGWHERE.name)
+    }
+
+    fn coordinates(&self, op: &'static str) -> Result<Self, Error> {
+        let truth = self.to(DType::Bool)?.contiguous()?;
+        let mask = Mask::new(truth.contiguous_bytes().unwrap_or_default());
+        let shape = Shape::new(op, &[mask.count(), self.rank()])?;
+        let mut buffer = room(op, &shape, DType::I64)?;
+        true_coordinates(&mask, self.shape(), buffer.elements_mut());
+        Ok(Self::from_buffer(buffer, shape, DType::I64))
+    }
+}
+
+/// Refuses masks of numbers.
+fn check_mask(op: &'static str, mask: &Tensor) -> Result<(), Error> {
+    if mask.dtype() == DType::Bool {
+        Ok(())
+    } else {
+        let hint = Some("mask.to(bool), or index_put for indices");
+        Err(Error::not_in_set(op, mask.dtype(), Set::Bool, hint))
+    }
+}

@@ -1,0 +1,299 @@
+//! `scatter` and its kin, `put`, `index_put`: elements written, added, … to
+//! where indices say. All promote the tensor and what is put into it.
+//!
+//! Of several elements for one place the last stays; sums are formed in the order of the source, in
+//! float32 for narrower floats, and rounded once. Negative indices count from the end.
+
+use allotrope_cpu::kernel::indexing::Combine;
+use allotrope_dtype::{DType, Error, Set, default_dtype};
+use allotrope_op::normalize_axis;
+use allotrope_op::structured::Structured;
+use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
+
+use super::pick::check_fits;
+use super::target::Target;
+use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
+use crate::elementwise::Operand;
+use crate::{Index, Tensor};
+
+/// How elements that meet in one place become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexReduction {
+    /// Their sum.
+    Sum,
+    /// Their product.
+    Prod,
+    /// Their mean; of integers and truth values in the default float.
+    Mean,
+    /// The greatest; NaN if there is one.
+    Amax,
+    /// The least; NaN if there is one.
+    Amin,
+}
+
+impl IndexReduction {
+    /// Every reduction with its name.
+    const NAMES: [(&'static str, Self); 5] = [
+        ("sum", Self::Sum),
+        ("prod", Self::Prod),
+        ("mean", Self::Mean),
+        ("amax", Self::Amax),
+        ("amin", Self::Amin),
+    ];
+
+    /// The reduction of a name: sum, prod, mean, amax or amin.
+    ///
+    /// # Errors
+    /// A value error for any other.
+    pub fn parse(op: &'static str, name: &str) -> Result<Self, Error> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, reduction)| *reduction).ok_or_else(|| {
+            Error::unknown_option(op, "reduction", name, &Self::NAMES.map(|(name, _)| name))
+        })
+    }
+
+    fn combine(self) -> Combine {
+        match self {
+            Self::Sum | Self::Mean => Combine::Add,
+            Self::Prod => Combine::Multiply,
+            Self::Amax => Combine::Max,
+            Self::Amin => Combine::Min,
+        }
+    }
+
+    /// The dtype of the result for operands of a common dtype.
+    pub(super) fn result(self, op: &'static str, dtype: DType) -> Result<DType, Error> {
+        match self {
+            Self::Amax | Self::Amin if dtype.is_complex() => Err(Error::not_in_set(
+                op,
+                dtype,
+                Set::Real,
+                Some("x.real or x.abs()"),
+            )),
+            Self::Mean if !Set::Inexact.contains(dtype) => Ok(default_dtype()),
+            _ => Ok(dtype),
+        }
+    }
+}
+
+impl Tensor {
+    /// The tensor with elements replaced along a dimension at an index for each:
+    /// `out[index[i][j]][j] = source[i][j]` for dimension 0. The source is a tensor at least as large
+    /// as the index, or one number.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let index = Tensor::from_slice(&[1_i32, -1], &[2])?;
+    /// let x = Tensor::zeros(&[4], DType::U8)?.scatter(0, &index, 7)?;
+    /// assert_eq!(x.to_vec::<u8>()?, [0, 7, 0, 7]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An index error for a dimension or index out of range, a dtype error unless indices are
+    /// integers or where promotion refuses, a value error for shapes that do not fit, an overflow
+    /// error for a number that the dtype cannot hold, a memory error.
+    pub fn scatter<'a>(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: impl Into<Operand<'a>>,
+    ) -> Result<Self, Error> {
+        self.scattered(&SCATTER, dim, index, source.into(), Combine::Replace)
+    }
+
+    /// The tensor with elements combined with those there by torch's names: `add` or `multiply`.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter); a value error for another name.
+    pub fn scatter_with<'a>(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: impl Into<Operand<'a>>,
+        reduce: &str,
+    ) -> Result<Self, Error> {
+        let how = match reduce {
+            "add" => Combine::Add,
+            "multiply" => Combine::Multiply,
+            _ => {
+                let accepted = ["add", "multiply"];
+                return Err(Error::unknown_option(
+                    SCATTER.name,
+                    "reduction",
+                    reduce,
+                    &accepted,
+                ));
+            }
+        };
+        self.scattered(&SCATTER, dim, index, source.into(), how)
+    }
+
+    /// The tensor with elements added along a dimension at an index for each.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter).
+    pub fn scatter_add(&self, dim: isize, index: &Self, source: &Self) -> Result<Self, Error> {
+        self.scattered(&SCATTER_ADD, dim, index, source.into(), Combine::Add)
+    }
+
+    fn scattered(
+        &self,
+        row: &Structured,
+        dim: isize,
+        index: &Self,
+        source: Operand<'_>,
+        how: Combine,
+    ) -> Result<Self, Error> {
+        let op = row.name;
+        let dtype = row.result(common_dtype(op, &[self.into(), source])?)?;
+        let source = as_tensor(op, source, dtype)?;
+        let (x, index, source) = fit(op, self, dim, index, &source)?;
+        let dim = normalize_axis(op, dim, x.rank())?;
+        let indices = Indices::new(op, &index, dim, x.shape()[dim], Negative::FromEnd)?;
+        let places = indices.layout.clone();
+        let mut target = Target::new(op, &x, dtype, dim, &indices, places)?;
+        target.combine(how, &source)?;
+        target.finish()?.in_shape(self.shape())
+    }
+
+    /// The tensor with elements reduced into it along a dimension at an index for each; unless
+    /// `include_self`, the elements that others are reduced into do not count.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter); a dtype error for extremes of complex numbers.
+    pub fn scatter_reduce(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+        reduction: IndexReduction,
+        include_self: bool,
+    ) -> Result<Self, Error> {
+        let op = SCATTER_REDUCE.name;
+        let dtype = common_dtype(op, &[self.into(), source.into()])?;
+        let dtype = reduction.result(op, SCATTER_REDUCE.result(dtype)?)?;
+        let (x, index, source) = fit(op, self, dim, index, source)?;
+        let dim = normalize_axis(op, dim, x.rank())?;
+        let indices = Indices::new(op, &index, dim, x.shape()[dim], Negative::FromEnd)?;
+        let places = indices.layout.clone();
+        let target = Target::new(op, &x, dtype, dim, &indices, places)?;
+        reduced(target, &source, reduction, include_self)?.in_shape(self.shape())
+    }
+
+    /// The tensor with elements replaced, or added to, at indices into the flattened tensor. The
+    /// source has as many elements as the index.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter).
+    pub fn put(&self, index: &Self, source: &Self, accumulate: bool) -> Result<Self, Error> {
+        let op = PUT.name;
+        let dtype = PUT.result(common_dtype(op, &[self.into(), source.into()])?)?;
+        if source.count() != index.count() {
+            let accepted = format!("as many elements as the index has, {}", index.count());
+            return Err(wrong_shape(op, "source", source.shape(), accepted));
+        }
+        self.put_flat(op, dtype, &index.ravel()?, &source.ravel()?, accumulate)
+    }
+
+    /// The tensor with the elements that a key of indices and masks means replaced by values, which
+    /// are broadcast to them, or with the values added to them.
+    ///
+    /// # Errors
+    /// As [`index`](Self::index) for the key, as [`scatter`](Self::scatter) for the values.
+    pub fn index_put<'a>(
+        &self,
+        key: &[Index],
+        values: impl Into<Operand<'a>>,
+        accumulate: bool,
+    ) -> Result<Self, Error> {
+        let (op, values) = (INDEX_PUT.name, values.into());
+        let dtype = INDEX_PUT.result(common_dtype(op, &[self.into(), values])?)?;
+        if !accumulate {
+            let mut result = self.clone();
+            result
+                .assign(key, values)
+                .map_err(|error| error.in_op(op))?;
+            return Ok(result);
+        }
+        let values = as_tensor(op, values, dtype)?;
+        let places = Self::arange(0, self.count() as i64, 1, DType::I64)?.in_shape(self.shape())?;
+        let places = places.index(key).map_err(|error| error.in_op(op))?;
+        let values = values
+            .expand(places.shape())
+            .map_err(|error| error.in_op(op))?;
+        self.put_flat(op, dtype, &places.ravel()?, &values.ravel()?, true)
+    }
+
+    fn put_flat(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        index: &Self,
+        source: &Self,
+        accumulate: bool,
+    ) -> Result<Self, Error> {
+        let flat = self.ravel()?;
+        let indices = Indices::new(op, index, 0, self.count(), Negative::FromEnd)?;
+        let places = indices.layout.clone();
+        let mut target = Target::new(op, &flat, dtype, 0, &indices, places)?;
+        let how = if accumulate {
+            Combine::Add
+        } else {
+            Combine::Replace
+        };
+        target.combine(how, source)?;
+        target.finish()?.in_shape(self.shape())
+    }
+}
+
+/// The target with a source reduced into it.
+pub(super) fn reduced(
+    mut target: Target<'_>,
+    source: &Tensor,
+    reduction: IndexReduction,
+    include_self: bool,
+) -> Result<Tensor, Error> {
+    let how = reduction.combine();
+    if !include_self {
+        target.forget(how)?;
+    }
+    target.combine(how, source)?;
+    match reduction {
+        IndexReduction::Mean => target.finish_mean(include_self),
+        _ => target.finish(),
+    }
+}
+
+/// Tensor, index and source with at least one dimension, the source cut to the shape of the index.
+fn fit(
+    op: &'static str,
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    source: &Tensor,
+) -> Result<(Tensor, Tensor, Tensor), Error> {
+    let (x, index) = (x.at_least_one_dim()?, index.at_least_one_dim()?);
+    let dim = normalize_axis(op, dim, x.rank())?;
+    check_fits(op, &index, x.shape(), dim)?;
+    if source.rank() == 0 {
+        let source = source.expand(index.shape())?;
+        return Ok((x, index, source));
+    }
+    let mut cut = source.clone();
+    let fits = source.rank() == index.rank()
+        && source
+            .shape()
+            .iter()
+            .zip(&index.shape()[..])
+            .all(|(a, b)| a >= b);
+    if !fits {
+        let accepted = format!("sizes of at least those of the index, {}", index.shape());
+        return Err(wrong_shape(op, "source", source.shape(), accepted));
+    }
+    for (dim, size) in index.shape().iter().enumerate() {
+        cut = cut.narrow(dim as isize, 0, *size)?;
+    }
+    Ok((x, index, cut))
+}

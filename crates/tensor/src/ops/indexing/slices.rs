@@ -1,0 +1,171 @@
+//! `index_add` and its kin: slices written, added, … along a dimension at the indices of a vector,
+//! by the rules of `put`.
+
+use allotrope_cpu::kernel::indexing::Combine;
+use allotrope_dtype::{DType, Error, WeakScalar};
+use allotrope_op::structured::indexing::{INDEX_ADD, INDEX_COPY, INDEX_FILL, INDEX_REDUCE};
+use allotrope_op::{Layout, normalize_axis};
+
+use super::put::{IndexReduction, reduced};
+use super::target::Target;
+use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
+use crate::Tensor;
+use crate::elementwise::Operand;
+
+impl Tensor {
+    /// The tensor with `alpha` times the slices of a source added along a dimension at the indices
+    /// of a vector.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let index = Tensor::from_slice(&[0_u8, 2, 0], &[3])?;
+    /// let ones = Tensor::ones(&[3], DType::I16)?;
+    /// let x = Tensor::zeros(&[3], DType::I16)?.index_add(0, &index, &ones, 2)?;
+    /// assert_eq!(x.to_vec::<i16>()?, [4, 0, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter).
+    pub fn index_add(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+        alpha: impl Into<WeakScalar>,
+    ) -> Result<Self, Error> {
+        let (op, alpha) = (INDEX_ADD.name, alpha.into());
+        // One is no operand: a sum of truth values stays one.
+        let is_one = alpha == WeakScalar::Int(1);
+        let mut operands: Vec<Operand<'_>> = vec![self.into(), source.into()];
+        if !is_one {
+            operands.push(alpha.into());
+        }
+        let dtype = INDEX_ADD.result(common_dtype(op, &operands)?)?;
+        self.along(op, dtype, dim, index, source, |target, source| {
+            if is_one {
+                target.combine(Combine::Add, source)?;
+            } else {
+                target.add_scaled(source, alpha)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The tensor with slices replaced along a dimension at the indices of a vector.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter).
+    pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self, Error> {
+        let op = INDEX_COPY.name;
+        let dtype = common_dtype(op, &[self.into(), source.into()])?;
+        let dtype = INDEX_COPY.result(dtype)?;
+        self.along(op, dtype, dim, index, source, |target, source| {
+            target.combine(Combine::Replace, source)
+        })
+    }
+
+    /// The tensor with slices along a dimension at the indices of a vector filled with one value.
+    ///
+    /// # Errors
+    /// As [`scatter`](Self::scatter); a value error for a value of more than one element.
+    pub fn index_fill<'a>(
+        &self,
+        dim: isize,
+        index: &Self,
+        value: impl Into<Operand<'a>>,
+    ) -> Result<Self, Error> {
+        let (op, value) = (INDEX_FILL.name, value.into());
+        let dtype = INDEX_FILL.result(common_dtype(op, &[self.into(), value])?)?;
+        let value = as_tensor(op, value, dtype)?;
+        if value.rank() > 0 {
+            let accepted = "a number or a tensor without dimensions is accepted";
+            return Err(wrong_shape(op, "value", value.shape(), accepted));
+        }
+        let x = self.at_least_one_dim()?;
+        let place = normalize_axis(op, dim, x.rank())?;
+        let mut sizes = x.shape().to_vec();
+        sizes[place] = index.count();
+        self.along(
+            op,
+            dtype,
+            dim,
+            index,
+            &value.expand(&sizes)?,
+            |target, value| target.combine(Combine::Replace, value),
+        )
+    }
+
+    /// The tensor with slices reduced into it along a dimension at the indices of a vector; unless
+    /// `include_self`, the elements that others are reduced into do not count.
+    ///
+    /// # Errors
+    /// As [`scatter_reduce`](Self::scatter_reduce).
+    pub fn index_reduce(
+        &self,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+        reduction: IndexReduction,
+        include_self: bool,
+    ) -> Result<Self, Error> {
+        let op = INDEX_REDUCE.name;
+        let dtype = common_dtype(op, &[self.into(), source.into()])?;
+        let dtype = reduction.result(op, INDEX_REDUCE.result(dtype)?)?;
+        let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
+        let (dim, indices, places) = slices(op, &x, dim, index, &source)?;
+        let target = Target::new(op, &x, dtype, dim, &indices, places)?;
+        reduced(target, &source, reduction, include_self)?.in_shape(self.shape())
+    }
+
+    /// Slices of a source put along a dimension at the indices of a vector.
+    fn along(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        dim: isize,
+        index: &Self,
+        source: &Self,
+        put: impl FnOnce(&mut Target<'_>, &Self) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
+        let (dim, indices, places) = slices(op, &x, dim, index, &source)?;
+        let mut target = Target::new(op, &x, dtype, dim, &indices, places)?;
+        put(&mut target, &source)?;
+        target.finish()?.in_shape(self.shape())
+    }
+}
+
+/// The dimension, its indices, and which of them each element of a source of slices has.
+fn slices(
+    op: &'static str,
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    source: &Tensor,
+) -> Result<(usize, Indices, Layout), Error> {
+    let dim = normalize_axis(op, dim, x.rank())?;
+    if index.rank() > 1 {
+        return Err(wrong_shape(
+            op,
+            "index",
+            index.shape(),
+            "a vector is accepted",
+        ));
+    }
+    let indices = Indices::new(
+        op,
+        &index.at_least_one_dim()?,
+        dim,
+        x.shape()[dim],
+        Negative::FromEnd,
+    )?;
+    let (before, after) = (&x.shape()[..dim], &x.shape()[dim + 1..]);
+    let places = indices.layout_between(op, before, after)?;
+    if source.shape() != places.shape() {
+        let accepted = format!("{} is accepted here", places.shape());
+        return Err(wrong_shape(op, "source", source.shape(), accepted));
+    }
+    Ok((dim, indices, places))
+}

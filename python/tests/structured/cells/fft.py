@@ -1,0 +1,19 @@
+"""Fourier transforms."""
+
+import allotrope as al
+
+
+def _signal(dtype):
+    return al.arange(6).reshape(2, 3).to(dtype)
+
+
+def _call(name):
+    return lambda dtype: getattr(al.fft, name)(_signal(dtype))
+
+
+NAMES = """
+fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 hfft2 ihfft2
+fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift
+""".split()
+
+CALLS = {f"fft.{name}": _call(name) for name in NAMES}
