@@ -13,6 +13,7 @@ use allotrope_dtype::{DType, Element, c64, c128};
 
 use super::Coefficient;
 use super::micro::Micro;
+use crate::simd;
 
 /// A way to pack and multiply.
 pub(super) trait Arithmetic: Send + Sync {
@@ -111,10 +112,13 @@ fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
     } = panel;
     let numbers = &mut numbers[first * wide..(first + lines.count) * wide];
     if lines.across == 1 {
-        for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
-            if let Some(from) = lines.step(index) {
-                to[..from.len()].copy_from_slice(from);
-            }
+        match wide {
+            _ if lines.lines < wide => copy_steps(lines, numbers, wide),
+            32 => copy_whole_steps::<T, 32>(lines, numbers),
+            16 => copy_whole_steps::<T, 16>(lines, numbers),
+            12 => copy_whole_steps::<T, 12>(lines, numbers),
+            8 => copy_whole_steps::<T, 8>(lines, numbers),
+            _ => copy_steps(lines, numbers, wide),
         }
     } else if lines.along == 1 {
         transpose(lines, numbers, wide);
@@ -127,18 +131,62 @@ fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
     }
 }
 
-/// Lines that become columns, four at a time.
+/// Steps of which every number is there.
+#[inline(always)]
+fn copy_whole_steps<T: Element, const WIDE: usize>(lines: Lines<'_, T>, numbers: &mut [T]) {
+    /// Steps lie in different pages, where no prefetcher of the CPU follows.
+    const AHEAD: isize = 12;
+    let source = lines.source;
+    for (index, to) in numbers.as_chunks_mut::<WIDE>().0.iter_mut().enumerate() {
+        let place = lines.place + index as isize * lines.along;
+        prefetch::<T, WIDE>(source, place + AHEAD * lines.along);
+        if let Some(from) = source[place as usize..].first_chunk::<WIDE>() {
+            *to = *from;
+        }
+    }
+}
+
+#[inline(always)]
+fn copy_steps<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+    for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
+        if let Some(from) = lines.step(index) {
+            to[..from.len()].copy_from_slice(from);
+        }
+    }
+}
+
+/// Asks memory for some elements.
+#[inline(always)]
+fn prefetch<T, const COUNT: usize>(source: &[T], place: isize) {
+    let start = source.as_ptr().wrapping_offset(place);
+    for line in (0..COUNT * size_of::<T>()).step_by(64) {
+        simd::prefetch_line(start.cast::<u8>().wrapping_add(line));
+    }
+}
+
+/// Lines that become columns, in squares of four.
 #[inline(always)]
 fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+    const SIDE: usize = 4;
     let mut line = 0;
-    while line + 4 <= lines.lines {
+    while line + SIDE <= lines.lines {
         let rows = [0, 1, 2, 3].map(|i| lines.line(line + i).unwrap_or_default());
-        let [a, b, c, d] = rows;
-        let values = a.iter().zip(b).zip(c).zip(d);
-        for (to, (((a, b), c), d)) in numbers.chunks_exact_mut(wide).zip(values) {
-            to[line..line + 4].copy_from_slice(&[*a, *b, *c, *d]);
+        let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] =
+            rows.map(|row| row.as_chunks::<SIDE>());
+        let (whole, rest) = numbers.split_at_mut(a.len() * SIDE * wide);
+        let squares = a.iter().zip(b).zip(c).zip(d);
+        for (to, (((a, b), c), d)) in whole.chunks_exact_mut(SIDE * wide).zip(squares) {
+            for (column, to) in to.chunks_exact_mut(wide).enumerate() {
+                if let Some(to) = to[line..].first_chunk_mut::<SIDE>() {
+                    *to = [a[column], b[column], c[column], d[column]];
+                }
+            }
         }
-        line += 4;
+        let values = a_rest.iter().zip(b_rest).zip(c_rest).zip(d_rest);
+        for (to, (((a, b), c), d)) in rest.chunks_exact_mut(wide).zip(values) {
+            to[line..line + SIDE].copy_from_slice(&[*a, *b, *c, *d]);
+        }
+        line += SIDE;
     }
     for line in line..lines.lines {
         let from = lines.line(line).unwrap_or_default();

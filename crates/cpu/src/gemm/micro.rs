@@ -14,6 +14,8 @@
 
 use allotrope_dtype::{DType, Element, Level};
 
+use crate::simd;
+
 /// The numbers that tiles are made of.
 pub(super) trait Micro: Element + Default {
     /// The sum, which wraps for integers.
@@ -95,6 +97,12 @@ unsafe fn kernel<V: Vector, const R: usize, const W: usize, const MR: usize>(
     unsafe {
         let mut sums = [[V::zero(); W]; R];
         let (mut a, mut b) = (tile.a.as_ptr(), tile.b.as_ptr());
+        // Rows of the result lie in different pages; they are needed only at the end.
+        for r in 0..R {
+            let row = tile.c.wrapping_add(r * tile.c_stride).cast::<u8>();
+            simd::prefetch_line(row);
+            simd::prefetch_line(row.wrapping_add(W * V::LANES * size_of::<V::Item>() - 1));
+        }
         for _ in 0..tile.steps {
             let mut columns = [V::zero(); W];
             for (w, column) in columns.iter_mut().enumerate() {
