@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, final, type_check_o
 
 from typing_extensions import Self
 
+from . import nn as nn
 from . import random as random
 
 @type_check_only

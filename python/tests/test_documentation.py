@@ -24,9 +24,11 @@ def documented():
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    for name in al.random.__all__:
-        if callable(getattr(al.random, name)):
-            yield f"random.{name}", getattr(al.random, name)
+    for module in (al.random, al.nn.functional):
+        for name in module.__all__:
+            if callable(getattr(module, name)):
+                path = module.__name__.removeprefix("allotrope.")
+                yield f"{path}.{name}", getattr(module, name)
 
 
 @pytest.mark.parametrize(

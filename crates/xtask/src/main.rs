@@ -6,7 +6,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `stub` | `python/allotrope/__init__.pyi` |
+//! | `stub` | `python/allotrope/__init__.pyi`, `python/allotrope/nn/functional.pyi` |
 //! | `book` | the generated pages of the book |
 //! | `templates/` | their hand-written parts, with `{{placeholders}}` |
 
@@ -40,9 +40,13 @@ fn main() -> ExitCode {
 }
 
 /// Every generated file: its path from the project's root, and its text.
-fn generated_files() -> [(&'static str, String); 4] {
+fn generated_files() -> [(&'static str, String); 5] {
     [
         ("python/allotrope/__init__.pyi", stub::python_stub()),
+        (
+            "python/allotrope/nn/functional.pyi",
+            stub::functional_stub(),
+        ),
         ("book/src/dtypes.md", book::dtype_page()),
         ("book/src/promotion.md", book::promotion_page()),
         ("book/src/support.md", book::support_page()),

@@ -1,7 +1,7 @@
-//! The Python type stub: signatures from the template, constants and options from the tables.
+//! The Python type stubs: signatures from the templates, constants and options from the tables.
 
 use allotrope_dtype::{Casting, DType, Family, Overflow, Policy};
-use allotrope_op::Op;
+use allotrope_op::{Op, for_each_activation};
 
 /// The text of `python/allotrope/__init__.pyi`.
 pub(crate) fn python_stub() -> String {
@@ -16,48 +16,65 @@ pub(crate) fn python_stub() -> String {
         .replace("{{functions}}\n", &functions())
         .replace(
             "{{structured methods}}\n",
-            &STRUCTURED.map(|[methods, _]| methods).concat(),
+            &STRUCTURED.map(|[methods, _, _]| methods).concat(),
         )
         .replace(
             "{{structured functions}}\n",
-            &STRUCTURED.map(|[_, functions]| functions).concat(),
+            &STRUCTURED.map(|[_, functions, _]| functions).concat(),
         )
         .replace("{{constants}}", &constants())
 }
 
-/// The methods and functions of structured operations, family by family.
-const STRUCTURED: [[&str; 2]; 8] = [
+/// The text of `python/allotrope/nn/functional.pyi`.
+pub(crate) fn functional_stub() -> String {
+    let families = STRUCTURED.map(|[_, _, functional]| functional).concat();
+    include_str!("../templates/functional.pyi")
+        .replace("{{functional}}\n", &families)
+        .replace("{{activations}}\n", &activations())
+}
+
+/// The methods and functions of structured operations, and the functions of `nn.functional`, family
+/// by family.
+const STRUCTURED: [[&str; 3]; 8] = [
     [
         include_str!("../templates/structured/matrix.methods.pyi"),
         include_str!("../templates/structured/matrix.functions.pyi"),
+        include_str!("../templates/structured/matrix.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/movement.methods.pyi"),
         include_str!("../templates/structured/movement.functions.pyi"),
+        include_str!("../templates/structured/movement.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/indexing.methods.pyi"),
         include_str!("../templates/structured/indexing.functions.pyi"),
+        include_str!("../templates/structured/indexing.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/order.methods.pyi"),
         include_str!("../templates/structured/order.functions.pyi"),
+        include_str!("../templates/structured/order.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/neural.methods.pyi"),
         include_str!("../templates/structured/neural.functions.pyi"),
+        include_str!("../templates/structured/neural.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/convolution.methods.pyi"),
         include_str!("../templates/structured/convolution.functions.pyi"),
+        include_str!("../templates/structured/convolution.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/random.methods.pyi"),
         include_str!("../templates/structured/random.functions.pyi"),
+        include_str!("../templates/structured/random.functional.pyi"),
     ],
     [
         include_str!("../templates/structured/files.methods.pyi"),
         include_str!("../templates/structured/files.functions.pyi"),
+        include_str!("../templates/structured/files.functional.pyi"),
     ],
 ];
 
@@ -124,6 +141,24 @@ fn functions() -> String {
         )
     });
     plain.collect()
+}
+
+/// Activations without options, with torch's way to change their operand.
+fn activations() -> String {
+    macro_rules! names {
+        ($({ $variant:ident, $name:ident, ($($operand:ident),*) $($row:tt)* })*) => {
+            [$(Op::$variant),*]
+        };
+    }
+    let rows = for_each_activation!((names)).into_iter();
+    let plain = rows.filter(|op| op.arity() == 1 && !is_spelled_out(*op));
+    let line = |op: Op| {
+        format!(
+            "def {}(input: _Operand, inplace: bool = False) -> Tensor: ...\n",
+            op.name()
+        )
+    };
+    plain.map(line).collect()
 }
 
 /// Names as string literals.

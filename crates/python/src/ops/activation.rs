@@ -1,0 +1,116 @@
+//! Elementwise activations as functions of `nn.functional`, with torch's signatures.
+
+use allotrope_op::{Op, for_each_activation};
+use pyo3::prelude::*;
+
+use crate::elementwise::apply_as;
+use crate::operand::{self, float};
+use crate::options::functions::{gelu, hardshrink, prelu, softplus, softshrink};
+use crate::tensor::PyTensor;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// The result of a row; if it is to be in place, the operand takes it as its new value.
+fn activate<'py>(
+    name: &'static str,
+    op: Op,
+    input: Any<'_, 'py>,
+    options: &[f64],
+    inplace: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = input.py();
+    let mut values = vec![operand::read(name, input)?];
+    values.extend(options.iter().copied().map(float));
+    finish(input, apply_as(py, name, op, &values)?, inplace)
+}
+
+/// A result, or the operand with the result as its new value.
+pub(super) fn finish<'py>(
+    input: Any<'_, 'py>,
+    result: PyTensor,
+    inplace: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    match input.cast::<PyTensor>() {
+        Ok(tensor) if inplace => {
+            tensor.get().replace(result.tensor());
+            Ok(input.clone())
+        }
+        _ => Ok(Bound::new(input.py(), result)?.into_any()),
+    }
+}
+
+/// Rows without options: skips those that are spelled out below.
+macro_rules! plain {
+    (@ [$($kept:tt)*]) => { functions! { $($kept)* } };
+    (@ [$($kept:tt)*] { Gelu, $($row:tt)* } $($rest:tt)*) => { plain!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { GeluTanh, $($row:tt)* } $($rest:tt)*) => { plain!(@ [$($kept)*] $($rest)*); };
+    (@ [$($kept:tt)*] { $variant:ident, $name:ident, ($x:ident) -> $out:ident, $s:ident, $a:ident, $doc:literal,
+        $($row:tt)* } $($rest:tt)*) => {
+        plain!(@ [$($kept)* #[doc = $doc] $name $variant [] ();] $($rest)*);
+    };
+    (@ [$($kept:tt)*] { $($row:tt)* } $($rest:tt)*) => { plain!(@ [$($kept)*] $($rest)*); };
+    ($($rows:tt)*) => {
+        plain!(@ [
+            /// The number, or negative_slope times it below 0.
+            leaky_relu LeakyRelu [negative_slope=0.01,] (negative_slope);
+            /// The number, or `alpha (eˣ - 1)` below 0.
+            elu Elu [alpha=1.0,] (alpha);
+            /// The number, or `alpha (e^(x / alpha) - 1)` below 0.
+            celu Celu [alpha=1.0,] (alpha);
+            /// The number where it is above the threshold, else the value.
+            threshold Threshold [threshold, value,] (threshold, value);
+            /// The number within min_val and max_val.
+            hardtanh Clamp [min_val=-1.0, max_val=1.0,] (min_val, max_val);
+        ] $($rows)*);
+    };
+}
+
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])* $name:ident $variant:ident [$($signature:tt)*] ($($option:ident),*);)*) => {
+        $(
+            $(#[doc = $doc])*
+            #[doc = "\nWith inplace=True the input takes the result as its new value."]
+            #[pyfunction]
+            #[pyo3(signature = (input, $($signature)* inplace=false))]
+            fn $name<'py>(input: Any<'_, 'py>, $($option: f64,)* inplace: bool) -> PyResult<Bound<'py, PyAny>> {
+                activate(stringify!($name), Op::$variant, input, &[$($option),*], inplace)
+            }
+        )*
+
+        /// Adds them all.
+        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            module.add_function(wrap_pyfunction!(sigmoid, module)?)?;
+            module.add_function(wrap_pyfunction!(tanh, module)?)?;
+            module.add_function(wrap_pyfunction!(logsigmoid, module)?)?;
+            module.add_function(wrap_pyfunction!(gelu, module)?)?;
+            module.add_function(wrap_pyfunction!(softplus, module)?)?;
+            module.add_function(wrap_pyfunction!(softshrink, module)?)?;
+            module.add_function(wrap_pyfunction!(hardshrink, module)?)?;
+            module.add_function(wrap_pyfunction!(prelu, module)?)
+        }
+    };
+}
+for_each_activation! { (plain) }
+
+/// Activations that are functions of the package under another name or signature.
+macro_rules! named {
+    ($($(#[doc = $doc:literal])* $name:ident $variant:ident;)*) => {$(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        fn $name<'py>(input: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+            activate(stringify!($name), Op::$variant, input, &[], false)
+        }
+    )*};
+}
+named! {
+    /// The logistic function, `1 / (1 + e^-x)`.
+    sigmoid Sigmoid;
+    /// The hyperbolic tangent.
+    tanh Tanh;
+    /// The logarithm of the logistic function.
+    ///
+    /// >>> al.nn.functional.logsigmoid(al.tensor([0.0]))
+    /// tensor([-0.6931])
+    logsigmoid LogSigmoid;
+}
