@@ -49,5 +49,7 @@ pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
+pub use ops::attention::AttentionOptions;
+pub use ops::{einsum, multi_dot};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

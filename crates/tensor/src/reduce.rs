@@ -11,7 +11,7 @@ use crate::Tensor;
 use crate::elementwise::evaluate;
 
 /// What is reduced and what stays, in the order of memory.
-struct Plan {
+pub(crate) struct Plan {
     /// The dimensions outside the reduced ones, the reduced ones, those inside.
     order: Dims<isize>,
     sizes: [usize; 3],
@@ -22,7 +22,11 @@ struct Plan {
 
 impl Plan {
     /// The plan for a tensor; no axes mean all of them.
-    fn new(op: &'static str, tensor: &Tensor, axes: Option<&[isize]>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        op: &'static str,
+        tensor: &Tensor,
+        axes: Option<&[isize]>,
+    ) -> Result<Self, Error> {
         let rank = tensor.rank();
         let reduced: Dims<usize> = match axes {
             None => (0..rank).collect(),
@@ -74,7 +78,7 @@ impl Plan {
 
     /// What a program makes of inputs, folded; the dimensions that stay keep their order, and
     /// reduced ones stay with size one. The inputs have the tensor's shape or broadcast to it.
-    fn fold(
+    pub(crate) fn fold(
         &self,
         op: &'static str,
         fold: Fold,

@@ -41,6 +41,9 @@ pub(super) trait Arithmetic: Send + Sync {
     /// The values of a row, of its rows of sums, which lie `stride` apart.
     fn collect(sums: &[Self::Sum], stride: usize, values: &mut [Self::Value]);
 
+    /// The value times `alpha`.
+    fn scale(value: Self::Value, alpha: Coefficient) -> Self::Value;
+
     /// The value times `alpha`, plus `beta` times another.
     fn combine(
         value: Self::Value,
@@ -176,10 +179,10 @@ fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
         let (whole, rest) = numbers.split_at_mut(a.len() * SIDE * wide);
         let squares = a.iter().zip(b).zip(c).zip(d);
         for (to, (((a, b), c), d)) in whole.chunks_exact_mut(SIDE * wide).zip(squares) {
-            for (column, to) in to.chunks_exact_mut(wide).enumerate() {
-                if let Some(to) = to[line..].first_chunk_mut::<SIDE>() {
-                    *to = [a[column], b[column], c[column], d[column]];
-                }
+            // All is read before anything is written, so that it becomes shuffles of vectors.
+            let columns: [[T; SIDE]; SIDE] = std::array::from_fn(|i| [a[i], b[i], c[i], d[i]]);
+            for (to, column) in to.chunks_exact_mut(wide).zip(columns) {
+                to[line..line + SIDE].copy_from_slice(&column);
             }
         }
         let values = a_rest.iter().zip(b_rest).zip(c_rest).zip(d_rest);
@@ -198,7 +201,8 @@ fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
 
 macro_rules! plain {
     ($($(#[doc = $doc:literal])* $name:ident, $T:ty,
-       |$value:ident, $alpha:ident, $beta:ident, $former:ident| $combine:expr;)*) => {$(
+       |$value:ident, $alpha:ident| $scale:expr,
+       |$beta:ident, $former:ident| $combine:expr;)*) => {$(
         $(#[doc = $doc])*
         pub(super) struct $name;
 
@@ -211,6 +215,11 @@ macro_rules! plain {
 
             fn collect(sums: &[$T], _: usize, values: &mut [$T]) {
                 values.copy_from_slice(&sums[..values.len()]);
+            }
+
+            #[inline(always)]
+            fn scale($value: $T, $alpha: Coefficient) -> $T {
+                $scale
             }
 
             #[inline(always)]
@@ -231,13 +240,14 @@ macro_rules! plain {
 }
 plain! {
     /// float32 and what is decoded to it.
-    Single, f32, |value, alpha, beta, former|
-        alpha.number.re as f32 * value + beta.number.re as f32 * former;
+    Single, f32, |value, alpha| alpha.number.re as f32 * value,
+        |beta, former| alpha.number.re as f32 * value + beta.number.re as f32 * former;
     /// float64.
-    Double, f64, |value, alpha, beta, former| alpha.number.re * value + beta.number.re * former;
+    Double, f64, |value, alpha| alpha.number.re * value,
+        |beta, former| alpha.number.re * value + beta.number.re * former;
     /// 64-bit integers.
-    Whole64, i64, |value, alpha, beta, former|
-        (alpha.whole.wrapping_mul(value)).wrapping_add(beta.whole.wrapping_mul(former));
+    Whole64, i64, |value, alpha| alpha.whole.wrapping_mul(value),
+        |beta, former| (alpha.whole.wrapping_mul(value)).wrapping_add(beta.whole.wrapping_mul(former));
 }
 
 macro_rules! complex {
@@ -257,6 +267,11 @@ macro_rules! complex {
                 for (value, (re, im)) in values.iter_mut().zip(parts) {
                     *value = <$C>::new(*re, *im);
                 }
+            }
+
+            #[inline(always)]
+            fn scale(value: $C, alpha: Coefficient) -> $C {
+                <$C>::new(alpha.number.re as $T, alpha.number.im as $T) * value
             }
 
             #[inline(always)]
@@ -312,6 +327,10 @@ impl Arithmetic for Whole16 {
 
     fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
         values.copy_from_slice(&sums[..values.len()]);
+    }
+
+    fn scale(value: i32, alpha: Coefficient) -> i32 {
+        (alpha.whole as i32).wrapping_mul(value)
     }
 
     fn combine(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {
@@ -383,6 +402,10 @@ impl Arithmetic for Whole32 {
 
     fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
         values.copy_from_slice(&sums[..values.len()]);
+    }
+
+    fn scale(value: i32, alpha: Coefficient) -> i32 {
+        (alpha.whole as i32).wrapping_mul(value)
     }
 
     fn combine(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {

@@ -57,6 +57,38 @@ pub(super) struct Tile<'a, T> {
     pub(super) shifted: bool,
 }
 
+/// Adds the product of packed panels to a row-major matrix, or writes it: `rows` rows from panels
+/// of `a`, and as many columns as a tile has from one panel of `b`.
+pub(super) fn multiply_panels<T: Micro>(
+    level: Level,
+    steps: usize,
+    a: &[T],
+    b: &[T],
+    c: &mut [T],
+    rows: usize,
+    accumulate: bool,
+) {
+    let level = level.min(Level::detected());
+    let (tile_rows, columns) = T::shape(level);
+    assert!(c.len() >= rows * columns);
+    for row in (0..rows).step_by(tile_rows) {
+        let tile = Tile {
+            steps,
+            a: &a[row * steps..],
+            b,
+            b_step: columns,
+            c: c[row * columns..].as_mut_ptr(),
+            c_stride: columns,
+            rows: tile_rows.min(rows - row),
+            columns,
+            accumulate,
+            shifted: false,
+        };
+        // SAFETY: the matrix is borrowed exclusively and holds the tile; the level was detected.
+        unsafe { T::run(level, tile) };
+    }
+}
+
 /// Several numbers of one type.
 ///
 /// # Safety

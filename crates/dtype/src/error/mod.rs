@@ -136,6 +136,10 @@ impl Error {
             | Problem::NothingToReduce { .. }
             | Problem::CopyNeeded { .. }
             | Problem::MalformedTensor { .. }
+            | Problem::InnerMismatch { .. }
+            | Problem::WrongRank { .. }
+            | Problem::BadEquation { .. }
+            | Problem::ShapesDiffer { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }
