@@ -64,11 +64,8 @@ pub(crate) fn prefetch<T>(block: &[T; BLOCK]) {
     const AHEAD: usize = 16;
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(block)).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = block.as_ptr().cast::<i8>();
-        let address = start.wrapping_add(AHEAD * size_of_val(block) + line);
-        // SAFETY: part of the x86-64 baseline, and a hint: no address is wrong.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+        let start = block.as_ptr().cast::<u8>();
+        prefetch_line(start.wrapping_add(AHEAD * size_of_val(block) + line));
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (block, AHEAD);
@@ -87,6 +84,19 @@ pub(crate) fn prefetch_bytes(bytes: &[u8], start: usize, len: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = end;
+}
+
+/// Asks memory for a cache line.
+#[inline(always)]
+pub(crate) fn prefetch_line(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: part of the x86-64 baseline, and a hint: no address is wrong.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// Copies bytes past the caches: an ordinary store first reads the line it overwrites.

@@ -282,3 +282,33 @@ fn refused_files() {
         ),
     );
 }
+
+#[test]
+fn refused_products() {
+    let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
+    let inner = Problem::InnerMismatch {
+        lhs: vec![2, 3],
+        rhs: vec![4, 5],
+        inner: (3, 4),
+    };
+    let rank = Problem::WrongRank {
+        what: "the second operand",
+        shape: vec![3],
+        accepted: "2 are",
+    };
+    let equation = Problem::BadEquation {
+        equation: "i->j".to_owned(),
+        reason: "no operand has 'j'".to_owned(),
+    };
+    let shapes = Problem::ShapesDiffer {
+        what: "lists of matrices",
+        shapes: vec![vec![2, 1, 1], vec![3, 1, 1]],
+        accepted: "lists of one length are",
+    };
+    assert_messages!(
+        refuse("matmul", inner),
+        refuse("mm", rank),
+        refuse("einsum", equation),
+        refuse("bmm", shapes),
+    );
+}

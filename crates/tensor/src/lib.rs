@@ -55,12 +55,7 @@ pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
 pub use ops::fft;
-pub use ops::{
-    AverageOptions, Blocks, ConvolutionOptions, Interpolation, InterpolationOptions, PadMode,
-    Padding, Resized, TransposedOptions, Window,
-};
-pub use ops::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
-pub use ops::{BatchNorm, BatchNormOptions, LossReduction};
-pub use ops::{QuantileInterpolation, Unique};
+pub use ops::attention::AttentionOptions;
+pub use ops::{AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Blocks, ConvolutionOptions, Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions, LossReduction, PadMode, Padding, QuantileInterpolation, Resized, Search, TransposedOptions, Unique, Window, einsum, multi_dot};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

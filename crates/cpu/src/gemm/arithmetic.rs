@@ -13,6 +13,7 @@ use allotrope_dtype::{DType, Element, c64, c128};
 
 use super::Coefficient;
 use super::micro::Micro;
+use crate::simd;
 
 /// A way to pack and multiply.
 pub(super) trait Arithmetic: Send + Sync {
@@ -39,6 +40,9 @@ pub(super) trait Arithmetic: Send + Sync {
 
     /// The values of a row, of its rows of sums, which lie `stride` apart.
     fn collect(sums: &[Self::Sum], stride: usize, values: &mut [Self::Value]);
+
+    /// The value times `alpha`.
+    fn scale(value: Self::Value, alpha: Coefficient) -> Self::Value;
 
     /// The value times `alpha`, plus `beta` times another.
     fn combine(
@@ -111,10 +115,13 @@ fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
     } = panel;
     let numbers = &mut numbers[first * wide..(first + lines.count) * wide];
     if lines.across == 1 {
-        for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
-            if let Some(from) = lines.step(index) {
-                to[..from.len()].copy_from_slice(from);
-            }
+        match wide {
+            _ if lines.lines < wide => copy_steps(lines, numbers, wide),
+            32 => copy_whole_steps::<T, 32>(lines, numbers),
+            16 => copy_whole_steps::<T, 16>(lines, numbers),
+            12 => copy_whole_steps::<T, 12>(lines, numbers),
+            8 => copy_whole_steps::<T, 8>(lines, numbers),
+            _ => copy_steps(lines, numbers, wide),
         }
     } else if lines.along == 1 {
         transpose(lines, numbers, wide);
@@ -127,18 +134,62 @@ fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
     }
 }
 
-/// Lines that become columns, four at a time.
+/// Steps of which every number is there.
+#[inline(always)]
+fn copy_whole_steps<T: Element, const WIDE: usize>(lines: Lines<'_, T>, numbers: &mut [T]) {
+    /// Steps lie in different pages, where no prefetcher of the CPU follows.
+    const AHEAD: isize = 12;
+    let source = lines.source;
+    for (index, to) in numbers.as_chunks_mut::<WIDE>().0.iter_mut().enumerate() {
+        let place = lines.place + index as isize * lines.along;
+        prefetch::<T, WIDE>(source, place + AHEAD * lines.along);
+        if let Some(from) = source[place as usize..].first_chunk::<WIDE>() {
+            *to = *from;
+        }
+    }
+}
+
+#[inline(always)]
+fn copy_steps<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+    for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
+        if let Some(from) = lines.step(index) {
+            to[..from.len()].copy_from_slice(from);
+        }
+    }
+}
+
+/// Asks memory for some elements.
+#[inline(always)]
+fn prefetch<T, const COUNT: usize>(source: &[T], place: isize) {
+    let start = source.as_ptr().wrapping_offset(place);
+    for line in (0..COUNT * size_of::<T>()).step_by(64) {
+        simd::prefetch_line(start.cast::<u8>().wrapping_add(line));
+    }
+}
+
+/// Lines that become columns, in squares of four.
 #[inline(always)]
 fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+    const SIDE: usize = 4;
     let mut line = 0;
-    while line + 4 <= lines.lines {
+    while line + SIDE <= lines.lines {
         let rows = [0, 1, 2, 3].map(|i| lines.line(line + i).unwrap_or_default());
-        let [a, b, c, d] = rows;
-        let values = a.iter().zip(b).zip(c).zip(d);
-        for (to, (((a, b), c), d)) in numbers.chunks_exact_mut(wide).zip(values) {
-            to[line..line + 4].copy_from_slice(&[*a, *b, *c, *d]);
+        let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] =
+            rows.map(|row| row.as_chunks::<SIDE>());
+        let (whole, rest) = numbers.split_at_mut(a.len() * SIDE * wide);
+        let squares = a.iter().zip(b).zip(c).zip(d);
+        for (to, (((a, b), c), d)) in whole.chunks_exact_mut(SIDE * wide).zip(squares) {
+            // All is read before anything is written, so that it becomes shuffles of vectors.
+            let columns: [[T; SIDE]; SIDE] = std::array::from_fn(|i| [a[i], b[i], c[i], d[i]]);
+            for (to, column) in to.chunks_exact_mut(wide).zip(columns) {
+                to[line..line + SIDE].copy_from_slice(&column);
+            }
         }
-        line += 4;
+        let values = a_rest.iter().zip(b_rest).zip(c_rest).zip(d_rest);
+        for (to, (((a, b), c), d)) in rest.chunks_exact_mut(wide).zip(values) {
+            to[line..line + SIDE].copy_from_slice(&[*a, *b, *c, *d]);
+        }
+        line += SIDE;
     }
     for line in line..lines.lines {
         let from = lines.line(line).unwrap_or_default();
@@ -150,7 +201,8 @@ fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
 
 macro_rules! plain {
     ($($(#[doc = $doc:literal])* $name:ident, $T:ty,
-       |$value:ident, $alpha:ident, $beta:ident, $former:ident| $combine:expr;)*) => {$(
+       |$value:ident, $alpha:ident| $scale:expr,
+       |$beta:ident, $former:ident| $combine:expr;)*) => {$(
         $(#[doc = $doc])*
         pub(super) struct $name;
 
@@ -163,6 +215,11 @@ macro_rules! plain {
 
             fn collect(sums: &[$T], _: usize, values: &mut [$T]) {
                 values.copy_from_slice(&sums[..values.len()]);
+            }
+
+            #[inline(always)]
+            fn scale($value: $T, $alpha: Coefficient) -> $T {
+                $scale
             }
 
             #[inline(always)]
@@ -183,13 +240,14 @@ macro_rules! plain {
 }
 plain! {
     /// float32 and what is decoded to it.
-    Single, f32, |value, alpha, beta, former|
-        alpha.number.re as f32 * value + beta.number.re as f32 * former;
+    Single, f32, |value, alpha| alpha.number.re as f32 * value,
+        |beta, former| alpha.number.re as f32 * value + beta.number.re as f32 * former;
     /// float64.
-    Double, f64, |value, alpha, beta, former| alpha.number.re * value + beta.number.re * former;
+    Double, f64, |value, alpha| alpha.number.re * value,
+        |beta, former| alpha.number.re * value + beta.number.re * former;
     /// 64-bit integers.
-    Whole64, i64, |value, alpha, beta, former|
-        (alpha.whole.wrapping_mul(value)).wrapping_add(beta.whole.wrapping_mul(former));
+    Whole64, i64, |value, alpha| alpha.whole.wrapping_mul(value),
+        |beta, former| (alpha.whole.wrapping_mul(value)).wrapping_add(beta.whole.wrapping_mul(former));
 }
 
 macro_rules! complex {
@@ -209,6 +267,11 @@ macro_rules! complex {
                 for (value, (re, im)) in values.iter_mut().zip(parts) {
                     *value = <$C>::new(*re, *im);
                 }
+            }
+
+            #[inline(always)]
+            fn scale(value: $C, alpha: Coefficient) -> $C {
+                <$C>::new(alpha.number.re as $T, alpha.number.im as $T) * value
             }
 
             #[inline(always)]
@@ -264,6 +327,10 @@ impl Arithmetic for Whole16 {
 
     fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
         values.copy_from_slice(&sums[..values.len()]);
+    }
+
+    fn scale(value: i32, alpha: Coefficient) -> i32 {
+        (alpha.whole as i32).wrapping_mul(value)
     }
 
     fn combine(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {
@@ -335,6 +402,10 @@ impl Arithmetic for Whole32 {
 
     fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
         values.copy_from_slice(&sums[..values.len()]);
+    }
+
+    fn scale(value: i32, alpha: Coefficient) -> i32 {
+        (alpha.whole as i32).wrapping_mul(value)
     }
 
     fn combine(value: i32, alpha: Coefficient, beta: Coefficient, former: i32) -> i32 {

@@ -19,6 +19,8 @@ const TALLEST: usize = 480;
 const BROADEST: usize = 1024;
 /// Multiplications below which threads cost more than they bring.
 const SEQUENTIAL: usize = 64 * 64 * 64;
+/// Multiplications from which a thread should have several blocks to choose from.
+const LARGE: usize = 300 * 300 * 300;
 /// Multiplications that a block is worth being cut in two for.
 const SMALLEST: usize = 96 * 96 * 96;
 
@@ -60,11 +62,13 @@ impl Cut {
             m.div_ceil(rows) * n.div_ceil(columns) * product.offsets.len()
         };
         let depth = k.max(1);
+        let wanted = if work < LARGE { threads } else { 3 * threads };
         while is_parallel
-            && blocks(rows, columns) < 4 * threads
+            && blocks(rows, columns) < wanted
             && rows.saturating_mul(columns).saturating_mul(depth) > SMALLEST
         {
-            if rows >= columns && rows > tile_rows {
+            // Packed rows are usually transposed, which costs more than packing columns again.
+            if rows > 8 * tile_rows || (columns <= 2 * tile_columns && rows > tile_rows) {
                 rows = even(rows, rows.div_ceil(2), tile_rows);
             } else if columns > tile_columns {
                 columns = even(columns, columns.div_ceil(2), tile_columns);
@@ -183,7 +187,7 @@ struct Worker<'a, A: Arithmetic> {
     /// Numbers of packed rows and columns; sums come after them.
     sizes: [usize; 2],
     room: Room<A::Line>,
-    scratch: Box<Scratch>,
+    scratch: Option<Box<Scratch>>,
     /// What is packed: the offset, the first line and the stretch.
     packed_a: Option<(usize, usize, usize)>,
     packed_b: Option<(usize, usize, usize)>,
@@ -213,7 +217,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             memory: Buffer::for_overwrite(plan.op, bytes)?,
             sizes,
             room: Room::new(),
-            scratch: Box::default(),
+            scratch: None,
             packed_a: None,
             packed_b: None,
             values: Vec::new(),
@@ -336,6 +340,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         self.former
             .resize(columns, <A::Value as bytemuck::Zeroable>::zeroed());
         let (alpha, beta) = (plan.product.alpha, plan.product.beta);
+        let scratch = &mut **self.scratch.get_or_insert_default();
         for row in 0..rows {
             A::collect(&sums[row * A::ROWS * stride..], stride, &mut self.values);
             // SAFETY: the row is part of this block, which only this thread writes to.
@@ -345,9 +350,14 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             };
             if let Some(former) = &plan.former {
                 let decoded: &mut [u8] = bytemuck::cast_slice_mut(&mut self.former);
-                former.run(plan.level, out, decoded, &mut self.scratch);
+                former.run(plan.level, out, decoded, scratch);
             }
-            if plan.former.is_some() || alpha != Coefficient::ONE {
+            if plan.former.is_none() && alpha != Coefficient::ONE {
+                // Without a former value, whose zero would turn -0 into 0.
+                for value in &mut self.values {
+                    *value = A::scale(*value, alpha);
+                }
+            } else if plan.former.is_some() {
                 for (value, former) in self.values.iter_mut().zip(&self.former) {
                     *value = A::combine(*value, alpha, beta, *former);
                 }
@@ -355,11 +365,11 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             let values: &[u8] = bytemuck::cast_slice(&self.values);
             match &plan.finish[..] {
                 [] => out.copy_from_slice(values),
-                [(only, _)] => only.run(plan.level, values, out, &mut self.scratch),
+                [(only, _)] => only.run(plan.level, values, out, scratch),
                 [(first, size), second, ..] => {
                     let stop = super::pack::bytes_of(&mut self.raw, columns * size);
-                    first.run(plan.level, values, stop, &mut self.scratch);
-                    second.0.run(plan.level, stop, out, &mut self.scratch);
+                    first.run(plan.level, values, stop, scratch);
+                    second.0.run(plan.level, stop, out, scratch);
                 }
             }
         }

@@ -14,6 +14,8 @@
 
 use allotrope_dtype::{DType, Element, Level};
 
+use crate::simd;
+
 /// The numbers that tiles are made of.
 pub(super) trait Micro: Element + Default {
     /// The sum, which wraps for integers.
@@ -53,6 +55,38 @@ pub(super) struct Tile<'a, T> {
     pub(super) accumulate: bool,
     /// Whether 32-bit integers count 2^16 fold.
     pub(super) shifted: bool,
+}
+
+/// Adds the product of packed panels to a row-major matrix, or writes it: `rows` rows from panels
+/// of `a`, and as many columns as a tile has from one panel of `b`.
+pub(super) fn multiply_panels<T: Micro>(
+    level: Level,
+    steps: usize,
+    a: &[T],
+    b: &[T],
+    c: &mut [T],
+    rows: usize,
+    accumulate: bool,
+) {
+    let level = level.min(Level::detected());
+    let (tile_rows, columns) = T::shape(level);
+    assert!(c.len() >= rows * columns);
+    for row in (0..rows).step_by(tile_rows) {
+        let tile = Tile {
+            steps,
+            a: &a[row * steps..],
+            b,
+            b_step: columns,
+            c: c[row * columns..].as_mut_ptr(),
+            c_stride: columns,
+            rows: tile_rows.min(rows - row),
+            columns,
+            accumulate,
+            shifted: false,
+        };
+        // SAFETY: the matrix is borrowed exclusively and holds the tile; the level was detected.
+        unsafe { T::run(level, tile) };
+    }
 }
 
 /// Several numbers of one type.
@@ -95,6 +129,12 @@ unsafe fn kernel<V: Vector, const R: usize, const W: usize, const MR: usize>(
     unsafe {
         let mut sums = [[V::zero(); W]; R];
         let (mut a, mut b) = (tile.a.as_ptr(), tile.b.as_ptr());
+        // Rows of the result lie in different pages; they are needed only at the end.
+        for r in 0..R {
+            let row = tile.c.wrapping_add(r * tile.c_stride).cast::<u8>();
+            simd::prefetch_line(row);
+            simd::prefetch_line(row.wrapping_add(W * V::LANES * size_of::<V::Item>() - 1));
+        }
         for _ in 0..tile.steps {
             let mut columns = [V::zero(); W];
             for (w, column) in columns.iter_mut().enumerate() {

@@ -7,6 +7,7 @@
 //! | `pack` | blocks of the factors, decoded into panels |
 //! | `micro` | tiles of the result in registers (unsafe) |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
+//! | `attention` | [`attend`]: softmax between two products, block by block |
 //! | `target` | a result that several threads write to (unsafe) |
 //!
 //! Every element of a result is the sum of the products of consecutive stretches of the summed
@@ -14,6 +15,7 @@
 //! neither on the number of threads nor on how the work is cut.
 
 mod arithmetic;
+mod attention;
 mod block;
 mod micro;
 mod pack;
@@ -23,6 +25,7 @@ mod tests;
 
 use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
 use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole16, Whole32, Whole64};
+pub use attention::{Attention, Mask, attend, attend_at};
 
 /// A matrix in memory: element `[i, j]` is number `offset + i * row_stride + j * column_stride` of
 /// its dtype in `bytes`. The offset belongs to each matrix of a [`Product`].
@@ -36,6 +39,18 @@ pub struct Matrix<'a> {
     pub row_stride: isize,
     /// From one column to the next.
     pub column_stride: isize,
+}
+
+impl Matrix<'_> {
+    /// The same elements with rows and columns exchanged.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self {
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+            ..self
+        }
+    }
 }
 
 /// The rows of a matrix that exists nowhere: elements are made when they are packed.

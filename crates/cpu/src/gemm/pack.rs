@@ -31,7 +31,8 @@ pub(super) struct Reader<'a> {
 pub(super) struct Room<L> {
     lines: Vec<L>,
     raw: [Vec<u128>; 3],
-    scratch: Box<Scratch>,
+    /// Made when it is needed: to write it takes longer than a small product.
+    scratch: Option<Box<Scratch>>,
 }
 
 impl<L: Pod> Room<L> {
@@ -39,7 +40,7 @@ impl<L: Pod> Room<L> {
         Self {
             lines: Vec::new(),
             raw: [const { Vec::new() }; 3],
-            scratch: Box::default(),
+            scratch: None,
         }
     }
 }
@@ -272,6 +273,7 @@ impl<'a> Reader<'a> {
                 raw
             }
         };
+        let scratch = scratch.get_or_insert_default();
         let Some(((last, _), before)) = self.conversions.split_last() else {
             out.copy_from_slice(bytes);
             return;

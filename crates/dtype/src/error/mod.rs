@@ -146,6 +146,10 @@ impl Error {
             | Problem::CopyNeeded { .. }
             | Problem::NotSaved { .. }
             | Problem::MalformedTensor { .. }
+            | Problem::InnerMismatch { .. }
+            | Problem::WrongRank { .. }
+            | Problem::BadEquation { .. }
+            | Problem::ShapesDiffer { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

@@ -456,6 +456,44 @@ pub enum Problem {
         /// The devices of this machine.
         available: String,
     },
+    /// Matrices that cannot be multiplied.
+    #[error("inner dimensions differ: {lhs:?} x {rhs:?} ({} != {})", inner.0, inner.1)]
+    InnerMismatch {
+        /// The shape of the left factor.
+        lhs: Vec<usize>,
+        /// The shape of the right factor.
+        rhs: Vec<usize>,
+        /// The sizes that should be equal.
+        inner: (usize, usize),
+    },
+    /// A tensor of the wrong number of dimensions.
+    #[error("wrong number of dimensions: {what} of shape {shape:?}; {accepted} accepted")]
+    WrongRank {
+        /// What the tensor is.
+        what: &'static str,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// The accepted numbers of dimensions.
+        accepted: &'static str,
+    },
+    /// An equation of indices that means nothing.
+    #[error("malformed equation: '{equation}': {reason}")]
+    BadEquation {
+        /// The equation as given.
+        equation: String,
+        /// What does not fit.
+        reason: String,
+    },
+    /// Shapes that do not belong together.
+    #[error("shapes do not fit: {what}: {shapes:?}; {accepted} accepted")]
+    ShapesDiffer {
+        /// What the tensors are.
+        what: &'static str,
+        /// Their shapes.
+        shapes: Vec<Vec<usize>>,
+        /// What fits.
+        accepted: &'static str,
+    },
     /// No such device on this machine.
     #[error("no such device: '{given}'; available are {available}")]
     UnknownDevice {

@@ -7,6 +7,7 @@
 //! | `fft` | Fourier transforms |
 //! | `indexing/` | elements chosen by indices and masks |
 //! | `loss` | losses |
+//! | `matrix` | matrix products |
 //! | `movement` | elements that change places |
 //! | `neural` | softmax, normalisation, distances, dropout |
 //! | `order` | elements in order, and running totals |
@@ -16,6 +17,7 @@ mod convolution;
 mod fft;
 pub(crate) mod indexing;
 mod loss;
+mod matrix;
 mod movement;
 mod neural;
 mod order;
@@ -25,6 +27,7 @@ use pyo3::prelude::*;
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     convolution::register(module)?;
+    matrix::register(module)?;
     movement::register(module)?;
     indexing::register(module)?;
     neural::register(module)?;
@@ -40,7 +43,8 @@ fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
     indexing::register_functional(functional)?;
     movement::functional::register(functional)?;
     neural::register_functional(functional)?;
-    loss::register(functional)
+    loss::register(functional)?;
+    matrix::register_functional(functional)
 }
 
 /// A module for the functions of a module of the package; its last name is an attribute of `_core`

@@ -1,0 +1,245 @@
+//! `scaled_dot_product_attention`: values weighted by the softmax of queries and keys.
+
+use allotrope_cpu::gemm::{Attention, Mask, Matrix, attend};
+use allotrope_dtype::{DType, Error, Problem, WeakScalar};
+use allotrope_op::Shape;
+use allotrope_op::structured::matrix::ATTENTION;
+
+use super::product::{Dtypes, walk};
+use crate::Tensor;
+use crate::elementwise::room;
+
+/// What attention may be told beside its operands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AttentionOptions<'a> {
+    /// What counts: bool, true for what does, or floats that are added to the products.
+    pub mask: Option<&'a Tensor>,
+    /// Whether query `i` sees the keys up to `i` only.
+    pub causal: bool,
+    /// What products are multiplied by; one over the root of their length if not given.
+    pub scale: Option<f64>,
+    /// Whether several heads of queries share a head of keys and values.
+    pub grouped: bool,
+    /// The share of weights that is dropped; the others are scaled up.
+    pub dropout: f64,
+}
+
+impl Tensor {
+    /// `softmax(scale * self @ keysᵀ + mask) @ values` over the last two dimensions, the others
+    /// broadcast. The matrix of products never exists; weights and sums are float32, or float64 for
+    /// float64. A query that sees nothing gives zero.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{AttentionOptions, Tensor};
+    /// let x = Tensor::ones(&[1, 4, 8], DType::BF16)?;
+    /// let y = x.scaled_dot_product_attention(&x, &x, AttentionOptions::default())?;
+    /// assert_eq!(y.to(DType::F32)?.to_vec::<f32>()?, [1.0; 32]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value error for shapes that do not fit or a mask together with `causal`, a dtype error for
+    /// anything but floats, a memory error.
+    pub fn scaled_dot_product_attention(
+        &self,
+        keys: &Self,
+        values: &Self,
+        options: AttentionOptions<'_>,
+    ) -> Result<Self, Error> {
+        let op = ATTENTION.name;
+        let additive = options.mask.filter(|mask| mask.dtype() != DType::Bool);
+        let operands: Vec<&Self> = [self, keys, values].into_iter().chain(additive).collect();
+        let dtypes = Dtypes::new(&ATTENTION, &operands, None, None)?;
+        let refuse = |accepted: &'static str| {
+            let tensors = [Some(self), Some(keys), Some(values), options.mask];
+            let shapes = tensors.into_iter().flatten().map(|t| t.shape().to_vec());
+            let problem = Problem::ShapesDiffer {
+                what: "queries, keys, values and mask",
+                shapes: shapes.collect(),
+                accepted,
+            };
+            Error::new(op, problem)
+        };
+        if [self, keys, values].iter().any(|tensor| tensor.rank() < 2) {
+            return Err(refuse(
+                "[..., l, e], [..., s, e], [..., s, v] and [..., l, s] are",
+            ));
+        }
+        if options.causal && options.mask.is_some() {
+            let problem = Problem::OutOfRange {
+                what: "is_causal",
+                index: None,
+                value: "True".to_owned(),
+                accepted: "a mask or is_causal",
+            };
+            return Err(Error::new(op, problem));
+        }
+        if !(0.0..=1.0).contains(&options.dropout) {
+            let problem = Problem::OutOfRange {
+                what: "dropout_p",
+                index: None,
+                value: options.dropout.to_string(),
+                accepted: "numbers from 0 to 1",
+            };
+            return Err(Error::new(op, problem));
+        }
+        if options.grouped {
+            return self.grouped_attention(keys, values, options, refuse);
+        }
+        let last = |tensor: &Self, back: usize| tensor.shape()[tensor.rank() - back];
+        let (queries, depth) = (last(self, 2), last(self, 1));
+        let (count, width) = (last(keys, 2), last(values, 1));
+        if last(keys, 1) != depth || last(values, 2) != count {
+            return Err(refuse(
+                "[..., l, e], [..., s, e], [..., s, v] and [..., l, s] are",
+            ));
+        }
+        let batch_of = |tensor: &Self| Shape::new(op, &tensor.shape()[..tensor.rank() - 2]);
+        let batches = [batch_of(self)?, batch_of(keys)?, batch_of(values)?];
+        let batch = Shape::broadcast(op, &[&batches[0], &batches[1], &batches[2]])?;
+        let scale = options.scale.unwrap_or_else(|| 1.0 / (depth as f64).sqrt());
+        if options.dropout > 0.0 {
+            return self.dropped_attention(keys, values, options, scale, dtypes);
+        }
+        let spread = |tensor: &Self, rows: usize, columns: usize| {
+            let sizes: Vec<usize> = batch.iter().copied().chain([rows, columns]).collect();
+            tensor.layout().broadcast_to(op, &Shape::new(op, &sizes)?)
+        };
+        let layout_q = spread(self, queries, depth)?;
+        let layout_k = spread(keys, count, depth)?;
+        let layout_v = spread(values, count, width)?;
+        let layout_m = match options.mask {
+            Some(mask) => spread(mask, queries, count)?,
+            None => layout_q.clone(),
+        };
+        let layouts = [&layout_q, &layout_k, &layout_v, &layout_m];
+        let outer = batch.rank();
+        let mut offsets = Vec::new();
+        walk(&batch, layouts.map(|layout| layout.strides()), |away| {
+            let mut places = layouts.map(|layout| layout.offset());
+            for (place, away) in places.iter_mut().zip(away) {
+                *place = place.wrapping_add_signed(away);
+            }
+            offsets.push(places);
+        });
+        let matrix = |tensor: &'_ Self, strides: &[isize]| -> (DType, isize, isize) {
+            (tensor.dtype(), strides[outer], strides[outer + 1])
+        };
+        fn stored<'a>(
+            tensor: &'a Tensor,
+            (dtype, rows, columns): (DType, isize, isize),
+        ) -> Matrix<'a> {
+            Matrix {
+                dtype,
+                bytes: tensor.storage(),
+                row_stride: rows,
+                column_stride: columns,
+            }
+        }
+        let attention = Attention {
+            queries: stored(self, matrix(self, layout_q.strides())),
+            keys: stored(keys, matrix(keys, layout_k.strides())),
+            values: stored(values, matrix(values, layout_v.strides())),
+            mask: options.mask.map(|mask| Mask {
+                matrix: stored(mask, matrix(mask, layout_m.strides())),
+            }),
+            offsets: &offsets,
+            sizes: [queries, count, depth, width],
+            scale,
+            causal: options.causal,
+            common: dtypes.common,
+        };
+        let sizes: Vec<usize> = batch.iter().copied().chain([queries, width]).collect();
+        let shape = Shape::new(op, &sizes)?;
+        let mut buffer = room(op, &shape, dtypes.result)?;
+        attend(op, &attention, dtypes.result, &mut buffer)?;
+        Ok(Self::from_buffer(buffer, shape, dtypes.result))
+    }
+
+    /// Attention where each head of keys serves as many heads of queries.
+    fn grouped_attention(
+        &self,
+        keys: &Self,
+        values: &Self,
+        options: AttentionOptions<'_>,
+        refuse: impl Fn(&'static str) -> Error,
+    ) -> Result<Self, Error> {
+        let heads = |tensor: &Self| {
+            let rank = tensor.rank();
+            (rank >= 3).then(|| tensor.shape()[rank - 3])
+        };
+        let accepted = "with enable_gqa, numbers of heads that divide those of the queries are";
+        let (Some(many), Some(few), Some(same)) = (heads(self), heads(keys), heads(values)) else {
+            return Err(refuse(accepted));
+        };
+        if few != same || few == 0 || many % few != 0 {
+            return Err(refuse(accepted));
+        }
+        let groups = [few as isize, (many / few) as isize];
+        let queries = self.unflatten(-3, &groups)?;
+        let mask = match options.mask {
+            Some(mask) if heads(mask).is_some_and(|heads| heads != 1) => {
+                Some(mask.unflatten(-3, &groups)?)
+            }
+            Some(mask) if mask.rank() >= 3 => Some(mask.unsqueeze(-3)?),
+            mask => mask.cloned(),
+        };
+        let options = AttentionOptions {
+            mask: mask.as_ref(),
+            grouped: false,
+            ..options
+        };
+        let (keys, values) = (keys.unsqueeze(-3)?, values.unsqueeze(-3)?);
+        let result = queries.scaled_dot_product_attention(&keys, &values, options)?;
+        result.flatten(-4, -3)
+    }
+
+    /// Attention that drops weights at random, by way of the matrix of them.
+    fn dropped_attention(
+        &self,
+        keys: &Self,
+        values: &Self,
+        options: AttentionOptions<'_>,
+        scale: f64,
+        dtypes: Dtypes,
+    ) -> Result<Self, Error> {
+        let float = dtypes.common.compute();
+        let scores = self.matmul_in(&keys.transpose(-1, -2)?, Some(float), None)?;
+        let mut scores = scores.mul(scale)?;
+        let lowest = Self::full(&[], f64::NEG_INFINITY, float)?;
+        if let Some(mask) = options.mask {
+            scores = if mask.dtype() == DType::Bool {
+                mask.where_(&scores, &lowest)?
+            } else {
+                scores.add(&mask.to(float)?)?
+            };
+        }
+        if options.causal {
+            let rank = scores.rank();
+            let (rows, columns) = (scores.shape()[rank - 2], scores.shape()[rank - 1]);
+            let row = Self::arange(0, rows as i64, 1, DType::I64)?.unsqueeze(1)?;
+            let column = Self::arange(0, columns as i64, 1, DType::I64)?;
+            scores = column.le(&row)?.where_(&scores, &lowest)?;
+        }
+        let best = scores.amax(Some(&[-1]), true)?;
+        let zero = Self::zeros(&[], float)?;
+        let seen = best.ne(&lowest)?;
+        let weights = scores.sub(&seen.where_(&best, &zero)?)?.exp()?;
+        let total = weights.sum(Some(&[-1]), true, None)?;
+        let one = Self::ones(&[], float)?;
+        let weights = weights.div(&total.ne(&zero)?.where_(&total, &one)?)?;
+        let kept = Self::full(weights.shape(), 1.0 - options.dropout, float)?;
+        let kept = kept.bernoulli(None)?.to(float)?;
+        let weights = if options.dropout < 1.0 {
+            weights
+                .mul(&kept)?
+                .div(WeakScalar::Float(1.0 - options.dropout))?
+        } else {
+            weights.mul(&zero)?
+        };
+        weights
+            .matmul_in(&values.to(dtypes.common)?, Some(float), None)?
+            .to(dtypes.result)
+    }
+}
