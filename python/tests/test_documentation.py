@@ -24,7 +24,7 @@ def documented():
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    for module in ["fft", "random"]:
+    for module in ["fft", "linalg", "random"]:
         for name in getattr(al, module).__all__:
             value = getattr(getattr(al, module), name)
             if callable(value):

@@ -13,6 +13,7 @@
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/copy` | elements from one layout to another, by width |
 //! | `kernel/fourier` | Fourier transforms of lines |
+//! | `kernel/linalg` | decompositions and solutions of matrices |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 

@@ -208,3 +208,24 @@ fn refused_memory() {
         }),
     );
 }
+
+#[test]
+fn refused_matrices() {
+    let refuse = |problem| message::<()>(Err(Error::new("linalg.solve", problem)));
+    let (shape, rhs) = (vec![2, 3], vec![4]);
+    let lhs = shape.clone();
+    let (index, none) = (Some(7), None);
+    assert_messages!(
+        refuse(Problem::NotAMatrix { shape: rhs.clone() }),
+        refuse(Problem::NotSquare { shape }),
+        refuse(Problem::SizesDoNotFit { lhs, rhs }),
+        refuse(Problem::SingularMatrix { index, pivot: 2 }),
+        refuse(Problem::SingularMatrix {
+            index: none,
+            pivot: 2
+        }),
+        refuse(Problem::NotPositiveDefinite { index, row: 1 }),
+        refuse(Problem::NotFinite { index }),
+        refuse(Problem::NoConvergence { index: none }),
+    );
+}

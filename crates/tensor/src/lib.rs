@@ -49,6 +49,6 @@ pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
-pub use ops::fft;
+pub use ops::{fft, linalg};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

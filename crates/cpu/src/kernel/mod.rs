@@ -5,6 +5,7 @@ pub(crate) mod elementwise;
 mod fold;
 pub mod fourier;
 pub(crate) mod fused;
+pub mod linalg;
 pub mod random;
 mod reduce;
 

@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Memory,
     /// A missing or unknown device: `RuntimeError`.
     Device,
+    /// A matrix without an answer: `LinAlgError`, which is both a `ValueError` and a `RuntimeError`.
+    LinearAlgebra,
 }
 
 /// An error of any Allotrope crate. One pointer wide.
@@ -104,6 +106,10 @@ impl Error {
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
+            Problem::SingularMatrix { .. }
+            | Problem::NotPositiveDefinite { .. }
+            | Problem::NotFinite { .. }
+            | Problem::NoConvergence { .. } => ErrorKind::LinearAlgebra,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
@@ -134,6 +140,9 @@ impl Error {
             | Problem::TooManyDimensions { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
+            | Problem::NotAMatrix { .. }
+            | Problem::NotSquare { .. }
+            | Problem::SizesDoNotFit { .. }
             | Problem::CopyNeeded { .. }
             | Problem::MalformedTensor { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `movement` | elements that change places |
 //! | `fft` | Fourier transforms |
+//! | `linalg/` | linear algebra |
 
 mod fft;
+mod linalg;
 mod movement;
 
 use pyo3::prelude::*;
@@ -13,6 +15,7 @@ use pyo3::prelude::*;
 /// Adds the functions of every family.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fft::register(module)?;
+    linalg::register(module)?;
     movement::register(module)
 }
 

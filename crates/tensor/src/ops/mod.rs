@@ -3,4 +3,5 @@
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
 pub mod fft;
+pub mod linalg;
 mod roll;
