@@ -7,7 +7,7 @@ and the array API's other spellings of torch's names.
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import fft, nn, random  # noqa: E402, F401
+from . import fft, linalg, nn, random  # noqa: E402, F401
 
 _SYNONYMS = {
     "absolute": "abs",

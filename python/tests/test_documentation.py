@@ -24,7 +24,7 @@ def documented():
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    for module in (al.fft, al.random, al.nn.functional):
+    for module in (al.fft, al.linalg, al.random, al.nn.functional):
         for name in module.__all__:
             if callable(getattr(module, name)):
                 path = module.__name__.removeprefix("allotrope.")

@@ -24,6 +24,7 @@
 //! | `kernel/indexing` | elements chosen by indices and masks |
 //! | `kernel/window` | windows along an axis of a grid |
 //! | `kernel/pool`, `kernel/conv`, `kernel/resample` | windows over grids: pooling, convolution, other sizes |
+//! | `kernel/linalg` | decompositions and solutions of matrices |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 

@@ -300,7 +300,7 @@ fn refused_products() {
         equation: "i->j".to_owned(),
         reason: "no operand has 'j'".to_owned(),
     };
-    let shapes = Problem::ShapesDiffer {
+    let shapes = Problem::ShapesDoNotFit {
         what: "lists of matrices",
         shapes: vec![vec![2, 1, 1], vec![3, 1, 1]],
         accepted: "lists of one length are",
@@ -310,5 +310,26 @@ fn refused_products() {
         refuse("mm", rank),
         refuse("einsum", equation),
         refuse("bmm", shapes),
+    );
+}
+
+#[test]
+fn refused_matrices() {
+    let refuse = |problem| message::<()>(Err(Error::new("linalg.solve", problem)));
+    let (shape, rhs) = (vec![2, 3], vec![4]);
+    let lhs = shape.clone();
+    let (index, none) = (Some(7), None);
+    assert_messages!(
+        refuse(Problem::NotAMatrix { shape: rhs.clone() }),
+        refuse(Problem::NotSquare { shape }),
+        refuse(Problem::SizesDoNotFit { lhs, rhs }),
+        refuse(Problem::SingularMatrix { index, pivot: 2 }),
+        refuse(Problem::SingularMatrix {
+            index: none,
+            pivot: 2
+        }),
+        refuse(Problem::NotPositiveDefinite { index, row: 1 }),
+        refuse(Problem::NotFinite { index }),
+        refuse(Problem::NoConvergence { index: none }),
     );
 }

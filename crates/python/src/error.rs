@@ -9,6 +9,8 @@ use pyo3::exceptions::{
     PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 
 /// The Python exception of an error.
 #[cold]
@@ -32,7 +34,31 @@ pub(crate) fn raise(error: Error) -> PyErr {
             },
             _ => PyOSError::new_err(message),
         },
+        ErrorKind::LinearAlgebra => Python::attach(|py| match linear_algebra_error(py) {
+            Ok(class) => PyErr::from_type(class, message),
+            Err(error) => error,
+        }),
     }
+}
+
+/// The class `LinAlgError`: a `RuntimeError` as torch's, and a `ValueError` as NumPy's.
+pub(crate) fn linear_algebra_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.get_or_try_init(py, || {
+        let bases = (
+            py.get_type::<PyValueError>(),
+            py.get_type::<PyRuntimeError>(),
+        );
+        let members = PyDict::new(py);
+        members.set_item("__module__", "allotrope.linalg")?;
+        let doc = "A matrix without an answer: singular, not positive definite, not finite.";
+        members.set_item("__doc__", doc)?;
+        let class = py
+            .get_type::<PyType>()
+            .call1(("LinAlgError", bases, members))?;
+        Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(class.bind(py).clone())
 }
 
 /// An object of a type that has no meaning here.

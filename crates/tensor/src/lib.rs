@@ -54,8 +54,12 @@ pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
 pub use index::Index;
-pub use ops::fft;
 pub use ops::attention::AttentionOptions;
-pub use ops::{AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Blocks, ConvolutionOptions, Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions, LossReduction, PadMode, Padding, QuantileInterpolation, Resized, Search, TransposedOptions, Unique, Window, einsum, multi_dot};
+pub use ops::{
+    AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Blocks, ConvolutionOptions, Edges,
+    Embedding, IndexReduction, Interpolation, InterpolationOptions, LossReduction, PadMode,
+    Padding, QuantileInterpolation, Resized, Search, TransposedOptions, Unique, Window, einsum,
+    fft, linalg, multi_dot,
+};
 pub use tensor::Tensor;
 pub use view::broadcast_tensors;

@@ -7,6 +7,7 @@ mod fold;
 pub mod fourier;
 pub(crate) mod fused;
 pub mod indexing;
+pub mod linalg;
 mod movement;
 mod norm;
 mod pool;

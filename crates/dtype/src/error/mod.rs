@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Device,
     /// A file that cannot be read or written: `OSError`.
     File,
+    /// A matrix without an answer: `LinAlgError`, which is both a `ValueError` and a `RuntimeError`.
+    LinearAlgebra,
 }
 
 /// An error of any Allotrope crate. One pointer wide.
@@ -108,6 +110,10 @@ impl Error {
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::FileAccess { .. } | Problem::DamagedFile { .. } => ErrorKind::File,
             Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
+            Problem::SingularMatrix { .. }
+            | Problem::NotPositiveDefinite { .. }
+            | Problem::NotFinite { .. }
+            | Problem::NoConvergence { .. } => ErrorKind::LinearAlgebra,
             Problem::AxisOutOfRange { .. }
             | Problem::IndexOutOfRange { .. }
             | Problem::RepeatedEllipsis
@@ -140,16 +146,19 @@ impl Error {
             | Problem::TooManyDimensions { .. }
             | Problem::TooFewDimensions { .. }
             | Problem::ShapesDiffer { .. }
+            | Problem::ShapesDoNotFit { .. }
             | Problem::NotMultiple { .. }
             | Problem::NegativeExponent { .. }
             | Problem::NothingToReduce { .. }
+            | Problem::NotAMatrix { .. }
+            | Problem::NotSquare { .. }
+            | Problem::SizesDoNotFit { .. }
             | Problem::CopyNeeded { .. }
             | Problem::NotSaved { .. }
             | Problem::MalformedTensor { .. }
             | Problem::InnerMismatch { .. }
             | Problem::WrongRank { .. }
             | Problem::BadEquation { .. }
-            | Problem::ShapesDiffer { .. }
             | Problem::BadBuffer { .. } => ErrorKind::Value,
         }
     }

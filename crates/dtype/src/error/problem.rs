@@ -422,6 +422,57 @@ pub enum Problem {
         /// The first offending index, in row-major order; none for a scalar.
         index: Option<usize>,
     },
+    /// Less than two dimensions where matrices are meant.
+    #[error("not a matrix: {shape:?}; at least two dimensions are accepted")]
+    NotAMatrix {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// Matrices with another number of rows than of columns.
+    #[error("not square: {shape:?}; the last two sizes must be equal")]
+    NotSquare {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+    },
+    /// Two operands of an equation that do not belong together.
+    #[error("sizes do not fit each other: {lhs:?} and {rhs:?}")]
+    SizesDoNotFit {
+        /// One shape.
+        lhs: Vec<usize>,
+        /// The other shape.
+        rhs: Vec<usize>,
+    },
+    /// A matrix without an inverse.
+    #[error("singular matrix{}: pivot {pivot} is zero; invertible ones are accepted", at_index(*index))]
+    SingularMatrix {
+        /// The number of the matrix in its batch; none without a batch.
+        index: Option<usize>,
+        /// The first pivot that is zero.
+        pivot: usize,
+    },
+    /// A matrix without a triangular root.
+    #[error(
+        "not positive definite{}: the leading minor up to row {row} is not positive",
+        at_index(*index)
+    )]
+    NotPositiveDefinite {
+        /// The number of the matrix in its batch; none without a batch.
+        index: Option<usize>,
+        /// The last row of the minor.
+        row: usize,
+    },
+    /// A matrix with infinities or NaN, where an iteration would not end.
+    #[error("not finite{}: the matrix has infinities or NaN; finite numbers are accepted", at_index(*index))]
+    NotFinite {
+        /// The number of the matrix in its batch; none without a batch.
+        index: Option<usize>,
+    },
+    /// An iteration that did not end.
+    #[error("no convergence{}: the iteration was given up", at_index(*index))]
+    NoConvergence {
+        /// The number of the matrix in its batch; none without a batch.
+        index: Option<usize>,
+    },
     /// A copy where the caller allowed none.
     #[error("a copy is needed: {reason}; copy=False forbids it")]
     CopyNeeded {
@@ -486,7 +537,7 @@ pub enum Problem {
     },
     /// Shapes that do not belong together.
     #[error("shapes do not fit: {what}: {shapes:?}; {accepted} accepted")]
-    ShapesDiffer {
+    ShapesDoNotFit {
         /// What the tensors are.
         what: &'static str,
         /// Their shapes.

@@ -6,6 +6,7 @@
 //! | `convolution/` | windows over grids |
 //! | `fft` | Fourier transforms |
 //! | `indexing/` | elements chosen by indices and masks |
+//! | `linalg/` | linear algebra |
 //! | `loss` | losses |
 //! | `matrix` | matrix products |
 //! | `movement` | elements that change places |
@@ -16,6 +17,7 @@ mod activation;
 mod convolution;
 mod fft;
 pub(crate) mod indexing;
+mod linalg;
 mod loss;
 mod matrix;
 mod movement;
@@ -33,6 +35,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     neural::register(module)?;
     order::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
+    linalg::register_plain(module)?;
+    linalg::register(&add_namespace(module, "linalg")?)?;
     register_functional(&add_namespace(module, "nn.functional")?)
 }
 

@@ -54,7 +54,7 @@ impl Tensor {
         let refuse = |accepted: &'static str| {
             let tensors = [Some(self), Some(keys), Some(values), options.mask];
             let shapes = tensors.into_iter().flatten().map(|t| t.shape().to_vec());
-            let problem = Problem::ShapesDiffer {
+            let problem = Problem::ShapesDoNotFit {
                 what: "queries, keys, values and mask",
                 shapes: shapes.collect(),
                 accepted,

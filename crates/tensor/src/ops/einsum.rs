@@ -215,7 +215,7 @@ fn take_diagonals(mut term: Term) -> Result<Term, Error> {
         let other = place + 1 + other;
         let sizes = (term.tensor.shape()[place], term.tensor.shape()[other]);
         if sizes.0 != sizes.1 {
-            let problem = Problem::ShapesDiffer {
+            let problem = Problem::ShapesDoNotFit {
                 what: "dimensions of one index",
                 shapes: vec![term.tensor.shape().to_vec()],
                 accepted: "equal sizes are",

@@ -95,7 +95,7 @@ impl Tensor {
             && other.shape()[rank - 1] == right;
         if !fits {
             let shapes = [self, other, weight].map(|tensor| tensor.shape().to_vec());
-            let problem = Problem::ShapesDiffer {
+            let problem = Problem::ShapesDoNotFit {
                 what: "two inputs and a weight",
                 shapes: shapes.to_vec(),
                 accepted: "[..., i], [..., j] and [o, i, j] are",

@@ -292,7 +292,7 @@ fn check_fits(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(), Error> {
         return Err(inner_mismatch(op, a, b, inner));
     }
     if a.rank() == 3 && a.shape()[0] != b.shape()[0] {
-        let problem = Problem::ShapesDiffer {
+        let problem = Problem::ShapesDoNotFit {
             what: "lists of matrices",
             shapes: vec![a.shape().to_vec(), b.shape().to_vec()],
             accepted: "lists of one length are",

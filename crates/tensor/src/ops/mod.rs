@@ -16,6 +16,7 @@ mod grid;
 mod indexing;
 mod interpolate;
 mod join;
+pub mod linalg;
 mod linear;
 mod lines;
 mod loss;

@@ -1,0 +1,44 @@
+//! Decompositions and solutions of dense matrices, written once for float32, float64 and the complex
+//! numbers of both. Matrices are row-major.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `field` | [`Field`]: what is computed with |
+//! | `product` | the loops that all spend their time in, compiled for each level |
+//! | `batch` | [`MatrixWork`]: what is done with every matrix of a batch |
+//! | `triangular` | solutions of triangular systems |
+//! | `lu` | Gaussian elimination, and what follows from it |
+//! | `cholesky` | triangular roots of positive definite matrices |
+//! | `reflect` | Householder's reflections, one by one and in blocks |
+//! | `qr` | orthogonal bases |
+//! | `rotate` | Givens' rotations, collected and applied to many rows at a time |
+//! | `symmetric` | eigenvalues and eigenvectors of Hermitian matrices |
+//! | `singular` | singular values and vectors, and what follows from them |
+//! | `schur`, `general` | eigenvalues and eigenvectors of any square matrix |
+//! | `exponential` | the exponential of a matrix, and powers |
+
+mod batch;
+mod cholesky;
+mod exponential;
+mod field;
+mod general;
+mod lu;
+mod product;
+mod qr;
+mod reflect;
+mod rotate;
+mod schur;
+mod singular;
+mod symmetric;
+mod triangular;
+
+pub use batch::{Failure, Matrices, MatrixWork, Results, run_batch};
+pub use cholesky::{Cholesky, CholeskySolve};
+pub use exponential::{Exponential, Power};
+pub use field::{Field, Real};
+pub use general::Eigen;
+pub use lu::{Determinant, Lu, LuParts, LuSolve, Solve};
+pub use qr::{HouseholderProduct, Qr};
+pub use singular::{LeastSquares, PseudoInverse, Svd};
+pub use symmetric::SelfAdjoint;
+pub use triangular::SolveTriangular;

@@ -1,0 +1,87 @@
+//! Orthogonal bases by reflections.
+
+use super::batch::{Failure, MatrixWork, typed_mut};
+use super::field::Field;
+use super::reflect::{BLOCK, Block, apply_left, column, form_product, reflect};
+
+/// Replaces a matrix by `R` on and above the diagonal and the vectors of the reflections below it;
+/// gives their `τ`.
+pub(super) fn decompose<T: Field>(a: &mut [T], rows: usize, columns: usize) -> Vec<T> {
+    let steps = rows.min(columns);
+    let mut taus = Vec::with_capacity(steps);
+    for start in (0..steps).step_by(BLOCK) {
+        let end = steps.min(start + BLOCK);
+        for k in start..end {
+            let mut x = column(a, columns, k, k);
+            let (tau, beta) = reflect(&mut x);
+            taus.push(tau);
+            let width = end - k - 1;
+            if width > 0 {
+                let beside = &mut a[k * columns + k + 1..];
+                apply_left(beside, columns, width, &x, tau.conj());
+            }
+            for (row, value) in a[k * columns..].chunks_exact_mut(columns).zip(x) {
+                row[k] = value;
+            }
+            a[k * columns + k] = T::from_real(beta);
+        }
+        if end < columns {
+            let vectors = &a[start * columns + start..];
+            let block = Block::new(vectors, columns, rows - start, &taus[start..end]);
+            let beside = &mut a[start * columns + end..];
+            block.apply(beside, columns, columns - end, true);
+        }
+    }
+    taus
+}
+
+/// `A = Q R`: `Q` with as many columns as asked for (none leaves it out), and as many rows of `R`.
+pub struct Qr {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub columns: usize,
+    /// The number of columns of `Q`.
+    pub basis: usize,
+    /// The number of rows of `R`.
+    pub kept: usize,
+}
+
+impl MatrixWork for Qr {
+    fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
+        let (rows, columns) = (self.rows, self.columns);
+        let mut a = inputs[0].to_vec();
+        let taus = decompose(&mut a, rows, columns);
+        if self.basis > 0 {
+            let q = form_product(&a, columns, rows, &taus, self.basis);
+            typed_mut::<T>(outputs[0]).copy_from_slice(&q);
+        }
+        let r = typed_mut::<T>(outputs[1]);
+        r.fill(T::ZERO);
+        for i in 0..self.kept.min(columns).min(rows) {
+            let row = i * columns;
+            r[row + i..row + columns].copy_from_slice(&a[row + i..row + columns]);
+        }
+        Ok(())
+    }
+}
+
+/// The first columns of the product of reflections: vectors below the diagonal of the first input,
+/// `τ` in the second.
+pub struct HouseholderProduct {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub columns: usize,
+}
+
+impl MatrixWork for HouseholderProduct {
+    fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
+        let [vectors, taus] = inputs else {
+            return Ok(());
+        };
+        let q = form_product(vectors, self.columns, self.rows, taus, self.columns);
+        typed_mut::<T>(outputs[0]).copy_from_slice(&q);
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! Householder's reflections `I - τ v vᴴ`, one by one and in blocks `I - V T Vᴴ`.
+
+use super::field::{Field, Real};
+use super::product::add_product;
+
+/// Reflections that are applied together.
+pub(super) const BLOCK: usize = 32;
+
+/// The norm, without overflow or underflow.
+pub(super) fn norm<T: Field>(x: &[T]) -> T::Real {
+    let mut largest = T::Real::ZERO;
+    for value in x {
+        largest = value.re().abs().largest(value.im().abs()).largest(largest);
+    }
+    let largest = largest.wide();
+    if !largest.is_finite() || largest == 0.0 {
+        return T::Real::of(largest);
+    }
+    // Squares of float64 leave its range where those of float32 never do.
+    let scale = if (1e-140..1e140).contains(&largest) {
+        1.0
+    } else {
+        largest
+    };
+    let square = |part: T::Real| (part.wide() / scale) * (part.wide() / scale);
+    let total: f64 = x.iter().map(|x| square(x.re()) + square(x.im())).sum();
+    T::Real::of(total.sqrt() * scale)
+}
+
+/// Replaces `x` by the vector of a reflection, whose first element is one, and gives `τ` and `β`:
+/// the adjoint of the reflection takes `x` to `β` and zeros. `β` is real.
+pub(super) fn reflect<T: Field>(x: &mut [T]) -> (T, T::Real) {
+    let Some((first, rest)) = x.split_first_mut() else {
+        return (T::ZERO, T::Real::ZERO);
+    };
+    let tail = norm(rest);
+    let alpha = *first;
+    *first = T::ONE;
+    if tail == T::Real::ZERO && alpha.im() == T::Real::ZERO {
+        return (T::ZERO, alpha.re());
+    }
+    let beta = -alpha.abs().hypot(tail).with_sign_of(alpha.re());
+    let tau = (T::from_real(beta) - alpha).scale(T::Real::ONE / beta);
+    let divisor = alpha - T::from_real(beta);
+    for value in rest {
+        *value = *value / divisor;
+    }
+    (tau, beta)
+}
+
+/// The element of a column from a row on.
+pub(super) fn column<T: Field>(a: &[T], stride: usize, row: usize, column: usize) -> Vec<T> {
+    a[row * stride..]
+        .chunks_exact(stride)
+        .map(|row| row[column])
+        .collect()
+}
+
+/// Applies `I - τ v vᴴ` from the left to the rows of a matrix, whose other rows do not matter.
+pub(super) fn apply_left<T: Field>(out: &mut [T], stride: usize, columns: usize, v: &[T], tau: T) {
+    if columns == 0 || tau == T::ZERO {
+        return;
+    }
+    let turned: Vec<T> = v.iter().map(|x| x.conj()).collect();
+    let mut products = vec![T::ZERO; columns];
+    add_product(
+        &mut products,
+        columns,
+        &turned,
+        v.len(),
+        out,
+        stride,
+        columns,
+    );
+    let left: Vec<T> = v.iter().map(|x| -tau * *x).collect();
+    add_product(out, stride, &left, 1, &products, columns, columns);
+}
+
+/// Reflections in one: `I - V T Vᴴ`, the product of all in their order.
+pub(super) struct Block<T> {
+    vectors: Vec<T>,
+    turned: Vec<T>,
+    /// `-T`.
+    upper: Vec<T>,
+    rows: usize,
+    count: usize,
+}
+
+impl<T: Field> Block<T> {
+    /// The reflections whose vectors are in the first columns of a matrix, below a diagonal of ones
+    /// that is not read.
+    pub(super) fn new(matrix: &[T], stride: usize, rows: usize, taus: &[T]) -> Self {
+        let count = taus.len();
+        let mut vectors = vec![T::ZERO; rows * count];
+        let mut turned = vec![T::ZERO; rows * count];
+        for i in 0..rows {
+            for j in 0..count.min(i + 1) {
+                let value = if i == j {
+                    T::ONE
+                } else {
+                    matrix[i * stride + j]
+                };
+                vectors[i * count + j] = value;
+                turned[j * rows + i] = value.conj();
+            }
+        }
+        let mut products = vec![T::ZERO; count * count];
+        add_product(&mut products, count, &turned, rows, &vectors, count, count);
+        let mut upper = vec![T::ZERO; count * count];
+        for j in 0..count {
+            upper[j * count + j] = -taus[j];
+            for i in 0..j {
+                let sum = (i..j).fold(T::ZERO, |sum, p| {
+                    sum + upper[i * count + p] * products[p * count + j]
+                });
+                upper[i * count + j] = -taus[j] * sum;
+            }
+        }
+        Self {
+            vectors,
+            turned,
+            upper,
+            rows,
+            count,
+        }
+    }
+
+    /// Applies the product of the reflections, or its adjoint, to the first rows of a matrix.
+    pub(super) fn apply(&self, out: &mut [T], stride: usize, columns: usize, adjoint: bool) {
+        if columns == 0 || self.count == 0 {
+            return;
+        }
+        let (rows, count) = (self.rows, self.count);
+        let mut products = vec![T::ZERO; count * columns];
+        add_product(
+            &mut products,
+            columns,
+            &self.turned,
+            rows,
+            out,
+            stride,
+            columns,
+        );
+        let left: Vec<T> = if adjoint {
+            let turned = |place: usize| self.upper[place % count * count + place / count].conj();
+            (0..count * count).map(turned).collect()
+        } else {
+            self.upper.clone()
+        };
+        let mut combined = vec![T::ZERO; count * columns];
+        add_product(
+            &mut combined,
+            columns,
+            &left,
+            count,
+            &products,
+            columns,
+            columns,
+        );
+        add_product(
+            out,
+            stride,
+            &self.vectors,
+            count,
+            &combined,
+            columns,
+            columns,
+        );
+    }
+}
+
+/// The first columns of the product of reflections whose vectors are in the columns of a matrix,
+/// below a diagonal of ones that is not read.
+pub(super) fn form_product<T: Field>(
+    matrix: &[T],
+    stride: usize,
+    rows: usize,
+    taus: &[T],
+    columns: usize,
+) -> Vec<T> {
+    let mut q = vec![T::ZERO; rows * columns];
+    for i in 0..rows.min(columns) {
+        q[i * columns + i] = T::ONE;
+    }
+    let starts = (0..taus.len()).step_by(BLOCK);
+    for start in starts.rev() {
+        let end = taus.len().min(start + BLOCK);
+        let vectors = &matrix[start * stride + start..];
+        let block = Block::new(vectors, stride, rows - start, &taus[start..end]);
+        let place = start * columns + start.min(columns);
+        if start < columns {
+            block.apply(&mut q[place..], columns, columns - start, false);
+        }
+    }
+    q
+}
+
+/// The vectors of reflections, each of them one shorter than the one before, and their `τ`.
+pub(super) struct Reflections<T> {
+    vectors: Vec<Vec<T>>,
+    taus: Vec<T>,
+}
+
+impl<T: Field> Reflections<T> {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self {
+            vectors: Vec::new(),
+            taus: Vec::new(),
+        }
+    }
+
+    /// One more, which is applied before the others.
+    pub(super) fn push(&mut self, vector: Vec<T>, tau: T) {
+        self.vectors.push(vector);
+        self.taus.push(tau);
+    }
+
+    /// The first columns of their product, whose rows are as many as the first vector is long.
+    pub(super) fn product(&self, rows: usize, columns: usize) -> Vec<T> {
+        let count = self.taus.len();
+        let mut matrix = vec![T::ZERO; rows * count];
+        for (k, vector) in self.vectors.iter().enumerate() {
+            for (i, value) in vector.iter().enumerate() {
+                matrix[(k + i) * count + k] = *value;
+            }
+        }
+        form_product(&matrix, count, rows, &self.taus, columns)
+    }
+
+    /// Their product in all rows and columns but the first, which are those of the identity.
+    pub(super) fn product_after_one(&self, order: usize) -> Vec<T> {
+        let mut q = vec![T::ZERO; order * order];
+        if let Some(first) = q.first_mut() {
+            *first = T::ONE;
+        }
+        if order > 1 {
+            let inner = self.product(order - 1, order - 1);
+            let inner = inner.chunks_exact(order - 1);
+            for (row, inner) in q[order..].chunks_exact_mut(order).zip(inner) {
+                row[1..].copy_from_slice(inner);
+            }
+        }
+        q
+    }
+}

@@ -1,0 +1,128 @@
+//! Solutions of triangular systems.
+
+use super::batch::{Failure, MatrixWork, typed_mut};
+use super::field::Field;
+use super::product::{add_product, dot};
+
+/// Rows that are solved together; what is known before them is subtracted as a product.
+const BLOCK: usize = 48;
+
+/// Which triangle of a square matrix is meant, and what its diagonal is.
+#[derive(Clone, Copy)]
+pub(super) struct Triangle<'a, T> {
+    pub(super) elements: &'a [T],
+    pub(super) stride: usize,
+    pub(super) order: usize,
+    /// The diagonal is one, whatever is stored.
+    pub(super) unit: bool,
+}
+
+impl<T: Field> Triangle<'_, T> {
+    fn row(&self, row: usize, columns: std::ops::Range<usize>) -> &[T] {
+        let start = row * self.stride;
+        &self.elements[start + columns.start..start + columns.end]
+    }
+
+    fn negated(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Vec<T> {
+        rows.flat_map(|row| self.row(row, columns.clone()).iter().map(|x| -*x))
+            .collect()
+    }
+
+    /// Replaces the rows of `b`, each of `width` elements, by those of `L⁻¹ b`.
+    pub(super) fn solve_lower(&self, b: &mut [T], width: usize) {
+        if width == 1 {
+            for i in 0..self.order {
+                let known = dot(self.row(i, 0..i), &b[..i]);
+                b[i] = self.divided(i, b[i] - known);
+            }
+            return;
+        }
+        for start in (0..self.order).step_by(BLOCK) {
+            let end = self.order.min(start + BLOCK);
+            let (known, rest) = b.split_at_mut(start * width);
+            let left = self.negated(start..end, 0..start);
+            add_product(rest, width, &left, start, known, width, width);
+            for i in start..end {
+                let (before, row) = rest.split_at_mut((i - start) * width);
+                let left = self.negated(i..i + 1, start..i);
+                add_product(row, width, &left, i - start, before, width, width);
+                self.divide(i, &mut row[..width]);
+            }
+        }
+    }
+
+    /// Replaces the rows of `b`, each of `width` elements, by those of `U⁻¹ b`.
+    pub(super) fn solve_upper(&self, b: &mut [T], width: usize) {
+        let order = self.order;
+        if width == 1 {
+            for i in (0..order).rev() {
+                let known = dot(self.row(i, i + 1..order), &b[i + 1..order]);
+                b[i] = self.divided(i, b[i] - known);
+            }
+            return;
+        }
+        for end in (1..=order).rev().step_by(BLOCK) {
+            let start = end.saturating_sub(BLOCK);
+            let (rest, known) = b.split_at_mut(end * width);
+            let left = self.negated(start..end, end..order);
+            let place = &mut rest[start * width..];
+            add_product(place, width, &left, order - end, known, width, width);
+            for i in (start..end).rev() {
+                let (rest, after) = rest.split_at_mut((i + 1) * width);
+                let row = &mut rest[i * width..];
+                let left = self.negated(i..i + 1, i + 1..end);
+                add_product(row, width, &left, end - i - 1, after, width, width);
+                self.divide(i, row);
+            }
+        }
+    }
+
+    fn divided(&self, row: usize, value: T) -> T {
+        if self.unit {
+            value
+        } else {
+            value / self.elements[row * self.stride + row]
+        }
+    }
+
+    fn divide(&self, row: usize, values: &mut [T]) {
+        if !self.unit {
+            let diagonal = self.elements[row * self.stride + row];
+            values
+                .iter_mut()
+                .for_each(|value| *value = *value / diagonal);
+        }
+    }
+}
+
+/// The solution of `A X = B` for a triangular `A`; the other triangle is not read.
+pub struct SolveTriangular {
+    /// The number of rows and columns of `A`.
+    pub order: usize,
+    /// The number of columns of `B`.
+    pub width: usize,
+    /// The upper triangle rather than the lower one.
+    pub upper: bool,
+    /// The diagonal is one, whatever is stored.
+    pub unit: bool,
+}
+
+impl MatrixWork for SolveTriangular {
+    fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
+        let [a, b] = inputs else { return Ok(()) };
+        let x: &mut [T] = typed_mut(outputs[0]);
+        x.copy_from_slice(b);
+        let triangle = Triangle {
+            elements: a,
+            stride: self.order,
+            order: self.order,
+            unit: self.unit,
+        };
+        if self.upper {
+            triangle.solve_upper(x, self.width);
+        } else {
+            triangle.solve_lower(x, self.width);
+        }
+        Ok(())
+    }
+}

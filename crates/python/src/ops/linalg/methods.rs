@@ -1,0 +1,92 @@
+//! What torch has as methods of tensors, and as functions of the package.
+
+use allotrope_tensor::linalg::{self, QrMode, Tolerance};
+use pyo3::prelude::*;
+
+use super::{compute, named, tolerance};
+use crate::arguments::{Int, axis_or};
+use crate::create::operand;
+use crate::operand::run;
+use crate::tensor::PyTensor;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+forms! {
+    /// The determinant of square matrices.
+    det[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::det(x)).map(PyTensor::from);
+
+    /// The logarithm of the determinant of square matrices; NaN where it is negative.
+    ///
+    /// >>> al.logdet(al.eye(3))
+    /// tensor(0.)
+    logdet[]() -> PyTensor |py, _op, x| {
+        compute(py, x, || {
+            let (sign, logarithm) = linalg::slogdet(x)?;
+            logarithm.add(&sign.log()?)
+        })
+        .map(PyTensor::from)
+    };
+
+    /// The sign of the determinant of square matrices, and the logarithm of its magnitude.
+    slogdet[]() -> Py<PyAny> |py, _op, x| {
+        let (sign, logarithm) = compute(py, x, || linalg::slogdet(x))?;
+        named(py, "slogdet", ["sign", "logabsdet"], [sign, logarithm])
+    };
+
+    /// The inverse of square matrices.
+    inverse[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::inv(x)).map(PyTensor::from);
+
+    /// Moore and Penrose's inverse.
+    pinverse[rcond=None](rcond: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+        let tolerance = Tolerance { absolute: None, relative: tolerance(op, rcond)? };
+        compute(py, x, || linalg::pinv(x, &tolerance, false)).map(PyTensor::from)
+    };
+
+    /// The triangular root of positive definite matrices.
+    cholesky[upper=false](upper: bool) -> PyTensor |py, _op, x| {
+        compute(py, x, || linalg::cholesky(x, upper)).map(PyTensor::from)
+    };
+
+    /// The X of A X = B from the triangular root of A; B is what this is called on.
+    ///
+    /// >>> al.cholesky_solve(al.ones(2, 1), al.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    /// tensor([[0.2500],
+    ///         [1.0000]])
+    cholesky_solve[input2, upper=false](input2: Any<'_, '_>, upper: bool) -> PyTensor |py, op, x| {
+        let root = operand(op, input2)?;
+        run(py, x.count(), || linalg::cholesky_solve(x, &root, upper))
+    };
+
+    /// The inverse of A from its triangular root.
+    ///
+    /// >>> al.cholesky_inverse(al.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    /// tensor([[0.2500, 0.0000],
+    ///         [0.0000, 1.0000]])
+    cholesky_inverse[upper=false](upper: bool) -> PyTensor |py, _op, x| {
+        compute(py, x, || linalg::cholesky_inverse(x, upper)).map(PyTensor::from)
+    };
+
+    /// A = Q R: orthonormal columns and an upper triangle; a square Q unless some.
+    qr[some=true](some: bool) -> Py<PyAny> |py, _op, x| {
+        let mode = if some { QrMode::Reduced } else { QrMode::Complete };
+        let (q, r) = compute(py, x, || linalg::qr(x, mode))?;
+        named(py, "qr", ["Q", "R"], [q, r])
+    };
+
+    /// Square matrices times themselves n times.
+    matrix_power[n](n: i64) -> PyTensor |py, _op, x| {
+        compute(py, x, || linalg::matrix_power(x, n)).map(PyTensor::from)
+    };
+
+    /// The exponential of square matrices.
+    matrix_exp[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::matrix_exp(x)).map(PyTensor::from);
+
+    /// The vector product of the vectors of three elements along dim.
+    ///
+    /// >>> al.tensor([1, 0, 0]).cross(al.tensor([0, 1, 0]))
+    /// tensor([0, 0, 1])
+    cross[other, dim=None, *, axis=None](other: Any<'_, '_>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, op, x| {
+        let (other, dim) = (operand(op, other)?, axis_or(op, dim, axis, -1)?);
+        run(py, x.count(), || linalg::cross(x, &other, dim))
+    };
+}

@@ -1,0 +1,101 @@
+//! Norms, powers, products of vectors.
+
+use allotrope_dtype::DType;
+use allotrope_tensor::linalg::{self, Order};
+use pyo3::prelude::*;
+
+use super::{compute, dimensions, order};
+use crate::arguments::{Int, axis_or, either};
+use crate::convert;
+use crate::create::operand;
+use crate::operand::run;
+use crate::tensor::{PyTensor, wrap};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+    dtype
+        .filter(|dtype| !dtype.is_none())
+        .map(|dtype| convert::to_dtype(op, dtype))
+        .transpose()
+}
+
+functions! {
+    /// The norm of order ord along dim, or of everything.
+    ///
+    /// >>> al.linalg.vector_norm(al.tensor([3.0, 4.0]))
+    /// tensor(5.)
+    vector_norm "linalg.vector_norm" [ord=2.0, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](x, ord: f64, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+        let op = "linalg.vector_norm";
+        let (dims, dtype) = (dimensions(op, either(op, dim, axis)?)?, dtype_of(op, dtype)?);
+        let keepdim = either(op, keepdim, keepdims)?.unwrap_or(false);
+        run(py, x.count(), || linalg::vector_norm(x, ord, dims.as_deref(), keepdim, dtype))
+    };
+
+    /// A norm of the matrices in the dimensions dim: 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf.
+    ///
+    /// >>> al.linalg.matrix_norm(al.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
+    /// tensor(6.)
+    matrix_norm "linalg.matrix_norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<Any<'_, '_>>, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, a| {
+        let op = "linalg.matrix_norm";
+        let order = order(op, ord)?.unwrap_or(Order::Frobenius);
+        let dims = dimensions(op, either(op, dim, axis)?)?.unwrap_or_else(|| vec![-2, -1]);
+        let (keepdim, dtype) = (either(op, keepdim, keepdims)?.unwrap_or(false), dtype_of(op, dtype)?);
+        compute(py, a, || linalg::matrix_norm(a, order, &dims, keepdim, dtype)).map(PyTensor::from)
+    };
+
+    /// A norm of everything, of the vectors along one dimension, or of the matrices in two.
+    ///
+    /// >>> al.linalg.norm(al.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0, ord=1)
+    /// tensor([4., 6.])
+    norm "linalg.norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<Any<'_, '_>>, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, a| {
+        let op = "linalg.norm";
+        let (order, dims) = (order(op, ord)?, dimensions(op, either(op, dim, axis)?)?);
+        let (keepdim, dtype) = (either(op, keepdim, keepdims)?.unwrap_or(false), dtype_of(op, dtype)?);
+        compute(py, a, || linalg::norm(a, order, dims.as_deref(), keepdim, dtype)).map(PyTensor::from)
+    };
+
+    /// Square matrices times themselves n times: the identity for 0, the inverse for -1.
+    ///
+    /// >>> al.linalg.matrix_power(al.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    /// tensor([[1., 3.],
+    ///         [0., 1.]])
+    matrix_power "linalg.matrix_power" [n](A, n: i64) -> PyTensor |py, a| {
+        compute(py, a, || linalg::matrix_power(a, n)).map(PyTensor::from)
+    };
+
+    /// The exponential of square matrices.
+    ///
+    /// >>> al.linalg.matrix_exp(al.zeros(2, 2))
+    /// tensor([[1., 0.],
+    ///         [0., 1.]])
+    matrix_exp "linalg.matrix_exp" [](A) -> PyTensor |py, a| compute(py, a, || linalg::matrix_exp(a)).map(PyTensor::from);
+
+    /// The vector product of the vectors of three elements along dim.
+    ///
+    /// >>> al.linalg.cross(al.tensor([1, 0, 0]), al.tensor([0, 1, 0]))
+    /// tensor([0, 0, 1])
+    cross "linalg.cross" [other, *, dim=None, axis=None](input, other: Any<'_, '_>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, x| {
+        let op = "linalg.cross";
+        let (other, dim) = (operand(op, other)?, axis_or(op, dim, axis, -1)?);
+        run(py, x.count(), || linalg::cross(x, &other, dim))
+    };
+
+    /// The sum of products of conj(x) with y along dim.
+    ///
+    /// >>> al.linalg.vecdot(al.tensor([1, 2]), al.tensor([3, 4]))
+    /// tensor(11)
+    vecdot "linalg.vecdot" [y, *, dim=None, axis=None](x, y: Any<'_, '_>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, x| {
+        let op = "linalg.vecdot";
+        let (y, dim) = (operand(op, y)?, axis_or(op, dim, axis, -1)?);
+        run(py, x.count(), || linalg::vecdot(x, &y, dim))
+    };
+
+    /// The elements whose indices in two dimensions are offset apart: a view.
+    ///
+    /// >>> al.linalg.diagonal(al.tensor([[1, 2], [3, 4]]))
+    /// tensor([1, 4])
+    diagonal "linalg.diagonal" [*, offset=Int(0), dim1=Int(-2), dim2=Int(-1)](A, offset: Int, dim1: Int, dim2: Int) -> PyTensor |_py, a| {
+        wrap(a.diagonal(offset.0, dim1.0, dim2.0))
+    };
+}

@@ -1,0 +1,239 @@
+//! What is left where an inverse does not exist: pseudo-inverses, least squares, rank, condition.
+
+use allotrope_cpu::kernel::linalg::{LeastSquares as LeastSquaresWork, PseudoInverse};
+use allotrope_dtype::{DType, Error};
+use allotrope_op::Op;
+use allotrope_op::structured::linalg::{COND, EIGH, LSTSQ, MATRIX_RANK, PINV, SVD};
+
+use super::batch::{Batch, Out, misfit, order, sizes};
+use super::norm::{Order, matrix_norm_of};
+use super::spectrum::{Triangle, eigvalsh, singular_values};
+use crate::{Operand, Tensor};
+
+/// Which singular values count as zero: those up to `max(absolute, relative × the greatest)`.
+///
+/// Either may have one number or one for each matrix. Without both the relative one is the greater
+/// size of a matrix times the epsilon of its dtype; beside a positive absolute one it is zero.
+#[derive(Clone, Debug, Default)]
+pub struct Tolerance {
+    /// The absolute tolerance.
+    pub absolute: Option<Tensor>,
+    /// The tolerance relative to the greatest singular value.
+    pub relative: Option<Tensor>,
+}
+
+impl Tolerance {
+    /// A relative tolerance.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn relative(value: f64) -> Result<Self, Error> {
+        Ok(Self {
+            absolute: None,
+            relative: Some(Tensor::full(&[], value, DType::F64)?),
+        })
+    }
+
+    /// Both tolerances for matrices of some size and a dtype, in float64.
+    fn resolve(&self, largest: usize, dtype: DType) -> Result<[Tensor; 2], Error> {
+        let zero = || Tensor::zeros(&[], DType::F64);
+        let usual = largest as f64 * dtype.to_real().finfo()?.eps;
+        let absolute = match &self.absolute {
+            Some(absolute) => absolute.to(DType::F64)?,
+            None => zero()?,
+        };
+        let relative = match &self.relative {
+            Some(relative) => relative.to(DType::F64)?,
+            None => {
+                let given = absolute.gt(0.0)?;
+                let operands: [Operand<'_>; 3] = [(&given).into(), 0.0.into(), usual.into()];
+                Tensor::apply(Op::Where, &operands)?.to(DType::F64)?
+            }
+        };
+        Ok([absolute, relative])
+    }
+}
+
+/// Moore and Penrose's inverse: `V S⁺ Uᴴ`. Hermitian matrices may be said to be so, and then only
+/// their lower triangle is read.
+///
+/// # Errors
+/// A value error for less than two dimensions, or unless Hermitian matrices are square, an error of
+/// linear algebra for a matrix with infinities or NaN, a memory error.
+pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor, Error> {
+    let op = PINV.name;
+    let (rows, columns) = sizes(op, a)?;
+    if hermitian {
+        order(op, a)?;
+    }
+    let result = PINV.result(a.dtype())?;
+    let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
+    let operands = [(a, 2), (&absolute, 0), (&relative, 0)];
+    let batch = Batch::with_result(op, result, &operands)?;
+    let inputs = [
+        &batch.prepare(a, 2)?,
+        &batch.prepare(&absolute, 0)?,
+        &batch.prepare(&relative, 0)?,
+    ];
+    let work = PseudoInverse {
+        rows,
+        columns,
+        hermitian,
+    };
+    batch.run_one(&work, &inputs, Out::Number(&[columns, rows]))
+}
+
+/// How many singular values of matrices are above a tolerance.
+///
+/// # Errors
+/// As [`pinv`].
+pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor, Error> {
+    let op = MATRIX_RANK.name;
+    let (rows, columns) = sizes(op, a)?;
+    MATRIX_RANK.result(a.dtype())?;
+    let result = SVD.result(a.dtype())?;
+    let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
+    let working = a.to(result.compute())?;
+    let values = if hermitian {
+        order(op, a)?;
+        let values = eigvalsh(&working, Triangle::Lower).map_err(|error| error.in_op(op))?;
+        values.abs()?
+    } else {
+        singular_values(op, working.dtype(), &working)?
+    };
+    let values = values.to(DType::F64)?;
+    if rows.min(columns) == 0 {
+        let batch = Batch::with_result(op, result, &[(a, 2)])?;
+        return Tensor::zeros(&batch.sizes, DType::I64);
+    }
+    let greatest = values.amax(Some(&[-1]), true)?;
+    let relative = greatest.mul(&relative.unsqueeze(-1)?)?;
+    let least = relative.maximum(&absolute.unsqueeze(-1)?)?;
+    values.gt(&least)?.count_nonzero(Some(&[-1]), false)
+}
+
+/// The norm of matrices times the norm of their inverses, ∞ for those without one. Without an order
+/// it is the greatest singular value over the least.
+///
+/// # Errors
+/// A value error for less than two dimensions, for an order that matrices do not have, or unless
+/// matrices are square where the order is not 2 or -2; an error of linear algebra for a matrix with
+/// infinities or NaN; a memory error.
+pub fn cond(a: &Tensor, order_of_norm: Option<Order>) -> Result<Tensor, Error> {
+    let op = COND.name;
+    let (rows, columns) = sizes(op, a)?;
+    let real = COND.result(a.dtype())?;
+    let result = EIGH.result(a.dtype())?;
+    let working = a.to(result.compute())?;
+    let kind = order_of_norm.unwrap_or(Order::Number(2.0));
+    if let Order::Number(number) = kind
+        && number.abs() == 2.0
+    {
+        let values = singular_values(op, working.dtype(), &working)?;
+        if rows.min(columns) == 0 {
+            let batch = Batch::with_result(op, result, &[(a, 2)])?;
+            return Tensor::zeros(&batch.sizes, real);
+        }
+        let (greatest, least) = (values.select(-1, 0)?, values.select(-1, -1)?);
+        let ratio = if number > 0.0 {
+            greatest.div(&least)?
+        } else {
+            least.div(&greatest)?
+        };
+        return ratio.to(real);
+    }
+    order(op, a)?;
+    let (inverse, info) = super::inv_ex(&working).map_err(|error| error.in_op(op))?;
+    let norms = [
+        matrix_norm_of(op, &working, kind, &[-2, -1], false)?,
+        matrix_norm_of(op, &inverse.nan_to_zero(&info)?, kind, &[-2, -1], false)?,
+    ];
+    let product = norms[0].mul(&norms[1])?;
+    let singular = info.ne(0)?;
+    let operands: [Operand<'_>; 3] = [(&singular).into(), f64::INFINITY.into(), (&product).into()];
+    Tensor::apply(Op::Where, &operands)?.to(real)
+}
+
+impl Tensor {
+    /// Zeros in place of the matrices that have no inverse.
+    fn nan_to_zero(&self, info: &Self) -> Result<Self, Error> {
+        let singular = info.ne(0)?.unsqueeze(-1)?.unsqueeze(-1)?;
+        let operands: [Operand<'_>; 3] = [(&singular).into(), 0.0.into(), self.into()];
+        Self::apply(Op::Where, &operands)
+    }
+}
+
+/// What least squares give.
+#[derive(Clone, Debug)]
+pub struct LeastSquares {
+    /// The `X` for which `A X - B` is least, of least norm if there are several.
+    pub solution: Tensor,
+    /// The sums of squares of `A X - B` along columns; empty unless `A` has more rows than columns
+    /// and all of them are independent.
+    pub residuals: Tensor,
+    /// The number of singular values that count.
+    pub rank: Tensor,
+    /// The singular values of `A`.
+    pub singular_values: Tensor,
+}
+
+/// The `X` for which `A X - B` is least. `B` may be a vector for each matrix. Singular values up to
+/// `rcond` times the greatest count as zero: the greater size times epsilon, if it is not said.
+///
+/// # Errors
+/// A value error unless the sizes fit, a dtype error where promotion refuses, an error of linear
+/// algebra for a matrix with infinities or NaN, a memory error.
+pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares, Error> {
+    let op = LSTSQ.name;
+    let (rows, columns) = sizes(op, a)?;
+    let vector = b.rank() == 1 || b.rank() + 1 == a.rank();
+    let right = if vector { b.unsqueeze(-1)? } else { b.clone() };
+    let (fitting, width) = sizes(op, &right)?;
+    if fitting != rows {
+        return Err(misfit(op, a, b));
+    }
+    let batch = Batch::new(&LSTSQ, &[(a, 2), (&right, 2)])?;
+    let tolerance = rcond.map_or_else(|| Ok(Tolerance::default()), Tolerance::relative)?;
+    let [absolute, relative] = tolerance.resolve(rows.max(columns), batch.result)?;
+    let inputs = [
+        &batch.prepare(a, 2)?,
+        &batch.prepare(&right, 2)?,
+        &batch.prepare(&absolute, 0)?,
+        &batch.prepare(&relative, 0)?,
+    ];
+    let work = LeastSquaresWork {
+        rows,
+        columns,
+        width,
+    };
+    let (own, sums, values) = ([columns, width], [width], [rows.min(columns)]);
+    let outputs = [
+        Out::Number(&own),
+        Out::Real(&sums),
+        Out::Exact(DType::I64, &[]),
+        Out::Real(&values),
+    ];
+    let mut results = batch.run(&work, &inputs, &outputs)?;
+    let singular_values = results.swap_remove(3);
+    let rank = results.swap_remove(2);
+    let residuals = results.swap_remove(1);
+    let solution = results.swap_remove(0);
+    let is_full = rank.eq(columns as i64)?.all(None, false)?;
+    let is_full = is_full.to_vec::<allotrope_dtype::Bool8>()?[0].get();
+    let residuals = match (rows > columns && is_full, vector) {
+        (false, _) => Tensor::zeros(&[0], residuals.dtype())?,
+        (true, true) => residuals.squeeze(Some(&[-1]))?,
+        (true, false) => residuals,
+    };
+    let solution = if vector {
+        solution.squeeze(Some(&[-1]))?
+    } else {
+        solution
+    };
+    Ok(LeastSquares {
+        solution,
+        residuals,
+        rank,
+        singular_values,
+    })
+}
