@@ -18,18 +18,8 @@ pub fn for_each_block<T: Send>(
     size: usize,
     work: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
-    let size = size.max(1);
-    if slice.len() <= CHUNK {
-        slice
-            .chunks_mut(size)
-            .enumerate()
-            .for_each(|(index, block)| work(index, block));
-    } else {
-        slice
-            .par_chunks_mut(size)
-            .enumerate()
-            .for_each(|(index, block)| work(index, block));
-    }
+    let threaded = slice.len() > CHUNK;
+    visit_blocks(slice, size, threaded, &work);
 }
 
 /// Calls `work` with the index of each block of `size` items and the block, on all threads however
@@ -39,8 +29,23 @@ pub fn for_each_part<T: Send>(
     size: usize,
     work: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
-    slice
-        .par_chunks_mut(size.max(1))
-        .enumerate()
-        .for_each(|(index, block)| work(index, block));
+    visit_blocks(slice, size, true, &work);
+}
+
+/// The work is behind a pointer: rayon's machinery is compiled once per item and not once per kernel,
+/// which would be megabytes.
+fn visit_blocks<T: Send>(
+    slice: &mut [T],
+    size: usize,
+    threaded: bool,
+    work: &(dyn Fn(usize, &mut [T]) + Send + Sync),
+) {
+    let size = size.max(1);
+    if threaded {
+        let blocks = slice.par_chunks_mut(size).enumerate();
+        blocks.for_each(|(index, block)| work(index, block));
+    } else {
+        let blocks = slice.chunks_mut(size).enumerate();
+        blocks.for_each(|(index, block)| work(index, block));
+    }
 }

@@ -36,6 +36,21 @@ pub(crate) fn run<B: Body>(level: Level, body: B) -> B::Output {
     }
 }
 
+/// [`run`] for loops that the baseline has no use for: at its level nothing happens.
+#[inline]
+pub(crate) fn run_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
+    debug_assert!(level <= Level::detected());
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a level above Scalar is only handed out when the CPU has its features.
+        Level::Avx2 => unsafe { x86::avx2(body) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx512 => unsafe { x86::avx512(body) },
+        _ => {}
+    }
+}
+
 /// Elements that a loop takes at a time where it converts them.
 pub(crate) const BLOCK: usize = 64;
 

@@ -185,8 +185,8 @@ laws! {
 /// Shares that sum up to one along the last dimension, by Dirichlet's distribution of these
 /// concentrations.
 ///
-/// >>> al.random.dirichlet(al.ones(2, 3, dtype="float64")).sum(-1)
-/// tensor([1., 1.], dtype=float64)
+/// >>> al.random.dirichlet(al.ones(2, 3, dtype="float64")).sum(-1).float()
+/// tensor([1., 1.])
 #[pyfunction]
 #[pyo3(signature = (concentration, *, generator=None))]
 fn dirichlet(

@@ -234,7 +234,7 @@ def test_norms_promote_and_refuse():
     assert F.layer_norm(x, (4,), al.ones(4)).dtype == al.float32
     assert F.layer_norm(x, (4,), al.ones(4, dtype="bfloat16")).dtype == al.bfloat16
     for call, message in [
-        (lambda: F.layer_norm(x, (3,)), r"wrong shape of input: \[2, 4\]; one that ends in \[3\]"),
+        (lambda: F.layer_norm(x, (3,)), r"wrong shape of input: \[2, 4\]; accepted is one that ends in \[3\]"),
         (lambda: F.layer_norm(x, ()), "wrong shape of input"),
         (lambda: F.layer_norm(x, (4,), al.ones(2)), r"wrong shape of weight: \[2\]; \[4\]"),
         (lambda: F.group_norm(x, 3), "number of groups out of range: 3"),

@@ -70,7 +70,7 @@ fn run<S: Store<f32>, F: FloatMap<1>>(
         streams,
         row: PhantomData,
     };
-    simd::run(level, body);
+    simd::run_above_scalar(level, body);
 }
 
 /// The kernel of a row for a way to store float32, where its formula is one for floats.
@@ -89,7 +89,7 @@ macro_rules! kernels {
         /// The kernel of a row for operand and result of one dtype; `None` where tiles are the way.
         pub(super) fn find(level: Level, op: Op, dtype: DType) -> Option<Kernel> {
             // The baseline converts slowly and has no stores past the caches.
-            if level == Level::Scalar {
+            if level == Level::Scalar || cfg!(not(target_arch = "x86_64")) {
                 return None;
             }
             match op {

@@ -52,7 +52,7 @@ impl Tensor {
             return Err(Error::new(op, problem));
         }
         if indices.is_empty() {
-            return Err(wrong_shape(op, "dims", &shape, "at least one is needed"));
+            return Err(wrong_shape(op, "dims", &shape, "at least one"));
         }
         let shapes: Vec<&Shape> = indices.iter().map(|index| index.shape()).collect();
         let common = Shape::broadcast(op, &shapes)?;

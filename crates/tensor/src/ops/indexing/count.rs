@@ -37,12 +37,7 @@ impl Tensor {
         let op = BINCOUNT.name;
         BINCOUNT.result(self.dtype())?;
         if self.rank() != 1 {
-            return Err(wrong_shape(
-                op,
-                "input",
-                self.shape(),
-                "a vector is accepted",
-            ));
+            return Err(wrong_shape(op, "input", self.shape(), "a vector"));
         }
         let greatest = if self.count() == 0 {
             None
@@ -138,7 +133,7 @@ impl Tensor {
             Edges::Given(edges) => {
                 HISTOGRAM.result(edges.dtype())?;
                 if edges.rank() != 1 || edges.count() < 2 {
-                    let accepted = "a vector of at least two is accepted";
+                    let accepted = "a vector of at least two";
                     return Err(wrong_shape(op, "bins", edges.shape(), accepted));
                 }
                 edges.clone()

@@ -139,7 +139,7 @@ impl Tensor {
 
     fn check_table(&self, op: &'static str, options: &Embedding) -> Result<(), Error> {
         if self.rank() != 2 {
-            let accepted = "a matrix is accepted";
+            let accepted = "a matrix";
             return Err(wrong_shape(op, "weight", self.shape(), accepted));
         }
         if let Some(index) = options.padding_idx {

@@ -31,7 +31,7 @@ impl Tensor {
         if let Operand::Tensor(tensor) = value
             && tensor.rank() > 0
         {
-            let accepted = "a number or a tensor without dimensions is accepted";
+            let accepted = "a number or a tensor without dimensions";
             return Err(wrong_shape(op, "value", tensor.shape(), accepted));
         }
         record(Op::Where, &[mask.into(), value, self.into()]).map_err(|error| error.in_op(op))

@@ -61,12 +61,7 @@ impl Tensor {
         let op = INDEX_SELECT.name;
         INDEX_SELECT.result(self.dtype())?;
         if index.rank() > 1 {
-            return Err(wrong_shape(
-                op,
-                "index",
-                index.shape(),
-                "a vector is accepted",
-            ));
+            return Err(wrong_shape(op, "index", index.shape(), "a vector"));
         }
         let index = index.at_least_one_dim()?;
         if self.rank() > 0 {

@@ -68,7 +68,7 @@ impl Tensor {
     /// As [`searchsorted`](Self::searchsorted); a value error unless boundaries are a vector.
     pub fn bucketize(&self, boundaries: &Self, options: Search) -> Result<Self, Error> {
         if boundaries.rank() != 1 {
-            let accepted = "a vector is accepted";
+            let accepted = "a vector";
             let shape = boundaries.shape();
             return Err(wrong_shape(BUCKETIZE.name, "boundaries", shape, accepted));
         }
@@ -93,7 +93,7 @@ impl Tensor {
         let fits = rows.is_empty()
             || values.rank() == self.rank() && values.shape()[..rows.len()] == *rows;
         if !fits {
-            let accepted = format!("values need the leading sizes {rows:?}");
+            let accepted = format!("one with the leading sizes {rows:?}");
             return Err(wrong_shape(op, "values", values.shape(), accepted));
         }
         if options.out_int32 && i32::try_from(*length).is_err() {

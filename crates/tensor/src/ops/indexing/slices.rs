@@ -80,7 +80,7 @@ impl Tensor {
         let dtype = INDEX_FILL.result(common_dtype(op, &[self.into(), value])?)?;
         let value = as_tensor(op, value, dtype)?;
         if value.rank() > 0 {
-            let accepted = "a number or a tensor without dimensions is accepted";
+            let accepted = "a number or a tensor without dimensions";
             return Err(wrong_shape(op, "value", value.shape(), accepted));
         }
         let x = self.at_least_one_dim()?;
@@ -147,12 +147,7 @@ fn slices(
 ) -> Result<(usize, Indices, Layout), Error> {
     let dim = normalize_axis(op, dim, x.rank())?;
     if index.rank() > 1 {
-        return Err(wrong_shape(
-            op,
-            "index",
-            index.shape(),
-            "a vector is accepted",
-        ));
+        return Err(wrong_shape(op, "index", index.shape(), "a vector"));
     }
     let indices = Indices::new(
         op,
@@ -164,7 +159,7 @@ fn slices(
     let (before, after) = (&x.shape()[..dim], &x.shape()[dim + 1..]);
     let places = indices.layout_between(op, before, after)?;
     if source.shape() != places.shape() {
-        let accepted = format!("{} is accepted here", places.shape());
+        let accepted = places.shape().to_string();
         return Err(wrong_shape(op, "source", source.shape(), accepted));
     }
     Ok((dim, indices, places))
