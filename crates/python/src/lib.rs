@@ -35,6 +35,10 @@
 //! | `index` | what stands in brackets |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "docstrings are Python's: `[1]` in an example is a list"
+)]
 
 #[macro_use]
 mod forms;

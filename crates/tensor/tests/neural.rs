@@ -55,7 +55,8 @@ fn lines_and_blocks_of_lines_agree() {
         .iter()
         .zip(along_columns.to_vec::<f32>().unwrap());
     for (a, b) in pairs {
-        assert!((a - b).abs() <= 2.0 * f32::EPSILON * a, "{a} and {b}");
+        // Their sums are formed in different orders.
+        assert!((a - b).abs() <= 4.0 * f32::EPSILON * a, "{a} and {b}");
     }
 }
 

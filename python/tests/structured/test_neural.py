@@ -236,7 +236,7 @@ def test_norms_promote_and_refuse():
     for call, message in [
         (lambda: F.layer_norm(x, (3,)), r"wrong shape of input: \[2, 4\]; accepted is one that ends in \[3\]"),
         (lambda: F.layer_norm(x, ()), "wrong shape of input"),
-        (lambda: F.layer_norm(x, (4,), al.ones(2)), r"wrong shape of weight: \[2\]; \[4\]"),
+        (lambda: F.layer_norm(x, (4,), al.ones(2)), r"wrong shape of weight: \[2\]; accepted is \[4\]"),
         (lambda: F.group_norm(x, 3), "number of groups out of range: 3"),
         (lambda: F.group_norm(x, 0), "number of groups out of range: 0"),
         (lambda: F.batch_norm(x, al.ones(3), al.ones(3)), "wrong shape of running_mean"),

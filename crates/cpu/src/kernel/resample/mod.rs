@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mod` | [`pick`]: one element for each result, by width |
 //! | `stencil` | [`Stencil`]: which elements a result is made of along an axis |
-//! | `blend` | [`blend`]: sums with the weights of all axes |
+//! | `blend` | [`blend()`]: sums with the weights of all axes |
 
 mod blend;
 mod stencil;
