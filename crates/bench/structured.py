@@ -142,10 +142,11 @@ def main():
             continue
         reference = None
         for dtype in work[0]:
-            if name.startswith("matmul") and dtype != "float32":
-                # NumPy multiplies matrices of integers and halves element by element: seconds.
-                work = (*work[:3], None, work[4])
-            times = measure(work, work[1](dtype))
+            ours_alone = name.startswith(("matmul", "conv2d")) and dtype != "float32"
+            # Peers multiply integers, and NumPy halves, element by element: seconds.
+            is_integer = dtype.startswith(("int", "uint"))
+            peers = (None if ours_alone else work[3], None if ours_alone and is_integer else work[4])
+            times = measure((*work[:3], *peers), work[1](dtype))
             reference = reference or times[0]
             ratios = ["-" if t is None else f"{t / times[0]:.2f}" for t in times[1:]]
             ratios.append(f"{reference / times[0]:.2f}")
