@@ -76,8 +76,8 @@ def best(works):
 
 
 def peers_of(arrays):
-    """The same data as tensors of each library."""
-    ours = [al.from_numpy(a) for a in arrays]
+    """The same data as tensors of each library, in its own memory."""
+    ours = [al.tensor(a) for a in arrays]
     theirs = {"numpy": arrays}
     if torch is not None:
         theirs["torch"] = [

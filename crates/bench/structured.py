@@ -125,7 +125,7 @@ WORKS = {
 def measure(work, arrays):
     """Our best time, NumPy's and torch's; None where a peer has no kernel."""
     _, _, ours, numpys, torchs = work
-    mine, theirs = [al.from_numpy(a) for a in arrays], [peer(a) for a in arrays]
+    mine, theirs = [al.tensor(a) for a in arrays], [peer(a) for a in arrays]
     candidates = [lambda: ours(*mine)]
     candidates.append((lambda: numpys(*arrays)) if numpys else None)
     candidates.append((lambda: torchs(*theirs)) if torch is not None else None)
