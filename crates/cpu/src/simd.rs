@@ -77,28 +77,22 @@ pub(crate) fn encode_f16(values: &[f32; BLOCK]) -> [u16; BLOCK] {
 pub(crate) fn prefetch<T>(block: &[T; BLOCK]) {
     /// How many blocks later.
     const AHEAD: usize = 16;
-    #[cfg(target_arch = "x86_64")]
+    let ahead = block
+        .as_ptr()
+        .cast::<u8>()
+        .wrapping_add(AHEAD * size_of_val(block));
     for line in (0..size_of_val(block)).step_by(64) {
-        let start = block.as_ptr().cast::<u8>();
-        prefetch_line(start.wrapping_add(AHEAD * size_of_val(block) + line));
+        prefetch_line(ahead.wrapping_add(line));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (block, AHEAD);
 }
 
 /// Asks memory for bytes that are needed soon; those beyond the end are left out.
 #[inline(always)]
 pub(crate) fn prefetch_bytes(bytes: &[u8], start: usize, len: usize) {
     let end = bytes.len().min(start + len);
-    #[cfg(target_arch = "x86_64")]
     for line in (start..end).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let address = bytes.as_ptr().wrapping_add(line).cast::<i8>();
-        // SAFETY: part of the x86-64 baseline, and a hint: no address is wrong.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+        prefetch_line(bytes.as_ptr().wrapping_add(line));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = end;
 }
 
 /// Asks memory for a cache line.

@@ -1,6 +1,6 @@
 //! Casts, and values out of a tensor.
 
-use allotrope_cpu::{Buffer, Input, kernel, run};
+use allotrope_cpu::{Buffer, kernel, run};
 use allotrope_dtype::{
     CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast, cast_bytes,
 };
@@ -60,10 +60,7 @@ impl Tensor {
         let mut program = Program::new(&[self.dtype()]);
         let result = program.convert(0, dtype);
         program.output(result);
-        let input = Input {
-            bytes: self.storage(),
-            layout: self.layout(),
-        };
+        let input = self.as_input();
         run(&program, self.shape(), &[input], &mut [bytes])
     }
 

@@ -186,10 +186,7 @@ enum Prepared<'a> {
 
 fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[Input<'a>; 4]> {
     let view = |input: &'a Prepared<'a>| match input {
-        Prepared::AsIs(tensor) => Input {
-            bytes: tensor.storage(),
-            layout: tensor.layout(),
-        },
+        Prepared::AsIs(tensor) => tensor.as_input(),
         Prepared::Viewed(view) => Input {
             bytes: view.0.storage(),
             layout: &view.1,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use allotrope_cpu::{Buffer, Storage};
+use allotrope_cpu::{Buffer, Input, Storage};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::{Layout, Shape};
 
@@ -53,6 +53,14 @@ impl Tensor {
         let size = self.dtype.itemsize();
         // Under another dtype the storage may end within an element.
         &self.storage[..self.storage.len() / size * size]
+    }
+
+    /// The tensor as kernels read it.
+    pub(crate) fn as_input(&self) -> Input<'_> {
+        Input {
+            bytes: self.storage(),
+            layout: &self.layout,
+        }
     }
 
     /// Sizes, strides and offset.

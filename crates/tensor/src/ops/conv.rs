@@ -1,6 +1,5 @@
 //! Convolution: sums of products of windows with filters.
 
-use allotrope_cpu::Input;
 use allotrope_cpu::kernel::{
     Axis, Convolution, Depthwise, Edge, Grid, Pooled, convolve, convolve_depthwise, copy,
 };
@@ -186,10 +185,7 @@ impl Layer<'_> {
         let common = program.convert(0, self.dtype);
         let summed = program.convert(common, sum);
         program.output(summed);
-        let input = Input {
-            bytes: image.storage(),
-            layout: image.layout(),
-        };
+        let input = image.as_input();
         let filters = self.weight.shape()[0];
         let depthwise = Depthwise {
             images: Pooled {

@@ -1,6 +1,5 @@
 //! `interpolate`: grids of another size.
 
-use allotrope_cpu::Input;
 use allotrope_cpu::kernel::{Axis, Grid, Pooled, Stencil, Weighting, blend, pick_nearest};
 use allotrope_dtype::{DType, Error, Level, Problem, Set};
 use allotrope_op::structured::convolution::INTERPOLATE;
@@ -131,10 +130,7 @@ impl Tensor {
         }
         let planes = shape[0] * shape[1];
         let program = convert_to_blend(dtype);
-        let input = Input {
-            bytes: volumes.storage(),
-            layout: volumes.layout(),
-        };
+        let input = volumes.as_input();
         let grids = Pooled {
             level: Level::current(),
             program: &program,

@@ -1,6 +1,5 @@
 //! Normalisation over dimensions: layers, groups, instances, batches.
 
-use allotrope_cpu::Input;
 use allotrope_cpu::kernel::{Fold, LineInput, Norm, are_lines_short, normalize_lines};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{
@@ -349,10 +348,7 @@ fn run_lines(
 ) -> Result<Tensor, Error> {
     let program = working.reading(x.dtype());
     let mut buffer = room(op, x.shape(), working.result)?;
-    let input = Input {
-        bytes: x.storage(),
-        layout: x.layout(),
-    };
+    let input = x.as_input();
     let from = LineInput {
         program: &program,
         input,

@@ -1,6 +1,5 @@
 //! Running totals and extremes along a dimension.
 
-use allotrope_cpu::Input;
 use allotrope_cpu::kernel::sort::running_extreme;
 use allotrope_cpu::kernel::{Scan, scan};
 use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
@@ -140,10 +139,7 @@ impl Tensor {
         let sizes = [size(&self.shape()[..dim]), self.shape()[dim], inner];
         let program = reading(self.dtype(), through, kind.item(through));
         let x = self.contiguous()?;
-        let input = Input {
-            bytes: x.storage(),
-            layout: x.layout(),
-        };
+        let input = x.as_input();
         let buffer = scan(kind, &program, &[input], sizes, result)?;
         Ok(Self::from_buffer(buffer, self.shape().clone(), result))
     }

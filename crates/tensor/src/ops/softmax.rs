@@ -1,6 +1,5 @@
 //! Softmax and its kin: exponentials along a dimension as shares of their sum.
 
-use allotrope_cpu::Input;
 use allotrope_cpu::kernel::{Fold, LineInput, Softmax, are_lines_short, sizes_around, softmax};
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
@@ -117,10 +116,7 @@ impl Tensor {
             let builder = Builder::new(&[x.dtype()]);
             let program = builder.finish(&[read(&working, builder.input(0), negates)]);
             let mut buffer = room(op, x.shape(), working.result)?;
-            let input = Input {
-                bytes: x.storage(),
-                layout: x.layout(),
-            };
+            let input = x.as_input();
             let from = LineInput {
                 program: &program,
                 input,

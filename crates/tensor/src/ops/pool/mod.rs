@@ -14,7 +14,6 @@ mod unpool;
 
 pub use average::AverageOptions;
 
-use allotrope_cpu::Input;
 use allotrope_cpu::kernel::{Axis, Grid, Pooled};
 use allotrope_dtype::{DType, Error, Level};
 use allotrope_op::{Program, Shape};
@@ -75,10 +74,7 @@ fn pool(
     program: &Program,
     kernel: impl FnOnce(&Pooled<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let input = Input {
-        bytes: x.storage(),
-        layout: x.layout(),
-    };
+    let input = x.as_input();
     kernel(&Pooled {
         level: Level::current(),
         program,
