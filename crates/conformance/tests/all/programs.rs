@@ -9,9 +9,11 @@ use allotrope_op::{
 };
 use proptest::prelude::*;
 
-/// The operations that compute in a dtype.
+/// The operations that compute in a dtype, without the two that read the sign of a NaN: which
+/// of two NaNs an instruction hands on is the compiler's choice, and not the same in each loop.
 fn operations(dtype: DType) -> Vec<Op> {
     let takes = |op: &Op| match op.row().signature {
+        _ if matches!(op, Op::Signbit | Op::Copysign) => false,
         Signature::Select => true,
         Signature::Logic => dtype == DType::Bool,
         _ => op.row().cell(dtype.kind()) == Cell::Formula,
@@ -190,6 +192,17 @@ fn run_step(
         .remove(0)
 }
 
+/// Whether two elements are the same bits, or NaN both.
+fn same(dtype: DType, a: &[u8], b: &[u8]) -> bool {
+    let part = dtype.to_real();
+    let is_nan = |bytes: &[u8]| match Scalar::from_bytes(part, bytes).unwrap().value() {
+        WeakScalar::Float(value) => value.is_nan(),
+        _ => false,
+    };
+    let mut parts = a.chunks(part.itemsize()).zip(b.chunks(part.itemsize()));
+    parts.all(|(a, b)| a == b || (is_nan(a) && is_nan(b)))
+}
+
 fn check(inputs: &[DType], decisions: &[u64], sizes: &[usize], seed: u64, level: Level) {
     let program = build(inputs, decisions);
     assert!(program.is_valid(), "{program}");
@@ -218,9 +231,10 @@ fn check(inputs: &[DType], decisions: &[u64], sizes: &[usize], seed: u64, level:
     }
     for (output, slot) in got.iter().zip(program.outputs()) {
         let want = &values[usize::from(*slot)];
-        let size = program.dtype(*slot).itemsize();
+        let dtype = program.dtype(*slot);
+        let size = dtype.itemsize();
         let pairs = output.chunks(size).zip(want.chunks(size)).enumerate();
-        let wrong: Vec<_> = pairs.filter(|(_, (a, b))| a != b).take(5).collect();
+        let wrong: Vec<_> = pairs.filter(|(_, (a, b))| !same(dtype, a, b)).take(5).collect();
         assert!(
             wrong.is_empty(),
             "{program}%{slot} of {sizes:?} at {level}: {wrong:02x?}"
