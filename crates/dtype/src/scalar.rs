@@ -118,6 +118,18 @@ impl Scalar {
         Ok(Self { dtype, value })
     }
 
+    /// Zero, or false.
+    #[must_use]
+    pub const fn zero(dtype: DType) -> Self {
+        let value = match dtype.kind() {
+            Kind::Bool => WeakScalar::Bool(false),
+            Kind::Signed | Kind::Unsigned => WeakScalar::Int(0),
+            Kind::Float => WeakScalar::Float(0.0),
+            Kind::Complex => WeakScalar::Complex(c128::new(0.0, 0.0)),
+        };
+        Self { dtype, value }
+    }
+
     /// The dtype.
     #[must_use]
     pub const fn dtype(self) -> DType {

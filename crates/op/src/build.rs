@@ -105,6 +105,25 @@ impl<'b> Var<'b> {
         self.builder.var(slot)
     }
 
+    /// What the conversion of this 64-bit integer to float64 leaves out.
+    pub(crate) fn conversion_rest(self) -> Self {
+        let step = Step::ConversionRest { from: self.slot };
+        let slot = self.builder.program.borrow_mut().push(step);
+        self.builder.var(slot)
+    }
+
+    /// Whether this is the constant 1.
+    pub(crate) fn is_one(self) -> bool {
+        match self.builder.program.borrow().step(self.slot) {
+            Some(Step::Constant(scalar)) => match scalar.value() {
+                WeakScalar::Float(value) => value == 1.0,
+                WeakScalar::Complex(value) => value == c128::new(1.0, 0.0),
+                WeakScalar::Int(_) | WeakScalar::Bool(_) => false,
+            },
+            _ => false,
+        }
+    }
+
     /// A constant of this value's dtype.
     #[must_use]
     pub fn lit(self, value: f64) -> Self {

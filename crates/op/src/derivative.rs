@@ -60,7 +60,9 @@ pub fn gradients<'b>(
 
 /// The gradient times the conjugate of a slope.
 fn along<'b>(gradient: Var<'b>, slope: Var<'b>) -> Var<'b> {
-    if slope.dtype().is_complex() {
+    if slope.is_one() {
+        gradient
+    } else if slope.dtype().is_complex() {
         gradient * slope.conj()
     } else {
         gradient * slope
@@ -100,4 +102,36 @@ fn gelu_tanh_slope(x: Var<'_>) -> Var<'_> {
 fn mish_slope(x: Var<'_>) -> Var<'_> {
     let t = x.softplus(x.one(), x.lit(20.0)).tanh();
     t + x * x.sigmoid() * (1.0 - t * t)
+}
+
+/// The slope of `digamma`: shifted up by recurrence to where the asymptotic series holds, and
+/// reflected below a half.
+fn trigamma(x: Var<'_>) -> Var<'_> {
+    use std::f64::consts::PI;
+    const SHIFT: i32 = 10;
+    // The Bernoulli numbers, last first: Σ B₂ₙ / z²ⁿ⁺¹.
+    const SERIES: [f64; 7] = [
+        7.0 / 6.0,
+        -691.0 / 2730.0,
+        5.0 / 66.0,
+        -1.0 / 30.0,
+        1.0 / 42.0,
+        -1.0 / 30.0,
+        1.0 / 6.0,
+    ];
+    let is_low = x.lt(x.lit(0.5));
+    let y = is_low.pick(1.0 - x, x);
+    let mut sum = y.zero();
+    for shift in 0..SHIFT {
+        sum = sum + (y + f64::from(shift)).square().reciprocal();
+    }
+    let inverse = (y + f64::from(SHIFT)).reciprocal();
+    let square = inverse * inverse;
+    let first = x.lit(SERIES[0]);
+    let series = SERIES[1..]
+        .iter()
+        .fold(first, |sum, term| sum * square + *term);
+    let upper = sum + inverse * (1.0 + inverse * (0.5 + inverse * series));
+    let sine = (x * PI).sin();
+    is_low.pick((x.lit(PI) / sine).square() - upper, upper)
 }

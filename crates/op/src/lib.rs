@@ -14,6 +14,7 @@
 //! | `program` | [`Program`]: rows in a sequence, with the dtype of each value |
 //! | `build` | [`Builder`]: programs written as formulas over variables |
 //! | `derivative` | [`gradients`]: the derivative of every row |
+//! | `differentiate` | [`differentiate()`]: the derivative of whole programs, and programs put together |
 //! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
 //! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
@@ -27,6 +28,7 @@ mod build;
 mod compare;
 pub mod complex;
 mod derivative;
+mod differentiate;
 pub mod elementary;
 mod infer;
 mod lane;
@@ -43,6 +45,7 @@ pub use allotrope_dtype::{Error, ErrorKind, Problem};
 pub use build::{Builder, Var};
 pub use complex::Complex;
 pub use derivative::gradients;
+pub use differentiate::{Differential, Needs, Read, differentiate};
 pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};

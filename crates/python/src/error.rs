@@ -23,7 +23,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Overflow => PyOverflowError::new_err(message),
         ErrorKind::ZeroDivision => PyZeroDivisionError::new_err(message),
         ErrorKind::Memory => PyMemoryError::new_err(message),
-        ErrorKind::Device => PyRuntimeError::new_err(message),
+        ErrorKind::Device | ErrorKind::Gradient => PyRuntimeError::new_err(message),
         ErrorKind::File => match error.problem() {
             Problem::FileAccess { cause, .. } => match cause {
                 io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),

@@ -4,6 +4,9 @@ use allotrope_cpu::kernel;
 use allotrope_dtype::{DType, Error, promotion};
 use allotrope_op::{Argument, Layout};
 
+use smallvec::smallvec;
+
+use crate::autograd::is_recorded;
 use crate::elementwise::Operand;
 use crate::{Index, Tensor};
 
@@ -41,6 +44,40 @@ impl Tensor {
                 Self::full(&[], scalar, dtype).map_err(|error| error.in_op(OP))?
             }
         };
+        if !is_recorded(&[self, &value]) {
+            return self.write(key, &value, dtype);
+        }
+        let former = self.clone();
+        *self = former.detach();
+        let written = self.write(key, &value.detach(), dtype);
+        if written.is_err() {
+            *self = former;
+            return written;
+        }
+        let key = key.to_vec();
+        let new = self.detach();
+        *self = new.with_rule(OP, &[&former, &value], move |pass| {
+            let gradient = pass.gradient()?;
+            let for_former = pass.give(0, || {
+                let mut gradient = gradient.clone();
+                gradient.assign(&key, false).map(|()| gradient)
+            })?;
+            let rank = pass.operand_rank(1);
+            let for_value = pass.give(1, || {
+                let mut picked = gradient.index(&key)?;
+                // The value may have had leading ones that the place does not have.
+                while picked.rank() < rank {
+                    picked = picked.unsqueeze(0)?;
+                }
+                Ok(picked)
+            })?;
+            Ok(smallvec![for_former, for_value])
+        })?;
+        Ok(())
+    }
+
+    /// Writes a value of a dtype to the elements that a key means.
+    fn write(&mut self, key: &[Index], value: &Self, dtype: DType) -> Result<(), Error> {
         let rows = Layout::contiguous(self.shape().clone());
         if key.iter().any(|item| matches!(item, Index::Array(_))) {
             let sizes: Vec<isize> = self.shape().iter().map(|size| *size as isize).collect();

@@ -5,6 +5,7 @@ use allotrope_dtype::{
     CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast, cast_bytes,
 };
 use allotrope_op::{Dims, Layout, Program, Shape};
+use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::elementwise::evaluate_one;
@@ -39,7 +40,8 @@ impl Tensor {
         let room = self.count().checked_mul(dtype.itemsize());
         let mut buffer = Buffer::for_overwrite("to", room.ok_or_else(|| out_of_memory("to"))?)?;
         cast_bytes(self.dtype(), bytes, dtype, &mut buffer, options)?;
-        Ok(Self::from_buffer(buffer, self.shape().clone(), dtype))
+        let cast = Self::from_buffer(buffer, self.shape().clone(), dtype);
+        cast.with_rule("to", &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
     /// The values in another dtype by the default rules, in tiles on all threads.

@@ -10,6 +10,7 @@ use allotrope_op::{
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::view::out_of_memory;
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
@@ -41,9 +42,29 @@ operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
 /// The result of one operation. Every elementwise method comes through here, so that results can
 /// become pending without a change to any of them.
 pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
-    if let Some(result) = record_small(op, operands) {
-        return result;
+    let small = record_small(op, operands);
+    if let Some(result) = small {
+        let has_history = |operand: &Operand<'_>| match operand {
+            Operand::Tensor(tensor) => tensor.requires_grad(),
+            Operand::Scalar(_) => false,
+        };
+        return if operands.iter().any(has_history) && is_grad_enabled() {
+            let (program, tensors) = inferred(op, operands)?;
+            remember(op.name(), &program, &tensors, result?)
+        } else {
+            result
+        };
     }
+    let (program, tensors) = inferred(op, operands)?;
+    guard(op, &program, operands)?;
+    evaluate_one(op.name(), &program, &tensors)
+}
+
+/// The program of an operation on operands, and those of them that are tensors.
+fn inferred<'a>(
+    op: Op,
+    operands: &[Operand<'a>],
+) -> Result<(Program, SmallVec<[&'a Tensor; 4]>), Error> {
     let arguments: SmallVec<[Argument; 4]> = operands
         .iter()
         .map(|operand| match operand {
@@ -54,16 +75,27 @@ pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> 
             Operand::Scalar(value) => Argument::Scalar(*value),
         })
         .collect();
-    let program = infer(op, &arguments)?;
-    guard(op, &program, operands)?;
-    let tensors: SmallVec<[&Tensor; 4]> = operands
-        .iter()
-        .filter_map(|operand| match operand {
-            Operand::Tensor(tensor) => Some(*tensor),
-            Operand::Scalar(_) => None,
-        })
-        .collect();
-    evaluate_one(op.name(), &program, &tensors)
+    let tensors = operands.iter().filter_map(|operand| match operand {
+        Operand::Tensor(tensor) => Some(*tensor),
+        Operand::Scalar(_) => None,
+    });
+    Ok((infer(op, &arguments)?, tensors.collect()))
+}
+
+/// The one output of a program with the program as its history, where that is to be recorded.
+fn remember(
+    op: &'static str,
+    program: &Program,
+    inputs: &[&Tensor],
+    output: Tensor,
+) -> Result<Tensor, Error> {
+    if !is_recorded(inputs) {
+        return Ok(output);
+    }
+    let spare = output.clone();
+    let shape = output.shape().clone();
+    let outputs = record_program(op, program, inputs, SmallVec::from_iter([output]), &shape)?;
+    Ok(outputs.into_iter().next().unwrap_or(spare))
 }
 
 /// The usual small operation: tensors of one compute dtype and shape, contiguous, in one piece of
@@ -150,9 +182,10 @@ pub fn evaluate(
     let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
     run(program, &shape, &views(&prepared), &mut outputs)?;
     let tensors = buffers.into_iter().zip(program.output_dtypes());
-    Ok(tensors
+    let tensors = tensors
         .map(|(buffer, dtype)| Tensor::from_buffer(buffer, shape.clone(), dtype))
-        .collect())
+        .collect();
+    Ok(record_program(op, program, inputs, tensors, &shape)?.into_vec())
 }
 
 /// The one output of a program whose inputs are known to fit.
@@ -175,7 +208,12 @@ pub(crate) fn evaluate_one(
     let prepared = prepare(op, inputs, &shape)?;
     let mut buffer = room(op, &shape, dtype)?;
     run(program, &shape, &views(&prepared), &mut [&mut buffer[..]])?;
-    Ok(Tensor::from_buffer(buffer, shape, dtype))
+    remember(
+        op,
+        program,
+        inputs,
+        Tensor::from_buffer(buffer, shape, dtype),
+    )
 }
 
 /// An input as it is, or with the layout that broadcasting gives it.

@@ -6,10 +6,32 @@ use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{CastOptions, DType, Error, Kind, Overflow, Problem, Set};
 use allotrope_op::{Dims, Layout, Shape, Slice};
 
+use smallvec::smallvec;
+
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::view::out_of_memory;
 
 const OP: &str = "index";
+
+/// The layout that the items other than arrays leave; beside arrays a single index is one of them.
+fn view_of(layout: &Layout, items: &[Index], gathers: bool) -> Result<Layout, Error> {
+    let (mut view, mut dim) = (layout.clone(), 0);
+    for item in items {
+        match item {
+            Index::At(index) if !gathers => {
+                view = view.select(OP, dim, *index)?;
+                continue;
+            }
+            Index::Range(slice) => view = view.slice(OP, dim, *slice)?,
+            Index::NewAxis => view = view.unsqueeze(OP, dim)?,
+            Index::At(_) | Index::Array(_) => {}
+            Index::Ellipsis => continue,
+        }
+        dim += 1;
+    }
+    Ok(view)
+}
 
 /// One item between brackets.
 #[derive(Clone, Debug)]
@@ -45,7 +67,7 @@ impl Tensor {
     pub fn index(&self, key: &[Index]) -> Result<Self, Error> {
         let items = self.spell_out(key)?;
         let gathers = items.iter().any(|item| matches!(item, Index::Array(_)));
-        let mut view = self.layout().clone();
+        let view = self.viewed(OP, |layout| view_of(layout, &items, gathers))?;
         let (mut dim, mut arrays, mut places) = (0, Vec::new(), Vec::new());
         for (place, item) in items.into_iter().enumerate() {
             match item {
@@ -55,30 +77,34 @@ impl Tensor {
                     places.push(place);
                     dim += 1;
                 }
-                Index::At(index) => view = view.select(OP, dim as isize, index)?,
-                Index::Range(slice) => {
-                    view = view.slice(OP, dim as isize, slice)?;
-                    dim += 1;
-                }
-                Index::NewAxis => {
-                    view = view.unsqueeze(OP, dim as isize)?;
-                    dim += 1;
-                }
+                Index::Range(_) | Index::NewAxis => dim += 1,
                 Index::Array(array) => {
                     arrays.push((dim, array));
                     places.push(place);
                     dim += 1;
                 }
-                Index::Ellipsis => {}
+                Index::At(_) | Index::Ellipsis => {}
             }
         }
-        let view = self.with_layout(view);
         if arrays.is_empty() {
             return Ok(view);
         }
         // Arrays side by side leave their dimensions where they were, scattered ones in front.
         let adjacent = places.windows(2).all(|pair| pair[1] == pair[0] + 1);
-        view.gather_dims(&arrays, if adjacent { arrays[0].0 } else { 0 })
+        let gathered = view.gather_dims(&arrays, if adjacent { arrays[0].0 } else { 0 })?;
+        if !is_recorded(&[&view]) {
+            return Ok(gathered);
+        }
+        let mut key = vec![Index::Range(Slice::ALL); view.rank()];
+        for (dim, array) in arrays {
+            key[dim] = Index::Array(array);
+        }
+        let shape = view.shape().clone();
+        gathered.with_rule(OP, &[&view], move |pass| {
+            let gradient = pass.gradient()?;
+            let zeros = Self::zeros(&shape, gradient.dtype())?;
+            Ok(smallvec![Some(zeros.index_put(&key, &gradient, true)?)])
+        })
     }
 
     /// The key with masks as indices and the ellipsis as whole ranges.

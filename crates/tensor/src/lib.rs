@@ -16,6 +16,7 @@
 //! | `ops/` | structured operations, one to a file |
 //! | `index` | what stands in brackets |
 //! | `assign` | assignment as a new value |
+//! | `autograd/` | gradients: how tensors were made, and the way back |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
 //!
@@ -31,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod assign;
+mod autograd;
 mod convert;
 mod create;
 mod distribution;
@@ -49,6 +51,11 @@ mod view;
 
 pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_cpu::kernel::random::Law;
+pub use autograd::{
+    AnomalyMode, BackwardOptions, Checked, GradMode, GradcheckOptions, Hook, backward,
+    detect_anomaly, enable_grad, grad, gradcheck, gradgradcheck, inference_mode,
+    is_anomaly_enabled, is_grad_enabled, is_inference_mode, no_grad, set_grad_enabled, set_locator,
+};
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;

@@ -7,7 +7,10 @@ use allotrope_op::{
     Builder, Dims, Layout, Op, Program, Reduction, Shape, Var, compute_dtype, normalize_axes,
 };
 
+use smallvec::smallvec;
+
 use crate::Tensor;
+use crate::autograd::{is_recorded, record_program};
 use crate::elementwise::evaluate;
 
 /// What is reduced and what stays, in the order of memory.
@@ -86,6 +89,50 @@ impl Plan {
         inputs: &[&Tensor],
         shape: &Shape,
     ) -> Result<Tensor, Error> {
+        if !is_recorded(inputs) {
+            return self.folded(op, fold, program, inputs, shape);
+        }
+        if fold == Fold::Sum {
+            let sums = self.folded(op, fold, program, inputs, shape)?;
+            let spare = sums.clone();
+            let sums = record_program(op, program, inputs, smallvec![sums], shape)?;
+            return Ok(sums.into_iter().next().unwrap_or(spare));
+        }
+        // The others ask for the items themselves when gradients come back.
+        let items = evaluate(op, program, inputs)?.remove(0).expand(shape)?;
+        let plain = reading(items.dtype(), items.dtype(), items.dtype());
+        let result = self.folded(op, fold, &plain, &[&items], shape)?;
+        self.with_fold_rule(op, fold, items, result)
+    }
+
+    /// The rule of a product or an extreme.
+    fn with_fold_rule(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        items: Tensor,
+        result: Tensor,
+    ) -> Result<Tensor, Error> {
+        let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
+        let (saved, input) = (result.detach(), items.clone());
+        result.with_rule(op, &[&input], move |pass| {
+            let gradient = pass.gradient()?;
+            Ok(smallvec![Some(match fold {
+                Fold::Prod => product_gradient(&items, &axes, &gradient)?,
+                _ => extreme_gradient(&items, &saved, &axes, &gradient)?,
+            })])
+        })
+    }
+
+    /// [`fold`](Self::fold), not recorded.
+    fn folded(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+    ) -> Result<Tensor, Error> {
         let turned = |tensor: &&Tensor| -> Result<Layout, Error> {
             let layout = tensor.layout().broadcast_to(op, shape)?;
             layout.permute(op, &self.order)
@@ -137,6 +184,56 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// The gradient of a product: that of all other factors. Two zeros among them are kept apart, so
+/// that this has a gradient in turn.
+fn product_gradient(items: &Tensor, axes: &[isize], gradient: &Tensor) -> Result<Tensor, Error> {
+    let is_zero = items.detach().eq(0)?;
+    let zeros = is_zero.sum(Some(axes), true, Some(DType::I64))?;
+    let others = Tensor::apply(Op::Where, &[(&is_zero).into(), 1.into(), items.into()])?;
+    let product = others.prod(Some(axes), true, None)?;
+    let zero = Tensor::apply(Op::Where, &[(&is_zero).into(), items.into(), 0.into()])?;
+    let sum = zero.sum(Some(axes), true, None)?;
+    let pick = |condition: &Tensor, yes: &Tensor, no: &Tensor| {
+        Tensor::apply(Op::Where, &[condition.into(), yes.into(), no.into()])
+    };
+    let nothing = Tensor::zeros(&[], items.dtype())?;
+    let (one, two) = (zeros.eq(1)?, zeros.eq(2)?);
+    let at_zero = pick(
+        &one,
+        &product,
+        &pick(&two, &sum.sub(&zero)?.mul(&product)?, &nothing)?,
+    )?;
+    let share = product.div(&others)?;
+    let elsewhere = pick(
+        &zeros.eq(0)?,
+        &share,
+        &pick(&one, &share.mul(&sum)?, &nothing)?,
+    )?;
+    let slope = pick(&is_zero, &at_zero, &elsewhere)?;
+    let slope = if slope.dtype().is_complex() {
+        slope.conj()?
+    } else {
+        slope
+    };
+    slope.mul(gradient)
+}
+
+/// The gradient of an extreme, shared evenly by the items that are it.
+fn extreme_gradient(
+    items: &Tensor,
+    extreme: &Tensor,
+    axes: &[isize],
+    gradient: &Tensor,
+) -> Result<Tensor, Error> {
+    let items = items.detach();
+    let found = items.eq(extreme)?.logical_or(&items.isnan()?)?;
+    let shared = found.sum(Some(axes), true, Some(DType::I64))?;
+    found
+        .to(gradient.dtype())?
+        .div(&shared.to(gradient.dtype())?)?
+        .mul(gradient)
 }
 
 /// The program that reads one tensor in a dtype.

@@ -7,6 +7,8 @@ use allotrope_cpu::{Buffer, Input, Storage};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::{Layout, Shape};
 
+use crate::autograd::History;
+
 /// Elements of one dtype in any number of dimensions. Cloning shares the value.
 ///
 /// A view shares its bytes with the tensor it was made from. Nothing is ever written behind a
@@ -16,6 +18,8 @@ pub struct Tensor {
     storage: Arc<Storage>,
     layout: Layout,
     dtype: DType,
+    /// How the tensor was made, if a gradient can come back to it.
+    history: Option<History>,
 }
 
 impl Tensor {
@@ -31,20 +35,33 @@ impl Tensor {
             storage: Arc::new(storage.into()),
             layout,
             dtype,
+            history: None,
         }
     }
 
-    /// The same bytes in another layout.
+    /// How the tensor was made, if a gradient can come back to it.
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_ref()
+    }
+
+    /// The same value with another history.
+    pub(crate) fn with_history(mut self, history: Option<History>) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// The same bytes in another layout, without a history.
     pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         self.reinterpret(layout, self.dtype)
     }
 
-    /// The same bytes in another layout of another dtype.
+    /// The same bytes in another layout of another dtype, without a history.
     pub(crate) fn reinterpret(&self, layout: Layout, dtype: DType) -> Self {
         Self {
             storage: Arc::clone(&self.storage),
             layout,
             dtype,
+            history: None,
         }
     }
 

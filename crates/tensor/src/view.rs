@@ -3,8 +3,10 @@
 use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axes, normalize_axis};
+use smallvec::smallvec;
 
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 impl Tensor {
     /// The same elements in row-major order: the tensor itself if they already are, else a copy.
@@ -30,11 +32,8 @@ impl Tensor {
         let bytes = bytes.ok_or_else(|| out_of_memory(op))?;
         let mut buffer = Buffer::for_overwrite(op, bytes)?;
         kernel::copy(self.dtype(), self.storage(), self.layout(), &mut buffer);
-        Ok(Self::from_buffer(
-            buffer,
-            self.shape().clone(),
-            self.dtype(),
-        ))
+        let copy = Self::from_buffer(buffer, self.shape().clone(), self.dtype());
+        copy.with_rule(op, &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
     /// The same elements in the same order with other sizes; one size may be -1 and is inferred.
@@ -56,14 +55,94 @@ impl Tensor {
 
     /// The same elements with other sizes, which multiply to the same.
     fn reshape_to(&self, shape: Shape) -> Result<Self, Error> {
-        match self.layout().reshape(&shape) {
-            Some(layout) => Ok(self.with_layout(layout)),
-            None => {
-                let copy = self.copied()?;
-                let layout = Layout::contiguous(shape);
-                Ok(copy.with_layout(layout))
-            }
+        let reshaped = match self.layout().reshape(&shape) {
+            Some(layout) => self.with_layout(layout),
+            None => self
+                .detach()
+                .copied()?
+                .with_layout(Layout::contiguous(shape)),
+        };
+        self.remember_reshape("reshape", reshaped)
+    }
+
+    /// A tensor of the same elements with the reshape back as its rule.
+    fn remember_reshape(&self, op: &'static str, reshaped: Self) -> Result<Self, Error> {
+        if !is_recorded(&[self]) {
+            return Ok(reshaped);
         }
+        let shape = self.shape().clone();
+        reshaped.with_rule(op, &[self], move |pass| {
+            Ok(smallvec![Some(pass.gradient()?.reshape_to(shape.clone())?)])
+        })
+    }
+
+    /// The dimensions in the order of a permuted layout.
+    fn permuted(&self, op: &'static str, axes: &[isize]) -> Result<Self, Error> {
+        let permuted = self.with_layout(self.layout().permute(op, axes)?);
+        if !is_recorded(&[self]) {
+            return Ok(permuted);
+        }
+        let dims = normalize_axes(op, axes, self.rank())?;
+        let mut back: Dims<isize> = axes.into();
+        for (place, dim) in dims.iter().enumerate() {
+            back[*dim] = place as isize;
+        }
+        permuted.with_rule(op, &[self], move |pass| {
+            Ok(smallvec![Some(pass.gradient()?.permute(&back)?)])
+        })
+    }
+
+    /// Repeated to a shape that the tensor broadcasts to. Gradients are summed by the engine.
+    fn repeated_to(&self, op: &'static str, shape: &Shape) -> Result<Self, Error> {
+        let expanded = self.with_layout(self.layout().broadcast_to(op, shape)?);
+        expanded.with_rule(op, &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
+    }
+
+    /// A view of some elements, each at most once, by a change of layout. Gradients go back to
+    /// where the elements were, among zeros.
+    pub(crate) fn viewed(
+        &self,
+        op: &'static str,
+        change: impl Fn(&Layout) -> Result<Layout, Error>,
+    ) -> Result<Self, Error> {
+        let view = self.with_layout(change(self.layout())?);
+        if !is_recorded(&[self]) {
+            return Ok(view);
+        }
+        let shape = self.shape().clone();
+        let layout = change(&Layout::contiguous(shape.clone()))?;
+        view.with_rule(op, &[self], move |pass| {
+            Ok(smallvec![Some(
+                pass.gradient()?.placed(op, &shape, &layout)?
+            )])
+        })
+    }
+
+    /// Zeros with the tensor's elements at the places of a layout, none of which is there twice.
+    pub(crate) fn placed(
+        &self,
+        op: &'static str,
+        shape: &Shape,
+        layout: &Layout,
+    ) -> Result<Self, Error> {
+        let bytes = shape.count().checked_mul(self.dtype().itemsize());
+        let mut buffer = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
+        let source = self.detach().copied()?;
+        kernel::copy_into(self.dtype(), source.storage(), &mut buffer, layout);
+        let placed = Self::from_buffer(buffer, shape.clone(), self.dtype());
+        if !is_recorded(&[self]) {
+            return Ok(placed);
+        }
+        let layout = layout.clone();
+        placed.with_rule(op, &[self], move |pass| {
+            let gradient = pass.gradient()?.contiguous()?;
+            let change = |base: &Layout| -> Result<Layout, Error> {
+                let offset = base.offset() + layout.offset();
+                let (shape, strides) = (layout.shape().clone(), layout.strides().into());
+                Ok(Layout::from_parts(shape, strides, offset))
+            };
+            Ok(smallvec![Some(gradient.viewed(op, change)?)])
+        })
     }
 
     /// The dimensions from `start` to `end`, both included, as one.
@@ -140,7 +219,14 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis out of range.
     pub fn transpose(&self, a: isize, b: isize) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().transpose("transpose", a, b)?))
+        let op = "transpose";
+        let (a, b) = (
+            normalize_axis(op, a, self.rank())?,
+            normalize_axis(op, b, self.rank())?,
+        );
+        let mut axes: Dims<isize> = (0..self.rank() as isize).collect();
+        axes.swap(a, b);
+        self.permuted(op, &axes)
     }
 
     /// The dimensions in another order.
@@ -148,7 +234,7 @@ impl Tensor {
     /// # Errors
     /// An index or value error unless every dimension is named exactly once.
     pub fn permute(&self, axes: &[isize]) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().permute("permute", axes)?))
+        self.permuted("permute", axes)
     }
 
     /// The dimensions at `source` moved to `destination`, the others in the order they were.
@@ -181,7 +267,7 @@ impl Tensor {
             moved.map_or_else(|| others.next().unwrap_or(place), |i| from[i]) as isize
         });
         let order: Dims<isize> = order.collect();
-        Ok(self.with_layout(self.layout().permute(op, &order)?))
+        self.permuted(op, &order)
     }
 
     /// A matrix with its dimensions exchanged; fewer dimensions stay as they are.
@@ -212,7 +298,9 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis out of range, a value error for the same axis twice.
     pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().diagonal("diagonal", offset, a, b)?))
+        self.viewed("diagonal", |layout| {
+            layout.diagonal("diagonal", offset, a, b)
+        })
     }
 
     /// Repeated along dimensions of size one and new leading dimensions, without a copy.
@@ -221,7 +309,7 @@ impl Tensor {
     /// A value error if a size is neither equal nor one.
     pub fn expand(&self, sizes: &[usize]) -> Result<Self, Error> {
         let shape = Shape::new("expand", sizes)?;
-        Ok(self.with_layout(self.layout().broadcast_to("expand", &shape)?))
+        self.repeated_to("expand", &shape)
     }
 
     /// Repeated to the sizes of another tensor, without a copy.
@@ -229,7 +317,7 @@ impl Tensor {
     /// # Errors
     /// A value error if a size is neither equal nor one.
     pub fn expand_as(&self, other: &Self) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().broadcast_to("expand_as", other.shape())?))
+        self.repeated_to("expand_as", other.shape())
     }
 
     /// A new dimension of size one before `axis`.
@@ -237,7 +325,8 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis out of range.
     pub fn unsqueeze(&self, axis: isize) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().unsqueeze("unsqueeze", axis)?))
+        let view = self.with_layout(self.layout().unsqueeze("unsqueeze", axis)?);
+        self.remember_reshape("unsqueeze", view)
     }
 
     /// Without the named dimensions of size one, or without all of them.
@@ -245,7 +334,8 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis out of range.
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().squeeze("squeeze", axes)?))
+        let view = self.with_layout(self.layout().squeeze("squeeze", axes)?);
+        self.remember_reshape("squeeze", view)
     }
 
     /// One index of a dimension, which disappears.
@@ -253,7 +343,7 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis or index out of range.
     pub fn select(&self, axis: isize, index: isize) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().select("select", axis, index)?))
+        self.viewed("select", |layout| layout.select("select", axis, index))
     }
 
     /// A range of one dimension, as Python slices it.
@@ -261,7 +351,7 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis out of range, a value error for a step of zero.
     pub fn slice(&self, axis: isize, slice: Slice) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().slice("slice", axis, slice)?))
+        self.viewed("slice", |layout| layout.slice("slice", axis, slice))
     }
 
     /// The dimensions with their elements in reverse.
@@ -277,7 +367,11 @@ impl Tensor {
         let layout = dims.iter().try_fold(self.layout().clone(), |layout, dim| {
             layout.slice("flip", *dim as isize, reverse)
         })?;
-        Ok(self.with_layout(layout))
+        let axes: Dims<isize> = axes.into();
+        self.with_layout(layout)
+            .with_rule("flip", &[self], move |pass| {
+                Ok(smallvec![Some(pass.gradient()?.flip(&axes)?)])
+            })
     }
 
     /// Windows of `size` elements every `step` along a dimension, as a new last dimension.
@@ -285,7 +379,30 @@ impl Tensor {
     /// # Errors
     /// An index error for an axis out of range, a value error for a window that does not fit.
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().unfold("unfold", axis, size, step)?))
+        let op = "unfold";
+        let view = self.with_layout(self.layout().unfold(op, axis, size, step)?);
+        if !is_recorded(&[self]) {
+            return Ok(view);
+        }
+        let shape = self.shape().clone();
+        let count = view.shape()[normalize_axis(op, axis, self.rank().max(1))?];
+        view.with_rule(op, &[self], move |pass| {
+            // Windows may overlap: one addition for each place in them.
+            let gradient = pass.gradient()?;
+            let whole = Layout::contiguous(shape.clone());
+            let mut total = Self::zeros(&shape, gradient.dtype())?;
+            for place in 0..size {
+                let slice = Slice {
+                    start: Some(place as isize),
+                    stop: Some((place + (count - 1) * step + 1) as isize),
+                    step: step as isize,
+                };
+                let layout = whole.slice(op, axis, slice)?;
+                let part = gradient.select(-1, place as isize)?;
+                total = total.add(&part.placed(op, &shape, &layout)?)?;
+            }
+            Ok(smallvec![Some(total)])
+        })
     }
 }
 
@@ -306,10 +423,7 @@ pub fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
     let op = "broadcast_tensors";
     let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
     let shape = Shape::broadcast(op, &shapes)?;
-    let expand = |tensor: &&Tensor| {
-        let layout = tensor.layout().broadcast_to(op, &shape)?;
-        Ok(tensor.with_layout(layout))
-    };
+    let expand = |tensor: &&Tensor| tensor.repeated_to(op, &shape);
     tensors.iter().map(expand).collect()
 }
 

@@ -3,11 +3,13 @@
 //! It lives in the lowest crate so that every crate above speaks with the same words. The form is
 //! `{op}: {what is wrong}: {what was given}; {what is accepted} (hint: …)`.
 
+mod gradient;
 mod problem;
 mod wording;
 
 use std::fmt;
 
+pub use gradient::GradientProblem;
 pub use problem::Problem;
 use wording::{LONGEST_NAME, nearest_name};
 
@@ -30,6 +32,8 @@ pub enum ErrorKind {
     Memory,
     /// A missing or unknown device: `RuntimeError`.
     Device,
+    /// Gradients that cannot be had: `RuntimeError`.
+    Gradient,
     /// A file that cannot be read or written: `OSError`.
     File,
     /// A matrix without an answer: `LinAlgError`, which is both a `ValueError` and a `RuntimeError`.
@@ -109,6 +113,7 @@ impl Error {
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::FileAccess { .. } | Problem::DamagedFile { .. } => ErrorKind::File,
+            Problem::Gradient(_) => ErrorKind::Gradient,
             Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
             Problem::SingularMatrix { .. }
             | Problem::NotPositiveDefinite { .. }

@@ -1,5 +1,6 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
+use super::gradient::GradientProblem;
 use super::wording::{at_index, axes, exact_range, list, names, outside, range, refusal};
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
@@ -7,6 +8,9 @@ use crate::{DType, Family, Policy, ScalarKind, Set};
 /// What is wrong, with its payload.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
+    /// Something about gradients.
+    #[error(transparent)]
+    Gradient(#[from] GradientProblem),
     /// No dtype or family has this name.
     #[error("unknown name: '{given}'; accepted are {}", names())]
     UnknownDType {

@@ -134,7 +134,7 @@ macro_rules! for_each_unary {
               d [x.digamma()], domain [(2.5, 50.0)], ulp 4.0 }
             { Digamma, digamma, (x) -> out, Map, Keep, "The slope of `lgamma`.",
               float { x.digamma() } complex refuse int promote bool promote,
-              d none, domain [(2.0, 50.0)], ulp 4.0 }
+              d [trigamma(x)], domain [(2.0, 50.0)], ulp 4.0 }
             { Sigmoid, sigmoid, (x) -> out, Map, Keep, "The logistic function, `1 / (1 + e⁻ˣ)`.",
               float { sigmoid(x) } complex { x.sigmoid() } int promote bool promote,
               d [out * (1.0 - out)], domain [(-10.0, 10.0)], ulp 4.0 }

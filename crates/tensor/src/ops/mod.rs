@@ -26,6 +26,7 @@ mod operands;
 mod pad;
 mod pool;
 pub(crate) mod product;
+mod product_gradient;
 mod quantile;
 mod rank;
 mod repeat;

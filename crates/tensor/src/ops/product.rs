@@ -9,6 +9,7 @@ use allotrope_op::structured::Structured;
 use allotrope_op::{Builder, Dims, Program, Shape, Var};
 use smallvec::SmallVec;
 
+use super::product_gradient::{is_product_recorded, recorded_product};
 use crate::Tensor;
 use crate::elementwise::room;
 use crate::reduce::Plan;
@@ -143,6 +144,9 @@ pub(crate) fn multiply_matrices(
     dtypes: Dtypes,
     addend: Option<Addend<'_>>,
 ) -> Result<Tensor, Error> {
+    if is_product_recorded(a, b, addend.as_ref()) {
+        return recorded_product(op, a, b, dtypes, addend);
+    }
     let (rank_a, rank_b) = (a.rank(), b.rank());
     let (m, k, n) = (
         a.shape()[rank_a - 2],

@@ -9,10 +9,12 @@ use allotrope_dtype::{DType, Error, Set, default_dtype};
 use allotrope_op::normalize_axis;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
+use smallvec::smallvec;
 
 use super::pick::check_fits;
 use super::target::Target;
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
+use crate::autograd::is_recorded;
 use crate::elementwise::Operand;
 use crate::{Index, Tensor};
 
@@ -218,6 +220,15 @@ impl Tensor {
             return Ok(result);
         }
         let values = as_tensor(op, values, dtype)?;
+        if is_recorded(&[self, &values]) {
+            let sum = self.detach().index_put(key, &values.detach(), true)?;
+            let key = key.to_vec();
+            return sum.with_rule(op, &[self, &values], move |pass| {
+                let gradient = pass.gradient()?;
+                let for_values = pass.give(1, || gradient.index(&key))?;
+                Ok(smallvec![Some(gradient), for_values])
+            });
+        }
         let places = Self::arange(0, self.count() as i64, 1, DType::I64)?.in_shape(self.shape())?;
         let places = places.index(key).map_err(|error| error.in_op(op))?;
         let values = values

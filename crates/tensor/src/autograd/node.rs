@@ -1,0 +1,192 @@
+//! What a tensor remembers of how it was made.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use allotrope_dtype::{DType, Error};
+use allotrope_op::Shape;
+use smallvec::SmallVec;
+
+use super::elementwise::Elementwise;
+use super::pass::{Gradients, Pass};
+use crate::Tensor;
+
+/// Which output of which node a tensor is.
+#[derive(Clone)]
+pub(crate) struct History {
+    pub(crate) node: Arc<Node>,
+    pub(crate) output: usize,
+}
+
+/// What is known of an output without keeping it.
+pub(crate) struct Outline {
+    pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
+}
+
+impl Outline {
+    pub(crate) fn of(tensor: &Tensor) -> Self {
+        Self {
+            shape: tensor.shape().clone(),
+            dtype: tensor.dtype(),
+        }
+    }
+}
+
+/// How gradients of an operation's results become those of its operands.
+pub(crate) trait Rule: Send + Sync {
+    fn backward(&self, pass: &Pass<'_>) -> Result<Gradients, Error>;
+}
+
+impl<F> Rule for F
+where
+    F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync,
+{
+    fn backward(&self, pass: &Pass<'_>) -> Result<Gradients, Error> {
+        self(pass)
+    }
+}
+
+/// What a node does with the gradients that reach it.
+#[derive(Clone)]
+pub(crate) enum Body {
+    /// Adds them up for the user.
+    Leaf,
+    /// Goes on by the derivative of a program.
+    Elementwise(Arc<Elementwise>),
+    /// Goes on by a rule.
+    Rule(Arc<dyn Rule>),
+    /// Was left by an earlier pass.
+    Freed,
+}
+
+/// A function that sees a gradient on its way, and may put another in its place.
+pub type Hook = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>, Error> + Send + Sync>;
+
+/// What a user has asked of the outputs of a node.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    pub(crate) hooks: Vec<(usize, u64, Hook)>,
+    pub(crate) retains: SmallVec<[usize; 1]>,
+    /// Gradients that were kept, by output.
+    pub(crate) kept: SmallVec<[Option<Tensor>; 1]>,
+}
+
+/// One recorded operation, or a leaf.
+pub(crate) struct Node {
+    /// Later than that of every node it comes from.
+    pub(crate) order: u64,
+    pub(crate) op: &'static str,
+    /// The line that called the operation, in anomaly mode.
+    pub(crate) origin: Option<String>,
+    pub(crate) outputs: SmallVec<[Outline; 1]>,
+    pub(crate) edges: SmallVec<[Option<History>; 2]>,
+    body: Mutex<Body>,
+    wishes: Mutex<Option<Box<Wishes>>>,
+}
+
+static ORDER: AtomicU64 = AtomicU64::new(0);
+
+impl Node {
+    pub(crate) fn new(
+        op: &'static str,
+        origin: Option<String>,
+        outputs: SmallVec<[Outline; 1]>,
+        edges: SmallVec<[Option<History>; 2]>,
+        body: Body,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            order: ORDER.fetch_add(1, Ordering::Relaxed),
+            op,
+            origin,
+            outputs,
+            edges,
+            body: Mutex::new(body),
+            wishes: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn body(&self) -> MutexGuard<'_, Body> {
+        // A panic elsewhere cannot leave it half written.
+        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn wishes(&self) -> MutexGuard<'_, Option<Box<Wishes>>> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(*self.body(), Body::Leaf)
+    }
+
+    /// The gradient that was kept for an output.
+    pub(crate) fn kept(&self, output: usize) -> Option<Tensor> {
+        let wishes = self.wishes();
+        wishes.as_ref()?.kept.get(output)?.clone()
+    }
+
+    /// Keeps a gradient for an output, or forgets it.
+    pub(crate) fn keep(&self, output: usize, gradient: Option<Tensor>) {
+        let mut wishes = self.wishes();
+        let kept = &mut wishes.get_or_insert_default().kept;
+        kept.resize(kept.len().max(output + 1), None);
+        kept[output] = gradient;
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("op", &self.op)
+            .field("order", &self.order)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is left of a node that nobody needs: its ways back, and what it had saved.
+type Remains = (SmallVec<[Option<History>; 2]>, Body);
+
+thread_local! {
+    /// Remains that wait while others are taken apart: a long graph must not be dropped node by
+    /// node within each other, or the stack would overflow.
+    static WAITING: RefCell<Option<Vec<Remains>>> = const { RefCell::new(None) };
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let remains: Remains = (
+            std::mem::take(&mut self.edges),
+            std::mem::replace(body, Body::Freed),
+        );
+        let mut remains = Some(remains);
+        // Where the thread is ending there is no list any more; then they go one within the other.
+        let is_first = WAITING.try_with(|waiting| {
+            let mut waiting = waiting.borrow_mut();
+            match waiting.as_mut() {
+                Some(list) => {
+                    list.extend(remains.take());
+                    false
+                }
+                None => {
+                    *waiting = Some(Vec::new());
+                    true
+                }
+            }
+        });
+        if is_first != Ok(true) {
+            return;
+        }
+        drop(remains);
+        loop {
+            let next = WAITING.with(|waiting| waiting.borrow_mut().as_mut().and_then(Vec::pop));
+            match next {
+                Some(remains) => drop(remains),
+                None => break,
+            }
+        }
+        WAITING.with(|waiting| *waiting.borrow_mut() = None);
+    }
+}

@@ -1,0 +1,102 @@
+//! The gradients of matrix products: products again, with the other factor turned and conjugated.
+
+use allotrope_dtype::{Error, WeakScalar, c128};
+use smallvec::smallvec;
+
+use super::product::{Addend, Dtypes, multiply_matrices};
+use crate::Tensor;
+use crate::autograd::is_recorded;
+
+/// Whether a product of these is to be recorded.
+pub(super) fn is_product_recorded(a: &Tensor, b: &Tensor, addend: Option<&Addend<'_>>) -> bool {
+    is_recorded(&[a, b]) || addend.is_some_and(|addend| is_recorded(&[addend.former]))
+}
+
+/// A product that remembers its factors.
+pub(super) fn recorded_product(
+    op: &'static str,
+    a: &Tensor,
+    b: &Tensor,
+    dtypes: Dtypes,
+    addend: Option<Addend<'_>>,
+) -> Result<Tensor, Error> {
+    let former = addend.as_ref().map(|addend| addend.former.clone());
+    let plain = former.as_ref().map(Tensor::detach);
+    let coefficients = addend.map(|addend| (addend.alpha, addend.beta));
+    let plain = plain.as_ref().zip(coefficients);
+    let plain = plain.map(|(former, (alpha, beta))| Addend {
+        former,
+        beta,
+        alpha,
+    });
+    let product = multiply_matrices(op, &a.detach(), &b.detach(), dtypes, plain)?;
+    let mut inputs = vec![a, b];
+    inputs.extend(&former);
+    // Each factor is needed for the gradient of the other one alone.
+    let (left, right) = (saved(a, b), saved(b, a));
+    let (has_former, rank) = (former.is_some(), b.rank());
+    product.with_rule(op, &inputs, move |pass| {
+        let gradient = pass.gradient()?;
+        let scaled = match coefficients {
+            Some((alpha, _)) if !is_one(alpha) => gradient.mul(conjugate(alpha))?,
+            _ => gradient.clone(),
+        };
+        let for_left = match &right {
+            Some(right) if pass.wants(0) => Some(scaled.matmul(&turned(right)?)?),
+            _ => None,
+        };
+        let for_right = match &left {
+            Some(left) if pass.wants(1) => Some(of_right(left, &scaled, rank)?),
+            _ => None,
+        };
+        let mut all = smallvec![for_left, for_right];
+        if has_former {
+            all.push(pass.give(2, || match coefficients {
+                Some((_, beta)) => gradient.mul(conjugate(beta)),
+                None => Ok(gradient.clone()),
+            })?);
+        }
+        Ok(all)
+    })
+}
+
+/// A factor, if the other one requires a gradient.
+fn saved(factor: &Tensor, other: &Tensor) -> Option<Tensor> {
+    other.requires_grad().then(|| factor.clone())
+}
+
+/// The gradient of the right factor. One matrix for all left ones gets the sum over all their rows
+/// from a single product.
+fn of_right(left: &Tensor, gradient: &Tensor, rank: usize) -> Result<Tensor, Error> {
+    if rank == 2 && left.rank() > 2 && left.rank() == gradient.rank() {
+        let rows = |x: &Tensor| x.flatten(0, -2);
+        return turned(&rows(left)?)?.matmul(&rows(gradient)?);
+    }
+    turned(left)?.matmul(gradient)
+}
+
+/// The conjugate of a list of matrices with the last two dimensions exchanged.
+fn turned(x: &Tensor) -> Result<Tensor, Error> {
+    let turned = x.transpose(-2, -1)?;
+    if x.dtype().is_complex() {
+        turned.conj()
+    } else {
+        Ok(turned)
+    }
+}
+
+fn is_one(value: WeakScalar) -> bool {
+    match value {
+        WeakScalar::Bool(value) => value,
+        WeakScalar::Int(value) => value == 1,
+        WeakScalar::Float(value) => value == 1.0,
+        WeakScalar::Complex(value) => value == c128::new(1.0, 0.0),
+    }
+}
+
+fn conjugate(value: WeakScalar) -> WeakScalar {
+    match value {
+        WeakScalar::Complex(value) => WeakScalar::Complex(value.conj()),
+        other => other,
+    }
+}
