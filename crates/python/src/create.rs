@@ -42,13 +42,23 @@ pub(crate) fn resolve(
 /// tensor([[1.0000, 2.5000],
 ///         [1.0000, 4.0000]])
 #[pyfunction]
-#[pyo3(signature = (data, dtype=None, device=None))]
+#[pyo3(signature = (data, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn tensor(
     data: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    convert_data("tensor", data, dtype, device, Some(true))
+    let tensor = convert_data("tensor", data, dtype, device, Some(true))?;
+    as_leaf(Ok(tensor.tensor().detach().into()), requires_grad)
+}
+
+/// A new tensor that requires a gradient, if it is to.
+pub(crate) fn as_leaf(tensor: PyResult<PyTensor>, requires_grad: bool) -> PyResult<PyTensor> {
+    match tensor {
+        Ok(tensor) if requires_grad => wrap(tensor.tensor().requires_grad_(true)),
+        other => other,
+    }
 }
 
 /// A tensor as it is, or a new one with a copy of anything else that has numbers.

@@ -15,6 +15,9 @@ use pyo3::types::{PyDict, PyType};
 /// The Python exception of an error.
 #[cold]
 pub(crate) fn raise(error: Error) -> PyErr {
+    if let Some(raised) = crate::autograd::raised_by_callback(&error) {
+        return raised;
+    }
     let message = error.to_string();
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(message),

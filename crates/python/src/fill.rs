@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, size, sizes as read_sizes};
-use crate::create::{number, number_of, operand, resolve};
+use crate::create::{as_leaf, number, number_of, operand, resolve};
 use crate::device::check_device;
 use crate::infer::infer;
 use crate::tensor::{PyTensor, wrap};
@@ -16,17 +16,18 @@ macro_rules! of_sizes {
     ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (*sizes, size=None, dtype=None, device=None))]
+        #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
             sizes: &Bound<'_, PyTuple>,
             size: Option<&Bound<'_, PyAny>>,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
+            requires_grad: bool,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
             let dtype = resolve(OP, dtype, || Ok(None))?;
-            wrap(Tensor::$name(&read_sizes(OP, sizes, size)?, dtype))
+            as_leaf(wrap(Tensor::$name(&read_sizes(OP, sizes, size)?, dtype)), requires_grad)
         }
     )*};
 }
@@ -53,17 +54,18 @@ macro_rules! of_likes {
     ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (input, dtype=None, device=None))]
+        #[pyo3(signature = (input, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
             input: &Bound<'_, PyAny>,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
+            requires_grad: bool,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
             let like = operand(OP, input)?;
             let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
-            wrap(Tensor::$plain(like.shape(), dtype).map_err(|error| error.in_op(OP)))
+            as_leaf(wrap(Tensor::$plain(like.shape(), dtype).map_err(|error| error.in_op(OP))), requires_grad)
         }
     )*};
 }
@@ -90,22 +92,26 @@ of_likes! {
 /// >>> al.full((2,), 7)
 /// tensor([7, 7])
 #[pyfunction]
-#[pyo3(signature = (size, fill_value, dtype=None, device=None))]
+#[pyo3(signature = (size, fill_value, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn full(
     size: &Bound<'_, PyAny>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "full";
     check_device(OP, device)?;
     let dtype = resolve(OP, dtype, || infer(OP, fill_value, None).map(Some))?;
     let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
-    wrap(Tensor::full(
-        &sizes,
-        number_of(OP, fill_value, dtype)?,
-        dtype,
-    ))
+    as_leaf(
+        wrap(Tensor::full(
+            &sizes,
+            number_of(OP, fill_value, dtype)?,
+            dtype,
+        )),
+        requires_grad,
+    )
 }
 
 /// All of one value, in the shape of another tensor, and in its dtype if none is given.
@@ -113,19 +119,20 @@ pub(crate) fn full(
 /// >>> al.full_like(al.zeros(2), 7)
 /// tensor([7., 7.])
 #[pyfunction]
-#[pyo3(signature = (input, fill_value, dtype=None, device=None))]
+#[pyo3(signature = (input, fill_value, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn full_like(
     input: &Bound<'_, PyAny>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "full_like";
     check_device(OP, device)?;
     let like = operand(OP, input)?;
     let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
     let filled = Tensor::full(like.shape(), number_of(OP, fill_value, dtype)?, dtype);
-    wrap(filled.map_err(|error| error.in_op(OP)))
+    as_leaf(wrap(filled.map_err(|error| error.in_op(OP))), requires_grad)
 }
 
 /// One on the diagonal, zero elsewhere: n rows and m columns, or as many as rows.
@@ -134,18 +141,19 @@ pub(crate) fn full_like(
 /// tensor([[1, 0],
 ///         [0, 1]])
 #[pyfunction]
-#[pyo3(signature = (n, m=None, dtype=None, device=None))]
+#[pyo3(signature = (n, m=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn eye(
     n: Int,
     m: Option<Int>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "eye";
     check_device(OP, device)?;
     let dtype = resolve(OP, dtype, || Ok(None))?;
     let (rows, columns) = (size(OP, n.0)?, size(OP, m.unwrap_or(n).0)?);
-    wrap(Tensor::eye(rows, columns, dtype))
+    as_leaf(wrap(Tensor::eye(rows, columns, dtype)), requires_grad)
 }
 
 /// The numbers from start, step apart, before end.
@@ -153,13 +161,14 @@ pub(crate) fn eye(
 /// >>> al.arange(2, 8, 3)
 /// tensor([2, 5])
 #[pyfunction]
-#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None))]
+#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn arange(
     start: &Bound<'_, PyAny>,
     end: Option<&Bound<'_, PyAny>>,
     step: Option<&Bound<'_, PyAny>>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "arange";
     check_device(OP, device)?;
@@ -169,7 +178,7 @@ pub(crate) fn arange(
         None => (WeakScalar::Int(0), number(OP, start)?),
     };
     let dtype = resolve_numbers(OP, dtype, &[start, end, step], ScalarKind::Int)?;
-    wrap(Tensor::arange(start, end, step, dtype))
+    as_leaf(wrap(Tensor::arange(start, end, step, dtype)), requires_grad)
 }
 
 /// So many numbers from start to end, both included, evenly spaced. Integers are truncated.
@@ -177,20 +186,24 @@ pub(crate) fn arange(
 /// >>> al.linspace(0, 1, 5)
 /// tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
 #[pyfunction]
-#[pyo3(signature = (start, end, steps, dtype=None, device=None))]
+#[pyo3(signature = (start, end, steps, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn linspace(
     start: &Bound<'_, PyAny>,
     end: &Bound<'_, PyAny>,
     steps: Int,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "linspace";
     check_device(OP, device)?;
     let read = |value| number_of(OP, value, DType::F64);
     let (start, end) = (read(start)?, read(end)?);
     let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
-    wrap(Tensor::linspace(start, end, size(OP, steps.0)?, dtype))
+    as_leaf(
+        wrap(Tensor::linspace(start, end, size(OP, steps.0)?, dtype)),
+        requires_grad,
+    )
 }
 
 /// base to the power of each number of `linspace`. Integers are truncated.
@@ -198,7 +211,7 @@ pub(crate) fn linspace(
 /// >>> al.logspace(0, 3, 4, dtype="int64")
 /// tensor([   1,   10,  100, 1000])
 #[pyfunction]
-#[pyo3(signature = (start, end, steps, base=10.0, dtype=None, device=None))]
+#[pyo3(signature = (start, end, steps, base=10.0, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn logspace(
     start: &Bound<'_, PyAny>,
     end: &Bound<'_, PyAny>,
@@ -206,19 +219,23 @@ pub(crate) fn logspace(
     base: f64,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "logspace";
     check_device(OP, device)?;
     let read = |value| number_of(OP, value, DType::F64);
     let (start, end) = (read(start)?, read(end)?);
     let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
-    wrap(Tensor::logspace(
-        start,
-        end,
-        size(OP, steps.0)?,
-        base,
-        dtype,
-    ))
+    as_leaf(
+        wrap(Tensor::logspace(
+            start,
+            end,
+            size(OP, steps.0)?,
+            base,
+            dtype,
+        )),
+        requires_grad,
+    )
 }
 
 /// The dtype that was asked for; else that of the highest kind among numbers, which is at least

@@ -61,7 +61,7 @@ fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
 
 /// An array or list of indices. A single integer is an index like any other.
 fn read_array(item: &Bound<'_, PyAny>) -> PyResult<Index> {
-    let array = create::tensor(item, None, None)?.tensor();
+    let array = create::tensor(item, None, None, false)?.tensor();
     // An empty list has no dtype of its own.
     let array = if array.count() == 0 && item.is_instance_of::<PyList>() {
         array.to(DType::I64).map_err(raise)?

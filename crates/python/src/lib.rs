@@ -15,6 +15,8 @@
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
 //! | `forms` | methods that are functions too, declared once |
+//! | `amp` | autocast's settings and the core of `GradScaler` |
+//! | `autograd` | gradients: what a tensor says of its own, and the walk back |
 //! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
 //! | `fill` | tensors of one value, and of numbers in a row |
@@ -43,7 +45,9 @@
 #[macro_use]
 mod forms;
 
+mod amp;
 mod arguments;
+mod autograd;
 mod cast;
 mod convert;
 mod create;
@@ -84,6 +88,7 @@ mod core {
 
     #[pymodule_export]
     use crate::{
+        autograd::{grad_enabled, is_inference_mode_enabled},
         cast::cast,
         create::tensor,
         device::{devices, is_dtype_supported, supports},
@@ -125,6 +130,8 @@ mod core {
         crate::reduce::functions::register(module)?;
         crate::view::functions::register(module)?;
         crate::ops::register(module)?;
+        crate::autograd::register(module)?;
+        crate::amp::register(module)?;
         crate::distributions::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;

@@ -377,8 +377,7 @@ impl PyTensor {
         let operands = [Value::Tensor(self.tensor()), value];
         operand::check_ints("setitem", &operands)?;
         let [_, value] = operands;
-        self.change(|tensor| tensor.assign(&key, value.as_operand()))
-            .map_err(raise)
+        self.change("setitem", |tensor| tensor.assign(&key, value.as_operand()))
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -388,9 +387,55 @@ impl PyTensor {
     }
 
     /// Gives this object another value and returns it.
-    fn _replace<'py>(this: &Bound<'py, Self>, value: &Bound<'_, Self>) -> Bound<'py, Self> {
-        this.get().replace(value.get().tensor());
-        this.clone()
+    fn _replace<'py>(
+        this: &Bound<'py, Self>,
+        value: &Bound<'_, Self>,
+    ) -> PyResult<Bound<'py, Self>> {
+        this.get().replace("in place", value.get().tensor())?;
+        Ok(this.clone())
+    }
+
+    /// Zeros as the new value of this object.
+    fn zero_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let (shape, dtype) = {
+            let tensor = this.get().tensor();
+            (tensor.shape().clone(), tensor.dtype())
+        };
+        let zeros = Tensor::zeros(&shape, dtype).map_err(raise)?;
+        this.get().replace("zero_", zeros)?;
+        Ok(this.clone())
+    }
+
+    /// One number everywhere, as the new value of this object; its dtype must hold it.
+    fn fill_<'py>(
+        this: &Bound<'py, Self>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let tensor = this.get().tensor();
+        let number = crate::create::number_of("fill_", value, tensor.dtype())?;
+        let filled = Tensor::full(tensor.shape(), number, tensor.dtype());
+        let filled = filled.map_err(|error| raise(error.in_op("fill_")))?;
+        this.get().replace("fill_", filled)?;
+        Ok(this.clone())
+    }
+
+    /// The values of another tensor, broadcast and in this one's dtype, as the new value of this
+    /// object.
+    #[pyo3(signature = (src, non_blocking=false))]
+    fn copy_<'py>(
+        this: &Bound<'py, Self>,
+        src: &Bound<'_, PyAny>,
+        non_blocking: bool,
+    ) -> PyResult<Bound<'py, Self>> {
+        // There is nothing to wait for on the CPU.
+        let _ = non_blocking;
+        let (tensor, source) = (this.get().tensor(), crate::create::operand("copy_", src)?);
+        let copy = source
+            .to(tensor.dtype())
+            .and_then(|source| source.expand(tensor.shape())?.copied());
+        let copy = copy.map_err(|error| raise(error.in_op("copy_")))?;
+        this.get().replace("copy_", copy)?;
+        Ok(this.clone())
     }
 
     /// The values in another dtype, as the new value of this object.
@@ -402,7 +447,7 @@ impl PyTensor {
         let dtype: DType = convert::to_dtype("to_", dtype)?;
         let tensor = this.get().tensor();
         let result = operand::run(py, tensor.count(), || tensor.to(dtype))?;
-        this.get().replace(result.tensor());
+        this.get().replace("to_", result.tensor())?;
         Ok(this.clone())
     }
 

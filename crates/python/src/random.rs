@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, needed, size, sizes as read_sizes};
-use crate::create::{operand, resolve};
+use crate::create::{as_leaf, operand, resolve};
 use crate::device::check_device;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, integer, source};
@@ -18,7 +18,7 @@ macro_rules! of_sizes {
     ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (*sizes, size=None, generator=None, dtype=None, device=None))]
+        #[pyo3(signature = (*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
             py: Python<'_>,
             sizes: &Bound<'_, PyTuple>,
@@ -26,12 +26,13 @@ macro_rules! of_sizes {
             generator: Option<&Bound<'_, PyGenerator>>,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
+            requires_grad: bool,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
             let dtype = resolve(OP, dtype, || Ok(None))?;
             let (sizes, generator) = (read_sizes(OP, sizes, size)?, source(generator));
-            wrap(py.detach(|| Tensor::$name(&sizes, dtype, generator)))
+            as_leaf(wrap(py.detach(|| Tensor::$name(&sizes, dtype, generator))), requires_grad)
         }
     )*};
 }
@@ -55,13 +56,14 @@ macro_rules! of_likes {
     ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (input, generator=None, dtype=None, device=None))]
+        #[pyo3(signature = (input, generator=None, dtype=None, device=None, requires_grad=false))]
         pub(crate) fn $name(
             py: Python<'_>,
             input: &Bound<'_, PyAny>,
             generator: Option<&Bound<'_, PyGenerator>>,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
+            requires_grad: bool,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
@@ -69,7 +71,7 @@ macro_rules! of_likes {
             let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
             let generator = source(generator);
             let drawn = py.detach(|| Tensor::$plain(like.shape(), dtype, generator));
-            wrap(drawn.map_err(|error| error.in_op(OP)))
+            as_leaf(wrap(drawn.map_err(|error| error.in_op(OP))), requires_grad)
         }
     )*};
 }
@@ -376,7 +378,7 @@ pub(crate) fn redraw<'py>(
     draw: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let drawn = draw(&this.get().tensor()).map_err(|error| raise(error.in_op(op)))?;
-    this.get().replace(drawn);
+    this.get().replace(op, drawn)?;
     Ok(this.clone())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use allotrope_dtype::{DType, NumpySource, Scalar, WeakScalar};
+use allotrope_dtype::{DType, Error, NumpySource, Scalar, WeakScalar};
 use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -23,12 +23,17 @@ use crate::{dlpack, index, memory};
 pub(crate) struct PyTensor {
     /// The value now; an in-place spelling gives the object another one.
     value: RwLock<Tensor>,
+    /// The tensor that this is the gradient of: a change in place changes its gradient.
+    gradient_of: Option<Tensor>,
 }
 
 impl From<Tensor> for PyTensor {
     fn from(tensor: Tensor) -> Self {
         let value = RwLock::new(tensor);
-        Self { value }
+        Self {
+            value,
+            gradient_of: None,
+        }
     }
 }
 
@@ -42,14 +47,39 @@ impl PyTensor {
             .clone()
     }
 
+    /// The gradient of a tensor; a change of it in place is a change of the tensor's gradient.
+    pub(crate) fn gradient(of: Tensor, gradient: Tensor) -> Self {
+        Self {
+            value: RwLock::new(gradient),
+            gradient_of: Some(of),
+        }
+    }
+
     /// Gives the object another value.
-    pub(crate) fn replace(&self, tensor: Tensor) {
+    pub(crate) fn replace(&self, op: &'static str, tensor: Tensor) -> PyResult<()> {
+        self.change(op, |value| {
+            *value = tensor;
+            Ok(())
+        })
+    }
+
+    /// Gives the object another value, whatever history it had.
+    pub(crate) fn overwrite(&self, tensor: Tensor) {
         *self.value.write().unwrap_or_else(PoisonError::into_inner) = tensor;
     }
 
     /// Changes the value; nobody else reads or changes it meanwhile.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Tensor) -> T) -> T {
-        change(&mut self.value.write().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn change(
+        &self,
+        op: &'static str,
+        change: impl FnOnce(&mut Tensor) -> Result<(), Error>,
+    ) -> PyResult<()> {
+        let mut value = self.value.write().unwrap_or_else(PoisonError::into_inner);
+        value.update(op, change).map_err(raise)?;
+        match &self.gradient_of {
+            Some(tensor) => tensor.set_grad(Some(value.clone())).map_err(raise),
+            None => Ok(()),
+        }
     }
 }
 
@@ -214,7 +244,15 @@ impl PyTensor {
     }
 
     fn __repr__(&self) -> String {
-        self.tensor().to_string()
+        let tensor = self.tensor();
+        let mut text = tensor.to_string();
+        let history = match tensor.made_by() {
+            Some(op) => format!(", grad_fn=<{op}>)"),
+            None if tensor.requires_grad() => ", requires_grad=True)".to_owned(),
+            None => return text,
+        };
+        text.pop();
+        text + &history
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

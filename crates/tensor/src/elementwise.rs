@@ -10,6 +10,7 @@ use allotrope_op::{
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::view::out_of_memory;
 
@@ -42,6 +43,37 @@ operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
 /// The result of one operation. Every elementwise method comes through here, so that results can
 /// become pending without a change to any of them.
 pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
+    if is_autocast_enabled() {
+        if let Some(cast) = cast_row(op, operands)? {
+            let mut cast = cast.iter();
+            let operands: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
+                .iter()
+                .map(|operand| match operand {
+                    Operand::Tensor(tensor) => Operand::Tensor(cast.next().unwrap_or(tensor)),
+                    Operand::Scalar(value) => Operand::Scalar(*value),
+                })
+                .collect();
+            return record_as_is(op, &operands);
+        }
+    }
+    record_as_is(op, operands)
+}
+
+/// The tensors among operands as autocast wants them, if that is not what they are.
+#[cold]
+fn cast_row(op: Op, operands: &[Operand<'_>]) -> Result<Option<SmallVec<[Tensor; 4]>>, Error> {
+    let tensors: SmallVec<[&Tensor; MAX_ARITY]> = operands
+        .iter()
+        .filter_map(|operand| match operand {
+            Operand::Tensor(tensor) => Some(*tensor),
+            Operand::Scalar(_) => None,
+        })
+        .collect();
+    cast_operands(op.name(), op.row().autocast, &tensors)
+}
+
+/// The result of one operation on operands as they are.
+fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
     let small = record_small(op, operands);
     if let Some(result) = small {
         let has_history = |operand: &Operand<'_>| match operand {

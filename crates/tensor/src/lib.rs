@@ -16,6 +16,7 @@
 //! | `ops/` | structured operations, one to a file |
 //! | `index` | what stands in brackets |
 //! | `assign` | assignment as a new value |
+//! | `amp/` | mixed precision: autocast, and scaled gradients |
 //! | `autograd/` | gradients: how tensors were made, and the way back |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
@@ -31,6 +32,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod amp;
 mod assign;
 mod autograd;
 mod convert;
@@ -51,10 +53,17 @@ mod view;
 
 pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_cpu::kernel::random::Law;
+pub use amp::{
+    AutocastGuard, AutocastSetting, Condition, GradScaler, ScalerOptions, ScalerReport,
+    ScalerState, autocast, autocast_policies, autocast_policy, autocast_setting,
+    is_autocast_enabled, push_autocast, remove_autocast, set_autocast_dtype, set_autocast_enabled,
+};
 pub use autograd::{
-    AnomalyMode, BackwardOptions, Checked, GradMode, GradcheckOptions, Hook, backward,
-    detect_anomaly, enable_grad, grad, gradcheck, gradgradcheck, inference_mode,
-    is_anomaly_enabled, is_grad_enabled, is_inference_mode, no_grad, set_grad_enabled, set_locator,
+    AnomalyMode, BackwardOptions, Checked, Function, GradMode, GradcheckOptions, Hook, Mode,
+    apply_function, backward, checkpoint, detect_anomaly, enable_grad, exchange_anomaly,
+    exchange_mode, grad, gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled,
+    is_grad_enabled, is_inference_mode, lasting_name, mode, no_grad, record_function,
+    set_grad_enabled, set_locator,
 };
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};

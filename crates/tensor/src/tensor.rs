@@ -44,6 +44,11 @@ impl Tensor {
         self.history.as_ref()
     }
 
+    /// Gives the tensor another history.
+    pub(crate) fn set_history(&mut self, history: Option<History>) {
+        self.history = history;
+    }
+
     /// The same value with another history.
     pub(crate) fn with_history(mut self, history: Option<History>) -> Self {
         self.history = history;
@@ -154,6 +159,11 @@ impl Tensor {
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         matches!(*self.storage, Storage::Foreign(_))
+    }
+
+    /// Whether two tensors are the same value: one memory, read in one way.
+    pub(crate) fn is_same_value(&self, other: &Self) -> bool {
+        self.shares_storage_with(other) && self.dtype == other.dtype && self.layout == other.layout
     }
 
     /// Whether two tensors share their bytes.

@@ -32,7 +32,7 @@ pub(super) fn finish<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     match input.cast::<PyTensor>() {
         Ok(tensor) if inplace => {
-            tensor.get().replace(result.tensor());
+            tensor.get().replace("in place", result.tensor())?;
             Ok(input.clone())
         }
         _ => Ok(Bound::new(input.py(), result)?.into_any()),

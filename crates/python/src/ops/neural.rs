@@ -225,7 +225,7 @@ impl Channels<'_, '_> {
         if let Some((mean, variance)) = result.running {
             for (object, value) in [(self.mean, mean), (self.variance, variance)] {
                 if let Some(Ok(object)) = object.map(|object| object.cast::<PyTensor>()) {
-                    object.get().replace(value);
+                    object.get().overwrite(value);
                 }
             }
         }

@@ -145,6 +145,11 @@ impl Pending {
 }
 
 impl Elementwise {
+    /// Whether any tensor was saved.
+    pub(crate) fn has_saved(&self) -> bool {
+        self.inputs.iter().any(Option::is_some) || self.outputs.iter().any(Option::is_some)
+    }
+
     /// The gradients of the wanted inputs, given those of the outputs.
     pub(crate) fn backward(
         &self,

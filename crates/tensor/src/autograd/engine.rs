@@ -13,6 +13,7 @@ use super::node::{Body, History, Hook, Node, Outline};
 use super::pass::Pass;
 use super::record::check_finite;
 use crate::Tensor;
+use crate::amp::no_autocast;
 
 const OP: &str = "backward";
 
@@ -256,6 +257,8 @@ impl Walk {
 
     fn run(&mut self) -> Result<(), Error> {
         let _mode = set_grad_enabled(self.options.create_graph);
+        // Gradients have the dtypes of what they are gradients of, whatever is cast outside.
+        let _inside = no_autocast();
         while let Some((_, arrived)) = self.waiting.pop_last() {
             self.visit(arrived)?;
         }
@@ -266,11 +269,10 @@ impl Walk {
         let Arrived { node, gradients } = arrived;
         let mut gradients = gradients;
         self.grant(&node, &mut gradients)?;
-        let body = if self.options.retain_graph || node.is_leaf() {
-            node.body().clone()
-        } else {
-            std::mem::replace(&mut *node.body(), Body::Freed)
-        };
+        let body = node.body().clone();
+        if !self.options.retain_graph && body.has_saved() {
+            *node.body() = Body::Freed;
+        }
         let wanted: SmallVec<[bool; 4]> = node
             .edges
             .iter()

@@ -8,6 +8,7 @@
 //! | `pass` | what a rule sees when gradients come back |
 //! | `elementwise` | the rule of programs: their derivative, fused along a chain |
 //! | `check` | gradients checked against differences |
+//! | `function` | operations of the user's own, and computations that are done again |
 //! | `engine` | the walk back, which alone sums, converts and accumulates |
 //!
 //! An operation of programs needs nothing: its derivative is that of its rows. One with a kernel of
@@ -22,6 +23,7 @@
 mod check;
 mod elementwise;
 mod engine;
+mod function;
 mod mode;
 mod node;
 mod pass;
@@ -29,9 +31,11 @@ mod record;
 
 pub use check::{Checked, GradcheckOptions, gradcheck, gradgradcheck};
 pub use engine::{BackwardOptions, backward, grad};
+pub use function::{Function, apply_function, checkpoint, lasting_name, record_function};
 pub use mode::{
-    AnomalyMode, GradMode, detect_anomaly, enable_grad, inference_mode, is_anomaly_enabled,
-    is_grad_enabled, is_inference_mode, no_grad, set_grad_enabled,
+    AnomalyMode, GradMode, Mode, detect_anomaly, enable_grad, exchange_anomaly, exchange_mode,
+    inference_mode, is_anomaly_enabled, is_grad_enabled, is_inference_mode, mode, no_grad,
+    set_grad_enabled,
 };
 pub(crate) use node::History;
 pub use node::Hook;

@@ -5,10 +5,30 @@ use std::marker::PhantomData;
 
 /// How operations on tensors that require a gradient are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub enum Mode {
+    /// They are recorded.
     Recording,
+    /// They are not.
     Off,
+    /// They are not, and cannot be.
     Inference,
+}
+
+/// Puts another mode in the place of this thread's, and gives the former one. The guards of this
+/// module do so and come back by themselves.
+pub fn exchange_mode(mode: Mode) -> Mode {
+    MODE.replace(mode)
+}
+
+/// Turns anomaly mode of this thread on or off, and says whether it was on.
+pub fn exchange_anomaly(enabled: bool) -> bool {
+    ANOMALY.replace(enabled)
+}
+
+/// The mode of this thread.
+#[must_use]
+pub fn mode() -> Mode {
+    MODE.get()
 }
 
 thread_local! {

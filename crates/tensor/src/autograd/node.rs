@@ -62,6 +62,18 @@ pub(crate) enum Body {
     Freed,
 }
 
+impl Body {
+    /// Whether there is anything to free. A cast has saved nothing: the cast of a weight may be a
+    /// part of several graphs.
+    pub(crate) fn has_saved(&self) -> bool {
+        match self {
+            Self::Leaf | Self::Freed => false,
+            Self::Elementwise(rule) => rule.has_saved(),
+            Self::Rule(_) => true,
+        }
+    }
+}
+
 /// A function that sees a gradient on its way, and may put another in its place.
 pub type Hook = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>, Error> + Send + Sync>;
 

@@ -276,6 +276,13 @@ impl Tensor {
         self.history().is_none_or(|history| history.node.is_leaf())
     }
 
+    /// The operation that the tensor was computed by, if a gradient can go back through it.
+    #[must_use]
+    pub fn made_by(&self) -> Option<&'static str> {
+        let node = &self.history()?.node;
+        (!node.is_leaf()).then_some(node.op)
+    }
+
     /// The same value without its history: no gradient comes back through it.
     #[must_use]
     pub fn detach(&self) -> Self {
@@ -389,21 +396,46 @@ impl Tensor {
     /// # Errors
     /// A gradient error for a leaf that requires a gradient while operations are recorded.
     pub fn changed_to(&self, op: &'static str, new: Self) -> Result<Self, Error> {
-        match self.history() {
-            Some(history) if history.node.is_leaf() => {
-                if is_grad_enabled() {
-                    let problem = GradientProblem::LeafChanged;
-                    return Err(Error::new(op, problem.into()).hint("with no_grad()"));
-                }
-                let outline = &history.node.outputs[0];
-                let fits = &outline.shape == new.shape() && outline.dtype == new.dtype();
-                if fits {
-                    Ok(new.with_history(Some(history.clone())))
-                } else {
-                    new.detach().requires_grad_(true)
-                }
-            }
-            _ => Ok(new),
+        let mut changed = self.clone();
+        let is_leaf = self.requires_grad() && self.is_leaf();
+        changed.update(op, |value| {
+            *value = if is_leaf { new.detach() } else { new };
+            Ok(())
+        })?;
+        Ok(changed)
+    }
+
+    /// Changes this tensor in place. A leaf whose history is not being recorded stays the leaf that
+    /// it is.
+    ///
+    /// # Errors
+    /// A gradient error for a leaf that requires a gradient while operations are recorded, and what
+    /// the change fails with.
+    pub fn update(
+        &mut self,
+        op: &'static str,
+        change: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let leaf = self
+            .history()
+            .filter(|history| history.node.is_leaf())
+            .cloned();
+        let Some(leaf) = leaf else {
+            return change(self);
+        };
+        if is_grad_enabled() {
+            let problem = GradientProblem::LeafChanged;
+            return Err(Error::new(op, problem.into()).hint("with no_grad()"));
         }
+        // Without a copy of the value, so that its memory can be written to.
+        self.set_history(None);
+        let changed = change(self);
+        let outline = &leaf.node.outputs[0];
+        if &outline.shape == self.shape() && outline.dtype == self.dtype() {
+            self.set_history(Some(leaf));
+        } else {
+            *self = self.detach().requires_grad_(true)?;
+        }
+        changed
     }
 }

@@ -1,0 +1,312 @@
+//! Which precision a thread's operations compute in.
+//!
+//! Floats alone are cast: float64, complex numbers and integers stay what they are, and so does
+//! everything beside them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use allotrope_dtype::{DType, Error, GradientProblem};
+use allotrope_op::Autocast;
+use smallvec::SmallVec;
+
+use crate::Tensor;
+
+/// The dtypes that autocast computes in.
+const LOWER: [DType; 2] = [DType::BF16, DType::F16];
+
+/// Weights whose casts are kept; the oldest goes first.
+const MOST_WEIGHTS: usize = 1024;
+
+/// How a thread casts.
+#[derive(Clone, Debug)]
+pub struct AutocastSetting {
+    /// Whether it does at all.
+    pub enabled: bool,
+    /// What *lower* means.
+    pub dtype: DType,
+    /// Whether the casts of leaves are kept until the outermost scope ends.
+    pub cache_enabled: bool,
+    /// Operations with another policy than their row's, by name.
+    pub overrides: Arc<HashMap<&'static str, Autocast>>,
+}
+
+impl Default for AutocastSetting {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            dtype: DType::BF16,
+            cache_enabled: true,
+            overrides: Arc::default(),
+        }
+    }
+}
+
+/// For threads without a setting of their own.
+static PROCESS: AtomicBool = AtomicBool::new(false);
+static PROCESS_DTYPE: RwLock<DType> = RwLock::new(DType::BF16);
+
+/// What the settings of a thread come to, so that operations need not look.
+#[derive(Clone, Copy, PartialEq)]
+enum Here {
+    /// As the process.
+    Unset,
+    Off,
+    On,
+    /// A setting that holds only at times decides.
+    Ask,
+}
+
+/// Says whether a setting holds at the moment, such as while a generator runs.
+pub type Condition = Box<dyn Fn() -> bool>;
+
+/// One setting of a thread.
+struct Entry {
+    number: u64,
+    setting: AutocastSetting,
+    condition: Option<Condition>,
+}
+
+/// A weight and its cast.
+type Kept = (Tensor, Tensor);
+
+thread_local! {
+    static HERE: Cell<Here> = const { Cell::new(Here::Unset) };
+    static ENTRIES: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+    static WEIGHTS: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether operations of this thread are cast.
+#[must_use]
+pub fn is_autocast_enabled() -> bool {
+    match HERE.get() {
+        Here::Unset => PROCESS.load(Ordering::Relaxed),
+        Here::Off => false,
+        Here::On => true,
+        Here::Ask => autocast_setting().enabled,
+    }
+}
+
+/// The setting of this thread, its own or that of the process.
+#[must_use]
+pub fn autocast_setting() -> AutocastSetting {
+    let own = ENTRIES.with_borrow(|entries| {
+        let holds = |entry: &&Entry| entry.condition.as_ref().is_none_or(|holds| holds());
+        entries
+            .iter()
+            .rev()
+            .find(holds)
+            .map(|entry| entry.setting.clone())
+    });
+    own.unwrap_or_else(|| AutocastSetting {
+        enabled: PROCESS.load(Ordering::Relaxed),
+        dtype: *PROCESS_DTYPE.read().unwrap_or_else(PoisonError::into_inner),
+        ..AutocastSetting::default()
+    })
+}
+
+/// Gives this thread a setting, over those it has, while its condition holds. The number takes it
+/// away again, also if it is not the last one.
+///
+/// # Errors
+/// A gradient error for a dtype that autocast cannot compute in.
+pub fn push_autocast(setting: AutocastSetting, condition: Option<Condition>) -> Result<u64, Error> {
+    check_dtype(setting.dtype)?;
+    let number = NEXT.replace(NEXT.get() + 1);
+    ENTRIES.with_borrow_mut(|entries| {
+        entries.push(Entry {
+            number,
+            setting,
+            condition,
+        });
+    });
+    sum_up();
+    Ok(number)
+}
+
+/// Takes a setting of this thread away. With the last one go the casts that were kept.
+pub fn remove_autocast(number: u64) {
+    let (entry, is_last) = ENTRIES.with_borrow_mut(|entries| {
+        let place = entries.iter().position(|entry| entry.number == number);
+        let entry = place.map(|place| entries.remove(place));
+        (entry, entries.is_empty())
+    });
+    // What others still have is dropped outside of the borrow.
+    drop(entry);
+    if is_last {
+        drop(WEIGHTS.take());
+    }
+    sum_up();
+}
+
+fn sum_up() {
+    let here = ENTRIES.with_borrow(|entries| match entries.last() {
+        None => Here::Unset,
+        Some(_) if entries.iter().any(|entry| entry.condition.is_some()) => Here::Ask,
+        Some(entry) if entry.setting.enabled => Here::On,
+        Some(_) => Here::Off,
+    });
+    HERE.set(here);
+}
+
+fn check_dtype(dtype: DType) -> Result<(), Error> {
+    if LOWER.contains(&dtype) {
+        return Ok(());
+    }
+    let problem = GradientProblem::WrongAutocast {
+        given: dtype,
+        accepted: LOWER.to_vec(),
+    };
+    Err(Error::new("autocast", problem.into()))
+}
+
+/// Turns autocast on or off for every thread that has no setting of its own.
+pub fn set_autocast_enabled(enabled: bool) {
+    PROCESS.store(enabled, Ordering::Relaxed);
+}
+
+/// What *lower* means for every thread that has no setting of its own.
+///
+/// # Errors
+/// A gradient error for a dtype that autocast cannot compute in.
+pub fn set_autocast_dtype(dtype: DType) -> Result<(), Error> {
+    check_dtype(dtype)?;
+    *PROCESS_DTYPE
+        .write()
+        .unwrap_or_else(PoisonError::into_inner) = dtype;
+    Ok(())
+}
+
+/// A setting of this thread, until it is dropped.
+#[derive(Debug)]
+#[must_use = "autocast ends when the guard is dropped"]
+pub struct AutocastGuard {
+    number: u64,
+    // A guard belongs to the thread that made it.
+    thread: PhantomData<*const ()>,
+}
+
+impl Drop for AutocastGuard {
+    fn drop(&mut self) {
+        remove_autocast(self.number);
+    }
+}
+
+/// Operations of this thread are cast while the guard lives, or not, if not `enabled`: matrix
+/// products and convolutions compute in `dtype`, functions that need it in float32.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_tensor::{Tensor, autocast};
+/// let x = Tensor::ones(&[2, 2], DType::F32)?;
+/// let guard = autocast(DType::BF16, true)?;
+/// assert_eq!(x.matmul(&x)?.dtype(), DType::BF16);
+/// assert_eq!(x.matmul(&x)?.exp()?.dtype(), DType::F32);
+/// drop(guard);
+/// assert_eq!(x.matmul(&x)?.dtype(), DType::F32);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+///
+/// # Errors
+/// A gradient error for a dtype that autocast cannot compute in.
+pub fn autocast(dtype: DType, enabled: bool) -> Result<AutocastGuard, Error> {
+    let setting = AutocastSetting {
+        enabled,
+        dtype,
+        ..autocast_setting()
+    };
+    enter(setting)
+}
+
+/// A setting of this thread while the guard lives.
+pub(crate) fn enter(setting: AutocastSetting) -> Result<AutocastGuard, Error> {
+    Ok(AutocastGuard {
+        number: push_autocast(setting, None)?,
+        thread: PhantomData,
+    })
+}
+
+/// Autocast off within an operation, which has cast its operands; what was kept stays.
+#[must_use = "autocast comes back when the guard is dropped"]
+pub(crate) struct Inside {
+    before: Here,
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        HERE.set(self.before);
+    }
+}
+
+/// Autocast off while the guard lives.
+pub(crate) fn no_autocast() -> Inside {
+    Inside {
+        before: HERE.replace(Here::Off),
+    }
+}
+
+/// The operands of an operation as autocast wants them, if that is not what they are.
+pub(crate) fn cast_operands(
+    name: &'static str,
+    policy: Autocast,
+    operands: &[&Tensor],
+) -> Result<Option<SmallVec<[Tensor; 4]>>, Error> {
+    if !is_autocast_enabled() {
+        return Ok(None);
+    }
+    let setting = autocast_setting();
+    let policy = setting.overrides.get(name).copied().unwrap_or(policy);
+    let target = match policy {
+        Autocast::Lower => setting.dtype,
+        Autocast::Float32 => DType::F32,
+        Autocast::Keep | Autocast::Widest => return Ok(None),
+    };
+    let is_wide = |tensor: &&Tensor| tensor.dtype() == DType::F64 || tensor.dtype().is_complex();
+    let changes = |tensor: &&Tensor| is_float(tensor.dtype()) && tensor.dtype() != target;
+    if operands.iter().any(is_wide) || !operands.iter().any(changes) {
+        return Ok(None);
+    }
+    let cast = operands.iter().map(|tensor| {
+        if changes(tensor) {
+            cast(tensor, target, &setting)
+        } else {
+            Ok((*tensor).clone())
+        }
+    });
+    cast.collect::<Result<_, _>>().map(Some)
+}
+
+/// Whether autocast casts a dtype at all.
+fn is_float(dtype: DType) -> bool {
+    dtype.is_floating_point() && dtype != DType::F64
+}
+
+/// A tensor in another dtype; that of a leaf is kept, since it is a weight used again and again.
+fn cast(tensor: &Tensor, dtype: DType, setting: &AutocastSetting) -> Result<Tensor, Error> {
+    let is_weight = tensor.requires_grad() && tensor.is_leaf();
+    let keeps = setting.cache_enabled && is_weight && crate::is_grad_enabled();
+    if !keeps {
+        return tensor.to(dtype);
+    }
+    // By identity of the value: an update gives the leaf another one, since this list has it too.
+    let known = WEIGHTS.with_borrow(|weights| {
+        let found = weights
+            .iter()
+            .find(|(weight, cast)| weight.is_same_value(tensor) && cast.dtype() == dtype);
+        found.map(|(_, cast)| cast.clone())
+    });
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let made = tensor.to(dtype)?;
+    let old = WEIGHTS.with_borrow_mut(|weights| {
+        weights.push((tensor.clone(), made.clone()));
+        (weights.len() > MOST_WEIGHTS).then(|| weights.remove(0))
+    });
+    drop(old);
+    Ok(made)
+}

@@ -1,0 +1,286 @@
+"""Mixed precision, as torch.amp: operations choose the precision they compute in, and gradients
+of half precision are kept from vanishing."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ._core import Tensor, _amp
+from .scope import Scope
+
+is_autocast_enabled = _amp.is_autocast_enabled
+get_autocast_dtype = _amp.get_autocast_dtype
+set_autocast_enabled = _amp.set_autocast_enabled
+set_autocast_dtype = _amp.set_autocast_dtype
+
+_WAITING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _caller_that_waits() -> Any:
+    """The frame that opens a block, if it is one of a generator or coroutine.
+
+    Such a frame is left in the middle of a block whenever it waits: then the block's setting must
+    not hold for whoever goes on.
+    """
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("allotrope."):
+        frame = frame.f_back
+    if frame is not None and frame.f_code.co_flags & _WAITING:
+        return frame
+    return None
+
+
+class _Setting(Scope):
+    """A setting of autocast for a block or a function."""
+
+    def _settings(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _enter(self) -> int:
+        return _amp.push(**self._settings(), frame=_caller_that_waits())
+
+    def _leave(self, before: int) -> None:
+        _amp.remove(before)
+
+
+class autocast(_Setting):  # noqa: N801 - torch's name
+    """Matrix products and convolutions compute in half precision, functions that need it in
+    float32, for a block or a function. float64, integers and complex numbers stay what they are.
+
+    >>> x = al.ones(2, 2)
+    >>> with al.autocast("cpu", al.bfloat16):
+    ...     y = x @ x
+    >>> y.dtype
+    allotrope.bfloat16
+    """
+
+    def __init__(
+        self,
+        device_type: Any = "cpu",
+        dtype: Any = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise TypeError(
+                f"autocast: not a device: {device_type!r}; names such as 'cpu' are accepted"
+            )
+        from . import devices
+
+        if device_type not in devices():
+            raise RuntimeError(
+                f"autocast: unknown device: {device_type!r}; {', '.join(devices())} accepted"
+            )
+        self.device = device_type
+        self.dtype = dtype
+        self.enabled = bool(enabled)
+        self.cache_enabled = cache_enabled
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "enabled": self.enabled,
+            "dtype": self.dtype,
+            "cache_enabled": self.cache_enabled,
+        }
+
+
+class policy(_Setting, Mapping[str, str]):  # noqa: N801 - a question and an answer
+    """What autocast does with each operation, and, given operations, another answer for a block.
+
+    >>> al.amp.policy()["matmul"]
+    'lower'
+    >>> with al.amp.policy(matmul="float32"):
+    ...     al.amp.policy()["matmul"]
+    'float32'
+    """
+
+    def __init__(self, overrides: Mapping[str, str] | None = None, **operations: str) -> None:
+        self._overrides = {**(overrides or {}), **operations}
+        # Wrong names are refused here, not where the block begins.
+        _amp.remove(_amp.push(overrides=self._overrides))
+        self._all = {**_amp.policies(), **self._overrides}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"overrides": self._overrides}
+
+    def __getitem__(self, name: str) -> str:
+        return self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __repr__(self) -> str:
+        lines = []
+        for kind in ("lower", "float32", "widest", "keep"):
+            names = sorted(name for name, answer in self._all.items() if answer == kind)
+            lines.append(f"{kind:8} {' '.join(names)}")
+        return "\n".join(lines)
+
+
+class GradScaler:
+    """Scales losses up and gradients back, and skips steps whose gradients overflowed.
+
+    >>> x = al.ones(2, requires_grad=True)
+    >>> scaler = al.amp.GradScaler()
+    >>> scaler.scale(x.sum()).backward()
+    >>> x.grad
+    tensor([65536., 65536.])
+    """
+
+    def __init__(
+        self,
+        device: str = "cpu",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled and growth_factor <= 1.0:
+            raise ValueError(f"GradScaler: growth_factor: {growth_factor}; above 1 is accepted")
+        if enabled and not 0.0 < backoff_factor < 1.0:
+            raise ValueError(
+                f"GradScaler: backoff_factor: {backoff_factor}; between 0 and 1 is accepted"
+            )
+        self._device = device
+        self._enabled = bool(enabled)
+        self._core = _amp.ScalerCore(
+            init_scale, growth_factor, backoff_factor, growth_interval, self._enabled
+        )
+        self._overflowed: dict[str, Any] | None = None
+
+    def is_enabled(self) -> bool:
+        """Whether anything is scaled."""
+        return self._enabled
+
+    def scale(self, outputs: Any) -> Any:
+        """A loss, or several in lists and tuples, times the scale."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return self._core.scale(outputs)
+        if isinstance(outputs, (list, tuple)):
+            return type(outputs)(self.scale(output) for output in outputs)
+        raise TypeError(f"scale: not a tensor: {outputs!r}; tensors, lists and tuples accepted")
+
+    @staticmethod
+    def _parameters(optimizer: Any) -> list[tuple[int, int, Tensor]]:
+        return [
+            (group, place, parameter)
+            for group, settings in enumerate(optimizer.param_groups)
+            for place, parameter in enumerate(settings["params"])
+        ]
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divides the gradients of an optimizer's parameters by the scale, in place, so that they
+        can be looked at or clipped before the step. Once between two updates."""
+        if self._enabled:
+            parameters = [parameter for _, _, parameter in self._parameters(optimizer)]
+            self._core.unscale(id(optimizer), parameters)
+
+    def step(self, optimizer: Any, *args: Any, **options: Any) -> Any:
+        """Takes a step of the optimizer, unless a gradient overflowed; what it gives, or None."""
+        if not self._enabled:
+            return optimizer.step(*args, **options)
+        if "closure" in options:
+            raise RuntimeError("step: a closure cannot be used with a scaler")
+        parameters = self._parameters(optimizer)
+        tensors = [parameter for _, _, parameter in parameters]
+        if self._core.may_step(id(optimizer), tensors):
+            return optimizer.step(*args, **options)
+        group, place, parameter = parameters[self._core.report()[2]]
+        self._overflowed = {
+            "group": group,
+            "index": place,
+            "shape": parameter.shape,
+            "dtype": parameter.dtype,
+            "scale": self._core.get_scale(),
+        }
+        return None
+
+    def update(self, new_scale: Any = None) -> None:
+        """Shrinks the scale after an overflow and grows it after an interval without; or sets it."""
+        if self._enabled:
+            self._core.update(None if new_scale is None else float(new_scale))
+
+    def get_scale(self) -> float:
+        """The scale; 1.0 if nothing is scaled."""
+        return self._core.get_scale()
+
+    def report(self) -> dict[str, Any]:
+        """Steps taken and skipped, and which parameter overflowed when one was last skipped."""
+        steps, skipped, _ = self._core.report()
+        return {"steps": steps, "skipped": skipped, "overflowed": self._overflowed}
+
+    def get_growth_factor(self) -> float:
+        """What the scale grows by."""
+        return self._core.factors()[0]
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Sets what the scale grows by."""
+        _, backoff, interval = self._core.factors()
+        self._core.set_factors(new_factor, backoff, interval)
+
+    def get_backoff_factor(self) -> float:
+        """What the scale shrinks by."""
+        return self._core.factors()[1]
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Sets what the scale shrinks by."""
+        growth, _, interval = self._core.factors()
+        self._core.set_factors(growth, new_factor, interval)
+
+    def get_growth_interval(self) -> int:
+        """After how many steps without overflow the scale grows."""
+        return self._core.factors()[2]
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Sets after how many steps without overflow the scale grows."""
+        growth, backoff, _ = self._core.factors()
+        self._core.set_factors(growth, backoff, new_interval)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What to remember, in torch's form; empty if nothing is scaled."""
+        if not self._enabled:
+            return {}
+        scale, tracker = self._core.state()
+        growth, backoff, interval = self._core.factors()
+        return {
+            "scale": scale,
+            "growth_factor": growth,
+            "backoff_factor": backoff,
+            "growth_interval": interval,
+            "_growth_tracker": tracker,
+        }
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Goes on from what was remembered."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "load_state_dict: nothing in it: it comes from a scaler that was not enabled"
+            )
+        self._core.set_state(float(state_dict["scale"]), int(state_dict["_growth_tracker"]))
+        self._core.set_factors(
+            float(state_dict["growth_factor"]),
+            float(state_dict["backoff_factor"]),
+            int(state_dict["growth_interval"]),
+        )
+
+
+__all__ = [
+    "GradScaler",
+    "autocast",
+    "get_autocast_dtype",
+    "is_autocast_enabled",
+    "policy",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+]

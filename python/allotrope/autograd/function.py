@@ -1,0 +1,126 @@
+"""Operations of one's own, with their derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import Tensor, _autograd
+from .mode import no_grad
+
+
+class FunctionCtx:
+    """What `forward` leaves for `backward`."""
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self._saved: tuple[Any, ...] = ()
+        self._constant: tuple[int, ...] = ()
+        self._materializes = True
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for `backward`."""
+        self._saved = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was kept."""
+        return self._saved
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Says that outputs have no gradient."""
+        self._constant = tuple(id(tensor) for tensor in tensors)
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients that have not come are zeros in `backward`, or None."""
+        self._materializes = bool(value)
+
+
+class Function:
+    """An operation with a derivative of its own: a subclass with the static methods `forward`, of
+    a context and the arguments, and `backward`, of the context and the gradients of the outputs.
+
+    >>> class Cube(al.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         (x,) = ctx.saved_tensors
+    ...         return gradient * 3 * x * x
+    >>> x = al.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any, **options: Any) -> Any:
+        """The outputs."""
+        raise NotImplementedError("forward: a function needs one of its own")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """One gradient per argument of `forward`, or None."""
+        raise NotImplementedError("backward: a function needs one of its own")
+
+    @classmethod
+    def apply(cls, *args: Any, **options: Any) -> Any:
+        """The outputs for arguments, with the derivative."""
+        ctx = FunctionCtx()
+        places = [i for i, argument in enumerate(args) if isinstance(argument, Tensor)]
+        ctx.needs_input_grad = tuple(
+            isinstance(argument, Tensor) and argument.requires_grad for argument in args
+        )
+        with no_grad():
+            made = cls.forward(ctx, *args, **options)
+        outputs = made if isinstance(made, tuple) else (made,)
+        varying = [
+            i
+            for i, output in enumerate(outputs)
+            if isinstance(output, Tensor) and id(output) not in ctx._constant
+        ]
+        shapes = [(outputs[i].shape, outputs[i].dtype) for i in varying]
+
+        def derivative(gradients: list[Any], _wanted: list[bool]) -> list[Any]:
+            from .. import zeros
+
+            given: list[Any] = [None] * len(outputs)
+            for place, gradient, (shape, dtype) in zip(varying, gradients, shapes):
+                if gradient is None and ctx._materializes:
+                    gradient = zeros(shape, dtype=dtype)
+                given[place] = gradient
+            found = cls.backward(ctx, *given)
+            found = found if isinstance(found, tuple) else (found,)
+            if len(found) < len(args) or any(g is not None for g in found[len(args) :]):
+                raise RuntimeError(
+                    f"{cls.__name__}: wrong number of gradients: {len(found)} for {len(args)} "
+                    "arguments; one for each is accepted, or None"
+                )
+            return [found[i] for i in places]
+
+        recorded = _autograd.record(
+            cls.__name__,
+            [args[i] for i in places],
+            [outputs[i] for i in varying],
+            derivative,
+        )
+        results = list(outputs)
+        for place, output in zip(varying, recorded):
+            results[place] = output
+        return tuple(results) if isinstance(made, tuple) else results[0]
+
+
+def once_differentiable(function: Any) -> Any:
+    """A `backward` whose gradients have no gradients: they are computed without being recorded."""
+    import functools
+
+    @functools.wraps(function)
+    def call(ctx: Any, *gradients: Any) -> Any:
+        with no_grad():
+            return function(ctx, *gradients)
+
+    return call
+
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
