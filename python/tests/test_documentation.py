@@ -24,7 +24,8 @@ def documented():
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    for module in (al.fft, al.linalg, al.random, al.nn.functional):
+    modules = (al.amp, al.autograd, al.autograd.functional, al.fft, al.linalg, al.random)
+    for module in (*modules, al.nn.functional):
         for name in module.__all__:
             if callable(getattr(module, name)):
                 path = module.__name__.removeprefix("allotrope.")
@@ -40,7 +41,7 @@ def test_docstrings(name, value):
     names = {"al": al, "numpy": numpy}
     examples = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
     failures = []
-    runner = doctest.DocTestRunner(verbose=False)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     runner.run(examples, out=failures.append)
     assert not failures, "".join(failures)
 

@@ -4,7 +4,7 @@ use std::sync::{PoisonError, RwLock};
 
 use allotrope_dtype::{DType, Error, NumpySource, Scalar, WeakScalar};
 use allotrope_tensor::Tensor;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
@@ -53,6 +53,17 @@ impl PyTensor {
             value: RwLock::new(gradient),
             gradient_of: Some(of),
         }
+    }
+
+    /// Refuses to hand the elements of a tensor that requires a gradient to another library, where
+    /// its history would be lost.
+    fn check_plain(&self, op: &str) -> PyResult<()> {
+        if !self.tensor().requires_grad() {
+            return Ok(());
+        }
+        Err(PyRuntimeError::new_err(format!(
+            "{op}: the tensor requires a gradient, which would be lost (hint: x.detach())"
+        )))
     }
 
     /// Gives the object another value.
@@ -169,6 +180,7 @@ impl PyTensor {
     /// A read-only NumPy array of the same memory.
     fn numpy<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
+        this.get().check_plain("numpy")?;
         let numpy = PyModule::import(py, intern!(py, "numpy"))?;
         let array =
             numpy.call_method1(intern!(py, "asarray"), (Carrier(this.clone()).expose()?,))?;
@@ -197,6 +209,7 @@ impl PyTensor {
             device: dl_device,
             copy,
         };
+        self.check_plain("dlpack")?;
         dlpack::export(py, &self.tensor(), &request)
     }
 

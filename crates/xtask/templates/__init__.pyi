@@ -4,14 +4,21 @@
 import builtins
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Final, Literal, Protocol, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import Self
 
+from . import amp as amp
+from . import autograd as autograd
 from . import nn as nn
 from . import random as random
+from .amp import autocast as autocast
+from .autograd import enable_grad as enable_grad
+from .autograd import inference_mode as inference_mode
+from .autograd import no_grad as no_grad
+from .autograd import set_grad_enabled as set_grad_enabled
 
 @type_check_only
 class _NumpyDType(Protocol):
@@ -187,6 +194,35 @@ class Tensor:
     def ndim(self) -> builtins.int: ...
     @property
     def device(self) -> str: ...
+    @property
+    def requires_grad(self) -> builtins.bool: ...
+    @requires_grad.setter
+    def requires_grad(self, required: builtins.bool) -> None: ...
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> Self: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None: ...
+    @property
+    def is_leaf(self) -> builtins.bool: ...
+    @property
+    def grad_fn(self) -> Any: ...
+    @property
+    def retains_grad(self) -> builtins.bool: ...
+    def retain_grad(self) -> None: ...
+    def detach(self) -> Tensor: ...
+    def detach_(self) -> Self: ...
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: builtins.bool | None = None,
+        create_graph: builtins.bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None: ...
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any: ...
+    def zero_(self) -> Self: ...
+    def fill_(self, value: Any) -> Self: ...
+    def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Self: ...
     @property
     def T(self) -> Tensor: ...
     @property
@@ -603,7 +639,10 @@ class Generator:
 default_generator: Final[Generator]
 
 def tensor(
-    data: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    data: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def asarray(
     data: Any,
@@ -626,39 +665,60 @@ def zeros(
     size: _Ints | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def ones(
     *sizes: Any,
     size: _Ints | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def empty(
     *sizes: Any,
     size: _Ints | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def zeros_like(
-    input: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    input: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def ones_like(
-    input: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    input: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def empty_like(
-    input: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    input: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def full(
-    size: Any, fill_value: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    size: Any,
+    fill_value: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def full_like(
-    input: Any, fill_value: Any, dtype: _DTypeLike | Family = None, device: str | None = None
+    input: Any,
+    fill_value: Any,
+    dtype: _DTypeLike | Family = None,
+    device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def eye(
     n: builtins.int,
     m: builtins.int | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def arange(
     start: Any,
@@ -666,6 +726,7 @@ def arange(
     step: Any = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def linspace(
     start: Any,
@@ -673,6 +734,7 @@ def linspace(
     steps: builtins.int,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def logspace(
     start: Any,
@@ -681,6 +743,7 @@ def logspace(
     base: builtins.float = 10.0,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def rand(
     *sizes: Any,
@@ -688,6 +751,7 @@ def rand(
     generator: Generator | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def randn(
     *sizes: Any,
@@ -695,18 +759,21 @@ def randn(
     generator: Generator | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def rand_like(
     input: Any,
     generator: Generator | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def randn_like(
     input: Any,
     generator: Generator | None = None,
     dtype: _DTypeLike | Family = None,
     device: str | None = None,
+    requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def uniform(
     low: builtins.float = 0.0,
@@ -828,6 +895,8 @@ def get_default_dtype() -> dtype: ...
 def set_inference(*, float64: _Float64) -> None: ...
 def infer_dtype(data: Any, float64: _Float64 | None = None) -> dtype: ...
 def devices() -> Devices: ...
+def is_grad_enabled() -> builtins.bool: ...
+def is_inference_mode_enabled() -> builtins.bool: ...
 def supports(dtype: _DTypeLike, device: str = "cpu") -> _Support: ...
 def is_dtype_supported(dtype: _DTypeLike, device: str = "cpu") -> builtins.bool: ...
 def cast(

@@ -2,6 +2,7 @@
 
 from . import functional
 from .check import gradcheck, gradgradcheck
+from .checkpoint import checkpoint
 from .engine import backward, grad
 from .function import Function, FunctionCtx, once_differentiable
 from .mode import (
@@ -18,6 +19,7 @@ __all__ = [
     "Function",
     "FunctionCtx",
     "backward",
+    "checkpoint",
     "detect_anomaly",
     "enable_grad",
     "functional",

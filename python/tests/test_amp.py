@@ -1,0 +1,232 @@
+"""Autocast's scopes and casts, and the gradient scaler against recorded steps of torch's."""
+
+import json
+import pathlib
+import threading
+
+import pytest
+
+import allotrope as al
+
+TRACES = json.loads((pathlib.Path(__file__).parent / "data_scaler.json").read_text())
+
+
+def test_matrix_products_compute_lower_and_functions_in_float32():
+    x = al.ones(2, 2)
+    with al.autocast("cpu", al.bfloat16):
+        assert (x @ x).dtype == al.bfloat16
+        assert (x @ x).exp().dtype == al.float32
+        assert (x @ x).relu().dtype == al.bfloat16
+        assert ((x @ x) + x).dtype == al.float32
+    assert (x @ x).dtype == al.float32
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex64", "bool"])
+def test_other_dtypes_stay(dtype):
+    x = al.ones(2, 2, dtype=dtype)
+    with al.autocast():
+        assert (x @ x).dtype == al.dtype(dtype)
+    double = al.ones(2, 2, dtype="float64")
+    with al.autocast():
+        assert (double @ al.ones(2, 2)).dtype == al.float64
+
+
+def test_scopes_are_exact():
+    assert not al.amp.is_autocast_enabled()
+    with pytest.raises(KeyError):
+        with al.autocast():
+            raise KeyError
+    assert not al.amp.is_autocast_enabled()
+    with al.autocast("cpu", "float16"):
+        with al.autocast(enabled=False):
+            assert not al.amp.is_autocast_enabled()
+        assert al.amp.get_autocast_dtype() == al.float16
+    scope = al.autocast()
+    with scope, scope:
+        pass
+    assert not al.amp.is_autocast_enabled()
+
+
+def test_threads_have_their_own():
+    seen = []
+    with al.autocast():
+        thread = threading.Thread(target=lambda: seen.append(al.amp.is_autocast_enabled()))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_a_waiting_generator_keeps_its_scope_to_itself():
+    def steps():
+        with al.autocast("cpu", al.float16):
+            yield al.amp.is_autocast_enabled()
+            yield al.amp.is_autocast_enabled()
+
+    left = steps()
+    assert next(left) is True
+    assert not al.amp.is_autocast_enabled()
+    with al.autocast("cpu", al.bfloat16):
+        assert next(left) is True
+        assert al.amp.get_autocast_dtype() == al.bfloat16
+        left.close()
+        assert al.amp.is_autocast_enabled()
+    assert not al.amp.is_autocast_enabled()
+
+    @al.autocast()
+    def decorated():
+        yield al.amp.is_autocast_enabled()
+
+    assert [(seen, al.amp.is_autocast_enabled()) for seen in decorated()] == [(True, False)]
+
+
+def test_the_whole_program():
+    x = al.ones(2, 2)
+    al.amp.set_autocast_enabled(True)
+    try:
+        assert (x @ x).dtype == al.bfloat16
+        with al.autocast(enabled=False):
+            assert (x @ x).dtype == al.float32
+    finally:
+        al.amp.set_autocast_enabled(False)
+    assert (x @ x).dtype == al.float32
+
+
+def test_policies_can_be_overridden():
+    x = al.ones(2, 2)
+    with al.autocast(), al.amp.policy(matmul="float32", exp="keep"):
+        assert (x.bfloat16() @ x).dtype == al.float32
+        assert x.bfloat16().exp().dtype == al.bfloat16
+    assert al.amp.policy()["matmul"] == "lower"
+    assert "lower" in repr(al.amp.policy())
+    with pytest.raises(KeyError, match="matmull"):
+        al.amp.policy(matmull="lower")
+    with pytest.raises(ValueError, match="half"):
+        al.amp.policy(matmul="half")
+
+
+def test_requests_that_cannot_be_met_raise():
+    with pytest.raises(RuntimeError, match="int8"):
+        with al.autocast("cpu", al.int8):
+            pass
+    with pytest.raises(RuntimeError, match="cuda"):
+        al.autocast("cuda")
+    assert not al.amp.is_autocast_enabled()
+
+
+def test_weights_are_cast_once_and_never_stale():
+    weight = al.ones(2, 2, requires_grad=True)
+    x = al.ones(1, 2)
+    with al.autocast():
+        first = (x @ weight).sum()
+        second = (x @ weight).sum()
+        (first + second).backward()
+        assert weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+        with al.no_grad():
+            weight.mul_(3)
+        assert (x @ weight).tolist() == [[6.0, 6.0]]
+        (x @ weight).sum().backward()
+    assert weight.grad.dtype == al.float32
+    assert weight.grad.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_casts_under_autocast_keep_the_graph_and_the_bias():
+    x = al.ones(3, 2)
+    weight, bias = al.ones(4, 2, requires_grad=True), al.zeros(4, requires_grad=True)
+    with al.autocast():
+        y = al.nn.functional.linear(x, weight, bias)
+        loss = (y * 2).float().sum()
+    loss.backward()
+    assert weight.grad.dtype == al.float32
+    assert bias.grad.tolist() == [6.0] * 4
+
+
+class Descent:
+    """The least that a scaler asks of an optimizer."""
+
+    def __init__(self, parameters, rate):
+        self.param_groups = [{"params": parameters}]
+        self.rate = rate
+
+    def zero_grad(self):
+        for parameter in self.param_groups[0]["params"]:
+            parameter.grad = None
+
+    def step(self):
+        with al.no_grad():
+            for parameter in self.param_groups[0]["params"]:
+                parameter.sub_(parameter.grad * self.rate)
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=["slow", "fast"])
+def test_scales_and_skipped_steps_are_torchs(trace):
+    a = [al.ones(3, requires_grad=True), al.ones(2, requires_grad=True)]
+    b = [al.ones(2, requires_grad=True)]
+    first, second = Descent(a, 2**-10), Descent(b, 2**-10)
+    scaler = al.amp.GradScaler("cpu", **trace["options"])
+    for (of_a, of_b, how), row in zip(trace["pattern"], trace["rows"]):
+        first.zero_grad()
+        second.zero_grad()
+        loss = sum((p.half() * g).sum().float() for p, g in zip(a, of_a))
+        scaler.scale(loss).backward()
+        scaler.scale((b[0].half() * of_b).sum().float()).backward()
+        before = [p.tolist() for p in a + b]
+        if how == "unscale":
+            scaler.unscale_(first)
+        scaler.step(first)
+        scaler.step(second)
+        scaler.update()
+        stepped = [p.tolist() != old for p, old in zip(a + b, before)]
+        assert scaler.get_scale() == row["scale"]
+        assert scaler.state_dict()["_growth_tracker"] == row["tracker"]
+        assert (stepped[0] or stepped[1], stepped[2]) == (row["stepped_a"], row["stepped_b"])
+        assert [p.tolist() for p in a + b] == row["values"]
+
+
+def test_the_order_of_a_scalers_steps():
+    x = al.ones(2, requires_grad=True)
+    optimizer = Descent([x], 0.1)
+    scaler = al.amp.GradScaler()
+    with pytest.raises(RuntimeError, match="before it"):
+        scaler.update()
+    scaler.scale(x.sum()).backward()
+    scaler.unscale_(optimizer)
+    with pytest.raises(RuntimeError, match="already"):
+        scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    with pytest.raises(RuntimeError, match="already"):
+        scaler.step(optimizer)
+    scaler.update()
+
+
+def test_a_skipped_step_is_reported():
+    x, y = al.ones(2, requires_grad=True), al.ones(3, requires_grad=True)
+    optimizer = Descent([x, y], 0.1)
+    scaler = al.amp.GradScaler()
+    scaler.scale((x.sum() + (y * float("inf")).sum())).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    report = scaler.report()
+    assert (report["steps"], report["skipped"]) == (0, 1)
+    assert report["overflowed"]["index"] == 1
+    assert report["overflowed"]["shape"] == (3,)
+    assert x.tolist() == [1.0, 1.0]
+    state = scaler.state_dict()
+    other = al.amp.GradScaler(init_scale=2.0)
+    other.load_state_dict(state)
+    assert other.get_scale() == 2.0**15
+
+
+def test_a_scaler_that_is_off_does_nothing():
+    x = al.ones(2, requires_grad=True)
+    optimizer = Descent([x], 0.5)
+    scaler = al.amp.GradScaler(enabled=False)
+    loss = x.sum()
+    assert scaler.scale(loss) is loss
+    loss.backward()
+    scaler.unscale_(optimizer)
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    assert x.tolist() == [0.5, 0.5]
+    assert scaler.get_scale() == 1.0
+    assert scaler.state_dict() == {}
