@@ -174,7 +174,8 @@ def test_gradients_have_the_dtype_of_their_leaf(dtype):
     wide = x.detach().to("float64").requires_grad_()
     (wide * al.tensor([[1.0], [2.0]], dtype="float64")).tanh().sum().backward()
     error = (x.grad.to("float64") - wide.grad).abs()
-    bound = wide.grad.abs() * max(al.finfo(dtype).eps, 1e-6)
+    # One minus a square loses digits in float32, which sums and products are formed in.
+    bound = wide.grad.abs() * al.finfo(dtype).eps + 4 * al.finfo("float32").eps
     assert bool((error <= bound).all())
 
 
