@@ -6,7 +6,7 @@
 //! | float32 and narrower, float64 | themselves | a product |
 //! | complex | A: `[re, -im]` over `[im, re]`, B: `re` over `im` | half of a product |
 //! | integers of 8 and 16 bits, bool | pairs of int16 | two products, wrapped to 32 bits |
-//! | integers of 32 bits | pairs of the low halves, then low and high half crosswise | see [`Whole32`] |
+//! | integers of 32 bits | low and high half crosswise, then pairs of the low halves | see [`Whole32`] |
 //! | integers of 64 bits | themselves | a product, wrapped |
 
 use allotrope_dtype::{DType, Element, c64, c128};
@@ -25,6 +25,8 @@ pub(super) trait Arithmetic: Send + Sync {
     type Value: Element;
     /// Rows of sums per row of the matrix.
     const ROWS: usize;
+    /// Whether panels have the elements as they are, one per step.
+    const IS_PLAIN: bool = false;
     /// Elements of the summed dimension per stretch: a panel of columns fits in the first-level
     /// cache.
     const STRETCH: usize;
@@ -32,10 +34,9 @@ pub(super) trait Arithmetic: Send + Sync {
     /// The numbers of a panel per line of it, for so many elements along the summed dimension.
     fn depth(count: usize) -> usize;
 
-    /// What the kernel does with a panel for so many elements: the first step, how many steps, and
-    /// whether their products count 2^16 fold.
-    fn passes(count: usize) -> [(usize, usize, bool); 2] {
-        [(0, Self::depth(count), false), (0, 0, false)]
+    /// How many of the first steps of a panel for so many elements count 2^16 fold.
+    fn shifted(_count: usize) -> usize {
+        0
     }
 
     /// The values of a row, of its rows of sums, which lie `stride` apart.
@@ -211,6 +212,7 @@ macro_rules! plain {
             type Sum = $T;
             type Value = $T;
             const ROWS: usize = 1;
+            const IS_PLAIN: bool = true;
             const STRETCH: usize = 256;
 
             fn collect(sums: &[$T], _: usize, values: &mut [$T]) {
@@ -389,8 +391,8 @@ fn pack_pairs<L: Element + Default>(
 }
 
 /// Integers of 32 bits: with `a = 2^16 a1 + a0` and `b` likewise, where the low halves are signed,
-/// `a b = a0 b0 + 2^16 (a0 b1 + a1 b0)` modulo 2^32. The panel has pairs of the low halves of two
-/// neighbours first, then the halves of each number, those of the right matrix exchanged.
+/// `a b = a0 b0 + 2^16 (a0 b1 + a1 b0)` modulo 2^32. The panel has the halves of each number first,
+/// those of the right matrix exchanged, then pairs of the low halves of two neighbours.
 pub(super) struct Whole32;
 
 impl Arithmetic for Whole32 {
@@ -416,9 +418,8 @@ impl Arithmetic for Whole32 {
         count.div_ceil(2) + count
     }
 
-    fn passes(count: usize) -> [(usize, usize, bool); 2] {
-        let pairs = count.div_ceil(2);
-        [(0, pairs, false), (pairs, count, true)]
+    fn shifted(count: usize) -> usize {
+        count
     }
 
     #[inline(always)]
@@ -429,20 +430,25 @@ impl Arithmetic for Whole32 {
             first,
             total,
         } = panel;
-        let (low, cross) = numbers.split_at_mut(total.div_ceil(2) * wide);
-        let start = first / 2 * wide;
-        let low = &mut low[start..start + source.count.div_ceil(2) * wide];
-        pack_pairs(source, low, wide, |value| value as i16);
+        let (cross, low) = numbers.split_at_mut(total * wide);
         let cross = &mut cross[first * wide..(first + source.count) * wide];
-        pack_plain(
-            source,
-            Panel {
-                numbers: cross,
-                wide,
-                first: 0,
-                total: source.count,
-            },
-        );
+        let whole = Panel {
+            numbers: &mut *cross,
+            wide,
+            first: 0,
+            total: source.count,
+        };
+        pack_plain(source, whole);
+        let low = low[first / 2 * wide..].chunks_exact_mut(wide);
+        for (to, pair) in low.zip(cross.chunks(2 * wide)) {
+            let (first, second) = pair.split_at(wide);
+            for (to, first) in to.iter_mut().zip(first) {
+                *to = first & 0xFFFF;
+            }
+            for (to, second) in to.iter_mut().zip(second) {
+                *to |= second << 16;
+            }
+        }
         for number in cross {
             let low = *number as i16;
             let high = (number.wrapping_sub(i32::from(low)) >> 16) as i16;

@@ -1,92 +1,19 @@
-//! Blocks of a result: how they are cut, and how one of them comes about.
+//! How a block of a result comes about.
 #![allow(unsafe_code, reason = "calls kernels that write to the block")]
 
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::arithmetic::Arithmetic;
+use super::cut::Cut;
 use super::micro::{Micro, Tile};
 use super::pack::{Block, Reader, Room};
+use super::share::share;
 use super::target::Target;
 use super::{Coefficient, Output, Product};
 use crate::Buffer;
-
-/// The largest block, in rows of sums and in columns: its panels fit in the second-level cache.
-const TALLEST: usize = 480;
-const BROADEST: usize = 1024;
-/// Multiplications below which threads cost more than they bring.
-const SEQUENTIAL: usize = 64 * 64 * 64;
-/// Multiplications from which a thread should have several blocks to choose from.
-const LARGE: usize = 300 * 300 * 300;
-/// Multiplications that a block is worth being cut in two for.
-const SMALLEST: usize = 96 * 96 * 96;
-
-/// How a product is cut into blocks.
-struct Cut {
-    /// Rows and columns of a block.
-    rows: usize,
-    columns: usize,
-    /// Blocks in each direction.
-    tall: usize,
-    broad: usize,
-    /// Elements of the summed dimension per stretch, and stretches.
-    stretch: usize,
-    stretches: usize,
-    is_parallel: bool,
-}
-
-impl Cut {
-    fn new<A: Arithmetic>(level: Level, product: &Product<'_>) -> Self {
-        let (tile_rows, tile_columns) = A::Sum::shape(level);
-        let tile_rows = tile_rows / A::ROWS;
-        let (m, k, n) = (product.rows, product.depth, product.columns);
-        let stretches = k.div_ceil(A::STRETCH).max(1);
-        // Even, since integers are packed in pairs.
-        let stretch = k.div_ceil(stretches).next_multiple_of(8);
-        let stretches = k.div_ceil(stretch.max(1)).max(1);
-        let even = |size: usize, most: usize, tile: usize| {
-            let parts = size.div_ceil(most).max(1);
-            size.div_ceil(parts).max(1).next_multiple_of(tile)
-        };
-        let mut rows = even(m, TALLEST / A::ROWS, tile_rows);
-        let mut columns = even(n, BROADEST, tile_columns);
-        let work = [m, n, k, product.offsets.len()]
-            .iter()
-            .fold(1_usize, |work, size| work.saturating_mul(*size));
-        let threads = rayon::current_num_threads();
-        let is_parallel = threads > 1 && work > SEQUENTIAL;
-        let blocks = |rows: usize, columns: usize| {
-            m.div_ceil(rows) * n.div_ceil(columns) * product.offsets.len()
-        };
-        let depth = k.max(1);
-        let wanted = if work < LARGE { threads } else { 3 * threads };
-        while is_parallel
-            && blocks(rows, columns) < wanted
-            && rows.saturating_mul(columns).saturating_mul(depth) > SMALLEST
-        {
-            // Packed rows are usually transposed, which costs more than packing columns again.
-            if rows > 8 * tile_rows || (columns <= 2 * tile_columns && rows > tile_rows) {
-                rows = even(rows, rows.div_ceil(2), tile_rows);
-            } else if columns > tile_columns {
-                columns = even(columns, columns.div_ceil(2), tile_columns);
-            } else {
-                break;
-            }
-        }
-        Self {
-            rows,
-            columns,
-            tall: m.div_ceil(rows),
-            broad: n.div_ceil(columns),
-            stretch,
-            stretches,
-            is_parallel,
-        }
-    }
-}
 
 /// Everything that blocks have in common.
 struct Plan<'a> {
@@ -150,23 +77,33 @@ pub(super) fn run<A: Arithmetic>(
         finish,
     };
     let blocks = plan.cut.tall * plan.cut.broad * count;
-    let groups = if plan.cut.is_parallel {
-        blocks.min(8 * rayon::current_num_threads())
-    } else {
-        1
-    };
-    let group = |number: usize| {
-        let range = number * blocks / groups..(number + 1) * blocks / groups;
-        Worker::<A>::new(&plan)?.run(range);
+    share(plan.cut.threads, blocks, &|pieces| {
+        let mut worker = None;
+        while let Some(range) = pieces.take() {
+            let worker = match &mut worker {
+                Some(worker) => worker,
+                none => none.insert(Worker::<A>::new(&plan)?),
+            };
+            worker.run(range);
+        }
         Ok(())
-    };
-    if groups == 1 {
-        group(0)
-    } else {
-        (0..groups)
-            .into_par_iter()
-            .with_max_len(1)
-            .try_for_each(group)
+    })
+}
+
+impl<'a> Plan<'a> {
+    /// The left factor and how far its rows are apart, if kernels read it where it is: rows that
+    /// are near each other, for few columns.
+    fn rows_in_place<A: Arithmetic>(&self) -> Option<(&'a [A::Sum], usize)> {
+        /// Bytes from one row to the next beyond which rows compete for few lines of the cache.
+        const NEAR: usize = 2048;
+        /// Columns beyond which packing pays.
+        const FEW: usize = 512;
+        if !A::IS_PLAIN || self.cut.columns > FEW {
+            return None;
+        }
+        let (source, across, along) = self.a.in_place::<A::Sum>()?;
+        let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
+        (along == 1 && near.contains(&across)).then_some((source, across as usize))
     }
 }
 
@@ -201,6 +138,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let Cut {
             rows,
             columns,
+            part,
             stretch,
             ..
         } = plan.cut;
@@ -210,7 +148,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         } else {
             rows * A::ROWS * columns
         };
-        let sizes = [rows * A::ROWS * depth, columns * depth];
+        let sizes = [part * A::ROWS * depth, columns * depth];
         let bytes = (sizes[0] + sizes[1] + sums) * size_of::<A::Sum>();
         Ok(Self {
             plan,
@@ -274,45 +212,53 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                     .pack::<A, false>(block, &mut panels_b[..used], &mut self.room);
                 self.packed_b = Some(key_b);
             }
-            let block = Block {
-                offset: offset_a,
-                first_line: first_row,
-                lines: rows,
-                wide: tile_rows,
-                ..block
-            };
-            let size_a = A::depth(count) * tile_rows;
-            let key_a = (offset_a, first_row, first);
-            if self.packed_a != Some(key_a) || plan.a.is_made() {
-                let used = (rows * A::ROWS).div_ceil(tile_rows) * size_a;
-                plan.a
-                    .pack::<A, true>(block, &mut panels_a[..used], &mut self.room);
-                self.packed_a = Some(key_a);
-            }
             let adds = stretch > 0 || (plan.direct && keeps);
-            for column in (0..columns).step_by(tile_columns) {
-                let b = &panels_b[column / tile_columns * size_b..][..size_b];
-                for row in (0..rows * A::ROWS).step_by(tile_rows) {
-                    let a = &panels_a[row / tile_rows * size_a..][..size_a];
-                    for (pass, (start, steps, shifted)) in A::passes(count).into_iter().enumerate()
-                    {
-                        if pass > 0 && steps == 0 {
-                            continue;
-                        }
-                        let tile = Tile {
-                            steps,
-                            a: &a[start * tile_rows..],
-                            b: &b[start * tile_columns..],
-                            b_step: tile_columns,
-                            c: c.wrapping_add(row * c_stride + column),
-                            c_stride,
-                            rows: tile_rows.min(rows * A::ROWS - row),
-                            columns: tile_columns.min(columns - column),
-                            accumulate: adds || pass > 0,
-                            shifted,
+            let depth = A::depth(count);
+            for part in (0..rows).step_by(cut.part) {
+                let part_rows = cut.part.min(rows - part);
+                let in_place = plan.rows_in_place::<A>();
+                // Whole tiles are read where they are, the rows after them are packed.
+                let packed_from = in_place.map_or(0, |_| part_rows - part_rows % tile_rows);
+                let block = Block {
+                    offset: offset_a,
+                    first_line: first_row + part + packed_from,
+                    lines: part_rows - packed_from,
+                    wide: tile_rows,
+                    ..block
+                };
+                let key = (offset_a, block.first_line, first);
+                if block.lines > 0 && (self.packed_a != Some(key) || plan.a.is_made()) {
+                    let used = (block.lines * A::ROWS).div_ceil(tile_rows) * tile_rows * depth;
+                    let panels = &mut panels_a[..used];
+                    plan.a.pack::<A, true>(block, panels, &mut self.room);
+                    self.packed_a = Some(key);
+                }
+                for column in (0..columns).step_by(tile_columns) {
+                    let b = &panels_b[column / tile_columns * size_b..][..size_b];
+                    for row in (0..part_rows * A::ROWS).step_by(tile_rows) {
+                        let (a, a_row, a_step) = match in_place {
+                            Some((source, across)) if row < packed_from => {
+                                let place = offset_a + (first_row + part + row) * across + first;
+                                (&source[place..], across, 1)
+                            }
+                            _ => (&panels_a[(row - packed_from) * depth..], 1, tile_rows),
                         };
-                        // SAFETY: the tile is part of this block, which only this thread writes to;
-                        // the level was detected.
+                        let tile = Tile {
+                            steps: depth,
+                            a,
+                            a_row,
+                            a_step,
+                            b,
+                            b_step: tile_columns,
+                            c: c.wrapping_add((part * A::ROWS + row) * c_stride + column),
+                            c_stride,
+                            rows: tile_rows.min(part_rows * A::ROWS - row),
+                            columns: tile_columns.min(columns - column),
+                            accumulate: adds,
+                            shifted: A::shifted(count),
+                        };
+                        // SAFETY: the tile is part of this block, which only this thread writes
+                        // to; the level was detected.
                         unsafe { A::Sum::run(plan.level, tile) };
                     }
                 }

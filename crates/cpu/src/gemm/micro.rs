@@ -37,8 +37,12 @@ pub(super) trait Micro: Element + Default {
 pub(super) struct Tile<'a, T> {
     /// How many steps the panels have.
     pub(super) steps: usize,
-    /// The rows: for each step as many numbers as a tile has rows.
+    /// The rows: the number of row `r` at step `s` is number `r * a_row + s * a_step`.
     pub(super) a: &'a [T],
+    /// From one row of `a` to the next; in a panel 1.
+    pub(super) a_row: usize,
+    /// From one step of `a` to the next; in a panel as many as a tile has rows.
+    pub(super) a_step: usize,
     /// The columns: for each step as many numbers as a tile has columns.
     pub(super) b: &'a [T],
     /// From one step of `b` to the next.
@@ -53,8 +57,8 @@ pub(super) struct Tile<'a, T> {
     pub(super) columns: usize,
     /// Whether to add to what is there.
     pub(super) accumulate: bool,
-    /// Whether 32-bit integers count 2^16 fold.
-    pub(super) shifted: bool,
+    /// The first steps whose sums of 32-bit integers count 2^16 fold.
+    pub(super) shifted: usize,
 }
 
 /// Adds the product of packed panels to a row-major matrix, or writes it: `rows` rows from panels
@@ -75,6 +79,8 @@ pub(super) fn multiply_panels<T: Micro>(
         let tile = Tile {
             steps,
             a: &a[row * steps..],
+            a_row: 1,
+            a_step: tile_rows,
             b,
             b_step: columns,
             c: c[row * columns..].as_mut_ptr(),
@@ -82,7 +88,7 @@ pub(super) fn multiply_panels<T: Micro>(
             rows: tile_rows.min(rows - row),
             columns,
             accumulate,
-            shifted: false,
+            shifted: 0,
         };
         // SAFETY: the matrix is borrowed exclusively and holds the tile; the level was detected.
         unsafe { T::run(level, tile) };
@@ -105,6 +111,8 @@ trait Vector: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// `self + a * b`
     unsafe fn fused(self, a: Self, b: Self) -> Self;
+    /// Whether [`shifted`](Self::shifted) does anything.
+    const SHIFTS: bool = Self::Item::DTYPE as u8 == DType::I32 as u8;
     /// Times 2^16, for 32-bit integers.
     unsafe fn shifted(self) -> Self {
         self
@@ -114,46 +122,38 @@ trait Vector: Copy {
 /// The widest tile of any kernel, in columns.
 const WIDEST: usize = 32;
 
-/// One tile with `R` rows of `W` vectors in registers; panels of rows are `MR` wide.
+/// One tile with `R` rows of `W` vectors in registers.
 ///
 /// # Safety
 /// As [`Micro::run`]; the vector's instructions must be there.
 #[inline(always)]
-unsafe fn kernel<V: Vector, const R: usize, const W: usize, const MR: usize>(
-    tile: Tile<'_, V::Item>,
-) {
+unsafe fn kernel<V: Vector, const R: usize, const W: usize>(tile: Tile<'_, V::Item>) {
     let wide = W * V::LANES;
-    assert!(tile.steps == 0 || tile.a.len() >= tile.steps * MR);
-    assert!(tile.steps == 0 || tile.b.len() >= (tile.steps - 1) * tile.b_step + wide);
-    // SAFETY: the panels hold all steps, which was asserted; the tile is the caller's promise.
+    let steps = tile.steps;
+    assert!(steps == 0 || tile.a.len() > (steps - 1) * tile.a_step + (R - 1) * tile.a_row);
+    assert!(steps == 0 || tile.b.len() >= (steps - 1) * tile.b_step + wide);
+    // SAFETY: the numbers of all steps are there, which was asserted; the tile is the caller's
+    // promise.
     unsafe {
         let mut sums = [[V::zero(); W]; R];
-        let (mut a, mut b) = (tile.a.as_ptr(), tile.b.as_ptr());
         // Rows of the result lie in different pages; they are needed only at the end.
         for r in 0..R {
             let row = tile.c.wrapping_add(r * tile.c_stride).cast::<u8>();
             simd::prefetch_line(row);
             simd::prefetch_line(row.wrapping_add(W * V::LANES * size_of::<V::Item>() - 1));
         }
-        for _ in 0..tile.steps {
-            let mut columns = [V::zero(); W];
-            for (w, column) in columns.iter_mut().enumerate() {
-                *column = V::load(b.add(w * V::LANES));
-            }
-            for (r, row) in sums.iter_mut().enumerate() {
-                let value = V::splat(*a.add(r));
-                for (sum, column) in row.iter_mut().zip(columns) {
-                    *sum = sum.fused(value, column);
-                }
-            }
-            a = a.add(MR);
-            b = b.wrapping_add(tile.b_step);
-        }
-        if tile.shifted {
+        let shifted = if V::SHIFTS {
+            tile.shifted.min(steps)
+        } else {
+            0
+        };
+        if V::SHIFTS && shifted > 0 {
+            sums = add_steps(&tile, sums, 0, shifted);
             for sum in sums.as_flattened_mut() {
                 *sum = sum.shifted();
             }
         }
+        sums = add_steps(&tile, sums, shifted, steps - shifted);
         for (r, row) in sums.iter().enumerate().take(tile.rows) {
             let c = tile.c.add(r * tile.c_stride);
             if tile.columns == wide {
@@ -184,6 +184,40 @@ unsafe fn kernel<V: Vector, const R: usize, const W: usize, const MR: usize>(
     }
 }
 
+/// The sums of a tile with the products of some steps.
+///
+/// # Safety
+/// As [`kernel`]; the tile must have so many steps from `first` on.
+#[inline(always)]
+unsafe fn add_steps<V: Vector, const R: usize, const W: usize>(
+    tile: &Tile<'_, V::Item>,
+    mut sums: [[V; W]; R],
+    first: usize,
+    steps: usize,
+) -> [[V; W]; R] {
+    let (a_row, a_step, b_step) = (tile.a_row, tile.a_step, tile.b_step);
+    let mut a = tile.a.as_ptr().wrapping_add(first * a_step);
+    let mut b = tile.b.as_ptr().wrapping_add(first * b_step);
+    // SAFETY: the caller promises so many steps.
+    unsafe {
+        for _ in 0..steps {
+            let mut columns = [V::zero(); W];
+            for (w, column) in columns.iter_mut().enumerate() {
+                *column = V::load(b.add(w * V::LANES));
+            }
+            for (r, row) in sums.iter_mut().enumerate() {
+                let value = V::splat(*a.add(r * a_row));
+                for (sum, column) in row.iter_mut().zip(columns) {
+                    *sum = sum.fused(value, column);
+                }
+            }
+            a = a.wrapping_add(a_step);
+            b = b.wrapping_add(b_step);
+        }
+    }
+    sums
+}
+
 /// The kernel with just enough rows.
 ///
 /// # Safety
@@ -193,11 +227,11 @@ unsafe fn choose<V: Vector, const W: usize, const MR: usize>(tile: Tile<'_, V::I
     // SAFETY: the caller's promise.
     unsafe {
         match tile.rows {
-            1 => kernel::<V, 1, W, MR>(tile),
-            2 => kernel::<V, 2, W, MR>(tile),
-            3 | 4 => kernel::<V, 4, W, MR>(tile),
-            5..=8 if MR > 8 => kernel::<V, 8, W, MR>(tile),
-            _ => kernel::<V, MR, W, MR>(tile),
+            1 => kernel::<V, 1, W>(tile),
+            2 => kernel::<V, 2, W>(tile),
+            3 | 4 => kernel::<V, 4, W>(tile),
+            5..=8 if MR > 8 => kernel::<V, 8, W>(tile),
+            _ => kernel::<V, MR, W>(tile),
         }
     }
 }
@@ -319,6 +353,8 @@ impl<'a, T: Micro> Tile<'a, T> {
         Tile {
             steps: self.steps,
             a: bytemuck::cast_slice(self.a),
+            a_row: self.a_row,
+            a_step: self.a_step,
             b: bytemuck::cast_slice(self.b),
             b_step: self.b_step,
             c: self.c.cast(),

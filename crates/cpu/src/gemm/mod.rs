@@ -17,8 +17,10 @@
 mod arithmetic;
 mod attention;
 mod block;
+mod cut;
 mod micro;
 mod pack;
+mod share;
 mod target;
 #[cfg(test)]
 mod tests;
