@@ -10,6 +10,7 @@
 //! | integers of 64 bits | themselves | a product, wrapped |
 
 use allotrope_dtype::{DType, Element, c64, c128};
+use bytemuck::Pod;
 
 use super::Coefficient;
 use super::micro::Micro;
@@ -37,6 +38,11 @@ pub(super) trait Arithmetic: Send + Sync {
     /// How many of the first steps of a panel for so many elements count 2^16 fold.
     fn shifted(_count: usize) -> usize {
         0
+    }
+
+    /// Whether those steps come to nothing if they do for both factors: all numbers are small.
+    fn is_small<const LEFT: bool>(_panels: &[Self::Sum], _wide: usize, _count: usize) -> bool {
+        false
     }
 
     /// The values of a row, of its rows of sums, which lie `stride` apart.
@@ -107,7 +113,7 @@ pub(super) struct Panel<'a, T> {
 
 /// Numbers that are packed as they are.
 #[inline(always)]
-fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
+fn pack_plain<T: Pod>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
     let Panel {
         numbers,
         wide,
@@ -137,7 +143,7 @@ fn pack_plain<T: Element>(lines: Lines<'_, T>, panel: Panel<'_, T>) {
 
 /// Steps of which every number is there.
 #[inline(always)]
-fn copy_whole_steps<T: Element, const WIDE: usize>(lines: Lines<'_, T>, numbers: &mut [T]) {
+fn copy_whole_steps<T: Pod, const WIDE: usize>(lines: Lines<'_, T>, numbers: &mut [T]) {
     /// Steps lie in different pages, where no prefetcher of the CPU follows.
     const AHEAD: isize = 12;
     let source = lines.source;
@@ -151,7 +157,7 @@ fn copy_whole_steps<T: Element, const WIDE: usize>(lines: Lines<'_, T>, numbers:
 }
 
 #[inline(always)]
-fn copy_steps<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+fn copy_steps<T: Pod>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
     for (index, to) in numbers.chunks_exact_mut(wide).enumerate() {
         if let Some(from) = lines.step(index) {
             to[..from.len()].copy_from_slice(from);
@@ -170,7 +176,7 @@ fn prefetch<T, const COUNT: usize>(source: &[T], place: isize) {
 
 /// Lines that become columns, in squares of four.
 #[inline(always)]
-fn transpose<T: Element>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
+fn transpose<T: Pod>(lines: Lines<'_, T>, numbers: &mut [T], wide: usize) {
     const SIDE: usize = 4;
     let mut line = 0;
     while line + SIDE <= lines.lines {
@@ -353,18 +359,44 @@ impl Arithmetic for Whole16 {
         } = panel;
         let start = first / 2 * wide;
         let numbers = &mut numbers[start..start + source.count.div_ceil(2) * wide];
-        pack_pairs(source, numbers, wide, |value| value);
+        let pairs = source.count / 2;
+        let mut rest = source;
+        if let Some(lines) = source.in_pairs() {
+            let (numbers, total) = (&mut numbers[..pairs * wide], pairs);
+            let panel = Panel {
+                numbers: bytemuck::cast_slice_mut(numbers),
+                wide,
+                first: 0,
+                total,
+            };
+            pack_plain(lines, panel);
+            rest.place += 2 * pairs as isize;
+            rest.count -= 2 * pairs;
+        }
+        let done = (source.count - rest.count) / 2 * wide;
+        pack_pairs(rest, &mut numbers[done..], wide);
+    }
+}
+
+impl<'a> Lines<'a, i16> {
+    /// The pairs along lines whose elements are neighbours, as they lie in memory.
+    #[inline(always)]
+    fn in_pairs(&self) -> Option<Lines<'a, [i16; 2]>> {
+        let fits = self.along == 1 && self.across >= 0 && self.across % 2 == 0;
+        (fits && cfg!(target_endian = "little")).then(|| Lines {
+            source: self.source[self.place as usize..].as_chunks().0,
+            place: 0,
+            across: self.across / 2,
+            along: 1,
+            lines: self.lines,
+            count: self.count / 2,
+        })
     }
 }
 
 /// Two neighbours along the summed dimension in one number.
 #[inline(always)]
-fn pack_pairs<L: Element + Default>(
-    source: Lines<'_, L>,
-    numbers: &mut [i32],
-    wide: usize,
-    half: impl Fn(L) -> i16,
-) {
+fn pack_pairs(source: Lines<'_, i16>, numbers: &mut [i32], wide: usize) {
     for (pair, to) in numbers.chunks_exact_mut(wide).enumerate() {
         let index = 2 * pair;
         let has_second = index + 1 < source.count;
@@ -374,7 +406,7 @@ fn pack_pairs<L: Element + Default>(
             has_second,
         ) {
             for ((to, low), high) in to.iter_mut().zip(low).zip(high) {
-                *to = join(half(*low), half(*high));
+                *to = join(*low, *high);
             }
         } else {
             for (line, to) in to.iter_mut().enumerate().take(source.lines) {
@@ -382,9 +414,9 @@ fn pack_pairs<L: Element + Default>(
                 let high = if has_second {
                     source.at(line, index + 1)
                 } else {
-                    L::default()
+                    0
                 };
-                *to = join(half(low), half(high));
+                *to = join(low, high);
             }
         }
     }
@@ -420,6 +452,13 @@ impl Arithmetic for Whole32 {
 
     fn shifted(count: usize) -> usize {
         count
+    }
+
+    fn is_small<const LEFT: bool>(panels: &[i32], wide: usize, count: usize) -> bool {
+        let high = if LEFT { !0xFFFF } else { 0xFFFF };
+        panels
+            .chunks_exact(Self::depth(count) * wide)
+            .all(|panel| panel[..count * wide].iter().fold(0, |all, x| all | x) & high == 0)
     }
 
     #[inline(always)]

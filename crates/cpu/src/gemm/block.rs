@@ -56,18 +56,19 @@ pub(super) fn run<A: Arithmetic>(
         }
     }
     let keeps = product.beta != Coefficient::ZERO;
+    let direct = A::ROWS == 1
+        && product.alpha == Coefficient::ONE
+        && (!keeps || product.beta == Coefficient::ONE)
+        && is_same(A::Sum::DTYPE, product.sum)
+        && is_same(A::Sum::DTYPE, target.dtype);
     let plan = Plan {
         level,
         op,
         product,
-        cut: Cut::new::<A>(level, product),
+        cut: Cut::new::<A>(level, product, direct),
         a: Reader::new(level, product.a, true, through, line)?,
         b: Reader::new(level, product.b, false, through, line)?,
-        direct: A::ROWS == 1
-            && product.alpha == Coefficient::ONE
-            && (!keeps || product.beta == Coefficient::ONE)
-            && is_same(A::Sum::DTYPE, product.sum)
-            && is_same(A::Sum::DTYPE, target.dtype),
+        direct,
         former: if keeps {
             Some(Conversion::new(target.dtype, value)?)
         } else {
@@ -128,6 +129,9 @@ struct Worker<'a, A: Arithmetic> {
     /// What is packed: the offset, the first line and the stretch.
     packed_a: Option<(usize, usize, usize)>,
     packed_b: Option<(usize, usize, usize)>,
+    /// Whether all numbers that are packed are small.
+    small_a: bool,
+    small_b: bool,
     values: Vec<A::Value>,
     former: Vec<A::Value>,
     raw: Vec<u128>,
@@ -158,6 +162,8 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             scratch: None,
             packed_a: None,
             packed_b: None,
+            small_a: false,
+            small_b: false,
             values: Vec::new(),
             former: Vec::new(),
             raw: Vec::new(),
@@ -211,6 +217,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                 plan.b
                     .pack::<A, false>(block, &mut panels_b[..used], &mut self.room);
                 self.packed_b = Some(key_b);
+                self.small_b = A::is_small::<false>(&panels_b[..used], tile_columns, count);
             }
             let adds = stretch > 0 || (plan.direct && keeps);
             let depth = A::depth(count);
@@ -232,7 +239,13 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                     let panels = &mut panels_a[..used];
                     plan.a.pack::<A, true>(block, panels, &mut self.room);
                     self.packed_a = Some(key);
+                    self.small_a = A::is_small::<true>(panels, tile_rows, count);
                 }
+                let skipped = if self.small_a && self.small_b {
+                    A::shifted(count)
+                } else {
+                    0
+                };
                 for column in (0..columns).step_by(tile_columns) {
                     let b = &panels_b[column / tile_columns * size_b..][..size_b];
                     for row in (0..part_rows * A::ROWS).step_by(tile_rows) {
@@ -241,21 +254,24 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                                 let place = offset_a + (first_row + part + row) * across + first;
                                 (&source[place..], across, 1)
                             }
-                            _ => (&panels_a[(row - packed_from) * depth..], 1, tile_rows),
+                            _ => {
+                                let place = (row - packed_from) * depth + skipped * tile_rows;
+                                (&panels_a[place..], 1, tile_rows)
+                            }
                         };
                         let tile = Tile {
-                            steps: depth,
+                            steps: depth - skipped,
                             a,
                             a_row,
                             a_step,
-                            b,
+                            b: &b[skipped * tile_columns..],
                             b_step: tile_columns,
                             c: c.wrapping_add((part * A::ROWS + row) * c_stride + column),
                             c_stride,
                             rows: tile_rows.min(part_rows * A::ROWS - row),
                             columns: tile_columns.min(columns - column),
                             accumulate: adds,
-                            shifted: A::shifted(count),
+                            shifted: A::shifted(count) - skipped,
                         };
                         // SAFETY: the tile is part of this block, which only this thread writes
                         // to; the level was detected.

@@ -6,8 +6,9 @@ use super::Product;
 use super::arithmetic::Arithmetic;
 use super::micro::Micro;
 
-/// The largest block of the result, in rows of sums and in columns.
-const TALLEST: usize = 960;
+/// The largest block of the result, in rows of sums and in columns; half as many rows where sums
+/// need room of their own.
+const TALLEST: usize = 2048;
 const BROADEST: usize = 1024;
 /// Rows of sums that are packed at a time: they stay in the second-level cache.
 const PART: usize = 384;
@@ -34,7 +35,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn new<A: Arithmetic>(level: Level, product: &Product<'_>) -> Self {
+    pub(super) fn new<A: Arithmetic>(level: Level, product: &Product<'_>, direct: bool) -> Self {
         let (tile_rows, tile_columns) = A::Sum::shape(level);
         let tile_rows = tile_rows / A::ROWS;
         let (m, k, n) = (product.rows, product.depth, product.columns);
@@ -48,7 +49,7 @@ impl Cut {
         } else {
             1
         };
-        let tallest = TALLEST / A::ROWS;
+        let tallest = if direct { TALLEST } else { TALLEST / 2 } / A::ROWS;
         let least = [m.div_ceil(tallest), n.div_ceil(BROADEST)].map(|parts| parts.max(1));
         let [mut rows, mut columns] = [
             even(m, least[0], tile_rows),

@@ -118,23 +118,27 @@ impl<'a> Reader<'a> {
             let place = block.offset as isize
                 + block.first_line as isize * across
                 + block.first as isize * along;
-            for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
-                let line = panel * per_panel;
-                let lines = Lines {
-                    source,
-                    place: place + line as isize * across,
-                    across,
-                    along,
-                    lines: per_panel.min(block.lines.saturating_sub(line)),
-                    count: block.count,
-                };
-                let panel = Panel {
-                    numbers,
-                    wide: block.wide,
-                    first: 0,
-                    total: block.count,
-                };
-                simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+            // Neighbouring lines share pages: some steps of all of them, then the next steps.
+            let deep = if across == 1 { DEEP } else { block.count };
+            for first in (0..block.count).step_by(deep) {
+                for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
+                    let line = panel * per_panel;
+                    let lines = Lines {
+                        source,
+                        place: place + line as isize * across + first as isize * along,
+                        across,
+                        along,
+                        lines: per_panel.min(block.lines.saturating_sub(line)),
+                        count: deep.min(block.count - first),
+                    };
+                    let panel = Panel {
+                        numbers,
+                        wide: block.wide,
+                        first,
+                        total: block.count,
+                    };
+                    simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+                }
             }
         } else if self.across.abs() == 1 && self.along.abs() != 1 {
             self.pack_across::<A, LEFT>(block, per_panel, panels, room);
@@ -152,13 +156,14 @@ impl<'a> Reader<'a> {
         room: &mut Room<A::Line>,
     ) {
         let size = A::depth(block.count) * block.wide;
-        let longest = LONGEST.min(block.count);
+        // Even, so that pairs are where pairs of every line are.
+        let longest = LONGEST.min(block.count.next_multiple_of(2));
         let mut decoded = std::mem::take(&mut room.lines);
         decoded.resize(per_panel * longest, A::Line::zeroed());
         for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
             let line = panel * per_panel;
             let lines = per_panel.min(block.lines.saturating_sub(line));
-            for first in (0..block.count).step_by(longest) {
+            for first in (0..block.count).step_by(longest.max(2)) {
                 let count = longest.min(block.count - first);
                 for (number, to) in decoded.chunks_exact_mut(longest).enumerate().take(lines) {
                     let line = block.first_line + line + number;
