@@ -457,7 +457,7 @@ impl Arithmetic for Whole32 {
     fn is_small<const LEFT: bool>(panels: &[i32], wide: usize, count: usize) -> bool {
         let high = if LEFT { !0xFFFF } else { 0xFFFF };
         panels
-            .chunks_exact(Self::depth(count) * wide)
+            .chunks_exact((Self::depth(count) * wide).max(1))
             .all(|panel| panel[..count * wide].iter().fold(0, |all, x| all | x) & high == 0)
     }
 

@@ -131,6 +131,7 @@ unsafe fn kernel<V: Vector, const R: usize, const W: usize>(tile: Tile<'_, V::It
     let wide = W * V::LANES;
     let steps = tile.steps;
     assert!(steps == 0 || tile.a.len() > (steps - 1) * tile.a_step + (R - 1) * tile.a_row);
+    assert!(!V::SHIFTS || tile.a_row == 1);
     assert!(steps == 0 || tile.b.len() >= (steps - 1) * tile.b_step + wide);
     // SAFETY: the numbers of all steps are there, which was asserted; the tile is the caller's
     // promise.
@@ -184,6 +185,20 @@ unsafe fn kernel<V: Vector, const R: usize, const W: usize>(tile: Tile<'_, V::It
     }
 }
 
+/// A statement for every row of a tile, written out: a loop that the compiler does not unroll keeps
+/// sums in memory.
+macro_rules! each_row {
+    ($R:ident, |$r:ident| $body:block) => {
+        each_row!($R, $r, $body, 0 1 2 3 4 5 6 7 8 9 10 11)
+    };
+    ($R:ident, $r:ident, $body:block, $($number:literal)*) => {$(
+        if $number < $R {
+            let $r = $number;
+            $body
+        }
+    )*};
+}
+
 /// The sums of a tile with the products of some steps.
 ///
 /// # Safety
@@ -195,7 +210,9 @@ unsafe fn add_steps<V: Vector, const R: usize, const W: usize>(
     first: usize,
     steps: usize,
 ) -> [[V; W]; R] {
-    let (a_row, a_step, b_step) = (tile.a_row, tile.a_step, tile.b_step);
+    // Integers are packed always, with addresses that are known.
+    let a_row = if V::SHIFTS { 1 } else { tile.a_row };
+    let (a_step, b_step) = (tile.a_step, tile.b_step);
     let mut a = tile.a.as_ptr().wrapping_add(first * a_step);
     let mut b = tile.b.as_ptr().wrapping_add(first * b_step);
     // SAFETY: the caller promises so many steps.
@@ -205,12 +222,12 @@ unsafe fn add_steps<V: Vector, const R: usize, const W: usize>(
             for (w, column) in columns.iter_mut().enumerate() {
                 *column = V::load(b.add(w * V::LANES));
             }
-            for (r, row) in sums.iter_mut().enumerate() {
+            each_row!(R, |r| {
                 let value = V::splat(*a.add(r * a_row));
-                for (sum, column) in row.iter_mut().zip(columns) {
+                for (sum, column) in sums[r].iter_mut().zip(columns) {
                     *sum = sum.fused(value, column);
                 }
-            }
+            });
             a = a.wrapping_add(a_step);
             b = b.wrapping_add(b_step);
         }
