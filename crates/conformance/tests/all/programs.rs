@@ -234,7 +234,10 @@ fn check(inputs: &[DType], decisions: &[u64], sizes: &[usize], seed: u64, level:
         let dtype = program.dtype(*slot);
         let size = dtype.itemsize();
         let pairs = output.chunks(size).zip(want.chunks(size)).enumerate();
-        let wrong: Vec<_> = pairs.filter(|(_, (a, b))| !same(dtype, a, b)).take(5).collect();
+        let wrong: Vec<_> = pairs
+            .filter(|(_, (a, b))| !same(dtype, a, b))
+            .take(5)
+            .collect();
         assert!(
             wrong.is_empty(),
             "{program}%{slot} of {sizes:?} at {level}: {wrong:02x?}"

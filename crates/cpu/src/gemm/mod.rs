@@ -2,11 +2,16 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `mod` | [`multiply`]: blocks of the result over threads |
+//! | `mod` | [`multiply`]: products as they are asked for |
 //! | `arithmetic` | how numbers are laid out for the kernels, from float8 to complex128 |
 //! | `pack` | blocks of the factors, decoded into panels |
+//! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
+//! | `course` | where a tile finds its columns (unsafe) |
+//! | `cut` | blocks for threads and caches |
+//! | `share` | numbered pieces of work, taken by several threads |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
+//! | `slide` | filters that slide over planes (unsafe) |
 //! | `attention` | [`attend`]: softmax between two products, block by block |
 //! | `target` | a result that several threads write to (unsafe) |
 //!
@@ -17,17 +22,21 @@
 mod arithmetic;
 mod attention;
 mod block;
+mod course;
 mod cut;
 mod micro;
 mod pack;
 mod share;
+mod slide;
 mod target;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
 use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole16, Whole32, Whole64};
 pub use attention::{Attention, Mask, attend, attend_at};
+pub(crate) use slide::{Field, Filters, Piece, can_slide, slide};
 
 /// A matrix in memory: element `[i, j]` is number `offset + i * row_stride + j * column_stride` of
 /// its dtype in `bytes`. The offset belongs to each matrix of a [`Product`].

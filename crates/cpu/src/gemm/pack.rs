@@ -23,8 +23,60 @@ pub(super) struct Reader<'a> {
     /// From one line to the next, and along a line; for rows that are made, whether a line is a row.
     across: isize,
     along: isize,
-    /// The casts on the way to the numbers of the arithmetic, with the width of what comes out.
+    decoding: Decoding,
+}
+
+/// The way from a dtype through others to the numbers of an arithmetic.
+pub(super) struct Decoding {
+    level: Level,
+    /// The casts, with the width of what comes out.
     conversions: SmallVec<[(Conversion, usize); 3]>,
+}
+
+impl Decoding {
+    /// From a dtype through others to that of `line`. A stop that changes nothing is left out.
+    pub(super) fn new(
+        level: Level,
+        from: DType,
+        through: [DType; 2],
+        line: DType,
+    ) -> Result<Self, Error> {
+        let mut dtype = from;
+        let mut conversions = SmallVec::new();
+        for stop in through.into_iter().chain([line]) {
+            if stop != dtype && (stop == line || !dtype.fits_in(stop)) {
+                conversions.push((Conversion::new(dtype, stop)?, stop.itemsize()));
+                dtype = stop;
+            }
+        }
+        Ok(Self { level, conversions })
+    }
+
+    /// Whether elements are the numbers already.
+    pub(super) fn is_copy(&self) -> bool {
+        self.conversions.is_empty()
+    }
+
+    /// Decodes `count` elements, with room for what is between.
+    pub(super) fn run<'a>(
+        &self,
+        mut bytes: &'a [u8],
+        count: usize,
+        out: &mut [u8],
+        stops: &'a mut [Vec<u128>],
+        scratch: &mut Scratch,
+    ) {
+        let Some(((last, _), before)) = self.conversions.split_last() else {
+            out.copy_from_slice(bytes);
+            return;
+        };
+        for ((conversion, size), stop) in before.iter().zip(stops) {
+            let to = bytes_of(stop, count * size);
+            conversion.run(self.level, bytes, to, scratch);
+            bytes = to;
+        }
+        last.run(self.level, bytes, out, scratch);
+    }
 }
 
 /// Memory that decoding needs.
@@ -55,14 +107,7 @@ impl<'a> Reader<'a> {
         through: [DType; 2],
         line: DType,
     ) -> Result<Self, Error> {
-        let mut dtype = factor.dtype();
-        let mut conversions = SmallVec::new();
-        for stop in through.into_iter().chain([line]) {
-            if stop != dtype && (stop == line || !dtype.fits_in(stop)) {
-                conversions.push((Conversion::new(dtype, stop)?, stop.itemsize()));
-                dtype = stop;
-            }
-        }
+        let decoding = Decoding::new(level, factor.dtype(), through, line)?;
         let (rows, columns) = match factor {
             Factor::Stored(matrix) => (matrix.row_stride, matrix.column_stride),
             Factor::Made { transposed, .. } => (isize::from(transposed), isize::from(!transposed)),
@@ -77,7 +122,7 @@ impl<'a> Reader<'a> {
             factor,
             across,
             along,
-            conversions,
+            decoding,
         })
     }
 
@@ -85,7 +130,7 @@ impl<'a> Reader<'a> {
     /// arithmetic reads them.
     pub(super) fn in_place<L: Pod>(&self) -> Option<(&'a [L], isize, isize)> {
         match self.factor {
-            Factor::Stored(matrix) if self.conversions.is_empty() => {
+            Factor::Stored(matrix) if self.decoding.is_copy() => {
                 Some((elements(&matrix), self.across, self.along))
             }
             _ => None,
@@ -250,11 +295,16 @@ impl<'a> Reader<'a> {
         room: &mut Room<M>,
     ) {
         let count = out.len();
+        // What is made at once is always a stretch of a row as it was made.
+        let (row, first) = if along { (line, index) } else { (index, line) };
+        if let (Factor::Made { rows, .. }, true) = (self.factor, self.decoding.is_copy()) {
+            return rows.read(block.batch, row, first, bytemuck::cast_slice_mut(out));
+        }
         let Room { raw, scratch, .. } = room;
         let [raw, stops @ ..] = raw;
         let from = self.factor.dtype();
         let out: &mut [u8] = bytemuck::cast_slice_mut(out);
-        let mut bytes: &[u8] = match self.factor {
+        let bytes: &[u8] = match self.factor {
             Factor::Stored(matrix) => {
                 let stride = if along { self.along } else { self.across };
                 let place = block.offset as isize
@@ -272,23 +322,12 @@ impl<'a> Reader<'a> {
             }
             Factor::Made { rows, dtype, .. } => {
                 let raw = bytes_of(raw, count * dtype.itemsize());
-                // What is decoded at once is always a stretch of a row as it was made.
-                let (row, first) = if along { (line, index) } else { (index, line) };
                 rows.read(block.batch, row, first, raw);
                 raw
             }
         };
         let scratch = scratch.get_or_insert_default();
-        let Some(((last, _), before)) = self.conversions.split_last() else {
-            out.copy_from_slice(bytes);
-            return;
-        };
-        for ((conversion, size), stop) in before.iter().zip(stops) {
-            let to = bytes_of(stop, count * size);
-            conversion.run(self.level, bytes, to, scratch);
-            bytes = to;
-        }
-        last.run(self.level, bytes, out, scratch);
+        self.decoding.run(bytes, count, out, stops, scratch);
     }
 }
 
