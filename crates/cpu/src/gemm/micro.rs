@@ -73,10 +73,11 @@ pub(super) struct Tile<'a, T> {
 }
 
 /// Adds the product of packed panels to a row-major matrix, or writes it: `rows` rows from panels
-/// of `a`, and as many columns as a tile has from one panel of `b`.
+/// of `a`, and as many columns as a tile has from one panel of `b`. Panels of `a` may have more steps
+/// than are taken.
 pub(super) fn multiply_panels<T: Micro>(
     level: Level,
-    steps: usize,
+    [steps, packed]: [usize; 2],
     a: &[T],
     b: &[T],
     c: &mut [T],
@@ -89,7 +90,7 @@ pub(super) fn multiply_panels<T: Micro>(
     for row in (0..rows).step_by(tile_rows) {
         let tile = Tile {
             steps,
-            a: &a[row * steps..],
+            a: &a[row * packed..],
             a_row: 1,
             a_step: tile_rows,
             b,

@@ -5,7 +5,8 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
 use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
 
-use super::arithmetic::{Arithmetic, Lines, Panel};
+use super::arithmetic::Arithmetic;
+use super::lines::{Lines, Panel};
 use super::{Factor, Matrix};
 use crate::kernel::whole_elements;
 use crate::simd::{self, Body};
