@@ -317,11 +317,10 @@ impl Plan<'_> {
         } = *results;
         let mut row = vec![T::default(); width];
         let mut scratch = Box::<Scratch>::default();
-        for query in 0..piece.count {
+        for (query, total) in totals.iter().enumerate().take(piece.count) {
             // SAFETY: the target has this row, and no other piece has this query.
             let out = unsafe { self.target.row(piece.head, piece.first + query, 0, width) };
             let (panel, lane) = (query / lanes, query % lanes);
-            let total = totals[query];
             let column = sums[panel * width * lanes..]
                 .iter()
                 .skip(lane)
@@ -331,7 +330,7 @@ impl Plan<'_> {
                 *to = if total.is_zero() {
                     T::default()
                 } else {
-                    sum.over(total)
+                    sum.over(*total)
                 };
             }
             match &self.finish {
