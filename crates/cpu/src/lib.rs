@@ -10,7 +10,7 @@
 //! | `plan` | how a program is to be run: readers, kernels, room |
 //! | `walk` | layouts in row-major order, from any element on |
 //! | `gather` | elements of any layout, a tile at a time |
-//! | `gemm` | matrix products of any dtype and strides (unsafe in `micro`, `block`, `target`) |
+//! | `gemm` | matrix products of any dtype and strides (unsafe in the files that its table names) |
 //! | `kernel/elementwise` | rows of the op tables as loops |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |

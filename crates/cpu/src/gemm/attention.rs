@@ -4,22 +4,24 @@
 //! queries at a time, transposed: keys are rows, queries are lanes. So a softmax over keys needs no
 //! sum across lanes, and its result is at once the panel that the next product reads. What has been
 //! summed is corrected whenever a greater product is found.
+#![allow(unsafe_code, reason = "rows of a shared result, one per query")]
 
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
-use allotrope_op::{Number, elementary};
-use rayon::prelude::*;
 
 use super::arithmetic::{Arithmetic, Double, Single};
 use super::micro::{Micro, multiply_panels};
 use super::pack::{Block, Reader, Room};
-use super::{Factor, Matrix};
+use super::share::share;
+use super::target::Target;
+use super::weights::{Real, Softmax, Wide};
+use super::{Factor, Matrix, Output};
 use crate::Buffer;
-use crate::simd::{self, Body};
+use crate::simd;
 
 /// Keys of a block: a multiple of the rows of every tile.
 const KEYS: usize = 240;
 /// Queries that a thread takes at a time: a multiple of the columns of every tile.
-const QUERIES: usize = 384;
+const QUERIES: usize = 512;
 /// Multiplications below which threads cost more than they bring.
 const SEQUENTIAL: usize = 64 * 64 * 64;
 
@@ -53,40 +55,6 @@ pub struct Attention<'a> {
     pub common: DType,
 }
 
-/// A float with what a softmax needs.
-trait Real: Micro {
-    const LOWEST: Self;
-    fn from_f64(value: f64) -> Self;
-    fn exp<const FUSED: bool>(self) -> Self;
-    fn times(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn exceeds(self, other: Self) -> bool;
-    fn is_zero(self) -> bool;
-}
-
-macro_rules! real {
-    ($($T:ident, $exp:ident;)*) => {$(
-        impl Real for $T {
-            const LOWEST: Self = $T::NEG_INFINITY;
-            fn from_f64(value: f64) -> Self { value as $T }
-            #[inline(always)]
-            fn exp<const FUSED: bool>(self) -> Self { elementary::$exp(Number::<$T, FUSED>(self)).0 }
-            #[inline(always)]
-            fn times(self, other: Self) -> Self { self * other }
-            #[inline(always)]
-            fn minus(self, other: Self) -> Self { self - other }
-            #[inline(always)]
-            fn over(self, other: Self) -> Self { self / other }
-            #[inline(always)]
-            fn exceeds(self, other: Self) -> bool { self > other }
-            #[inline(always)]
-            fn is_zero(self) -> bool { self == 0.0 }
-        }
-    )*};
-}
-real! { f32, exp32; f64, exp64; }
-
 /// Writes the results of all heads, `[heads, queries, width]` in row-major order of `dtype`.
 ///
 /// # Errors
@@ -119,12 +87,11 @@ pub fn attend_at(
     }
 }
 
-/// Some queries of one head, and where their results go.
-struct Piece<'a> {
+/// Some queries of one head.
+struct Piece {
     head: usize,
     first: usize,
     count: usize,
-    out: &'a mut [u8],
 }
 
 fn run<A>(
@@ -157,10 +124,12 @@ where
         attention.queries.transposed(),
         attention.values.transposed(),
     );
+    let output = Output::contiguous(dtype, out, queries, width);
     let plan = Plan {
         level,
         op,
         attention,
+        target: Target::new(output, [heads, queries, width]),
         queries: new(level, stored(queries_t), false, through, line)?,
         keys: new(level, stored(attention.keys), true, through, line)?,
         values: new(level, stored(values_t), true, through, line)?,
@@ -178,37 +147,35 @@ where
         .fold(1_usize, |work, size| work.saturating_mul(*size));
     let threads = rayon::current_num_threads();
     let tile = A::Sum::shape(level).1;
-    let mut share = QUERIES.min(queries.next_multiple_of(tile));
-    while heads * queries.div_ceil(share) < 2 * threads && share > tile {
-        share = (share / 2).next_multiple_of(tile);
+    let mut most = QUERIES.min(queries.next_multiple_of(tile));
+    while heads * queries.div_ceil(most) < 2 * threads && most > tile {
+        most = (most / 2).next_multiple_of(tile);
     }
-    let mut pieces = Vec::new();
-    let mut rest = out;
-    for head in 0..heads {
-        for first in (0..queries).step_by(share) {
-            let count = share.min(queries - first);
-            let (out, others) = rest.split_at_mut(count * width * dtype.itemsize());
-            rest = others;
-            pieces.push(Piece {
-                head,
-                first,
-                count,
-                out,
-            });
+    let parts = queries.div_ceil(most);
+    let most = queries.div_ceil(parts).next_multiple_of(tile);
+    let parts = queries.div_ceil(most);
+    let threads = if work < SEQUENTIAL { 1 } else { threads };
+    share(threads, heads * parts, &|pieces| {
+        while let Some(range) = pieces.take() {
+            for number in range {
+                let first = number % parts * most;
+                let piece = Piece {
+                    head: number / parts,
+                    first,
+                    count: most.min(queries - first),
+                };
+                plan.run::<A>(&piece)?;
+            }
         }
-    }
-    let run = |piece: &mut Piece<'_>| plan.run::<A>(piece);
-    if work < SEQUENTIAL || threads == 1 {
-        pieces.iter_mut().try_for_each(run)
-    } else {
-        pieces.par_iter_mut().with_max_len(1).try_for_each(run)
-    }
+        Ok(())
+    })
 }
 
 struct Plan<'a> {
     level: Level,
     op: &'static str,
     attention: &'a Attention<'a>,
+    target: Target<'a>,
     queries: Reader<'a>,
     keys: Reader<'a>,
     values: Reader<'a>,
@@ -217,7 +184,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn run<A>(&self, piece: &mut Piece<'_>) -> Result<(), Error>
+    fn run<A>(&self, piece: &Piece) -> Result<(), Error>
     where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
         A::Sum: Real,
@@ -289,12 +256,18 @@ impl Plan<'_> {
             for panel in 0..panels {
                 let first = piece.first + panel * lanes;
                 let count = lanes.min(piece.count - panel * lanes);
-                if causal && first_key >= first + count {
-                    continue;
-                }
+                // The last query of the panel sees so many keys of the block.
+                let packed_keys = keys;
+                let keys = match causal {
+                    true if first_key >= first + count => continue,
+                    true => keys.min(first + count - first_key),
+                    false => keys,
+                };
                 let packed = &packed_q[panel * lanes * depth..][..lanes * depth];
                 let scores = &mut scores[..keys * lanes];
-                multiply_panels(self.level, depth, packed_k, packed, scores, keys, false);
+                multiply_panels(
+                    self.level, [depth; 2], packed_k, packed, scores, keys, false,
+                );
                 let allowed = &mut allowed[..keys * lanes];
                 if let Some(mask) = &self.mask {
                     let lines = block(offset_m, first, count, first_key, keys, lanes);
@@ -320,7 +293,8 @@ impl Plan<'_> {
                     8 => simd::run(self.level, Wide::<A::Sum, 8>(softmax)),
                     _ => simd::run(self.level, Wide::<A::Sum, 4>(softmax)),
                 }
-                multiply_panels(self.level, keys, packed_v, scores, here, width, true);
+                let steps = [keys, packed_keys];
+                multiply_panels(self.level, steps, packed_v, scores, here, width, true);
             }
         }
         let results = Results {
@@ -334,7 +308,7 @@ impl Plan<'_> {
     }
 
     /// Sums divided by the totals of their weights, in the dtype of the result.
-    fn finish<T: Real>(&self, results: &Results<'_, T>, piece: &mut Piece<'_>) {
+    fn finish<T: Real>(&self, results: &Results<'_, T>, piece: &Piece) {
         let Results {
             sums,
             totals,
@@ -343,10 +317,10 @@ impl Plan<'_> {
         } = *results;
         let mut row = vec![T::default(); width];
         let mut scratch = Box::<Scratch>::default();
-        let size = piece.out.len() / piece.count;
-        for (query, out) in piece.out.chunks_exact_mut(size).enumerate() {
+        for (query, total) in totals.iter().enumerate().take(piece.count) {
+            // SAFETY: the target has this row, and no other piece has this query.
+            let out = unsafe { self.target.row(piece.head, piece.first + query, 0, width) };
             let (panel, lane) = (query / lanes, query % lanes);
-            let total = totals[query];
             let column = sums[panel * width * lanes..]
                 .iter()
                 .skip(lane)
@@ -356,7 +330,7 @@ impl Plan<'_> {
                 *to = if total.is_zero() {
                     T::default()
                 } else {
-                    sum.over(total)
+                    sum.over(*total)
                 };
             }
             match &self.finish {
@@ -375,101 +349,4 @@ struct Results<'a, T> {
     totals: &'a [T],
     lanes: usize,
     width: usize,
-}
-
-/// One block of products on its way to weights.
-struct Softmax<'a, T> {
-    /// `[keys, lanes]`: products, which become weights.
-    scores: &'a mut [T],
-    mask: Option<&'a [T]>,
-    is_truth: bool,
-    scale: T,
-    /// Per lane: the greatest product so far, the sum of weights, the weighted values.
-    greatest: &'a mut [T],
-    totals: &'a mut [T],
-    sums: &'a mut [T],
-    /// The number of the first query minus that of the first key, if later keys do not count.
-    diagonal: Option<isize>,
-}
-
-/// The same for a known number of lanes.
-struct Wide<'a, T, const LANES: usize>(Softmax<'a, T>);
-
-impl<T: Real, const LANES: usize> Body for Wide<'_, T, LANES> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Softmax {
-            scores,
-            mask,
-            is_truth,
-            scale,
-            greatest,
-            totals,
-            sums,
-            diagonal,
-        } = self.0;
-        let rows = scores.as_chunks_mut::<LANES>().0;
-        if let (Some(greatest), Some(totals)) = (
-            greatest.first_chunk_mut::<LANES>(),
-            totals.first_chunk_mut::<LANES>(),
-        ) {
-            let former = *greatest;
-            let mut best = former;
-            for (key, row) in rows.iter_mut().enumerate() {
-                for score in row.iter_mut() {
-                    *score = score.times(scale);
-                }
-                if let Some(mask) = mask {
-                    let allowed = &mask[key * LANES..][..LANES];
-                    for (score, allowed) in row.iter_mut().zip(allowed) {
-                        *score = if !is_truth {
-                            score.plus(*allowed)
-                        } else if allowed.is_zero() {
-                            T::LOWEST
-                        } else {
-                            *score
-                        };
-                    }
-                }
-                if let Some(diagonal) = diagonal {
-                    let hidden = (key as isize - diagonal).clamp(0, LANES as isize) as usize;
-                    row[..hidden].fill(T::LOWEST);
-                }
-                for (best, score) in best.iter_mut().zip(&*row) {
-                    *best = if score.exceeds(*best) { *score } else { *best };
-                }
-            }
-            // Nothing seen yet: weights of exp(-inf) without exp(inf - inf).
-            let mut base = best;
-            for base in &mut base {
-                *base = if *base == T::LOWEST {
-                    T::default()
-                } else {
-                    *base
-                };
-            }
-            let mut total = [T::default(); LANES];
-            for row in rows.iter_mut() {
-                for ((score, base), total) in row.iter_mut().zip(&base).zip(&mut total) {
-                    *score = score.minus(*base).exp::<FUSED>();
-                    *total = total.plus(*score);
-                }
-            }
-            let mut correction = [T::default(); LANES];
-            for ((correction, former), base) in correction.iter_mut().zip(&former).zip(&base) {
-                *correction = former.minus(*base).exp::<FUSED>();
-            }
-            for ((old, new), correction) in totals.iter_mut().zip(&total).zip(&correction) {
-                *old = old.times(*correction).plus(*new);
-            }
-            for row in sums.as_chunks_mut::<LANES>().0 {
-                for (sum, correction) in row.iter_mut().zip(&correction) {
-                    *sum = sum.times(*correction);
-                }
-            }
-            *greatest = best;
-        }
-    }
 }

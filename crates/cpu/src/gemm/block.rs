@@ -1,92 +1,19 @@
-//! Blocks of a result: how they are cut, and how one of them comes about.
+//! How a block of a result comes about.
 #![allow(unsafe_code, reason = "calls kernels that write to the block")]
 
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::arithmetic::Arithmetic;
+use super::cut::Cut;
 use super::micro::{Micro, Tile};
 use super::pack::{Block, Reader, Room};
+use super::share::share;
 use super::target::Target;
 use super::{Coefficient, Output, Product};
 use crate::Buffer;
-
-/// The largest block, in rows of sums and in columns: its panels fit in the second-level cache.
-const TALLEST: usize = 480;
-const BROADEST: usize = 1024;
-/// Multiplications below which threads cost more than they bring.
-const SEQUENTIAL: usize = 64 * 64 * 64;
-/// Multiplications from which a thread should have several blocks to choose from.
-const LARGE: usize = 300 * 300 * 300;
-/// Multiplications that a block is worth being cut in two for.
-const SMALLEST: usize = 96 * 96 * 96;
-
-/// How a product is cut into blocks.
-struct Cut {
-    /// Rows and columns of a block.
-    rows: usize,
-    columns: usize,
-    /// Blocks in each direction.
-    tall: usize,
-    broad: usize,
-    /// Elements of the summed dimension per stretch, and stretches.
-    stretch: usize,
-    stretches: usize,
-    is_parallel: bool,
-}
-
-impl Cut {
-    fn new<A: Arithmetic>(level: Level, product: &Product<'_>) -> Self {
-        let (tile_rows, tile_columns) = A::Sum::shape(level);
-        let tile_rows = tile_rows / A::ROWS;
-        let (m, k, n) = (product.rows, product.depth, product.columns);
-        let stretches = k.div_ceil(A::STRETCH).max(1);
-        // Even, since integers are packed in pairs.
-        let stretch = k.div_ceil(stretches).next_multiple_of(8);
-        let stretches = k.div_ceil(stretch.max(1)).max(1);
-        let even = |size: usize, most: usize, tile: usize| {
-            let parts = size.div_ceil(most).max(1);
-            size.div_ceil(parts).max(1).next_multiple_of(tile)
-        };
-        let mut rows = even(m, TALLEST / A::ROWS, tile_rows);
-        let mut columns = even(n, BROADEST, tile_columns);
-        let work = [m, n, k, product.offsets.len()]
-            .iter()
-            .fold(1_usize, |work, size| work.saturating_mul(*size));
-        let threads = rayon::current_num_threads();
-        let is_parallel = threads > 1 && work > SEQUENTIAL;
-        let blocks = |rows: usize, columns: usize| {
-            m.div_ceil(rows) * n.div_ceil(columns) * product.offsets.len()
-        };
-        let depth = k.max(1);
-        let wanted = if work < LARGE { threads } else { 3 * threads };
-        while is_parallel
-            && blocks(rows, columns) < wanted
-            && rows.saturating_mul(columns).saturating_mul(depth) > SMALLEST
-        {
-            // Packed rows are usually transposed, which costs more than packing columns again.
-            if rows > 8 * tile_rows || (columns <= 2 * tile_columns && rows > tile_rows) {
-                rows = even(rows, rows.div_ceil(2), tile_rows);
-            } else if columns > tile_columns {
-                columns = even(columns, columns.div_ceil(2), tile_columns);
-            } else {
-                break;
-            }
-        }
-        Self {
-            rows,
-            columns,
-            tall: m.div_ceil(rows),
-            broad: n.div_ceil(columns),
-            stretch,
-            stretches,
-            is_parallel,
-        }
-    }
-}
 
 /// Everything that blocks have in common.
 struct Plan<'a> {
@@ -129,18 +56,19 @@ pub(super) fn run<A: Arithmetic>(
         }
     }
     let keeps = product.beta != Coefficient::ZERO;
+    let direct = A::ROWS == 1
+        && product.alpha == Coefficient::ONE
+        && (!keeps || product.beta == Coefficient::ONE)
+        && is_same(A::Sum::DTYPE, product.sum)
+        && is_same(A::Sum::DTYPE, target.dtype);
     let plan = Plan {
         level,
         op,
         product,
-        cut: Cut::new::<A>(level, product),
+        cut: Cut::new::<A>(level, product, direct),
         a: Reader::new(level, product.a, true, through, line)?,
         b: Reader::new(level, product.b, false, through, line)?,
-        direct: A::ROWS == 1
-            && product.alpha == Coefficient::ONE
-            && (!keeps || product.beta == Coefficient::ONE)
-            && is_same(A::Sum::DTYPE, product.sum)
-            && is_same(A::Sum::DTYPE, target.dtype),
+        direct,
         former: if keeps {
             Some(Conversion::new(target.dtype, value)?)
         } else {
@@ -150,23 +78,33 @@ pub(super) fn run<A: Arithmetic>(
         finish,
     };
     let blocks = plan.cut.tall * plan.cut.broad * count;
-    let groups = if plan.cut.is_parallel {
-        blocks.min(8 * rayon::current_num_threads())
-    } else {
-        1
-    };
-    let group = |number: usize| {
-        let range = number * blocks / groups..(number + 1) * blocks / groups;
-        Worker::<A>::new(&plan)?.run(range);
+    share(plan.cut.threads, blocks, &|pieces| {
+        let mut worker = None;
+        while let Some(range) = pieces.take() {
+            let worker = match &mut worker {
+                Some(worker) => worker,
+                none => none.insert(Worker::<A>::new(&plan)?),
+            };
+            worker.run(range);
+        }
         Ok(())
-    };
-    if groups == 1 {
-        group(0)
-    } else {
-        (0..groups)
-            .into_par_iter()
-            .with_max_len(1)
-            .try_for_each(group)
+    })
+}
+
+impl<'a> Plan<'a> {
+    /// The left factor and how far its rows are apart, if kernels read it where it is: rows that
+    /// are near each other, for few columns.
+    fn rows_in_place<A: Arithmetic>(&self) -> Option<(&'a [A::Sum], usize)> {
+        /// Bytes from one row to the next beyond which rows compete for few lines of the cache.
+        const NEAR: usize = 2048;
+        /// Columns beyond which packing pays.
+        const FEW: usize = 512;
+        if !A::IS_PLAIN || self.cut.columns > FEW {
+            return None;
+        }
+        let (source, across, along) = self.a.in_place::<A::Sum>()?;
+        let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
+        (along == 1 && near.contains(&across)).then_some((source, across as usize))
     }
 }
 
@@ -191,6 +129,9 @@ struct Worker<'a, A: Arithmetic> {
     /// What is packed: the offset, the first line and the stretch.
     packed_a: Option<(usize, usize, usize)>,
     packed_b: Option<(usize, usize, usize)>,
+    /// Whether all numbers that are packed are small.
+    small_a: bool,
+    small_b: bool,
     values: Vec<A::Value>,
     former: Vec<A::Value>,
     raw: Vec<u128>,
@@ -201,6 +142,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let Cut {
             rows,
             columns,
+            part,
             stretch,
             ..
         } = plan.cut;
@@ -210,7 +152,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         } else {
             rows * A::ROWS * columns
         };
-        let sizes = [rows * A::ROWS * depth, columns * depth];
+        let sizes = [part * A::ROWS * depth, columns * depth];
         let bytes = (sizes[0] + sizes[1] + sums) * size_of::<A::Sum>();
         Ok(Self {
             plan,
@@ -220,6 +162,8 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             scratch: None,
             packed_a: None,
             packed_b: None,
+            small_a: false,
+            small_b: false,
             values: Vec::new(),
             former: Vec::new(),
             raw: Vec::new(),
@@ -273,46 +217,64 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                 plan.b
                     .pack::<A, false>(block, &mut panels_b[..used], &mut self.room);
                 self.packed_b = Some(key_b);
-            }
-            let block = Block {
-                offset: offset_a,
-                first_line: first_row,
-                lines: rows,
-                wide: tile_rows,
-                ..block
-            };
-            let size_a = A::depth(count) * tile_rows;
-            let key_a = (offset_a, first_row, first);
-            if self.packed_a != Some(key_a) || plan.a.is_made() {
-                let used = (rows * A::ROWS).div_ceil(tile_rows) * size_a;
-                plan.a
-                    .pack::<A, true>(block, &mut panels_a[..used], &mut self.room);
-                self.packed_a = Some(key_a);
+                self.small_b = A::is_small::<false>(&panels_b[..used], tile_columns, count);
             }
             let adds = stretch > 0 || (plan.direct && keeps);
-            for column in (0..columns).step_by(tile_columns) {
-                let b = &panels_b[column / tile_columns * size_b..][..size_b];
-                for row in (0..rows * A::ROWS).step_by(tile_rows) {
-                    let a = &panels_a[row / tile_rows * size_a..][..size_a];
-                    for (pass, (start, steps, shifted)) in A::passes(count).into_iter().enumerate()
-                    {
-                        if pass > 0 && steps == 0 {
-                            continue;
-                        }
-                        let tile = Tile {
-                            steps,
-                            a: &a[start * tile_rows..],
-                            b: &b[start * tile_columns..],
-                            b_step: tile_columns,
-                            c: c.wrapping_add(row * c_stride + column),
-                            c_stride,
-                            rows: tile_rows.min(rows * A::ROWS - row),
-                            columns: tile_columns.min(columns - column),
-                            accumulate: adds || pass > 0,
-                            shifted,
+            let depth = A::depth(count);
+            for part in (0..rows).step_by(cut.part) {
+                let part_rows = cut.part.min(rows - part);
+                let in_place = plan.rows_in_place::<A>();
+                // Whole tiles are read where they are, the rows after them are packed.
+                let packed_from = in_place.map_or(0, |_| part_rows - part_rows % tile_rows);
+                let block = Block {
+                    offset: offset_a,
+                    first_line: first_row + part + packed_from,
+                    lines: part_rows - packed_from,
+                    wide: tile_rows,
+                    ..block
+                };
+                let key = (offset_a, block.first_line, first);
+                if block.lines > 0 && (self.packed_a != Some(key) || plan.a.is_made()) {
+                    let used = (block.lines * A::ROWS).div_ceil(tile_rows) * tile_rows * depth;
+                    let panels = &mut panels_a[..used];
+                    plan.a.pack::<A, true>(block, panels, &mut self.room);
+                    self.packed_a = Some(key);
+                    self.small_a = A::is_small::<true>(panels, tile_rows, count);
+                }
+                let skipped = if self.small_a && self.small_b {
+                    A::shifted(count)
+                } else {
+                    0
+                };
+                for column in (0..columns).step_by(tile_columns) {
+                    let b = &panels_b[column / tile_columns * size_b..][..size_b];
+                    for row in (0..part_rows * A::ROWS).step_by(tile_rows) {
+                        let (a, a_row, a_step) = match in_place {
+                            Some((source, across)) if row < packed_from => {
+                                let place = offset_a + (first_row + part + row) * across + first;
+                                (&source[place..], across, 1)
+                            }
+                            _ => {
+                                let place = (row - packed_from) * depth + skipped * tile_rows;
+                                (&panels_a[place..], 1, tile_rows)
+                            }
                         };
-                        // SAFETY: the tile is part of this block, which only this thread writes to;
-                        // the level was detected.
+                        let tile = Tile {
+                            steps: depth - skipped,
+                            a,
+                            a_row,
+                            a_step,
+                            b: &b[skipped * tile_columns..],
+                            b_step: tile_columns,
+                            c: c.wrapping_add((part * A::ROWS + row) * c_stride + column),
+                            c_stride,
+                            rows: tile_rows.min(part_rows * A::ROWS - row),
+                            columns: tile_columns.min(columns - column),
+                            accumulate: adds,
+                            shifted: A::shifted(count) - skipped,
+                        };
+                        // SAFETY: the tile is part of this block, which only this thread writes
+                        // to; the level was detected.
                         unsafe { A::Sum::run(plan.level, tile) };
                     }
                 }

@@ -2,12 +2,19 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `mod` | [`multiply`]: blocks of the result over threads |
-//! | `arithmetic` | how numbers are laid out for the kernels, from float8 to complex128 |
-//! | `pack` | blocks of the factors, decoded into panels |
+//! | `mod` | [`multiply`]: products as they are asked for |
+//! | `arithmetic` | how numbers are laid out for the kernels: floats, complex, int64 |
+//! | `whole` | the same for integers of up to 32 bits |
+//! | `pack`, `lines` | blocks of the factors, decoded into panels |
+//! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
+//! | `course` | where a tile finds its columns (unsafe) |
+//! | `cut` | blocks for threads and caches |
+//! | `share` | numbered pieces of work, taken by several threads |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
-//! | `attention` | [`attend`]: softmax between two products, block by block |
+//! | `slide` | filters that slide over planes (unsafe) |
+//! | `attention` | [`attend`]: softmax between two products, block by block (unsafe) |
+//! | `weights` | that softmax |
 //! | `target` | a result that several threads write to (unsafe) |
 //!
 //! Every element of a result is the sum of the products of consecutive stretches of the summed
@@ -17,15 +24,25 @@
 mod arithmetic;
 mod attention;
 mod block;
+mod course;
+mod cut;
+mod lines;
 mod micro;
 mod pack;
+mod share;
+mod slide;
 mod target;
 #[cfg(test)]
 mod tests;
+mod vector;
+mod weights;
+mod whole;
 
 use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
-use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole16, Whole32, Whole64};
+use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole64};
 pub use attention::{Attention, Mask, attend, attend_at};
+pub(crate) use slide::{Field, Filters, Piece, can_slide, slide};
+use whole::{Whole16, Whole32};
 
 /// A matrix in memory: element `[i, j]` is number `offset + i * row_stride + j * column_stride` of
 /// its dtype in `bytes`. The offset belongs to each matrix of a [`Product`].

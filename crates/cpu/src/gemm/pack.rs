@@ -5,7 +5,8 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
 use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
 
-use super::arithmetic::{Arithmetic, Lines, Panel};
+use super::arithmetic::Arithmetic;
+use super::lines::{Lines, Panel};
 use super::{Factor, Matrix};
 use crate::kernel::whole_elements;
 use crate::simd::{self, Body};
@@ -23,8 +24,60 @@ pub(super) struct Reader<'a> {
     /// From one line to the next, and along a line; for rows that are made, whether a line is a row.
     across: isize,
     along: isize,
-    /// The casts on the way to the numbers of the arithmetic, with the width of what comes out.
+    decoding: Decoding,
+}
+
+/// The way from a dtype through others to the numbers of an arithmetic.
+pub(super) struct Decoding {
+    level: Level,
+    /// The casts, with the width of what comes out.
     conversions: SmallVec<[(Conversion, usize); 3]>,
+}
+
+impl Decoding {
+    /// From a dtype through others to that of `line`. A stop that changes nothing is left out.
+    pub(super) fn new(
+        level: Level,
+        from: DType,
+        through: [DType; 2],
+        line: DType,
+    ) -> Result<Self, Error> {
+        let mut dtype = from;
+        let mut conversions = SmallVec::new();
+        for stop in through.into_iter().chain([line]) {
+            if stop != dtype && (stop == line || !dtype.fits_in(stop)) {
+                conversions.push((Conversion::new(dtype, stop)?, stop.itemsize()));
+                dtype = stop;
+            }
+        }
+        Ok(Self { level, conversions })
+    }
+
+    /// Whether elements are the numbers already.
+    pub(super) fn is_copy(&self) -> bool {
+        self.conversions.is_empty()
+    }
+
+    /// Decodes `count` elements, with room for what is between.
+    pub(super) fn run<'a>(
+        &self,
+        mut bytes: &'a [u8],
+        count: usize,
+        out: &mut [u8],
+        stops: &'a mut [Vec<u128>],
+        scratch: &mut Scratch,
+    ) {
+        let Some(((last, _), before)) = self.conversions.split_last() else {
+            out.copy_from_slice(bytes);
+            return;
+        };
+        for ((conversion, size), stop) in before.iter().zip(stops) {
+            let to = bytes_of(stop, count * size);
+            conversion.run(self.level, bytes, to, scratch);
+            bytes = to;
+        }
+        last.run(self.level, bytes, out, scratch);
+    }
 }
 
 /// Memory that decoding needs.
@@ -55,14 +108,7 @@ impl<'a> Reader<'a> {
         through: [DType; 2],
         line: DType,
     ) -> Result<Self, Error> {
-        let mut dtype = factor.dtype();
-        let mut conversions = SmallVec::new();
-        for stop in through.into_iter().chain([line]) {
-            if stop != dtype && (stop == line || !dtype.fits_in(stop)) {
-                conversions.push((Conversion::new(dtype, stop)?, stop.itemsize()));
-                dtype = stop;
-            }
-        }
+        let decoding = Decoding::new(level, factor.dtype(), through, line)?;
         let (rows, columns) = match factor {
             Factor::Stored(matrix) => (matrix.row_stride, matrix.column_stride),
             Factor::Made { transposed, .. } => (isize::from(transposed), isize::from(!transposed)),
@@ -77,7 +123,7 @@ impl<'a> Reader<'a> {
             factor,
             across,
             along,
-            conversions,
+            decoding,
         })
     }
 
@@ -85,7 +131,7 @@ impl<'a> Reader<'a> {
     /// arithmetic reads them.
     pub(super) fn in_place<L: Pod>(&self) -> Option<(&'a [L], isize, isize)> {
         match self.factor {
-            Factor::Stored(matrix) if self.conversions.is_empty() => {
+            Factor::Stored(matrix) if self.decoding.is_copy() => {
                 Some((elements(&matrix), self.across, self.along))
             }
             _ => None,
@@ -118,23 +164,27 @@ impl<'a> Reader<'a> {
             let place = block.offset as isize
                 + block.first_line as isize * across
                 + block.first as isize * along;
-            for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
-                let line = panel * per_panel;
-                let lines = Lines {
-                    source,
-                    place: place + line as isize * across,
-                    across,
-                    along,
-                    lines: per_panel.min(block.lines.saturating_sub(line)),
-                    count: block.count,
-                };
-                let panel = Panel {
-                    numbers,
-                    wide: block.wide,
-                    first: 0,
-                    total: block.count,
-                };
-                simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+            // Neighbouring lines share pages: some steps of all of them, then the next steps.
+            let deep = if across == 1 { DEEP } else { block.count };
+            for first in (0..block.count).step_by(deep) {
+                for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
+                    let line = panel * per_panel;
+                    let lines = Lines {
+                        source,
+                        place: place + line as isize * across + first as isize * along,
+                        across,
+                        along,
+                        lines: per_panel.min(block.lines.saturating_sub(line)),
+                        count: deep.min(block.count - first),
+                    };
+                    let panel = Panel {
+                        numbers,
+                        wide: block.wide,
+                        first,
+                        total: block.count,
+                    };
+                    simd::run(self.level, Packing::<A, LEFT> { lines, panel });
+                }
             }
         } else if self.across.abs() == 1 && self.along.abs() != 1 {
             self.pack_across::<A, LEFT>(block, per_panel, panels, room);
@@ -152,13 +202,14 @@ impl<'a> Reader<'a> {
         room: &mut Room<A::Line>,
     ) {
         let size = A::depth(block.count) * block.wide;
-        let longest = LONGEST.min(block.count);
+        // Even, so that pairs are where pairs of every line are.
+        let longest = LONGEST.min(block.count.next_multiple_of(2));
         let mut decoded = std::mem::take(&mut room.lines);
         decoded.resize(per_panel * longest, A::Line::zeroed());
         for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
             let line = panel * per_panel;
             let lines = per_panel.min(block.lines.saturating_sub(line));
-            for first in (0..block.count).step_by(longest) {
+            for first in (0..block.count).step_by(longest.max(2)) {
                 let count = longest.min(block.count - first);
                 for (number, to) in decoded.chunks_exact_mut(longest).enumerate().take(lines) {
                     let line = block.first_line + line + number;
@@ -245,11 +296,16 @@ impl<'a> Reader<'a> {
         room: &mut Room<M>,
     ) {
         let count = out.len();
+        // What is made at once is always a stretch of a row as it was made.
+        let (row, first) = if along { (line, index) } else { (index, line) };
+        if let (Factor::Made { rows, .. }, true) = (self.factor, self.decoding.is_copy()) {
+            return rows.read(block.batch, row, first, bytemuck::cast_slice_mut(out));
+        }
         let Room { raw, scratch, .. } = room;
         let [raw, stops @ ..] = raw;
         let from = self.factor.dtype();
         let out: &mut [u8] = bytemuck::cast_slice_mut(out);
-        let mut bytes: &[u8] = match self.factor {
+        let bytes: &[u8] = match self.factor {
             Factor::Stored(matrix) => {
                 let stride = if along { self.along } else { self.across };
                 let place = block.offset as isize
@@ -267,23 +323,12 @@ impl<'a> Reader<'a> {
             }
             Factor::Made { rows, dtype, .. } => {
                 let raw = bytes_of(raw, count * dtype.itemsize());
-                // What is decoded at once is always a stretch of a row as it was made.
-                let (row, first) = if along { (line, index) } else { (index, line) };
                 rows.read(block.batch, row, first, raw);
                 raw
             }
         };
         let scratch = scratch.get_or_insert_default();
-        let Some(((last, _), before)) = self.conversions.split_last() else {
-            out.copy_from_slice(bytes);
-            return;
-        };
-        for ((conversion, size), stop) in before.iter().zip(stops) {
-            let to = bytes_of(stop, count * size);
-            conversion.run(self.level, bytes, to, scratch);
-            bytes = to;
-        }
-        last.run(self.level, bytes, out, scratch);
+        self.decoding.run(bytes, count, out, stops, scratch);
     }
 }
 

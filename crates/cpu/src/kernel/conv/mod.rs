@@ -4,18 +4,23 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `mod` | [`convolve`]: what is multiplied with what |
-//! | `taps` | the rows of windows |
+//! | `field` | planes that filters slide over |
+//! | `taps` | the rows of windows, for a product of matrices |
 //! | `depthwise` | one channel per filter, where a product would have one row |
 
 mod depthwise;
+mod field;
 mod taps;
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Layout;
 
 use super::window::Axis;
-use crate::gemm::{Coefficient, Factor, Matrix, Output, Product, multiply};
+use crate::gemm::{
+    Coefficient, Factor, Filters, Matrix, Output, Product, can_slide, multiply, slide,
+};
 pub use depthwise::{Depthwise, convolve_depthwise};
+use field::Bands;
 use taps::{Images, Taps};
 
 /// What lies beyond the edges of a grid.
@@ -93,6 +98,11 @@ pub fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Err
         };
         return multiply_all(convolution, Factor::Stored(matrix), out);
     }
+    if can_slide(convolution.dtype)
+        && let Some(bands) = Bands::new(images, convolution)
+    {
+        return slide_all(convolution, &bands, out);
+    }
     let made = Factor::Made {
         dtype: convolution.image.0,
         rows: &Taps::new(images, convolution),
@@ -104,6 +114,42 @@ pub fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Err
 /// Whether windows are the elements themselves.
 fn is_identity(axis: &Axis) -> bool {
     axis.kernel == 1 && axis.stride == 1 && axis.padding == 0 && axis.input == axis.output
+}
+
+/// Slides filters of floats over the images.
+fn slide_all(
+    convolution: &Convolution<'_>,
+    bands: &Bands<'_>,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    let Convolution {
+        groups, filters, ..
+    } = *convolution;
+    let (field, _, layout) = convolution.image;
+    let (batch, channels) = (layout.shape()[0], layout.shape()[1] / groups);
+    let sizes = convolution.axes.map(|axis| (axis.kernel, axis.output));
+    let (taps, windows) = sizes.iter().fold((1, 1), |(taps, windows), size| {
+        (taps * size.0, windows * size.1)
+    });
+    let (dtype, bytes) = convolution.weight;
+    let rows = filters / groups;
+    let filters = Filters {
+        weight: Matrix {
+            dtype,
+            bytes,
+            row_stride: (channels * taps) as isize,
+            column_stride: 1,
+        },
+        groups,
+        rows,
+        channels,
+        field,
+        common: convolution.dtype,
+        adds: convolution.adds,
+    };
+    let output = Output::contiguous(convolution.dtype, out, rows, windows);
+    let batches = [batch * groups, windows];
+    slide(convolution.op, &filters, bands, output, batches)
 }
 
 fn multiply_all(

@@ -43,8 +43,16 @@ impl<'a> Images<'a> {
         }
     }
 
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(super) fn strides(&self) -> [isize; 5] {
+        self.strides
+    }
+
     /// Where a channel of a group of an image begins.
-    fn channel(&self, batch: usize, channel: usize) -> isize {
+    pub(super) fn channel(&self, batch: usize, channel: usize) -> isize {
         let (image, group) = (batch / self.groups, batch % self.groups);
         let channel = group * self.channels + channel;
         self.offset + image as isize * self.strides[0] + channel as isize * self.strides[1]
@@ -142,10 +150,19 @@ impl<'a> Taps<'a> {
 }
 
 /// Elements that lie evenly apart.
-fn copy_steps<W: Pod>(source: &[W], first: isize, step: isize, out: &mut [W]) {
+pub(super) fn copy_steps<W: Pod>(source: &[W], first: isize, step: isize, out: &mut [W]) {
     if step == 1 {
         let first = first as usize;
         out.copy_from_slice(&source[first..first + out.len()]);
+        return;
+    }
+    if let (2, Some((last, most))) = (step, out.split_last_mut()) {
+        let first = first as usize;
+        for (out, pair) in most.iter_mut().zip(source[first..].as_chunks::<2>().0) {
+            *out = pair[0];
+        }
+        // The last one may be the last of all.
+        *last = source[first + 2 * most.len()];
         return;
     }
     let mut place = first;

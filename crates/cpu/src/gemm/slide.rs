@@ -1,0 +1,325 @@
+//! Filters that slide over planes: products whose right factor is read where it is.
+//!
+//! In a plane that holds what lies beyond its edges, every tap of a filter sees the same numbers,
+//! some places further on. So a tile of results takes its columns for each tap and channel from one
+//! place of such planes, and a number is decoded once and not once per tap. Where a window would
+//! reach from one row into the next, results come about that nobody takes.
+#![allow(unsafe_code, reason = "calls kernels and writes to a shared matrix")]
+
+use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
+
+use super::arithmetic::{Arithmetic, Double, Kind, Single};
+use super::course::Places;
+use super::micro::{Micro, Sliding, Tile};
+use super::pack::{Block, Decoding, Reader, Room, bytes_of};
+use super::share::{Pieces, share};
+use super::target::Target;
+use super::{Factor, Matrix, Output};
+use crate::{Buffer, parallel};
+
+/// Multiplications below which threads cost more than they bring.
+const SEQUENTIAL: usize = 80 * 80 * 80;
+
+/// What filters slide over, in pieces.
+pub(crate) trait Field: Sync {
+    /// The numbers of all planes of a channel.
+    fn channel_size(&self) -> usize;
+
+    /// Where each tap of the first window is in them.
+    fn taps(&self) -> Vec<usize>;
+
+    /// How many pieces the results come in.
+    fn pieces(&self) -> usize;
+
+    /// One of them.
+    fn piece(&self, number: usize) -> Piece;
+
+    /// Writes the planes of a channel that a piece needs, in the dtype of the field.
+    fn read(&self, piece: &Piece, channel: usize, out: &mut [u8]);
+}
+
+/// Neighbouring results of all filters of one group.
+pub(crate) struct Piece {
+    /// Its number among all pieces.
+    pub(crate) number: usize,
+    /// The matrix of results that it belongs to.
+    pub(crate) batch: usize,
+    /// The first column of that matrix.
+    pub(crate) first: usize,
+    /// Rows of windows, how many windows each has, and from one to the next in a plane.
+    pub(crate) rows: usize,
+    pub(crate) width: usize,
+    pub(crate) pitch: usize,
+}
+
+/// Filters of several groups of channels.
+pub(crate) struct Filters<'a> {
+    /// `[groups, rows, channels, taps]`, row-major; the matrix is that of the first group.
+    pub(crate) weight: Matrix<'a>,
+    pub(crate) groups: usize,
+    /// Filters of a group.
+    pub(crate) rows: usize,
+    /// Channels of a group.
+    pub(crate) channels: usize,
+    /// The dtype of the field, and that in which both meet.
+    pub(crate) field: DType,
+    pub(crate) common: DType,
+    /// Whether results are added to what is there.
+    pub(crate) adds: bool,
+}
+
+/// Whether filters of a dtype can slide.
+pub(crate) fn can_slide(dtype: DType) -> bool {
+    matches!(Kind::of(dtype, dtype), Kind::Single | Kind::Double)
+}
+
+/// Writes the results of filters over a field, a matrix `[rows, windows]` for each batch and group.
+pub(crate) fn slide(
+    op: &'static str,
+    filters: &Filters<'_>,
+    field: &dyn Field,
+    output: Output<'_>,
+    [batches, windows]: [usize; 2],
+) -> Result<(), Error> {
+    let target = Target::new(output, [batches, filters.rows, windows]);
+    let level = Level::current();
+    if filters.common == DType::F64 {
+        run::<Double>(level, op, filters, field, &target)
+    } else {
+        run::<Single>(level, op, filters, field, &target)
+    }
+}
+
+struct Plan<'a> {
+    level: Level,
+    op: &'static str,
+    filters: &'a Filters<'a>,
+    field: &'a dyn Field,
+    target: &'a Target<'a>,
+    decoding: Decoding,
+    /// Channels that are summed at a time, and how often.
+    chunk: usize,
+    chunks: usize,
+    taps: usize,
+    places: Places,
+    /// Panels of filters for each group and chunk, of so many numbers.
+    packed: Buffer,
+    region: usize,
+    /// From former results to numbers, and from numbers to results.
+    former: Option<Conversion>,
+    finish: Option<Conversion>,
+}
+
+fn run<A>(
+    level: Level,
+    op: &'static str,
+    filters: &Filters<'_>,
+    field: &dyn Field,
+    target: &Target<'_>,
+) -> Result<(), Error>
+where
+    A: Arithmetic<Line = <A as Arithmetic>::Sum>,
+    A::Sum: Sliding,
+{
+    let line = A::Line::DTYPE;
+    let through = [filters.common, filters.common.compute()];
+    let (size, taps) = (field.channel_size(), field.taps());
+    // How channels are cut must not depend on the number of threads.
+    let chunks = filters
+        .channels
+        .div_ceil((A::STRETCH / taps.len().max(1)).max(1))
+        .max(1);
+    let chunk = filters.channels.div_ceil(chunks);
+    let places = (0..chunk).flat_map(|channel| taps.iter().map(move |tap| channel * size + tap));
+    let tile_rows = A::Sum::shape(level).0;
+    let region = filters.rows.next_multiple_of(tile_rows) * chunk * taps.len();
+    let conversion = |from: DType, to: DType| {
+        let needed = from != to;
+        needed.then(|| Conversion::new(from, to)).transpose()
+    };
+    let regions = filters.groups * chunks;
+    let mut plan = Plan {
+        level,
+        op,
+        filters,
+        field,
+        target,
+        decoding: Decoding::new(level, filters.field, through, line)?,
+        chunk,
+        chunks,
+        taps: taps.len(),
+        places: Places::new(places.collect()),
+        packed: Buffer::for_overwrite(op, regions * region * size_of::<A::Sum>())?,
+        region,
+        former: conversion(target.dtype, line)?,
+        finish: conversion(line, target.dtype)?,
+    };
+    let weight = Factor::Stored(filters.weight);
+    let reader = Reader::new(level, weight, true, through, line)?;
+    let mut packed = std::mem::replace(&mut plan.packed, Buffer::for_overwrite(op, 0)?);
+    let pack = |index: usize, panels: &mut [A::Sum]| plan.pack::<A>(&reader, index, panels);
+    parallel::for_each_part(packed.elements_mut::<A::Sum>(), region, pack);
+    plan.packed = packed;
+    let pieces = field.pieces();
+    let work = [pieces, filters.rows, filters.channels * taps.len(), size]
+        .iter()
+        .fold(1_usize, |work, size| work.saturating_mul(*size));
+    let threads = if work > SEQUENTIAL {
+        rayon::current_num_threads()
+    } else {
+        1
+    };
+    share(threads, pieces, &|pieces| plan.run::<A>(pieces))
+}
+
+impl Plan<'_> {
+    /// The panels of the filters of one group for one chunk of channels.
+    fn pack<A: Arithmetic>(&self, reader: &Reader<'_>, index: usize, panels: &mut [A::Sum]) {
+        let Filters { rows, channels, .. } = *self.filters;
+        let (group, chunk) = (index / self.chunks, index % self.chunks);
+        let first = (chunk * self.chunk).min(channels);
+        let count = self.chunk.min(channels - first) * self.taps;
+        let block = Block {
+            batch: 0,
+            offset: group * rows * channels * self.taps,
+            first_line: 0,
+            lines: rows,
+            first: first * self.taps,
+            count,
+            wide: A::Sum::shape(self.level).0,
+        };
+        let used = rows.next_multiple_of(block.wide) * count;
+        reader.pack::<A, true>(block, &mut panels[..used], &mut Room::new());
+    }
+
+    fn run<A>(&self, pieces: &Pieces) -> Result<(), Error>
+    where
+        A: Arithmetic<Line = <A as Arithmetic>::Sum>,
+        A::Sum: Sliding,
+    {
+        let wide = A::Sum::shape(self.level).1;
+        let mut room: Option<Buffer> = None;
+        while let Some(range) = pieces.take() {
+            for number in range {
+                let piece = self.field.piece(number);
+                let columns = ((piece.rows - 1) * piece.pitch + piece.width).next_multiple_of(wide);
+                let planes = self.chunk * self.field.channel_size();
+                // The last tile reads on beyond the last row.
+                let planes = planes.max(columns + self.places.farthest());
+                let sums = self.filters.rows * columns;
+                let bytes = (planes + sums) * size_of::<A::Sum>();
+                let mut memory = match room.take() {
+                    Some(room) if room.len() >= bytes => room,
+                    _ => Buffer::for_overwrite(self.op, bytes)?,
+                };
+                let (planes, sums) = memory.elements_mut::<A::Sum>().split_at_mut(planes);
+                self.slide::<A>(&piece, planes, sums, columns);
+                self.finish::<A>(&piece, sums, columns);
+                room = Some(memory);
+            }
+        }
+        Ok(())
+    }
+
+    /// The sums of a piece, a row of `columns` for each filter.
+    fn slide<A>(&self, piece: &Piece, planes: &mut [A::Sum], sums: &mut [A::Sum], columns: usize)
+    where
+        A: Arithmetic<Line = <A as Arithmetic>::Sum>,
+        A::Sum: Sliding,
+    {
+        let Filters {
+            rows,
+            channels,
+            groups,
+            ..
+        } = *self.filters;
+        let (tile_rows, wide) = A::Sum::shape(self.level);
+        let size = self.field.channel_size();
+        let mut raw = [const { Vec::new() }; 3];
+        let mut scratch = None;
+        assert!(sums.len() >= rows * columns);
+        for chunk in 0..self.chunks {
+            let first = chunk * self.chunk;
+            let count = self.chunk.min(channels.saturating_sub(first));
+            for (channel, plane) in planes.chunks_exact_mut(size).enumerate().take(count) {
+                let out = bytemuck::cast_slice_mut(plane);
+                if self.decoding.is_copy() {
+                    self.field.read(piece, first + channel, out);
+                    continue;
+                }
+                let [raw, stops @ ..] = &mut raw;
+                let raw = bytes_of(raw, size * self.filters.field.itemsize());
+                self.field.read(piece, first + channel, raw);
+                let scratch = scratch.get_or_insert_with(Box::<Scratch>::default);
+                self.decoding.run(raw, size, out, stops, scratch);
+            }
+            let steps = count * self.taps;
+            let index = piece.batch % groups * self.chunks + chunk;
+            let panels = &self.packed.elements::<A::Sum>()[index * self.region..][..self.region];
+            for column in (0..columns).step_by(wide) {
+                for row in (0..rows).step_by(tile_rows) {
+                    let tile = Tile {
+                        steps,
+                        a: &panels[row * steps..],
+                        a_row: 1,
+                        a_step: tile_rows,
+                        b: &planes[column..],
+                        b_step: 0,
+                        c: sums[row * columns + column..].as_mut_ptr(),
+                        c_stride: columns,
+                        rows: tile_rows.min(rows - row),
+                        columns: wide,
+                        accumulate: chunk > 0,
+                        shifted: 0,
+                    };
+                    // SAFETY: the sums are borrowed exclusively and hold the tile, as asserted
+                    // above; the level was detected.
+                    unsafe { A::Sum::slide(self.level, tile, &self.places) };
+                }
+            }
+        }
+    }
+
+    /// From sums to results.
+    fn finish<A: Arithmetic>(&self, piece: &Piece, sums: &[A::Sum], columns: usize) {
+        let Piece {
+            batch,
+            first,
+            rows,
+            width,
+            pitch,
+            ..
+        } = *piece;
+        let count = rows * width;
+        let mut values = vec![A::Sum::default(); count];
+        let mut former = Vec::new();
+        let mut scratch = Box::<Scratch>::default();
+        for (filter, sums) in sums
+            .chunks_exact(columns)
+            .enumerate()
+            .take(self.filters.rows)
+        {
+            for (to, from) in values.chunks_exact_mut(width).zip(sums.chunks(pitch)) {
+                to.copy_from_slice(&from[..width]);
+            }
+            // SAFETY: the target has this row, and no other piece has these columns of it.
+            let out = unsafe { self.target.row(batch, filter, first, count) };
+            if self.filters.adds {
+                former.resize(count, A::Sum::default());
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut former);
+                match &self.former {
+                    Some(decode) => decode.run(self.level, out, bytes, &mut scratch),
+                    None => bytes.copy_from_slice(out),
+                }
+                for (value, former) in values.iter_mut().zip(&former) {
+                    *value = value.plus(*former);
+                }
+            }
+            let bytes: &[u8] = bytemuck::cast_slice(&values);
+            match &self.finish {
+                Some(encode) => encode.run(self.level, bytes, out, &mut scratch),
+                None => out.copy_from_slice(bytes),
+            }
+        }
+    }
+}

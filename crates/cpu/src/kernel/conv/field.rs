@@ -1,0 +1,236 @@
+//! Planes that filters slide over: some rows of an image with what lies beyond its edges.
+//!
+//! Windows that are `stride` apart see every `stride`th row and column. Each of these phases is a
+//! plane of its own, in which windows are neighbours.
+
+use std::ops::Range;
+
+use allotrope_dtype::{DType, dispatch_width};
+use bytemuck::Pod;
+
+use super::taps::{Images, copy_steps};
+use super::{Convolution, Edge};
+use crate::gemm::{Field, Piece};
+use crate::kernel::window::Axis;
+
+/// Results of a piece, about: its sums and planes stay in the second-level cache.
+const COLUMNS: usize = 768;
+/// The most numbers in the planes of a channel.
+const LARGEST: usize = 1 << 16;
+/// Taps beyond which a row of windows is better packed.
+const MOST_TAPS: usize = 512;
+
+/// The windows of images, in pieces of some rows or of a part of a row.
+pub(super) struct Bands<'a> {
+    images: Images<'a>,
+    dtype: DType,
+    axes: [Axis; 3],
+    edge: Edge,
+    /// Matrices of results: images times groups.
+    batches: usize,
+    /// Rows of windows in a piece, and windows of a row.
+    rows: usize,
+    width: usize,
+    /// Rows of a plane, and from one to the next.
+    height: usize,
+    pitch: usize,
+    /// The phases of rows and columns that taps have.
+    phases: [Vec<usize>; 2],
+}
+
+impl<'a> Bands<'a> {
+    /// The pieces of a convolution, if most of what is computed in such planes is wanted.
+    pub(super) fn new(images: Images<'a>, convolution: &Convolution<'_>) -> Option<Self> {
+        let [slices, down, across] = convolution.axes;
+        let batches = convolution.image.2.shape()[0] * convolution.groups;
+        let reach = |axis: &Axis| (axis.kernel - 1) * axis.dilation / axis.stride;
+        let pieces = across.output.div_ceil(COLUMNS * 4 / 3);
+        let width = across.output.div_ceil(pieces);
+        let pitch = width + reach(&across);
+        let mut rows = if pieces > 1 {
+            1
+        } else {
+            (COLUMNS / pitch).clamp(1, down.output)
+        };
+        let count = |rows: usize| batches * slices.output * pieces * down.output.div_ceil(rows);
+        while rows > 1 && count(rows) < 2 * rayon::current_num_threads() {
+            rows = rows.div_ceil(2);
+        }
+        rows = down.output.div_ceil(down.output.div_ceil(rows));
+        let phases = [&down, &across].map(phases);
+        let height = rows + reach(&down);
+        let planes = slices.kernel * phases[0].len() * phases[1].len();
+        let taps: usize = convolution.axes.iter().map(|axis| axis.kernel).product();
+        let wasted = if rows == 1 { 0 } else { pitch - width };
+        let fits = planes.checked_mul(height.checked_mul(pitch)?)? <= LARGEST;
+        (fits && taps <= MOST_TAPS && wasted <= width / 2).then_some(Self {
+            images,
+            dtype: convolution.image.0,
+            axes: convolution.axes,
+            edge: convolution.edge,
+            batches,
+            rows,
+            width,
+            height,
+            pitch,
+            phases,
+        })
+    }
+
+    /// Pieces along each dimension of the results: slices, rows, columns.
+    fn counts(&self) -> [usize; 3] {
+        let [slices, down, across] = self.axes.map(|axis| axis.output);
+        [
+            slices,
+            down.div_ceil(self.rows),
+            across.div_ceil(self.width),
+        ]
+    }
+
+    /// The slice, the first row and the first column of a piece.
+    fn start(&self, number: usize) -> [usize; 3] {
+        let [slices, tall, broad] = self.counts();
+        let (rest, across) = (number / broad, number % broad);
+        let (rest, down) = (rest / tall, rest % tall);
+        [rest % slices, down * self.rows, across * self.width]
+    }
+
+    fn read_words<W: Pod>(&self, piece: &Piece, channel: usize, out: &mut [W]) {
+        let source: &[W] = bytemuck::cast_slice(self.images.bytes());
+        let start = self.images.channel(piece.batch, channel);
+        let [_, _, slice_stride, row_stride, _] = self.images.strides();
+        let [slice, first_row, first_column] = self.start(piece.number);
+        let [slices, down, _] = &self.axes;
+        let mut planes = out.chunks_exact_mut(self.height * self.pitch);
+        for tap in 0..slices.kernel {
+            let place = slices.first(slice) + (tap * slices.dilation) as isize;
+            let slice = self.edge.place(place, slices.input);
+            for row_phase in &self.phases[0] {
+                for column_phase in &self.phases[1] {
+                    let Some(plane) = planes.next() else { return };
+                    for (row, out) in plane.chunks_exact_mut(self.pitch).enumerate() {
+                        let place = down.first(first_row + row) + *row_phase as isize;
+                        match (slice, self.edge.place(place, down.input)) {
+                            (Some(slice), Some(row)) => {
+                                let start = start
+                                    + slice as isize * slice_stride
+                                    + row as isize * row_stride;
+                                self.read_row(source, start, first_column, *column_phase, out);
+                            }
+                            _ => out.fill(W::zeroed()),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// One phase of a row, from the first element of a window on.
+    fn read_row<W: Pod>(
+        &self,
+        source: &[W],
+        start: isize,
+        window: usize,
+        phase: usize,
+        out: &mut [W],
+    ) {
+        let axis = &self.axes[2];
+        let stride = self.images.strides()[4];
+        let first = axis.first(window) + phase as isize;
+        if self.edge != Edge::Zeros {
+            for (index, out) in out.iter_mut().enumerate() {
+                let place = first + (index * axis.stride) as isize;
+                let place = self.edge.place(place, axis.input).unwrap_or(0);
+                *out = source[(start + place as isize * stride) as usize];
+            }
+            return;
+        }
+        let Range {
+            start: from,
+            end: to,
+        } = inside(first, axis.stride, axis.input, out.len());
+        out[..from].fill(W::zeroed());
+        out[to..].fill(W::zeroed());
+        if from < to {
+            let place = first + (from * axis.stride) as isize;
+            let step = stride * axis.stride as isize;
+            copy_steps(source, start + place * stride, step, &mut out[from..to]);
+        }
+    }
+}
+
+/// The phases of an axis that its taps have, in order.
+fn phases(axis: &Axis) -> Vec<usize> {
+    let mut phases: Vec<usize> = (0..axis.kernel)
+        .map(|tap| tap * axis.dilation % axis.stride)
+        .collect();
+    phases.sort_unstable();
+    phases.dedup();
+    phases
+}
+
+/// Which of the places `first`, `first + step`, … lie in a grid of `size` elements.
+fn inside(first: isize, step: usize, size: usize, count: usize) -> Range<usize> {
+    let before = first.min(0).unsigned_abs().div_ceil(step);
+    let room = (size as isize - first).max(0).unsigned_abs();
+    let end = room.div_ceil(step).min(count);
+    before.min(end)..end
+}
+
+impl Field for Bands<'_> {
+    fn channel_size(&self) -> usize {
+        let phases = self.phases[0].len() * self.phases[1].len();
+        self.axes[0].kernel * phases * self.height * self.pitch
+    }
+
+    fn taps(&self) -> Vec<usize> {
+        let [slices, down, across] = &self.axes;
+        let plane = self.height * self.pitch;
+        let places = |axis: &Axis, phases: &[usize]| -> Vec<(usize, usize)> {
+            let place = |tap: usize| (tap * axis.dilation % axis.stride, tap * axis.dilation);
+            let taps = (0..axis.kernel).map(place);
+            let phase = |phase| phases.binary_search(&phase).unwrap_or(0);
+            taps.map(|(rest, place)| (phase(rest), place / axis.stride))
+                .collect()
+        };
+        let (down, across) = (
+            places(down, &self.phases[0]),
+            places(across, &self.phases[1]),
+        );
+        let mut taps = Vec::new();
+        for slice in 0..slices.kernel {
+            for (row_phase, row) in &down {
+                for (column_phase, column) in &across {
+                    let phase = slice * self.phases[0].len() + row_phase;
+                    let phase = phase * self.phases[1].len() + column_phase;
+                    taps.push(phase * plane + row * self.pitch + column);
+                }
+            }
+        }
+        taps
+    }
+
+    fn pieces(&self) -> usize {
+        self.batches * self.counts().iter().product::<usize>()
+    }
+
+    fn piece(&self, number: usize) -> Piece {
+        let [slice, row, column] = self.start(number);
+        let [_, down, across] = self.axes.map(|axis| axis.output);
+        let pieces: usize = self.counts().iter().product();
+        Piece {
+            number,
+            batch: number / pieces,
+            first: (slice * down + row) * across + column,
+            rows: self.rows.min(down - row),
+            width: self.width.min(across - column),
+            pitch: self.pitch,
+        }
+    }
+
+    fn read(&self, piece: &Piece, channel: usize, out: &mut [u8]) {
+        dispatch_width!(self.dtype, |W| {
+            self.read_words::<W>(piece, channel, bytemuck::cast_slice_mut(out));
+        });
+    }
+}
