@@ -53,6 +53,6 @@ pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{Dims, Shape, normalize_axes, normalize_axis};
 pub use structured::Structured;
-pub use support::{Support, support, supported_names};
+pub use support::{Support, support, supported_names, without_gradient};
 pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
 pub use whole::{Mask, Whole};

@@ -3,7 +3,7 @@
 use allotrope_dtype::DType;
 
 use crate::structured::Structured;
-use crate::table::{Cell, Op, Reduction, Signature};
+use crate::table::{Cell, Op, Outcome, Reduction, Signature};
 
 /// What an operation does with a dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,4 +70,33 @@ pub fn support(name: &str, dtype: DType) -> Option<Support> {
         Ok(result) if result.kind().rung() > dtype.kind().rung() => Support::Promotes,
         Ok(_) => Support::Computes,
     })
+}
+
+/// Why the operation of a name has no gradient; `None` if it has one, or for an unknown name.
+///
+/// ```
+/// use allotrope_op::without_gradient;
+/// assert_eq!(without_gradient("exp"), None);
+/// assert_eq!(without_gradient("argmax"), Some("places and counts do not vary"));
+/// ```
+#[must_use]
+pub fn without_gradient(name: &str) -> Option<&'static str> {
+    const TRUTH: &str = "a truth value does not vary";
+    if let Some(op) = Op::from_name(name) {
+        let row = op.row();
+        return match row.signature {
+            _ if row.is_differentiable => None,
+            Signature::Test | Signature::Compare | Signature::Logic => Some(TRUTH),
+            _ if row.float == Cell::Refuse => Some("integers do not vary"),
+            _ => Some("a step to a neighbour has no slope"),
+        };
+    }
+    if let Some(reduction) = Reduction::ALL.iter().find(|row| row.name() == name) {
+        return match reduction.outcome() {
+            Outcome::Index => Some("places and counts do not vary"),
+            Outcome::Truth => Some(TRUTH),
+            _ => None,
+        };
+    }
+    Structured::from_name(name).and_then(Structured::without_gradient)
 }

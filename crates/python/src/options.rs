@@ -407,10 +407,7 @@ impl PyTensor {
     }
 
     /// One number everywhere, as the new value of this object; its dtype must hold it.
-    fn fill_<'py>(
-        this: &Bound<'py, Self>,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Self>> {
+    fn fill_<'py>(this: &Bound<'py, Self>, value: &Bound<'_, PyAny>) -> PyResult<Bound<'py, Self>> {
         let tensor = this.get().tensor();
         let number = crate::create::number_of("fill_", value, tensor.dtype())?;
         let filled = Tensor::full(tensor.shape(), number, tensor.dtype());

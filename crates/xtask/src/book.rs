@@ -1,7 +1,7 @@
 //! The book's generated pages, as Markdown.
 
 use allotrope_dtype::{Capabilities, DType, Family, NumpySource, Policy, default_dtype};
-use allotrope_op::{Autocast, Op, Structured, Support, support, supported_names};
+use allotrope_op::{Autocast, Op, Structured, Support, support, supported_names, without_gradient};
 
 /// The page of all dtypes.
 pub(crate) fn dtype_page() -> String {
@@ -253,7 +253,17 @@ pub(crate) fn support_page() -> String {
     });
     let structured = Structured::all().map(|row| {
         let autocast = autocast_name(row.autocast);
-        vec![code(row.name), row.doc.to_owned(), autocast.to_owned()]
+        let derivative = yes_or_no(row.without_gradient().is_none());
+        vec![
+            code(row.name),
+            row.doc.to_owned(),
+            derivative,
+            autocast.to_owned(),
+        ]
+    });
+    let without = supported_names().filter_map(|name| {
+        let reason = without_gradient(name)?;
+        Some(vec![code(name), reason.to_owned()])
     });
     let total = supported_names().count() * DType::COUNT;
     let undefined = supported_names().flat_map(|name| DType::ALL.map(|d| support(name, d)));
@@ -268,7 +278,14 @@ pub(crate) fn support_page() -> String {
         )
         .replace(
             "{{structured}}\n",
-            &markdown(&["operation", "result", "autocast"], structured),
+            &markdown(
+                &["operation", "result", "derivative", "autocast"],
+                structured,
+            ),
+        )
+        .replace(
+            "{{without_gradient}}\n",
+            &markdown(&["operation", "why"], without),
         )
 }
 

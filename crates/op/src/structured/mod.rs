@@ -15,6 +15,8 @@
 //! | [`linalg`] | decompositions and solutions |
 //! | [`fft`] | Fourier transforms |
 
+use std::cell::Cell;
+
 use allotrope_dtype::{DType, Error, Set};
 
 use crate::table::{Autocast, Outcome};
@@ -46,6 +48,22 @@ pub mod matrix;
 pub mod movement;
 pub mod neural;
 pub mod order;
+
+/// Operations without a gradient whose result would have the dtype for one, and why.
+const WITHOUT_GRADIENT: &[(&str, &str)] = &[];
+
+/// Told of every operation that asks for the dtype of its result: the row, the common dtype of the
+/// operands, the result's.
+pub type Observer = fn(&Structured, DType, DType);
+
+thread_local! {
+    static OBSERVER: Cell<Option<Observer>> = const { Cell::new(None) };
+}
+
+/// Sets who is told of the operations of this thread, and gives the former one.
+pub fn observe(observer: Option<Observer>) -> Option<Observer> {
+    OBSERVER.replace(observer)
+}
 
 /// What the table says of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +114,21 @@ impl Structured {
     /// # Errors
     /// A dtype error outside the accepted set.
     pub fn result(&self, dtype: DType) -> Result<DType, Error> {
-        self.outcome.result(self.name, self.accepted, dtype)
+        let result = self.outcome.result(self.name, self.accepted, dtype)?;
+        if let Some(observer) = OBSERVER.get() {
+            observer(self, dtype, result);
+        }
+        Ok(result)
+    }
+
+    /// Why the operation has no gradient; `None` if it has one.
+    #[must_use]
+    pub fn without_gradient(&self) -> Option<&'static str> {
+        let listed = WITHOUT_GRADIENT.iter().find(|(name, _)| *name == self.name);
+        listed.map(|(_, reason)| *reason).or(match self.outcome {
+            Outcome::Index => Some("places and counts do not vary"),
+            Outcome::Truth => Some("a truth value does not vary"),
+            _ => None,
+        })
     }
 }
