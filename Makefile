@@ -23,12 +23,12 @@ build: $(BIN)/maturin ## build the release wheel and install it, with its test e
 demo: build ## print the dtype, promotion and device tables, and a few casts
 	$(BIN)/python examples/tour.py
 
-test: test-rust test-size test-python ## run all tests but the exhaustive ones
+test: test-rust test-python ## run all tests but the exhaustive ones
 
 test-rust:
 	cargo test --workspace
 
-test-size: build
+test-size: build ## fail if the extension has outgrown its limit
 	cargo run --quiet --package xtask -- size "$$($(BIN)/python -c 'import allotrope; print(allotrope._core.__file__)')"
 
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.

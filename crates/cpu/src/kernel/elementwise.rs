@@ -240,7 +240,7 @@ fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize>(
     out: &mut [u8],
 ) {
     let out = bytemuck::cast_slice_mut(out);
-    simd::run_narrow(
+    simd::run(
         level,
         ComplexLoop::<T, F, N> {
             args,

@@ -181,7 +181,7 @@ fn one_row<T: Field, const FUSED: bool>(out: &mut [T], left: &[T], right: Right<
 
 /// The sum of products of elements, in lanes.
 pub(super) fn dot<T: Field>(x: &[T], y: &[T]) -> T {
-    run_narrow(Level::current(), Dot { x, y })
+    run(Level::current(), Dot { x, y })
 }
 
 struct Dot<'a, T> {
