@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo test test-rust test-python test-exhaustive check generate accuracy bench clean
+.PHONY: help build demo test test-rust test-size test-python test-exhaustive check generate accuracy bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -27,6 +27,9 @@ test: test-rust test-python ## run all tests but the exhaustive ones
 
 test-rust:
 	cargo test --workspace
+
+test-size: build ## fail if the extension has outgrown its limit
+	cargo run --quiet --package xtask -- size "$$($(BIN)/python -c 'import allotrope; print(allotrope._core.__file__)')"
 
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.
 test-python: build

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse; [`Foreign`]: bytes of someone else (unsafe) |
 //! | `storage` | [`Storage`]: one or the other |
-//! | `parallel` | fixed chunks over threads: the answer never depends on their number |
+//! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `plan` | how a program is to be run: readers, kernels, room |

@@ -1,9 +1,51 @@
 //! Work in fixed blocks over threads: where a block begins never depends on how many there are.
+//!
+//! All of it ends in [`for_each_index`] or [`try_for_each_index`], which see the work behind a
+//! pointer: rayon's machinery is compiled twice and not once per kernel, which would be megabytes.
+//! For the same reason work without threads is called from the same place as work with them.
+#![allow(
+    unsafe_code,
+    reason = "blocks of one slice, handed out by their number"
+)]
 
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use allotrope_dtype::Error;
 use rayon::prelude::*;
 
 /// Elements per chunk, and the amount below which threads cost more than they bring.
 pub const CHUNK: usize = 32 << 10;
+
+/// Work by index, as a trait of one method: the table of a closure has three.
+trait Work<R>: Sync {
+    fn at(&self, index: usize) -> R;
+}
+
+impl<R, F: Fn(usize) -> R + Sync> Work<R> for F {
+    fn at(&self, index: usize) -> R {
+        self(index)
+    }
+}
+
+/// Calls `work` with every index below `count`, on all threads or on this one.
+fn for_each_index(count: usize, threaded: bool, work: &dyn Work<()>) {
+    if threaded && count > 1 {
+        (0..count).into_par_iter().for_each(|index| work.at(index));
+    } else {
+        (0..count).for_each(|index| work.at(index));
+    }
+}
+
+/// [`for_each_index`] for work that may fail: no more is begun after an error.
+fn try_for_each_index(count: usize, work: &dyn Work<Result<(), Error>>) -> Result<(), Error> {
+    if count > 1 {
+        let indices = (0..count).into_par_iter();
+        indices.try_for_each(|index| work.at(index))
+    } else {
+        (0..count).try_for_each(|index| work.at(index))
+    }
+}
 
 /// Calls `work` with consecutive chunks of [`CHUNK`] elements and the index of each one's first
 /// element. A single chunk stays on the caller's thread.
@@ -19,7 +61,7 @@ pub fn for_each_block<T: Send>(
     work: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
     let threaded = slice.len() > CHUNK;
-    visit_blocks(slice, size, threaded, &work);
+    visit_blocks(slice, size, threaded, work);
 }
 
 /// Calls `work` with the index of each block of `size` items and the block, on all threads however
@@ -29,23 +71,129 @@ pub fn for_each_part<T: Send>(
     size: usize,
     work: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
-    visit_blocks(slice, size, true, &work);
+    visit_blocks(slice, size, true, work);
 }
 
-/// The work is behind a pointer: rayon's machinery is compiled once per item and not once per kernel,
-/// which would be megabytes.
-fn visit_blocks<T: Send>(
+/// [`for_each_part`] on all threads or on this one.
+pub(crate) fn visit_blocks<T: Send>(
     slice: &mut [T],
     size: usize,
     threaded: bool,
-    work: &(dyn Fn(usize, &mut [T]) + Send + Sync),
+    work: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
-    let size = size.max(1);
-    if threaded {
-        let blocks = slice.par_chunks_mut(size).enumerate();
-        blocks.for_each(|(index, block)| work(index, block));
-    } else {
-        let blocks = slice.chunks_mut(size).enumerate();
-        blocks.for_each(|(index, block)| work(index, block));
+    let blocks = Blocks::new(slice, size);
+    for_each_index(blocks.count(), threaded, &|index: usize| {
+        // SAFETY: every index comes once.
+        work(index, unsafe { blocks.get(index) });
+    });
+}
+
+/// [`for_each_part`] for work that may fail.
+///
+/// # Errors
+/// One of those that the work returned.
+pub fn try_for_each_part<T: Send>(
+    slice: &mut [T],
+    size: usize,
+    work: impl Fn(usize, &mut [T]) -> Result<(), Error> + Send + Sync,
+) -> Result<(), Error> {
+    let blocks = Blocks::new(slice, size);
+    try_for_each_index(blocks.count(), &|index: usize| {
+        // SAFETY: every index comes once.
+        work(index, unsafe { blocks.get(index) })
+    })
+}
+
+/// [`try_for_each_part`] of single items, with room that calls lend each other.
+///
+/// # Errors
+/// One of those that the work returned.
+pub fn try_for_each_item<T: Send, R: Send + Default>(
+    items: &mut [T],
+    work: impl Fn(&mut R, usize, &mut T) -> Result<(), Error> + Send + Sync,
+) -> Result<(), Error> {
+    let rooms: Mutex<Vec<R>> = Mutex::new(Vec::new());
+    let lock = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+    try_for_each_part(items, 1, |index, items| {
+        let mut room = lock().pop().unwrap_or_default();
+        let done = items
+            .iter_mut()
+            .try_for_each(|item| work(&mut room, index, item));
+        lock().push(room);
+        done
+    })
+}
+
+/// What `work` gives for every index below `count`, in order.
+pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Send + Sync) -> Vec<R> {
+    let mut results: Vec<Option<R>> = Vec::new();
+    results.resize_with(count, || None);
+    for_each_part(&mut results, 1, |index, results| {
+        for result in results {
+            *result = Some(work(index));
+        }
+    });
+    results.into_iter().flatten().collect()
+}
+
+/// [`map`] for work that may fail.
+///
+/// # Errors
+/// One of those that the work returned.
+pub fn try_map<R: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<R, Error> + Send + Sync,
+) -> Result<Vec<R>, Error> {
+    let mut results: Vec<Option<R>> = Vec::new();
+    results.resize_with(count, || None);
+    try_for_each_part(&mut results, 1, |index, results| {
+        for result in results {
+            *result = Some(work(index)?);
+        }
+        Ok(())
+    })?;
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// A slice as blocks of `size` items, the last of what is left.
+struct Blocks<'a, T> {
+    first: *mut T,
+    len: usize,
+    size: usize,
+    slice: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: threads share it to take different blocks, which is to send items.
+unsafe impl<T: Send> Sync for Blocks<'_, T> {}
+
+impl<'a, T: Send> Blocks<'a, T> {
+    fn new(slice: &'a mut [T], size: usize) -> Self {
+        Self {
+            first: slice.as_mut_ptr(),
+            len: slice.len(),
+            size: size.max(1),
+            slice: PhantomData,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.len.div_ceil(self.size)
+    }
+
+    /// The block of a number below [`Self::count`]; of others nothing.
+    ///
+    /// # Safety
+    /// No number may be asked for twice.
+    #[allow(clippy::mut_from_ref, reason = "each block is handed out once")]
+    unsafe fn get(&self, index: usize) -> &'a mut [T] {
+        if index >= self.count() {
+            return &mut [];
+        }
+        let start = index * self.size;
+        let len = self.size.min(self.len - start);
+        // SAFETY: `start` is below the length of the slice that was borrowed.
+        let first = unsafe { self.first.add(start) };
+        // SAFETY: the items lie in that slice, and in no other block.
+        unsafe { std::slice::from_raw_parts_mut(first, len) }
     }
 }

@@ -36,6 +36,22 @@ pub(crate) fn run<B: Body>(level: Level, body: B) -> B::Output {
     }
 }
 
+/// [`run`] for loops that vectors of 512 bits bring nothing for: they wait for memory, branch, or
+/// are seldom run. Where there are such vectors the loop for AVX2 runs.
+#[inline]
+pub(crate) fn run_narrow<B: Body>(level: Level, body: B) -> B::Output {
+    debug_assert!(level <= Level::detected());
+    match level {
+        Level::Scalar => body.run::<BASELINE_FUSED>(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a level above Scalar is only handed out when the CPU has its features, and each
+        // has those of the levels below.
+        _ => unsafe { x86::avx2(body) },
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => body.run::<BASELINE_FUSED>(),
+    }
+}
+
 /// [`run`] for loops that the baseline has no use for: at its level nothing happens.
 #[inline]
 pub(crate) fn run_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {

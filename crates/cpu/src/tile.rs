@@ -8,11 +8,10 @@ use std::cell::RefCell;
 
 use allotrope_dtype::{DType, Error, Level, Scratch};
 use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot};
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::kernel::{elementwise, fill};
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 use crate::plan::{Action, Plan, Reader};
 use crate::{Buffer, simd};
 
@@ -72,13 +71,12 @@ pub fn run_at(
             chunk.push(piece);
         }
     }
-    chunks
-        .par_iter_mut()
-        .enumerate()
-        .try_for_each(|(index, outputs)| {
-            let first = index * CHUNK;
-            plan.run_chunk(first, CHUNK.min(count - first), outputs)
-        })
+    parallel::try_for_each_part(&mut chunks, 1, |index, chunks| {
+        let first = index * CHUNK;
+        let count = CHUNK.min(count - first);
+        let mut chunks = chunks.iter_mut();
+        chunks.try_for_each(|outputs| plan.run_chunk(first, count, outputs))
+    })
 }
 
 /// One row over contiguous operands of a compute dtype that it has a formula for; all have as many

@@ -1,4 +1,5 @@
 //! Writes the files that are expansions of the tables: `cargo run -p xtask -- generate [--check]`.
+//! Says whether a library has outgrown its limit: `cargo run -p xtask -- size <library>`.
 //!
 //! The page of measured errors takes longer than all others together, and the whole library:
 //! `cargo run -p xtask --features accuracy -- generate --accuracy`. A test of the conformance crate
@@ -17,8 +18,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
-const USAGE: &str =
-    "usage: cargo run -p xtask [--features accuracy] -- generate [--check | --accuracy]";
+const USAGE: &str = "usage: cargo run -p xtask [--features accuracy] -- \
+                     generate [--check | --accuracy] | size <library>";
+
+/// Bytes that the stripped extension module may have.
+const MOST_BYTES: u64 = 12_000_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => check_files(),
         #[cfg(feature = "accuracy")]
         ["generate", "--accuracy"] => write_accuracy(),
+        ["size", library] => check_size(Path::new(library)),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
@@ -67,6 +72,21 @@ fn write_file(path: &str, text: &str) -> Result<(), String> {
         None => Err(io::ErrorKind::NotFound.into()),
     };
     written.map_err(|error| format!("{path}: {error}"))
+}
+
+/// An error if a library is larger than it may be.
+fn check_size(library: &Path) -> Result<(), String> {
+    let name = library.display();
+    let size = fs::metadata(library).map_err(|error| format!("{name}: {error}"))?;
+    if size.len() <= MOST_BYTES {
+        return Ok(());
+    }
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    Err(format!(
+        "{name} has {:.1} MB, {:.0} are allowed: ARCHITECTURE.md says where its bytes are",
+        megabytes(size.len()),
+        megabytes(MOST_BYTES)
+    ))
 }
 
 #[cfg(feature = "accuracy")]

@@ -81,6 +81,58 @@ fn typed<'a, T: Pod, const N: usize>(args: &[&'a [u8]], len: usize) -> [&'a [T];
     std::array::from_fn(|i| &bytemuck::cast_slice(args[i])[..len])
 }
 
+/// Operands of a formula, kept out of vectors where those are of two numbers: the baseline of
+/// x86-64. They gain little there, and take twice the room.
+#[inline(always)]
+fn one_by_one<T: Copy, const N: usize, const FUSED: bool>(x: [T; N]) -> [T; N] {
+    if cfg!(target_arch = "x86_64") && !FUSED && size_of::<T>() >= 8 {
+        std::hint::black_box(x)
+    } else {
+        x
+    }
+}
+
+/// The most elements that fill a vector.
+const MOST_LANES: usize = 16;
+
+/// Runs the loop of a row over complex numbers with as many as fill whole vectors, and once more
+/// with the rest in memory of their own. So there is no second copy of the formula for what is
+/// left over, which takes as much room as that for vectors.
+#[inline(always)]
+fn in_whole_vectors<T, F, const N: usize, const LANES: usize, const FUSED: bool>(
+    args: [&[T]; N],
+    out: &mut [T],
+) where
+    T: Pair,
+    F: ComplexMap<N>,
+{
+    const { assert!(LANES <= MOST_LANES) };
+    let whole = out.len() / LANES * LANES;
+    let (mut out, left) = out.split_at_mut(whole);
+    let mut rest = [[T::zeroed(); MOST_LANES]; N];
+    for (rest, arg) in rest.iter_mut().zip(&args) {
+        rest[..left.len()].copy_from_slice(&arg[whole..whole + left.len()]);
+    }
+    let mut rest_out = [T::zeroed(); MOST_LANES];
+    let mut args: [&[T]; N] = std::array::from_fn(|k| &args[k][..whole]);
+    let mut is_rest = false;
+    loop {
+        let count = out.len() / LANES * LANES;
+        let now: [&[T]; N] = std::array::from_fn(|k| &args[k][..count]);
+        for (i, out) in out[..count].iter_mut().enumerate() {
+            let x = one_by_one::<T, N, FUSED>(std::array::from_fn(|k| now[k][i]));
+            *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
+        }
+        if is_rest || left.is_empty() {
+            break;
+        }
+        args = std::array::from_fn(|k| &rest[k][..LANES]);
+        out = &mut rest_out[..LANES];
+        is_rest = true;
+    }
+    left.copy_from_slice(&rest_out[..left.len()]);
+}
+
 /// Defines a kernel: how an element becomes a value, what the row makes of it, and the way back.
 macro_rules! define_kernel {
     ($name:ident<$T:ident: $bound:ident>, $trait:ident, $out:ty,
@@ -110,7 +162,7 @@ macro_rules! define_kernel {
                 }
             }
             let out = bytemuck::cast_slice_mut(out);
-            simd::run(
+            simd::run_narrow(
                 level,
                 Loop::<$T, F, N> {
                     args,
@@ -122,7 +174,6 @@ macro_rules! define_kernel {
     };
 }
 define_kernel!(float_test<T: Real>, FloatTest, Bool8, |x| x.wrap::<FUSED>(), |y| Bool8::from(y));
-define_kernel!(complex_map<T: Pair>, ComplexMap, T, |x| x.wrap::<FUSED>(), |y| T::unwrap(y));
 define_kernel!(complex_real<T: Pair>, ComplexReal, T::Part, |x| x.wrap::<FUSED>(), |y| T::Part::unwrap(y));
 define_kernel!(complex_test<T: Pair>, ComplexTest, Bool8, |x| x.wrap::<FUSED>(), |y| Bool8::from(y));
 
@@ -140,7 +191,8 @@ impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
         let args = typed::<T, N>(self.args, self.out.len());
         if !F::HAS_NEAR {
             for (i, out) in self.out.iter_mut().enumerate() {
-                *out = T::unwrap(F::call(std::array::from_fn(|k| args[k][i].wrap::<FUSED>())));
+                let x = one_by_one::<T, N, FUSED>(std::array::from_fn(|k| args[k][i]));
+                *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
             }
             return;
         }
@@ -149,15 +201,53 @@ impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
             let args = args.map(|arg| &arg[start..start + out.len()]);
             if args[0].iter().fold(true, |near, x| near & x.is_near()) {
                 for (i, out) in out.iter_mut().enumerate() {
-                    *out = T::unwrap(F::near(std::array::from_fn(|k| args[k][i].wrap::<FUSED>())));
+                    let x = one_by_one::<T, N, FUSED>(std::array::from_fn(|k| args[k][i]));
+                    *out = T::unwrap(F::near(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
                 }
             } else {
                 for (i, out) in out.iter_mut().enumerate() {
-                    *out = T::unwrap(F::call(std::array::from_fn(|k| args[k][i].wrap::<FUSED>())));
+                    let x = one_by_one::<T, N, FUSED>(std::array::from_fn(|k| args[k][i]));
+                    *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
                 }
             }
         }
     }
+}
+
+/// The loop of a row over complex numbers.
+struct ComplexLoop<'a, T: Pair, F, const N: usize> {
+    args: &'a [&'a [u8]],
+    out: &'a mut [T],
+    row: std::marker::PhantomData<F>,
+}
+
+impl<T: Pair, F: ComplexMap<N>, const N: usize> Body for ComplexLoop<'_, T, F, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let args = typed::<T, N>(self.args, self.out.len());
+        if size_of::<T::Part>() == size_of::<f32>() {
+            in_whole_vectors::<T, F, N, 16, FUSED>(args, self.out);
+        } else {
+            in_whole_vectors::<T, F, N, 8, FUSED>(args, self.out);
+        }
+    }
+}
+
+fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize>(
+    level: Level,
+    args: &[&[u8]],
+    out: &mut [u8],
+) {
+    let out = bytemuck::cast_slice_mut(out);
+    simd::run(
+        level,
+        ComplexLoop::<T, F, N> {
+            args,
+            out,
+            row: std::marker::PhantomData,
+        },
+    );
 }
 
 fn float_map<T: Real, F: FloatMap<N>, const N: usize>(

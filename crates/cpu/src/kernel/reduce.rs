@@ -7,10 +7,10 @@
 use allotrope_dtype::{DType, Error, Level, Problem};
 use allotrope_op::{Program, Shape};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::fold::{Folding, Max, Min, Prod, Sum};
 use crate::Buffer;
+use crate::parallel;
 use crate::simd::{self, Body};
 use crate::tile::{Input, Source};
 
@@ -109,9 +109,10 @@ pub fn reduce_at(
         };
     }
     use allotrope_dtype::{c64, c128};
+    // Sums and products of integers wrap, and then their sign makes no difference to the bits.
     kernels! {
-        Sum: F32 f32, F64 f64, C64 c64, C128 c128, I64 i64, U64 u64;
-        Prod: F64 f64, C128 c128, I64 i64, U64 u64;
+        Sum: F32 f32, F64 f64, C64 c64, C128 c128, I64 i64, U64 i64;
+        Prod: F64 f64, C128 c128, I64 i64, U64 i64;
         Max: F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool u8;
         Min: F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool u8;
     }
@@ -152,7 +153,7 @@ fn fold_runs<F: Folding>(
     if segments == 1 {
         // Whole runs, several to a piece of work.
         let each = (SEGMENT / reduced).max(1);
-        let work = |(index, out): (usize, &mut [F::Out])| {
+        return parallel::try_for_each_part(out, each, |index, out| {
             let first = index * each * reduced;
             let mut items = Items::new();
             let items = items.read::<F::Item>(source, first, out.len() * reduced)?;
@@ -160,22 +161,16 @@ fn fold_runs<F: Folding>(
                 *out = F::finish(fold_run::<F>(level, run));
             }
             Ok(())
-        };
-        return if out.len() <= each {
-            work((0, out))
-        } else {
-            out.par_chunks_mut(each).enumerate().try_for_each(work)
-        };
+        });
     }
-    let pieces = (0..out.len() * segments).into_par_iter().map(|piece| {
+    let pieces = parallel::try_map(out.len() * segments, |piece| {
         let (run, segment) = (piece / segments, piece % segments);
         let start = segment * SEGMENT;
         let len = SEGMENT.min(reduced - start);
         let mut items = Items::new();
         let items = items.read::<F::Item>(source, run * reduced + start, len)?;
         Ok(fold_run::<F>(level, items))
-    });
-    let pieces = pieces.collect::<Result<Vec<F::Wide>, Error>>()?;
+    })?;
     for (out, pieces) in out.iter_mut().zip(pieces.chunks_exact(segments)) {
         *out = F::finish(merge_pairwise::<F>(pieces));
     }
@@ -194,17 +189,14 @@ fn fold_rows<F: Folding>(
     let rows = (SEGMENT / width).max(ROWS);
     let segments = reduced.div_ceil(rows);
     let outer = out.len() / inner;
-    let pieces = (0..outer * columns * segments)
-        .into_par_iter()
-        .map(|piece| {
-            let segment = piece % segments;
-            let column = piece / segments % columns * COLUMNS;
-            let row = piece / segments / columns * reduced + segment * rows;
-            let count = rows.min(reduced - segment * rows);
-            let width = COLUMNS.min(inner - column);
-            fold_row_block::<F>(level, source, [row, count], [column, width, inner])
-        });
-    let pieces = pieces.collect::<Result<Vec<Vec<F::Wide>>, Error>>()?;
+    let pieces = parallel::try_map(outer * columns * segments, |piece| {
+        let segment = piece % segments;
+        let column = piece / segments % columns * COLUMNS;
+        let row = piece / segments / columns * reduced + segment * rows;
+        let count = rows.min(reduced - segment * rows);
+        let width = COLUMNS.min(inner - column);
+        fold_row_block::<F>(level, source, [row, count], [column, width, inner])
+    })?;
     for (index, pieces) in pieces.chunks_exact(segments).enumerate() {
         let start = index / columns * inner + index % columns * COLUMNS;
         for (place, out) in out[start..start + pieces[0].len()].iter_mut().enumerate() {

@@ -8,10 +8,9 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
 use allotrope_op::elementary::Elementary;
 use allotrope_op::{Layout, Number, Program, Shape};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::whole_elements;
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 use crate::tile::{Input, Source};
 
 /// Elements of lines that are read together, so that their values stay in the first-level cache.
@@ -144,7 +143,12 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
     fn whole_lines(&self, length: usize, out: &mut [u8]) -> Result<(), Error> {
         let size = self.dtype.itemsize();
         let each = (CHUNK / length).max(1);
-        let work = |(index, out): (usize, &mut [u8])| {
+        let piece = if out.len() <= CHUNK * size {
+            out.len()
+        } else {
+            each * length * size
+        };
+        parallel::try_for_each_part(out, piece, |index, out| {
             let together = (GROUP / length).max(1) * length;
             let mut first = index * each * length;
             let mut memory = Memory::<C>::default();
@@ -153,12 +157,7 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
                 first += together;
             }
             Ok(())
-        };
-        if out.len() <= CHUNK * size {
-            return work((0, out));
-        }
-        let pieces = out.par_chunks_mut(each * length * size);
-        pieces.enumerate().try_for_each(work)
+        })
     }
 
     /// Some lines that are read together.
@@ -210,15 +209,11 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
                 }
             }
         }
-        let work = |(index, rows): (usize, &mut Vec<&mut [u8]>)| {
+        parallel::try_for_each_part(&mut blocks, 1, |index, blocks| {
             let start = index / across * length * inner + index % across * width;
-            self.block(start, inner, rows)
-        };
-        if blocks.len() == 1 {
-            blocks.iter_mut().enumerate().try_for_each(work)
-        } else {
-            blocks.par_iter_mut().enumerate().try_for_each(work)
-        }
+            let mut blocks = blocks.iter_mut();
+            blocks.try_for_each(|rows| self.block(start, inner, rows))
+        })
     }
 
     /// One block of neighbouring lines.

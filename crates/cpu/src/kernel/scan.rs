@@ -7,11 +7,11 @@
 use allotrope_dtype::{Conversion, DType, Error, Level, Problem, Scratch};
 use allotrope_op::Program;
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::prefix::{LogSum, Narrow, Prefix, Product, Total};
 use super::reduce::Items;
 use crate::Buffer;
+use crate::parallel;
 use crate::simd::{self, Body};
 use crate::tile::{Input, Source};
 
@@ -154,7 +154,9 @@ impl Work<'_, '_> {
                 rest = later;
             }
         }
-        let one = |(row, rows, start, out): (usize, usize, &Vec<P::Wide>, &mut [u8])| {
+        let one = |piece: &mut (usize, usize, &Vec<P::Wide>, &mut [u8])| {
+            let (row, rows, start, out) = piece;
+            let (row, rows) = (*row, *rows);
             let mut writer = Writer::new(self, convert.as_ref(), out);
             if inner == 1 {
                 self.scan_lines::<P>(row, start[0], &mut writer)
@@ -165,11 +167,9 @@ impl Work<'_, '_> {
                 })
             }
         };
-        if pieces.len() == 1 {
-            pieces.into_iter().try_for_each(one)?;
-        } else {
-            pieces.into_par_iter().try_for_each(one)?;
-        }
+        parallel::try_for_each_part(&mut pieces, 1, |_, pieces| {
+            pieces.iter_mut().try_for_each(&one)
+        })?;
         Ok(buffer)
     }
 
@@ -177,7 +177,7 @@ impl Work<'_, '_> {
     fn totals<P: Prefix>(self, segment: usize) -> Result<Option<Vec<Vec<P::Wide>>>, Error> {
         let [outer, scanned, inner] = self.sizes;
         let segments = scanned.div_ceil(segment);
-        let totals = (0..outer * segments).into_par_iter().map(|piece| {
+        let mut totals = parallel::try_map(outer * segments, |piece| {
             let first = piece % segments * segment;
             let row = piece / segments * scanned + first;
             let count = segment.min(scanned - first);
@@ -190,7 +190,7 @@ impl Work<'_, '_> {
                 let now = most.min(end - place);
                 let items = items.read::<P::Item>(self.source, place, now)?;
                 let lanes = &mut lanes;
-                simd::run(self.level, Fold::<P> { lanes, items });
+                simd::run_narrow(self.level, Fold::<P> { lanes, items });
                 place += now;
             }
             if inner == 1 {
@@ -198,8 +198,7 @@ impl Work<'_, '_> {
                 lanes = total.into_iter().collect();
             }
             Ok(lanes)
-        });
-        let mut totals = totals.collect::<Result<Vec<Vec<P::Wide>>, Error>>()?;
+        })?;
         for line in totals.chunks_exact_mut(segments) {
             let mut before = vec![P::start(); inner];
             for totals in line {
@@ -245,7 +244,7 @@ impl Work<'_, '_> {
                     items,
                     out,
                 };
-                simd::run(self.level, lines)
+                simd::run_narrow(self.level, lines)
             });
             done += now;
         }
@@ -277,7 +276,7 @@ impl Work<'_, '_> {
                 let to = (written + row) * inner + column;
                 writer.write::<P::Out, ()>(to, now, |out| {
                     let lanes = &mut lanes;
-                    simd::run(self.level, Rows::<P> { lanes, items, out });
+                    simd::run_narrow(self.level, Rows::<P> { lanes, items, out });
                 });
             }
         }

@@ -51,40 +51,43 @@ struct Loop<'a, V, A: Load<V>, B: Load<V>, O: Store<V>, F> {
     row: PhantomData<(V, F)>,
 }
 
+impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Loop<'_, V, A, B, O, F> {
+    #[inline(always)]
+    fn block<const FUSED: bool>(a: &[A::Code; BLOCK], b: &[B::Code; BLOCK]) -> [O::Code; BLOCK] {
+        let (x, y) = (A::load(a), B::load(b));
+        let mut result = [V::zeroed(); BLOCK];
+        for (i, result) in result.iter_mut().enumerate() {
+            *result = F::apply::<FUSED>(x[i], y[i]);
+        }
+        O::store(result)
+    }
+}
+
 impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Body for Loop<'_, V, A, B, O, F> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let block = |a: &[A::Code; BLOCK], b: &[B::Code; BLOCK]| {
-            let (x, y) = (A::load(a), B::load(b));
-            let mut result = [V::zeroed(); BLOCK];
-            for (i, result) in result.iter_mut().enumerate() {
-                *result = F::apply::<FUSED>(x[i], y[i]);
-            }
-            O::store(result)
-        };
         let ((a, a_tail), (b, b_tail)) = (self.a.as_chunks(), self.b.as_chunks());
         let (out, out_tail) = self.out.as_chunks_mut();
-        let blocks = a.iter().zip(b).zip(out);
-        if self.streams {
-            for ((a, b), out) in blocks {
+        // What is left goes the same way, so that the loop exists once.
+        let (mut a_rest, mut b_rest) = ([A::Code::zeroed(); BLOCK], [B::Code::zeroed(); BLOCK]);
+        let mut rest = [O::Code::zeroed(); BLOCK];
+        a_rest[..a_tail.len()].copy_from_slice(a_tail);
+        b_rest[..b_tail.len()].copy_from_slice(b_tail);
+        let last = std::iter::once(((&a_rest, &b_rest), &mut rest)).take(out_tail.len());
+        for ((a, b), out) in a.iter().zip(b).zip(out).chain(last) {
+            // Twice, so that what is not streamed goes from registers to its place: twice as fast.
+            if self.streams {
                 simd::prefetch(a);
                 simd::prefetch(b);
-                let result = block(a, b);
+                let result = Self::block::<FUSED>(a, b);
                 let out = bytemuck::cast_slice_mut(out);
                 simd::stream(self.level, bytemuck::cast_slice(&result), out);
-            }
-        } else {
-            for ((a, b), out) in blocks {
-                *out = block(a, b);
+            } else {
+                *out = Self::block::<FUSED>(a, b);
             }
         }
-        if !out_tail.is_empty() {
-            let (mut a, mut b) = ([A::Code::zeroed(); BLOCK], [B::Code::zeroed(); BLOCK]);
-            a[..a_tail.len()].copy_from_slice(a_tail);
-            b[..b_tail.len()].copy_from_slice(b_tail);
-            out_tail.copy_from_slice(&block(&a, &b)[..out_tail.len()]);
-        }
+        out_tail.copy_from_slice(&rest[..out_tail.len()]);
     }
 }
 
@@ -103,7 +106,7 @@ fn run<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>>(
         streams,
         row: PhantomData,
     };
-    simd::run(level, body);
+    simd::run_above_scalar(level, body);
 }
 
 macro_rules! kernels {
@@ -121,8 +124,8 @@ macro_rules! kernels {
             if operands == [out; 2] && let Some(kernel) = crate::float8::find(level, op, out) {
                 return Some(kernel);
             }
-            // The baseline has no instruction for float16.
-            if level == Level::Scalar && [operands[0], operands[1], out].contains(&DType::F16) {
+            // The baseline converts slowly and has no stores past the caches: tiles do as well.
+            if level == Level::Scalar || cfg!(not(target_arch = "x86_64")) {
                 return None;
             }
             match (operands, compute, out) {

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use allotrope_dtype::{DType, Level};
 use allotrope_op::elementary::NEAR_32;
 use allotrope_op::table::formula::{self, FloatMap};
-use allotrope_op::{Number, Op, for_each_activation, for_each_unary};
+use allotrope_op::{Number, Op};
 use bytemuck::Zeroable;
 
 use super::Kernel;
 #[cfg(target_arch = "x86_64")]
 use super::block::Half;
-use super::block::{Brain, Store, map};
+use super::block::{Brain, Store};
 use crate::simd::{self, BLOCK, Body};
 
 /// The loop of a row over one operand.
@@ -23,24 +23,40 @@ struct Loop<'a, S: Store<f32>, F> {
     row: PhantomData<F>,
 }
 
+impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
+    /// A block. A function and not a closure: those are shared by the levels, and what is not
+    /// inlined is compiled for the baseline.
+    #[inline(always)]
+    fn block<const FUSED: bool>(x: &[S::Code; BLOCK]) -> [S::Code; BLOCK] {
+        let values = S::load(x);
+        let is_near = |near: bool, x: &f32| near & (x.abs() < NEAR_32 as f32);
+        let mut results = [0.0; BLOCK];
+        if F::HAS_NEAR && values.iter().fold(true, is_near) {
+            for (result, x) in results.iter_mut().zip(values) {
+                *result = F::near([Number::<f32, FUSED>(x)]).0;
+            }
+        } else {
+            for (result, x) in results.iter_mut().zip(values) {
+                *result = F::call([Number::<f32, FUSED>(x)]).0;
+            }
+        }
+        S::store(results)
+    }
+}
+
 impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let block = |x: &[S::Code; BLOCK]| {
-            let values = S::load(x);
-            let is_near = |near: bool, x: &f32| near & (x.abs() < NEAR_32 as f32);
-            S::store(if F::HAS_NEAR && values.iter().fold(true, is_near) {
-                map(&values, |x| F::near([Number::<f32, FUSED>(x)]).0)
-            } else {
-                map(&values, |x| F::call([Number::<f32, FUSED>(x)]).0)
-            })
-        };
         let (x, x_tail) = self.x.as_chunks();
         let (out, out_tail) = self.out.as_chunks_mut();
-        for (x, out) in x.iter().zip(out) {
+        // What is left goes the same way, so that the formula is there once.
+        let (mut rest, mut rest_out) = ([S::Code::zeroed(); BLOCK], [S::Code::zeroed(); BLOCK]);
+        rest[..x_tail.len()].copy_from_slice(x_tail);
+        let last = std::iter::once((&rest, &mut rest_out)).take(x_tail.len());
+        for (x, out) in x.iter().zip(out).chain(last) {
             simd::prefetch(x);
-            let result = block(x);
+            let result = Self::block::<FUSED>(x);
             if self.streams {
                 let out = bytemuck::cast_slice_mut(out);
                 simd::stream(self.level, bytemuck::cast_slice(&result), out);
@@ -48,11 +64,7 @@ impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
                 *out = result;
             }
         }
-        if !out_tail.is_empty() {
-            let mut x = [S::Code::zeroed(); BLOCK];
-            x[..x_tail.len()].copy_from_slice(x_tail);
-            out_tail.copy_from_slice(&block(&x)[..out_tail.len()]);
-        }
+        out_tail.copy_from_slice(&rest_out[..out_tail.len()]);
     }
 }
 
@@ -73,19 +85,8 @@ fn run<S: Store<f32>, F: FloatMap<1>>(
     simd::run_above_scalar(level, body);
 }
 
-/// The kernel of a row for a way to store float32, where its formula is one for floats.
-macro_rules! entry {
-    (Map ($x:ident) { $($formula:tt)* } $row:ident $store:ty) => {
-        Some(run::<$store, formula::$row>)
-    };
-    ($signature:ident $arguments:tt $cell:tt $row:ident $store:ty) => {
-        None
-    };
-}
-
 macro_rules! kernels {
-    ($({ $variant:ident, $name:ident, $arguments:tt -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
-         float $float:tt $($rest:tt)* })*) => {
+    ($($row:ident)*) => {
         /// The kernel of a row for operand and result of one dtype; `None` where tiles are the way.
         pub(super) fn find(level: Level, op: Op, dtype: DType) -> Option<Kernel> {
             // The baseline converts slowly and has no stores past the caches.
@@ -93,11 +94,11 @@ macro_rules! kernels {
                 return None;
             }
             match op {
-                $(Op::$variant => match dtype {
-                    DType::F32 => entry!($signature $arguments $float $variant f32),
-                    DType::BF16 => entry!($signature $arguments $float $variant Brain),
+                $(Op::$row => match dtype {
+                    DType::F32 => Some(run::<f32, formula::$row>),
+                    DType::BF16 => Some(run::<Brain, formula::$row>),
                     #[cfg(target_arch = "x86_64")]
-                    DType::F16 => entry!($signature $arguments $float $variant Half),
+                    DType::F16 => Some(run::<Half, formula::$row>),
                     _ => None,
                 },)*
                 _ => None,
@@ -105,4 +106,10 @@ macro_rules! kernels {
         }
     };
 }
-for_each_unary! { (for_each_activation) (kernels) }
+// Functions that take about as long as memory does. Those that take longer gain nothing here, and
+// what is seldom used is not worth its six loops.
+kernels! {
+    Neg Square Reciprocal Sqrt Rsqrt Sign Floor Ceil Round Trunc
+    Exp Log Sin Cos Tanh Erf
+    Relu Relu6 Hardsigmoid Hardswish Softsign Sigmoid Silu Gelu GeluTanh Mish Selu LogSigmoid
+}

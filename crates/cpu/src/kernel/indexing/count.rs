@@ -1,9 +1,8 @@
 //! How many elements fall into each bin.
 
 use allotrope_dtype::DType;
-use rayon::prelude::*;
 
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 
 /// Bins up to which every thread has its own.
 const FEW: usize = 4096;
@@ -60,20 +59,18 @@ fn count<T: Sync>(
     if values.len() <= CHUNK || counts.len() > FEW {
         return add(counts, values);
     }
-    let empty = || vec![0_i64; counts.len()];
-    let totals = values
-        .par_chunks(CHUNK)
-        .fold(empty, |mut counts, values| {
-            add(&mut counts, values);
-            counts
-        })
-        .reduce(empty, |mut counts, others| {
-            for (count, other) in counts.iter_mut().zip(others) {
-                *count += other;
-            }
-            counts
-        });
-    for (count, total) in counts.iter_mut().zip(totals) {
-        *count += total;
+    // As many parts as there are shares of work, so that the counts of each are worth joining.
+    let part = values.len().div_ceil(4 * rayon::current_num_threads());
+    let part = part.max(CHUNK);
+    let totals = parallel::map(values.len().div_ceil(part), |index| {
+        let mut own = vec![0_i64; counts.len()];
+        let start = index * part;
+        add(&mut own, &values[start..values.len().min(start + part)]);
+        own
+    });
+    for others in totals {
+        for (count, other) in counts.iter_mut().zip(others) {
+            *count += other;
+        }
     }
 }

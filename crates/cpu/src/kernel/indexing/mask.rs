@@ -4,9 +4,8 @@
 use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::{Dims, Shape};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 
 /// Mask bytes that are looked at together.
 const BLOCK: usize = 64;
@@ -28,11 +27,9 @@ impl<'a> Mask<'a> {
                 blocks.map(|block| block.iter().map(|byte| u8::from(*byte != 0)).sum::<u8>());
             sums.map(usize::from).sum()
         };
-        let counts = if bytes.len() <= CHUNK {
-            bytes.chunks(CHUNK).map(count).collect()
-        } else {
-            bytes.par_chunks(CHUNK).map(count).collect()
-        };
+        let counts = parallel::map(bytes.len().div_ceil(CHUNK), |chunk| {
+            count(&bytes[chunk * CHUNK..bytes.len().min((chunk + 1) * CHUNK)])
+        });
         Self { bytes, counts }
     }
 
@@ -55,18 +52,14 @@ impl<'a> Mask<'a> {
         for (chunk, count) in self.counts.iter().enumerate() {
             let (part, later) = rest.split_at_mut(count * width);
             let end = self.bytes.len().min((chunk + 1) * CHUNK);
-            parts.push((chunk, &self.bytes[chunk * CHUNK..end], part));
+            parts.push((&self.bytes[chunk * CHUNK..end], part));
             rest = later;
         }
-        if parts.len() <= 1 {
-            for (chunk, mask, part) in parts {
+        parallel::for_each_part(&mut parts, 1, |chunk, parts| {
+            for (mask, part) in parts {
                 work(chunk, mask, part);
             }
-        } else {
-            parts
-                .into_par_iter()
-                .for_each(|(chunk, mask, part)| work(chunk, mask, part));
-        }
+        });
     }
 }
 
@@ -127,7 +120,7 @@ pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
     dispatch_width!(dtype, |Word| {
         let (src, dst): (&[Word], &mut [Word]) =
             (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
-        crate::parallel::for_each_chunk(dst, |first, dst| {
+        parallel::for_each_chunk(dst, |first, dst| {
             let mut source = src[starts[first / CHUNK]..].iter();
             for_each_true(&mask.bytes[first..first + dst.len()], |start, found| {
                 for (place, x) in found.iter().zip(&mut source) {

@@ -1,7 +1,6 @@
 //! The range of indices, and negative ones counted from the end.
 
 use allotrope_op::Layout;
-use rayon::prelude::*;
 
 use crate::parallel::{self, CHUNK};
 
@@ -30,8 +29,10 @@ pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
     } else if indices.len() <= CHUNK {
         Some(range(indices))
     } else {
-        let ranges = indices.par_chunks(CHUNK).map(range);
-        Some(ranges.reduce(|| (i64::MAX, i64::MIN), join))
+        let ranges = parallel::map(indices.len().div_ceil(CHUNK), |chunk| {
+            range(&indices[chunk * CHUNK..indices.len().min((chunk + 1) * CHUNK)])
+        });
+        ranges.into_iter().reduce(join)
     }
 }
 

@@ -6,11 +6,10 @@
 use allotrope_dtype::{DType, c64, c128, dispatch_width};
 use allotrope_op::Layout;
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::Places;
 use crate::kernel::whole_elements;
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 use crate::walk::{Run, Walk};
 
 /// What becomes of an element and of one that is put to its place.
@@ -127,35 +126,48 @@ const LONG_ROW: usize = 16;
 /// Parts that the rows of a target fall into.
 const PARTS: usize = 8;
 
-fn put_words<W: Pod + Send + Sync>(
+/// Puts a run of elements, given as bytes, to a part of the target that begins at an element.
+type PutRun<'a> = &'a (dyn Fn(&[u8], &Run<3>, usize, &mut [u8]) + Sync);
+
+fn put_words<W: Pod>(
     dtype: DType,
     job: &Put<'_>,
     dst: &mut [u8],
     apply: impl Fn(&mut W, W) + Send + Sync + Copy,
 ) {
+    let indices = job.places.indices;
+    let run: PutRun<'_> = &|src, run, start, dst| {
+        let (src, dst) = (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+        put_run::<W>(src, indices, job.step, run, start, dst, apply);
+    };
+    put_runs(dtype, job, dst, run);
+}
+
+/// Puts all elements, shared out over threads; only what becomes of a run depends on their type.
+fn put_runs(dtype: DType, job: &Put<'_>, dst: &mut [u8], put: PutRun<'_>) {
     let count = job.layout.shape().count();
     if count == 0 || dst.is_empty() {
         return;
     }
-    let src: &[W] = bytemuck::cast_slice(whole_elements(dtype, job.source));
+    let size = dtype.itemsize();
+    let src = whole_elements(dtype, job.source);
     let whole = whole_elements(dtype, dst).len();
-    let dst: &mut [W] = bytemuck::cast_slice_mut(&mut dst[..whole]);
+    let dst = &mut dst[..whole];
     let walk = Walk::new([job.layout, job.places.layout, job.base]);
     let indices = job.places.indices;
-    let (block, share) = (dst.len() / job.blocks, count / job.used);
+    let (block, share) = (whole / size / job.blocks, count / job.used);
     if count > CHUNK && job.used > 1 {
         // As many blocks together as make up a chunk of elements.
         let together = CHUNK.div_ceil(share);
-        dst.par_chunks_mut(block * together)
-            .enumerate()
-            .take(job.used.div_ceil(together))
-            .for_each(|(number, dst)| {
-                let first = number * together;
-                let blocks = together.min(job.used - first);
-                walk.for_each_run(first * share, blocks * share, |run| {
-                    put_run(src, indices, job.step, &run, first * block, dst, apply);
-                });
+        let parts = job.used.div_ceil(together);
+        let used = whole.min(parts * block * together * size);
+        parallel::for_each_part(&mut dst[..used], block * together * size, |number, dst| {
+            let first = number * together;
+            let blocks = together.min(job.used - first);
+            walk.for_each_run(first * share, blocks * share, |run| {
+                put(src, &run, first * block, dst);
             });
+        });
         return;
     }
     let rows = job.step;
@@ -166,23 +178,19 @@ fn put_words<W: Pod + Send + Sync>(
         walk.for_each_run(0, 1, |run| all_rows = is_row(&run));
     }
     if all_rows {
-        let part = (dst.len() / rows).div_ceil(PARTS) * rows;
-        dst.par_chunks_mut(part)
-            .enumerate()
-            .for_each(|(number, dst)| {
-                let start = number * part;
-                walk.for_each_run(0, count, |run| {
-                    let place = run.places[2] + indices[run.places[1]] as usize * rows;
-                    if (start..start + dst.len()).contains(&place) {
-                        put_run(src, indices, rows, &run, start, dst, apply);
-                    }
-                });
+        let part = (whole / size / rows).div_ceil(PARTS) * rows;
+        parallel::for_each_part(dst, part * size, |number, dst| {
+            let own = number * part..number * part + dst.len() / size;
+            walk.for_each_run(0, count, |run| {
+                let place = run.places[2] + indices[run.places[1]] as usize * rows;
+                if own.contains(&place) {
+                    put(src, &run, own.start, dst);
+                }
             });
+        });
         return;
     }
-    walk.for_each_run(0, count, |run| {
-        put_run(src, indices, job.step, &run, 0, dst, apply);
-    });
+    walk.for_each_run(0, count, |run| put(src, &run, 0, dst));
 }
 
 /// Puts a run of elements to a part of the target that begins at `start`.

@@ -111,11 +111,7 @@ pub fn pairs(dtype: DType, integers: &[u8], out: &mut [u8]) {
 pub fn sort_keys(dtype: DType, keys: &mut [u8]) {
     with_key!(dtype, |K| {
         let keys: &mut [K] = bytemuck::cast_slice_mut(keys);
-        if keys.len() <= parallel::CHUNK {
-            keys.sort_unstable_by(K::order);
-        } else {
-            keys.par_sort_unstable_by(K::order);
-        }
+        keys.par_sort_unstable_by(K::order);
     });
 }
 

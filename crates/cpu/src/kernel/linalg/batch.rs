@@ -2,9 +2,9 @@
 
 use allotrope_dtype::{DType, c64, c128};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::field::Field;
+use crate::parallel;
 
 /// Why a matrix has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +127,13 @@ fn run_typed<T: Field>(
         }
         Ok(())
     };
-    let answers: Vec<Result<(), (usize, Failure)>> = match &mut jobs[..] {
-        [only] => vec![run_job(only)],
-        jobs => jobs.par_iter_mut().map(run_job).collect(),
-    };
+    let mut answers: Vec<Result<(), (usize, Failure)>> = vec![Ok(()); jobs.len()];
+    let mut both: Vec<_> = jobs.iter_mut().zip(&mut answers).collect();
+    parallel::for_each_part(&mut both, 1, |_, both| {
+        for (job, answer) in both {
+            **answer = run_job(job);
+        }
+    });
     answers.into_iter().collect()
 }
 

@@ -4,6 +4,13 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use allotrope_dtype::{Element, c64, c128};
 
+/// The places of numbers in ascending order, those of equal ones as they are.
+pub(super) fn ascending(numbers: Vec<f64>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by(|i, j| numbers[*i].total_cmp(&numbers[*j]));
+    order
+}
+
 /// A real or complex number of 32 or 64 bits per part.
 pub trait Field:
     Element

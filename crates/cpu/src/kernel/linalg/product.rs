@@ -5,7 +5,7 @@ use allotrope_dtype::Level;
 
 use super::field::Field;
 use crate::parallel;
-use crate::simd::{Body, run};
+use crate::simd::{Body, run, run_narrow};
 
 /// Multiplications from which a product is shared out over threads.
 const SHARE_FROM: usize = 1 << 18;
@@ -39,24 +39,27 @@ pub(super) fn add_product<T: Field>(
     let work = |block: usize, out: &mut [T]| {
         let first = block * together * inner;
         let last = (first + together * inner).min(left.len());
-        run(
-            level,
-            AddProduct {
-                out,
-                out_stride,
-                left: &left[first..last],
-                inner,
-                right,
-                right_stride,
-                columns,
-            },
-        );
+        let product = AddProduct {
+            out,
+            out_stride,
+            left: &left[first..last],
+            inner,
+            right,
+            right_stride,
+            columns,
+        };
+        if T::PARTS == 1 {
+            run(level, product);
+        } else {
+            run_narrow(level, product);
+        }
     };
-    if together >= rows {
-        work(0, &mut out[..end]);
+    let part = if together >= rows {
+        end
     } else {
-        parallel::for_each_part(&mut out[..end], together * out_stride, work);
-    }
+        together * out_stride
+    };
+    parallel::for_each_part(&mut out[..end], part, work);
 }
 
 struct AddProduct<'a, T> {
@@ -223,9 +226,5 @@ pub(super) fn times_vector<T: Field>(matrix: &[T], stride: usize, vector: &[T], 
             *out = dot(&matrix[start..start + vector.len()], vector);
         }
     };
-    if out.len() <= together {
-        work(0, out);
-    } else {
-        parallel::for_each_part(out, together, work);
-    }
+    parallel::for_each_part(out, together, work);
 }

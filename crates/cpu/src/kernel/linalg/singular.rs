@@ -2,7 +2,7 @@
 //! both sides, which is made diagonal by rotations.
 
 use super::batch::{Failure, MatrixWork, typed_mut};
-use super::field::{Field, Real};
+use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
 use super::rotate::{Rotated, rotation};
@@ -234,8 +234,7 @@ pub(super) fn decompose<T: Field>(
         None => small.diagonalize([None, None])?,
     }
     let values = &small.diagonal;
-    let mut order: Vec<usize> = (0..columns).collect();
-    order.sort_by(|i, j| values[*j].abs().wide().total_cmp(&values[*i].abs().wide()));
+    let order = ascending(values.iter().map(|value| -value.abs().wide()).collect());
     let sorted: Vec<T::Real> = order.iter().map(|i| values[*i].abs() * scale).collect();
     let Some([u, v]) = sides else {
         return Ok(Parts {

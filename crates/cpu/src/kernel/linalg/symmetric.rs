@@ -2,7 +2,7 @@
 //! reflections, which is made diagonal by rotations.
 
 use super::batch::{Failure, MatrixWork, typed_mut};
-use super::field::{Field, Real};
+use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, column, reflect};
 use super::rotate::{Rotated, rotation};
@@ -117,9 +117,8 @@ pub(super) fn eigen<T: Field>(
     let (mut small, reflections) = reduce(a, n);
     let mut vectors = wants_vectors.then(|| Rotated::new(&reflections.product_after_one(n), n, n));
     small.diagonalize(vectors.as_mut())?;
-    let mut order: Vec<usize> = (0..n).collect();
     let values = &small.diagonal;
-    order.sort_by(|i, j| values[*i].wide().total_cmp(&values[*j].wide()));
+    let order = ascending(values.iter().map(|value| value.wide()).collect());
     let sorted = order.iter().map(|i| values[*i] * scale).collect();
     let vectors = vectors.map(Rotated::into_matrix::<T>).unwrap_or_default();
     let turned = vectors

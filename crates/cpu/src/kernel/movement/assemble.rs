@@ -3,12 +3,11 @@
 use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::{Dims, Layout, Shape};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::steps::{Course, Step, Steps, copy_steps, join};
 use super::view::{copy_words, turning_point};
 use crate::kernel::whole_elements;
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 
 /// Elements of a layout, and the index in the target of the first of them.
 pub struct Piece<'a> {
@@ -26,25 +25,25 @@ pub struct Piece<'a> {
 /// cache however short the rows of the pieces are.
 pub fn assemble(dtype: DType, shape: &Shape, pieces: &[Piece<'_>], dst: &mut [u8]) {
     debug_assert_eq!(dst.len(), shape.count() * dtype.itemsize());
+    let pieces = pieces.iter().filter(|p| p.layout.shape().count() > 0);
+    let mut pieces: Vec<&Piece<'_>> = pieces.collect();
+    pieces.sort_by_key(|piece| piece.start.first().copied());
     dispatch_width!(dtype, |Word| {
-        assemble_words::<Word>(dtype, shape, pieces, bytemuck::cast_slice_mut(dst));
+        assemble_words::<Word>(dtype, shape, &pieces, bytemuck::cast_slice_mut(dst));
     });
 }
 
 fn assemble_words<W: Pod + Send + Sync>(
     dtype: DType,
     shape: &Shape,
-    pieces: &[Piece<'_>],
+    pieces: &[&Piece<'_>],
     dst: &mut [W],
 ) {
     let strides = shape.contiguous_strides();
     let large = dst.len() > CHUNK;
     let mut parts: Vec<Part<'_, W>> = Vec::new();
     let cut = cut(shape);
-    for piece in pieces
-        .iter()
-        .filter(|piece| piece.layout.shape().count() > 0)
-    {
+    for piece in pieces {
         let src: &[W] = bytemuck::cast_slice(whole_elements(dtype, piece.bytes));
         let start = piece
             .start
@@ -64,7 +63,6 @@ fn assemble_words<W: Pod + Send + Sync>(
     if parts.is_empty() {
         return;
     }
-    parts.sort_by_key(|part| part.bounds[0].0);
     // How far the parts up to each reach in the first dimension: never less than those before.
     let mut reach = 0;
     let reaches: Vec<usize> = parts
@@ -89,21 +87,18 @@ fn assemble_words<W: Pod + Send + Sync>(
         }
     };
     let plane = row * shape[cut];
-    dst.par_chunks_mut(plane)
-        .enumerate()
-        .for_each(|(index, plane)| {
-            let mut leading: Dims<usize> = Dims::new();
-            let mut left = index;
-            for size in shape[..cut].iter().rev() {
-                leading.push(left % size);
-                left /= size;
-            }
-            leading.reverse();
-            plane
-                .par_chunks_mut(rows * row)
-                .enumerate()
-                .for_each(|(block, elements)| fill_block(&leading, block * rows, elements));
+    parallel::for_each_part(dst, plane, |index, plane| {
+        let mut leading: Dims<usize> = Dims::new();
+        let mut left = index;
+        for size in shape[..cut].iter().rev() {
+            leading.push(left % size);
+            left /= size;
+        }
+        leading.reverse();
+        parallel::for_each_part(plane, rows * row, |block, elements| {
+            fill_block(&leading, block * rows, elements);
         });
+    });
 }
 
 /// The dimension that blocks cut: the first whose single indices are no more than a block.

@@ -47,9 +47,9 @@ impl<W: Pod> Transposition<'_, W> {
     pub(super) fn copy_all(self) {
         let in_step = self.row_length.is_multiple_of(side::<W>());
         if !self.stream || in_step && self.place_in_bytes(0, 0).1 == 0 {
-            simd::run(Level::current(), Whole(self));
+            simd::run_narrow(Level::current(), Whole(self));
         } else {
-            simd::run(Level::current(), BetweenLines(self));
+            simd::run_narrow(Level::current(), BetweenLines(self));
         }
     }
 

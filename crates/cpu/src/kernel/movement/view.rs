@@ -3,12 +3,11 @@
 use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::Layout;
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::steps::{Course, Step, copy_run, copy_steps, count};
 use super::transpose::{Transposition, side};
 use crate::kernel::whole_elements;
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 use crate::simd::finish_streams;
 
 /// Targets of at least so many bytes are written past the caches where whole lines are.
@@ -64,7 +63,7 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
         // Where a copy is cut does not change it, so that threads may have a say.
         let share = outer.count.div_ceil(2 * rayon::current_num_threads());
         let block = share.min(ROWS).next_multiple_of(side::<W>());
-        let copy_block = |(index, part): (usize, &mut [W])| {
+        let copy_block = |index: usize, part: &mut [W]| {
             let first = index * block;
             let from = from + first as isize * outer.from;
             let rows = Step {
@@ -78,13 +77,13 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
         };
         // The last row may have more room behind it than it needs.
         let blocks = outer.count.div_ceil(block);
-        if total > CHUNK {
-            let parts = dst.par_chunks_mut(block * per_turn).enumerate();
-            parts.take(blocks).for_each(copy_block);
-        } else {
-            let parts = dst.chunks_mut(block * per_turn).enumerate();
-            parts.take(blocks).for_each(copy_block);
-        }
+        let room = dst.len().min(blocks * block * per_turn);
+        parallel::visit_blocks(
+            &mut dst[..room],
+            block * per_turn,
+            total > CHUNK,
+            copy_block,
+        );
         return;
     }
     if total <= CHUNK {
@@ -98,22 +97,21 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
         return;
     }
     let turns = (CHUNK / count(inner)).max(1);
-    let blocks = dst.par_chunks_mut(turns * per_turn).enumerate();
-    blocks
-        .take(outer.count.div_ceil(turns))
-        .for_each(|(index, part)| {
-            let first = index * turns;
-            let from = from + first as isize * outer.from;
-            let count = turns.min(outer.count - first);
-            if inner.is_empty() {
-                copy_run(src, from, part, &Step { count, ..*outer });
-                return;
-            }
-            for i in 0..count {
-                let from = from + i as isize * outer.from;
-                descend(src, from, &mut part[i * per_turn..], inner);
-            }
-        });
+    let blocks = outer.count.div_ceil(turns);
+    let room = dst.len().min(blocks * turns * per_turn);
+    parallel::for_each_part(&mut dst[..room], turns * per_turn, |index, part| {
+        let first = index * turns;
+        let from = from + first as isize * outer.from;
+        let count = turns.min(outer.count - first);
+        if inner.is_empty() {
+            copy_run(src, from, part, &Step { count, ..*outer });
+            return;
+        }
+        for i in 0..count {
+            let from = from + i as isize * outer.from;
+            descend(src, from, &mut part[i * per_turn..], inner);
+        }
+    });
 }
 
 /// Copies a block of rows, which the source has side by side, along the inner loops.

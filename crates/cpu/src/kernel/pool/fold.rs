@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set, c64, c128};
 use bytemuck::{Pod, Zeroable};
 
-use super::{Band, Grid, Group, Pooled};
+use super::{Band, Grid, Group, Pooled, least};
 use crate::kernel::window::Axis;
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -15,7 +15,8 @@ trait Fold: 'static {
     type Item: Pod + Send + Sync;
     type Total: Pod + Send + Sync;
     const TOTAL: DType;
-    fn start() -> Self::Total;
+    /// What a window without elements gives, in the dtype of results.
+    fn start(dtype: DType) -> Self::Total;
     fn widen(item: Self::Item) -> Self::Total;
     fn join(a: Self::Total, b: Self::Total) -> Self::Total;
     /// The quotient by a count; a total that is no sum stays.
@@ -28,14 +29,16 @@ struct Greatest<T>(std::marker::PhantomData<T>);
 struct Sum<T>(std::marker::PhantomData<T>);
 
 macro_rules! greatest {
-    ($($dtype:ident $item:ty, $least:expr, |$x:ident| $is_nan:expr;)*) => {$(
+    ($($dtype:ident $item:ty, |$least:ident| $start:expr, |$x:ident| $is_nan:expr;)*) => {$(
         impl Fold for Greatest<$item> {
             type Item = $item;
             type Total = $item;
             const TOTAL: DType = DType::$dtype;
             #[inline(always)]
-            fn start() -> $item {
-                $least
+            fn start(dtype: DType) -> $item {
+                let $least = least(dtype);
+                let _ = $least;
+                $start
             }
             #[inline(always)]
             fn widen(item: $item) -> $item {
@@ -53,16 +56,11 @@ macro_rules! greatest {
     )*};
 }
 greatest! {
-    F32 f32, f32::NEG_INFINITY, |x| x.is_nan();
-    F64 f64, f64::NEG_INFINITY, |x| x.is_nan();
-    I8 i8, i8::MIN, |x| false;
-    I16 i16, i16::MIN, |x| false;
-    I32 i32, i32::MIN, |x| false;
-    I64 i64, i64::MIN, |x| false;
-    U8 u8, 0, |x| false;
-    U16 u16, 0, |x| false;
-    U32 u32, 0, |x| false;
-    U64 u64, 0, |x| false;
+    F32 f32, |least| f32::NEG_INFINITY, |x| x.is_nan();
+    F64 f64, |least| f64::NEG_INFINITY, |x| x.is_nan();
+    I32 i32, |least| least as i32, |x| false;
+    I64 i64, |least| least as i64, |x| false;
+    U64 u64, |least| least as u64, |x| false;
 }
 
 macro_rules! sum {
@@ -72,7 +70,7 @@ macro_rules! sum {
             type Total = $total;
             const TOTAL: DType = DType::$dtype;
             #[inline(always)]
-            fn start() -> $total {
+            fn start(_: DType) -> $total {
                 // What every number can be added to and stays itself, -0 included.
                 -<$total>::zeroed()
             }
@@ -109,7 +107,8 @@ pub enum Divisor {
     Constant(f64),
 }
 
-/// The greatest of each window, to `out` of a dtype.
+/// The greatest of each window, to `out` of a dtype. The program gives floats of 32 or 64 bits,
+/// int32, int64 or uint64.
 ///
 /// # Errors
 /// A memory error.
@@ -124,12 +123,11 @@ pub fn greatest(
         ($($variant:ident $item:ty)*) => {
             match from {
                 $(DType::$variant => run::<Greatest<$item>>,)*
-                // A program that reads bool gives bytes of 0 and 1.
-                _ => run::<Greatest<u8>>,
+                _ => return Err(Error::not_in_set("max_pool", from, Set::Real, None)),
             }
         };
     }
-    let run = run!(F32 f32 F64 f64 I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64);
+    let run = run!(F32 f32 F64 f64 I32 i32 I64 i64 U64 u64);
     run(pooled.level, &source, grid, Divisor::Elements, dtype, out)
 }
 
@@ -164,10 +162,10 @@ fn run<F: Fold>(
     out: &mut [u8],
 ) -> Result<(), Error> {
     let encode = match dtype {
-        DType::Bool => None,
         _ if dtype == F::TOTAL => None,
         _ => Some(Conversion::new(F::TOTAL, dtype)?),
     };
+    let start = F::start(dtype);
     let widths = widths(grid, divisor);
     let size = dtype.itemsize();
     grid.for_each_chunk([out, &mut []], [size, 0], |first, [out, _]| {
@@ -175,7 +173,7 @@ fn run<F: Fold>(
         let (mut done, count) = (0, out.len() / size);
         while done < count {
             let group = Group::at(grid, first + done, count - done);
-            fold_group::<F>(level, source, grid, &group, &mut room)?;
+            fold_group::<F>(level, source, grid, &group, start, &mut room)?;
             if let [depths, heights, widths] = &widths[..] {
                 let outer = depths[group.slice];
                 let rows = room.results.chunks_exact_mut(group.columns.len());
@@ -185,7 +183,7 @@ fn run<F: Fold>(
                         outer: outer * heights[row],
                         widths: &widths[group.columns.clone()],
                     };
-                    simd::run(level, divide);
+                    simd::run_narrow(level, divide);
                 }
             }
             let bytes = bytemuck::cast_slice(&room.results);
@@ -243,6 +241,7 @@ fn fold_group<F: Fold>(
     source: &Source<'_>,
     grid: &Grid,
     group: &Group,
+    start: F::Total,
     room: &mut Room<F>,
 ) -> Result<(), Error> {
     let [depth, height, width] = &grid.axes;
@@ -254,8 +253,7 @@ fn fold_group<F: Fold>(
     };
     let rows = height.reach(&group.rows);
     room.columns.clear();
-    room.columns
-        .resize(group.rows.len() * span.len(), F::start());
+    room.columns.resize(group.rows.len() * span.len(), start);
     for tap in depth.taps_inside(group.slice) {
         let slice = depth.place(group.slice, tap);
         let place = [group.plane, slice];
@@ -271,12 +269,12 @@ fn fold_group<F: Fold>(
             let totals = &mut room.columns[index * span.len()..(index + 1) * span.len()];
             for tap in height.taps_inside(row) {
                 let items = band.row(height.place(row, tap));
-                simd::run(level, Down::<F> { totals, items });
+                simd::run_narrow(level, Down::<F> { totals, items });
             }
         }
     }
     room.results.clear();
-    room.results.resize(group.len(), F::start());
+    room.results.resize(group.len(), start);
     let rows = room.results.chunks_exact_mut(group.columns.len().max(1));
     for (index, results) in rows.enumerate() {
         let along = Along::<F> {
@@ -285,8 +283,9 @@ fn fold_group<F: Fold>(
             first: span.start,
             columns: group.columns.clone(),
             axis: width,
+            start,
         };
-        simd::run(level, along);
+        simd::run_narrow(level, along);
     }
     Ok(())
 }
@@ -315,6 +314,8 @@ struct Along<'a, F: Fold> {
     first: usize,
     columns: Range<usize>,
     axis: &'a Axis,
+    /// What a window without elements gives.
+    start: F::Total,
 }
 
 impl<F: Fold> Body for Along<'_, F> {
@@ -329,7 +330,7 @@ impl<F: Fold> Body for Along<'_, F> {
                 let taps = axis.taps_inside(column);
                 if !taps.is_empty() {
                     let start = axis.place(column, taps.start) - self.first;
-                    *result = fold_lanes::<F>(&self.totals[start..start + taps.len()]);
+                    *result = fold_lanes::<F>(self.start, &self.totals[start..start + taps.len()]);
                 }
             }
             return;
@@ -374,9 +375,9 @@ fn join_each<F: Fold, const STRIDE: usize>(results: &mut [F::Total], totals: &[F
 
 /// A run of totals as one, in as many lanes as a vector has.
 #[inline(always)]
-fn fold_lanes<F: Fold>(totals: &[F::Total]) -> F::Total {
+fn fold_lanes<F: Fold>(start: F::Total, totals: &[F::Total]) -> F::Total {
     const LANES: usize = 8;
-    let mut lanes = [F::start(); LANES];
+    let mut lanes = [start; LANES];
     let (whole, rest) = totals.as_chunks::<LANES>();
     for totals in whole {
         for (lane, total) in lanes.iter_mut().zip(totals) {

@@ -18,7 +18,6 @@ use std::ops::Range;
 use allotrope_dtype::{DType, Error, Level};
 use allotrope_op::Program;
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::scatter;
 use super::window::Axis;
@@ -72,16 +71,15 @@ impl Grid {
     ) -> Result<(), Error> {
         let chunk = self.chunk();
         let [one, two] = outputs;
-        let count = one.len() / sizes[0];
-        if count <= chunk {
-            return work(0, [one, two]);
-        }
-        let mut twos: Vec<&mut [u8]> = two.chunks_mut(chunk * sizes[1].max(1)).collect();
-        twos.resize_with(count.div_ceil(chunk), Default::default);
-        let ones = one.par_chunks_mut(chunk * sizes[0]);
-        ones.zip(twos)
-            .enumerate()
-            .try_for_each(|(index, (one, two))| work(index * chunk, [one, two]))
+        let mut twos = two.chunks_mut(chunk * sizes[1].max(1));
+        let ones = one.chunks_mut(chunk * sizes[0]);
+        let mut parts: Vec<_> = ones
+            .map(|one| [one, twos.next().unwrap_or_default()])
+            .collect();
+        parallel::try_for_each_part(&mut parts, 1, |index, parts| {
+            let mut parts = parts.iter_mut();
+            parts.try_for_each(|[one, two]| work(index * chunk, [one, two]))
+        })
     }
 }
 
@@ -182,6 +180,11 @@ impl<'a, T: Pod> Band<'a, T> {
         let start = (row - self.first_row) * self.stride + self.offset;
         &self.items[start..start + self.span]
     }
+}
+
+/// The least integer of a dtype; zero of those that have others.
+fn least(dtype: DType) -> i128 {
+    dtype.integer_range().map_or(0, |(least, _)| least)
 }
 
 /// What pooling reads: a program's output, in the dtype of the fold.

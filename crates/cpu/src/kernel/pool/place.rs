@@ -2,26 +2,32 @@
 
 use std::ops::Range;
 
-use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set};
 use bytemuck::Pod;
 
-use super::{Band, Grid, Group, Pooled};
+use super::{Band, Grid, Group, Pooled, least};
 use crate::simd::{self, Body};
 use crate::tile::Source;
 
 /// A number with an order in which NaN comes last.
 trait Ordered: Pod + Send + Sync {
     const DTYPE: DType;
-    const LEAST: Self;
+    /// The least of a dtype.
+    fn least(dtype: DType) -> Self;
     /// Whether a later number takes the place of the greatest so far.
     fn beats(self, greatest: Self) -> bool;
 }
 
 macro_rules! ordered {
-    ($($dtype:ident $item:ty, $least:expr, |$x:ident, $g:ident| $beats:expr;)*) => {$(
+    ($($dtype:ident $item:ty, |$least:ident| $start:expr, |$x:ident, $g:ident| $beats:expr;)*) => {$(
         impl Ordered for $item {
             const DTYPE: DType = DType::$dtype;
-            const LEAST: Self = $least;
+            #[inline(always)]
+            fn least(dtype: DType) -> Self {
+                let $least = least(dtype);
+                let _ = $least;
+                $start
+            }
             #[inline(always)]
             fn beats(self, $g: Self) -> bool {
                 let $x = self;
@@ -31,16 +37,11 @@ macro_rules! ordered {
     )*};
 }
 ordered! {
-    F32 f32, f32::NEG_INFINITY, |x, g| x > g || (x.is_nan() && !g.is_nan());
-    F64 f64, f64::NEG_INFINITY, |x, g| x > g || (x.is_nan() && !g.is_nan());
-    I8 i8, i8::MIN, |x, g| x > g;
-    I16 i16, i16::MIN, |x, g| x > g;
-    I32 i32, i32::MIN, |x, g| x > g;
-    I64 i64, i64::MIN, |x, g| x > g;
-    U8 u8, 0, |x, g| x > g;
-    U16 u16, 0, |x, g| x > g;
-    U32 u32, 0, |x, g| x > g;
-    U64 u64, 0, |x, g| x > g;
+    F32 f32, |least| f32::NEG_INFINITY, |x, g| x > g || (x.is_nan() && !g.is_nan());
+    F64 f64, |least| f64::NEG_INFINITY, |x, g| x > g || (x.is_nan() && !g.is_nan());
+    I32 i32, |least| least as i32, |x, g| x > g;
+    I64 i64, |least| least as i64, |x, g| x > g;
+    U64 u64, |least| least as u64, |x, g| x > g;
 }
 
 /// The greatest of each window to `out` of a dtype, and its place in the plane to `places`, int64.
@@ -59,11 +60,11 @@ pub fn greatest_with_places(
         ($($variant:ident $item:ty)*) => {
             match from {
                 $(DType::$variant => run::<$item>,)*
-                _ => run::<u8>,
+                _ => return Err(Error::not_in_set("max_pool", from, Set::Real, None)),
             }
         };
     }
-    let run = run!(F32 f32 F64 f64 I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64);
+    let run = run!(F32 f32 F64 f64 I32 i32 I64 i64 U64 u64);
     run(pooled.level, &source, grid, dtype, [out, places])
 }
 
@@ -75,13 +76,12 @@ fn run<T: Ordered>(
     outputs: [&mut [u8]; 2],
 ) -> Result<(), Error> {
     let encode = match dtype {
-        DType::Bool => None,
         _ if dtype == T::DTYPE => None,
         _ => Some(Conversion::new(T::DTYPE, dtype)?),
     };
     let size = dtype.itemsize();
     grid.for_each_chunk(outputs, [size, size_of::<i64>()], |first, [out, places]| {
-        let mut room = Room::<T>::new();
+        let mut room = Room::<T>::new(T::least(dtype));
         let places: &mut [i64] = bytemuck::cast_slice_mut(places);
         let (mut done, count) = (0, places.len());
         while done < count {
@@ -111,16 +111,19 @@ fn run<T: Ordered>(
 struct Room<T> {
     items: Vec<u64>,
     greatest: Vec<T>,
+    /// What a window without elements gives.
+    least: T,
     /// The number of the tap of each greatest.
     taps: Vec<u32>,
     scratch: Scratch,
 }
 
 impl<T> Room<T> {
-    fn new() -> Self {
+    fn new(least: T) -> Self {
         Self {
             items: Vec::new(),
             greatest: Vec::new(),
+            least,
             taps: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -138,7 +141,7 @@ fn find_group<T: Ordered>(
     let [depth, height, width] = &grid.axes;
     let columns = group.columns.len();
     room.greatest.clear();
-    room.greatest.resize(group.len(), T::LEAST);
+    room.greatest.resize(group.len(), room.least);
     room.taps.clear();
     room.taps.resize(group.len(), u32::MAX);
     let whole = columns == width.output;
@@ -168,7 +171,7 @@ fn find_group<T: Ordered>(
                     axis: width,
                     tap: (deep * height.kernel + tap) * width.kernel,
                 };
-                simd::run(level, find);
+                simd::run_narrow(level, find);
             }
         }
     }

@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 
 use allotrope_dtype::Level;
-use rayon::prelude::*;
 
 use super::gamma::ln;
 use super::sample::open_fraction;
 use super::{Span, Stream, TILE, for_each_tile, interleave};
-use crate::parallel::CHUNK;
+use crate::parallel;
 use crate::simd::{self, Body};
 
 /// Fills rows of `count` with indices into rows of `size` weights, each by its weight: those that
@@ -29,7 +28,7 @@ pub fn choose(
         }
     });
     let sums = &*weights;
-    for_each_tile(stream, target, |span, start, tile| {
+    for_each_tile(level, stream, target, |span, start, tile| {
         let mut bits = [0; TILE];
         draw_bits(level, span, &mut bits[..tile.len()]);
         for (i, (index, bits)) in tile.iter_mut().zip(bits).enumerate() {
@@ -62,7 +61,7 @@ pub fn choose_different(
     target: &mut [i64],
     count: usize,
 ) {
-    for_each_tile(stream, weights, |span, _, tile| {
+    for_each_tile(level, stream, weights, |span, _, tile| {
         let mut bits = [0; TILE];
         draw_bits(level, span, &mut bits[..tile.len()]);
         for (weight, bits) in tile.iter_mut().zip(bits) {
@@ -75,7 +74,7 @@ pub fn choose_different(
         }
     });
     let times = &*weights;
-    let pick = |(row, chosen): (usize, &mut [i64])| {
+    let work = |row: usize, chosen: &mut [i64]| {
         let times = &times[row * size..(row + 1) * size];
         let order = |a: &usize, b: &usize| match times[*a].total_cmp(&times[*b]) {
             Ordering::Equal => a.cmp(b),
@@ -90,20 +89,11 @@ pub fn choose_different(
             *place = index as i64;
         }
     };
-    let count = count.max(1);
-    if times.len() <= CHUNK {
-        target.chunks_mut(count).enumerate().for_each(pick);
-    } else {
-        target.par_chunks_mut(count).enumerate().for_each(pick);
-    }
+    parallel::visit_blocks(target, count, times.len() > parallel::CHUNK, work);
 }
 
 fn for_each_row(weights: &mut [f64], size: usize, work: impl Fn(&mut [f64]) + Send + Sync) {
-    if weights.len() <= CHUNK {
-        weights.chunks_mut(size.max(1)).for_each(work);
-    } else {
-        weights.par_chunks_mut(size.max(1)).for_each(work);
-    }
+    parallel::for_each_block(weights, size, |_, row| work(row));
 }
 
 /// 64 bits for each element of a tile.
@@ -119,5 +109,5 @@ fn draw_bits(level: Level, span: Span, bits: &mut [u64]) {
         }
     }
 
-    simd::run(level, Wide(span, bits));
+    simd::run_narrow(level, Wide(span, bits));
 }

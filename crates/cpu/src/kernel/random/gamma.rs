@@ -3,12 +3,11 @@
 use allotrope_dtype::Level;
 use allotrope_op::Number;
 use allotrope_op::elementary::Elementary;
-use rayon::prelude::*;
 
 use super::Stream;
 use super::part::Part;
 use super::sample::{ATTEMPTS, Bits, STRIDE, Variate, log_gammas};
-use crate::parallel::CHUNK;
+use crate::parallel;
 
 type Lane = Number<f64, false>;
 
@@ -143,16 +142,10 @@ impl Variate<6, 1> for StudentT {
 /// Fills `target` with shares of gamma numbers of these shapes: rows of `size` that sum up to one.
 pub fn dirichlet(level: Level, stream: Stream, shapes: &[f64], size: usize, target: &mut [f64]) {
     log_gammas(level, stream, shapes, target);
-    let share = |row: &mut [f64]| {
+    parallel::for_each_block(target, size, |_, row| {
         let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         row.iter_mut().for_each(|x| *x = exp(*x - most));
         let sum: f64 = row.iter().sum();
         row.iter_mut().for_each(|x| *x /= sum);
-    };
-    let size = size.max(1);
-    if target.len() <= CHUNK {
-        target.chunks_mut(size).for_each(share);
-    } else {
-        target.par_chunks_mut(size).for_each(share);
-    }
+    });
 }

@@ -35,7 +35,7 @@ mod truncated;
 mod uniform;
 mod whole;
 
-use allotrope_dtype::philox4x32;
+use allotrope_dtype::{CastOptions, DType, Level, cast_bytes_at, philox4x32};
 
 pub use choice::{choose, choose_different};
 pub use gamma::dirichlet;
@@ -46,6 +46,7 @@ pub use uniform::uniform;
 pub use whole::{Chances, bernoulli, integers, permutation};
 
 use crate::parallel;
+use crate::simd::{self, Body};
 
 /// Elements that one block of the generator serves.
 const WORDS: usize = 4;
@@ -77,28 +78,33 @@ type Columns<T> = [[T; BLOCKS]; WORDS];
 /// Consecutive blocks of a stream, at most [`BLOCKS`] of them.
 #[derive(Clone, Copy)]
 struct Span {
+    level: Level,
     seed: u64,
     first: u64,
     count: usize,
 }
 
 impl Span {
-    /// The words of one lane; those beyond the span are zero.
-    #[inline(always)]
-    fn words(self, lane: u32) -> Columns<u32> {
-        let key = [self.seed as u32, (self.seed >> 32) as u32];
-        let mut words = [[0; BLOCKS]; WORDS];
-        let [a, b, c, d] = words.each_mut().map(|column| &mut column[..self.count]);
-        for (i, (((a, b), c), d)) in a.iter_mut().zip(b).zip(c).zip(d).enumerate() {
-            let block = self.first.wrapping_add(i as u64);
-            let counter = [block as u32, (block >> 32) as u32, lane, PURPOSE];
-            [*a, *b, *c, *d] = philox4x32(counter, key);
+    /// The blocks of `count` elements from `start` on.
+    fn at(level: Level, stream: Stream, start: usize, count: usize) -> Self {
+        Self {
+            level,
+            seed: stream.seed,
+            first: stream.offset.wrapping_add((start / WORDS) as u64),
+            count: count.div_ceil(WORDS),
         }
-        words
+    }
+
+    /// The words of one lane; those beyond the span are zero.
+    ///
+    /// A loop of its own, not a part of each that asks for words: its rounds take kilobytes.
+    #[inline(never)]
+    fn words(self, lane: u32) -> Columns<u32> {
+        simd::run(self.level, Words { span: self, lane })
     }
 
     /// 64 bits per element: the words of a lane above those of the lane after the next.
-    #[inline(always)]
+    #[inline(never)]
     fn wide_words(self, lane: u32) -> Columns<u64> {
         let (high, low) = (self.words(lane), self.words(lane + 2));
         let mut wide = [[0; BLOCKS]; WORDS];
@@ -111,9 +117,34 @@ impl Span {
     }
 }
 
+/// The words of one lane of a span.
+struct Words {
+    span: Span,
+    lane: u32,
+}
+
+impl Body for Words {
+    type Output = Columns<u32>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Columns<u32> {
+        let Self { span, lane } = self;
+        let key = [span.seed as u32, (span.seed >> 32) as u32];
+        let mut words = [[0; BLOCKS]; WORDS];
+        let [a, b, c, d] = words.each_mut().map(|column| &mut column[..span.count]);
+        for (i, (((a, b), c), d)) in a.iter_mut().zip(b).zip(c).zip(d).enumerate() {
+            let block = span.first.wrapping_add(i as u64);
+            let counter = [block as u32, (block >> 32) as u32, lane, PURPOSE];
+            [*a, *b, *c, *d] = philox4x32(counter, key);
+        }
+        words
+    }
+}
+
 /// Calls `work` with the tiles of a target, the blocks that serve each, and the index of its first
 /// element.
 fn for_each_tile<T: Send>(
+    level: Level,
     stream: Stream,
     target: &mut [T],
     work: impl Fn(Span, usize, &mut [T]) + Send + Sync,
@@ -121,14 +152,35 @@ fn for_each_tile<T: Send>(
     parallel::for_each_chunk(target, |first, chunk| {
         for (i, tile) in chunk.chunks_mut(TILE).enumerate() {
             let start = first + i * TILE;
-            let span = Span {
-                seed: stream.seed,
-                first: stream.offset.wrapping_add((start / WORDS) as u64),
-                count: tile.len().div_ceil(WORDS),
-            };
-            work(span, start, tile);
+            work(Span::at(level, stream, start, tile.len()), start, tile);
         }
     });
+}
+
+/// [`for_each_tile`] of elements of a dtype as bytes.
+fn for_each_tile_of(
+    level: Level,
+    dtype: DType,
+    stream: Stream,
+    target: &mut [u8],
+    work: &(dyn Fn(Span, usize, &mut [u8]) + Sync),
+) {
+    let size = dtype.itemsize();
+    let work = |chunk: usize, bytes: &mut [u8]| {
+        for (i, tile) in bytes.chunks_mut(TILE * size).enumerate() {
+            let start = chunk * parallel::CHUNK + i * TILE;
+            let span = Span::at(level, stream, start, tile.len() / size);
+            work(span, start, tile);
+        }
+    };
+    parallel::for_each_part(target, parallel::CHUNK * size, work);
+}
+
+/// Numbers of a tile rounded to their dtype.
+fn encode(level: Level, from: DType, numbers: &[u8], dtype: DType, tile: &mut [u8]) {
+    let options = CastOptions::default();
+    let cast = cast_bytes_at(level, from, numbers, dtype, tile, options);
+    debug_assert!(cast.is_ok(), "a tile has one length");
 }
 
 /// Columns as elements in order: `columns[w][b]` goes to place `4 b + w`.

@@ -1,9 +1,9 @@
 //! Normal numbers.
 
-use allotrope_dtype::{DType, Element, Level, dispatch, encode_slice};
+use allotrope_dtype::{DType, Level, c64, c128};
 
 use super::part::{Drawn, Part};
-use super::{Span, Stream, TILE, for_each_tile};
+use super::{Span, Stream, TILE, encode, for_each_tile_of};
 use crate::simd::{self, Body};
 
 /// Fills `target` with normal numbers of these moments. The parts of a complex
@@ -13,12 +13,14 @@ use crate::simd::{self, Body};
 /// two numbers of one pair of Box and Muller, and so are the parts of a complex number. The largest
 /// magnitude is 6.8 deviations from 32 random bits, and 9.5 from the 64 of float64.
 pub fn normal(level: Level, stream: Stream, moments: Moments<'_>, dtype: DType, target: &mut [u8]) {
-    dispatch!(dtype, |T: Inexact| fill::<T>(
-        level,
-        stream,
-        moments,
-        bytemuck::cast_slice_mut(target)
-    ), else ());
+    let fill = match dtype.compute() {
+        DType::F32 => fill::<f32>,
+        DType::F64 => fill::<f64>,
+        DType::C64 => fill::<c64>,
+        DType::C128 => fill::<c128>,
+        _ => return,
+    };
+    fill(level, stream, moments, dtype, target);
 }
 
 /// The mean and the standard deviation of normal numbers.
@@ -30,41 +32,38 @@ pub enum Moments<'a> {
     Each(&'a [f64], &'a [f64]),
 }
 
-fn fill<T: Element<Compute: Drawn>>(
+fn fill<C: Drawn>(
     level: Level,
     stream: Stream,
     moments: Moments<'_>,
-    target: &mut [T],
+    dtype: DType,
+    target: &mut [u8],
 ) {
-    for_each_tile(stream, target, |span, start, tile| {
+    for_each_tile_of(level, dtype, stream, target, &|span, start, tile| {
+        let count = tile.len() / dtype.itemsize();
         let moments = match moments {
             Moments::Each(means, deviations) => {
-                let range = start..start + tile.len();
+                let range = start..start + count;
                 Moments::Each(&means[range.clone()], &deviations[range])
             }
             all @ Moments::All(..) => all,
         };
-        if T::DTYPE == T::Compute::DTYPE {
-            let tile: &mut [T::Compute] = bytemuck::cast_slice_mut(tile);
-            return simd::run(
-                level,
-                Tile {
-                    span,
-                    moments,
-                    tile,
-                },
-            );
-        }
-        let mut drawn = [0.0_f32; TILE];
-        let drawn = &mut drawn[..tile.len()];
+        let mut drawn = [C::zeroed(); TILE];
+        let numbers = if dtype == C::DTYPE {
+            bytemuck::cast_slice_mut(&mut *tile)
+        } else {
+            &mut drawn[..count]
+        };
         let scaled = Tile {
             span,
             moments,
-            tile: &mut *drawn,
+            tile: numbers,
         };
         simd::run(level, scaled);
-        let encoded = encode_slice::<T>(bytemuck::cast_slice(drawn), tile);
-        debug_assert!(encoded.is_ok(), "a tile has one length");
+        if dtype != C::DTYPE {
+            let numbers = bytemuck::cast_slice(&drawn[..count]);
+            encode(level, C::DTYPE, numbers, dtype, tile);
+        }
     });
 }
 

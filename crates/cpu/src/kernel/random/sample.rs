@@ -5,10 +5,10 @@
 //! first attempt are drawn for a whole tile; what is rejected draws on by itself, eight numbers
 //! further for each attempt. So an element still depends on seed, offset and index alone.
 
-use allotrope_dtype::{CastOptions, DType, Level, cast_bytes_at, dispatch_width, philox4x32};
+use allotrope_dtype::{DType, Level, philox4x32};
 
 use super::law::{Law, Numbers};
-use super::{PURPOSE, Span, Stream, TILE, WORDS, for_each_tile, interleave};
+use super::{PURPOSE, Span, Stream, TILE, WORDS, encode, for_each_tile_of, interleave};
 use super::{closed, counts, gamma, truncated};
 use crate::simd::{self, Body};
 
@@ -126,12 +126,15 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn fill<V: Variate<W, P>, const W: usize, const P: usize>(&self, law: V, target: &mut [u8]) {
-        dispatch_width!(self.dtype, |Word| {
-            let words = bytemuck::cast_slice_mut::<u8, Word>(target);
-            for_each_tile(self.stream, words, |span, start, tile| {
-                self.fill_tile(law, span, start, bytemuck::cast_slice_mut(tile));
-            });
-        });
+        for_each_tile_of(
+            self.level,
+            self.dtype,
+            self.stream,
+            target,
+            &|span, start, tile| {
+                self.fill_tile(law, span, start, tile);
+            },
+        );
     }
 
     fn fill_tile<V: Variate<W, P>, const W: usize, const P: usize>(
@@ -149,7 +152,7 @@ impl Job<'_> {
                 lane: lane_of(n as u32),
                 numbers: &mut numbers[..count],
             };
-            simd::run(self.level, drawn);
+            simd::run_narrow(self.level, drawn);
         }
         let mut parameters = [[0.0; TILE]; P];
         for (values, given) in parameters.iter_mut().zip(self.parameters) {
@@ -167,14 +170,12 @@ impl Job<'_> {
             numbers: &mut numbers[..count],
         };
         if V::IS_CLOSED {
-            simd::run(self.level, each);
+            simd::run_narrow(self.level, each);
         } else {
             each.run::<false>();
         }
         let numbers = bytemuck::cast_slice(&numbers[..count]);
-        let options = CastOptions::default();
-        let cast = cast_bytes_at(self.level, DType::F64, numbers, self.dtype, target, options);
-        debug_assert!(cast.is_ok(), "a tile has one length");
+        encode(self.level, DType::F64, numbers, self.dtype, target);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Numbers evenly between two bounds.
 
-use allotrope_dtype::{DType, Element, FloatFormat, Level, dispatch, encode_slice};
+use allotrope_dtype::{DType, FloatFormat, Level, c64, c128};
 
 use super::part::{Drawn, Part};
-use super::{Span, Stream, TILE, for_each_tile};
+use super::{Span, Stream, TILE, encode, for_each_tile_of};
 use crate::simd::{self, Body};
 
 /// Fills `target` with numbers from `low` to below `high`, or with `low` if they are equal. Both
@@ -14,39 +14,42 @@ use crate::simd::{self, Body};
 /// *down* from it: never to `high`, and below any of their numbers with exactly the probability
 /// that the float32 draw is. Bounds must be numbers of the dtype, and their distance finite.
 pub fn uniform(level: Level, stream: Stream, bounds: (f64, f64), dtype: DType, target: &mut [u8]) {
-    dispatch!(dtype, |T: Inexact| fill::<T>(
-        level,
-        stream,
-        bounds,
-        bytemuck::cast_slice_mut(target)
-    ), else ());
+    let fill = match dtype.compute() {
+        DType::F32 if dtype != DType::F32 => {
+            return fill_narrow(level, stream, bounds, dtype, target);
+        }
+        DType::F32 => fill::<f32>,
+        DType::F64 => fill::<f64>,
+        DType::C64 => fill::<c64>,
+        DType::C128 => fill::<c128>,
+        _ => return,
+    };
+    fill(level, stream, bounds, target);
 }
 
-fn fill<T: Element<Compute: Drawn>>(
-    level: Level,
-    stream: Stream,
-    bounds: (f64, f64),
-    target: &mut [T],
-) {
-    let grid = T::DTYPE.format().map(Grid::of);
-    for_each_tile(stream, target, |span, _, tile| {
-        if T::DTYPE == T::Compute::DTYPE {
-            let tile: &mut [T::Compute] = bytemuck::cast_slice_mut(tile);
-            return simd::run(level, Tile { span, bounds, tile });
-        }
+fn fill<C: Drawn>(level: Level, stream: Stream, bounds: (f64, f64), target: &mut [u8]) {
+    for_each_tile_of(level, C::DTYPE, stream, target, &|span, _, tile| {
+        let tile: &mut [C] = bytemuck::cast_slice_mut(tile);
+        simd::run_narrow(level, Tile { span, bounds, tile });
+    });
+}
+
+fn fill_narrow(level: Level, stream: Stream, bounds: (f64, f64), dtype: DType, target: &mut [u8]) {
+    let grid = dtype.format().map(Grid::of);
+    for_each_tile_of(level, dtype, stream, target, &|span, _, tile| {
         let mut drawn = [0.0_f32; TILE];
-        let drawn = &mut drawn[..tile.len()];
+        let drawn = &mut drawn[..tile.len() / dtype.itemsize()];
         let between = Tile {
             span,
             bounds,
             tile: &mut *drawn,
         };
-        simd::run(level, between);
+        simd::run_narrow(level, between);
         if let Some(grid) = grid {
-            simd::run(level, Floor { grid, tile: drawn });
+            let tile = &mut *drawn;
+            simd::run_narrow(level, Floor { grid, tile });
         }
-        let encoded = encode_slice::<T>(bytemuck::cast_slice(drawn), tile);
-        debug_assert!(encoded.is_ok(), "a tile has one length");
+        encode(level, DType::F32, bytemuck::cast_slice(drawn), dtype, tile);
     });
 }
 

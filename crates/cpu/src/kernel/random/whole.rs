@@ -1,13 +1,10 @@
 //! Whole numbers: integers of a range, trials with two outcomes, permutations.
 
-use allotrope_dtype::{
-    CastOptions, DType, Error, Level, Problem, Scalar, cast_slice, dispatch, dispatch_width,
-};
+use allotrope_dtype::{DType, Error, Level, Problem, Scalar, dispatch_width};
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::{Span, Stream, TILE, WORDS, for_each_tile, interleave};
-use crate::parallel::CHUNK;
+use super::{Span, Stream, TILE, WORDS, encode, for_each_tile, for_each_tile_of, interleave};
 use crate::simd::{self, Body};
 
 /// Fills `target` with integers from `low` on, `count` different ones (1 to 2^64), which the dtype
@@ -23,24 +20,17 @@ pub fn integers(
     dtype: DType,
     target: &mut [u8],
 ) {
-    dispatch!(dtype, |T| {
-        for_each_tile(
-            stream,
-            bytemuck::cast_slice_mut::<u8, T>(target),
-            |span, _, tile| {
-                let mut drawn = [0; TILE];
-                let drawn = &mut drawn[..tile.len()];
-                let multiples = Multiples {
-                    span,
-                    low,
-                    count,
-                    tile: &mut *drawn,
-                };
-                simd::run(level, multiples);
-                let cast = cast_slice(drawn, tile, CastOptions::default());
-                debug_assert!(cast.is_ok(), "a tile has one length");
-            },
-        );
+    for_each_tile_of(level, dtype, stream, target, &|span, _, tile| {
+        let mut drawn = [0_i64; TILE];
+        let drawn = &mut drawn[..tile.len() / dtype.itemsize()];
+        let multiples = Multiples {
+            span,
+            low,
+            count,
+            tile: &mut *drawn,
+        };
+        simd::run_narrow(level, multiples);
+        encode(level, DType::I64, bytemuck::cast_slice(drawn), dtype, tile);
     });
 }
 
@@ -107,6 +97,7 @@ pub fn bernoulli(
     dispatch_width!(dtype, |Word| {
         let one: Word = bytemuck::pod_read_unaligned(&one[..dtype.itemsize()]);
         for_each_tile(
+            level,
             stream,
             bytemuck::cast_slice_mut(target),
             |span, start, tile| {
@@ -120,7 +111,7 @@ pub fn bernoulli(
                     one,
                     tile,
                 };
-                simd::run(level, trials);
+                simd::run_narrow(level, trials);
             },
         );
     });
@@ -219,7 +210,7 @@ pub fn permutation(
         return Err(Error::new(op, Problem::OutOfMemory { bytes }));
     }
     keys.resize(target.len(), (0, 0));
-    for_each_tile(stream, &mut keys, |span, start, tile| {
+    for_each_tile(level, stream, &mut keys, |span, start, tile| {
         let mut bits = [0; TILE];
         let all = Multiples {
             span,
@@ -227,17 +218,13 @@ pub fn permutation(
             count: 1 << 64,
             tile: &mut bits[..tile.len()],
         };
-        simd::run(level, all);
+        simd::run_narrow(level, all);
         for ((i, key), bits) in tile.iter_mut().enumerate().zip(bits) {
             *key = (bits as u64, (start + i) as i64);
         }
     });
     // No two are equal, since each has its number: any way of sorting gives one order.
-    if keys.len() <= CHUNK {
-        keys.sort_unstable();
-    } else {
-        keys.par_sort_unstable();
-    }
+    keys.par_sort_unstable();
     for (place, (_, number)) in target.iter_mut().zip(keys) {
         *place = number;
     }

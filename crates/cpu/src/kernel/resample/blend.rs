@@ -169,7 +169,7 @@ fn blend_group<T: Blend>(
             for (line, part) in height.of(row).filter(|(_, part)| *part != 0.0) {
                 let weight = T::weight(deep * part);
                 let items = band.row(line);
-                simd::run(
+                simd::run_narrow(
                     level,
                     Down {
                         sums: &mut *sums,
@@ -196,7 +196,7 @@ fn blend_group<T: Blend>(
             places: &width.places[part.clone()],
             weights: &weights[part.clone()],
         };
-        simd::run(level, along);
+        simd::run_narrow(level, along);
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use allotrope_dtype::{DType, Error, Problem};
 use rayon::prelude::*;
 
 use crate::Buffer;
-use crate::parallel::CHUNK;
+use crate::parallel::{self, CHUNK};
 use key::{Pair, Way, Word};
 
 pub use running::running_extreme;
@@ -209,7 +209,8 @@ fn for_each_line<W: Word>(
         pieces.push((src, value, place));
         (values, places) = (later_values, later_places);
     }
-    let one = |room: &mut Room, (src, values, places): (&[W], &mut [W], &mut [i64])| {
+    let one = |room: &mut Room, piece: &mut (&[W], &mut [W], &mut [i64])| {
+        let (src, values, places) = piece;
         let (mut values, mut places) = (values.chunks_mut(results), places.chunks_mut(results));
         for line in src.chunks(length) {
             let values = values.next().unwrap_or_default();
@@ -221,10 +222,10 @@ fn for_each_line<W: Word>(
     if src.len() <= CHUNK || pieces.len() == 1 {
         let mut room = Room::default();
         pieces
-            .into_iter()
+            .iter_mut()
             .try_for_each(|piece| one(&mut room, piece))
     } else {
-        pieces.into_par_iter().try_for_each_init(Room::default, one)
+        parallel::try_for_each_item(&mut pieces, |room, _, piece| one(room, piece))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Pairs put in order of their keys, digit by digit; long lines in buckets on all threads.
 
 use allotrope_dtype::Error;
-use rayon::prelude::*;
 
 use super::Room;
 use super::key::{Pair, Way, Word};
+use crate::parallel;
 
 /// Pairs up to which comparing is faster than counting.
 const FEW: usize = 160;
@@ -68,31 +68,36 @@ pub(super) fn sort_long<W: Word, P: Pair>(
     let count = line.len();
     let (mut pairs, mut parted) = (Room::default(), Room::default());
     let (pairs, parted) = (pairs.take::<P>(count)?, parted.take::<P>(count)?);
-    let varying = pairs
-        .par_chunks_mut(MANY)
-        .enumerate()
-        .map(|(chunk, pairs)| {
-            let start = chunk * MANY;
-            way.pair(&line[start..start + pairs.len()], start, pairs);
-            let first = pairs[0].key();
-            let varying = pairs.iter().fold(0, |bits, pair| bits | pair.key() ^ first);
-            (first, varying)
-        });
-    let varying = varying.reduce_with(|(first, a), (other, b)| (first, a | b | first ^ other));
-    let top = varying.map_or(0, |(_, bits)| 64 - bits.leading_zeros());
+    let chunks = count.div_ceil(MANY);
+    let part = |chunk: usize| chunk * MANY..count.min((chunk + 1) * MANY);
+    // The first key of each chunk, and the bits in which others differ from it.
+    let mut keyed: Vec<(u64, u64, &mut [P])> = Vec::with_capacity(chunks);
+    keyed.extend(pairs.chunks_mut(MANY).map(|pairs| (0, 0, pairs)));
+    parallel::for_each_part(&mut keyed, 1, |chunk, keyed| {
+        for (first, varying, pairs) in keyed {
+            way.pair(&line[part(chunk)], chunk * MANY, pairs);
+            let key = pairs[0].key();
+            (*first, *varying) = (
+                key,
+                pairs.iter().fold(0, |bits, pair| bits | pair.key() ^ key),
+            );
+        }
+    });
+    let start = keyed.first().map_or(0, |(first, ..)| *first);
+    let varying = keyed.iter().fold(0, |bits, (first, varying, _)| {
+        bits | varying | first ^ start
+    });
+    let top = 64 - varying.leading_zeros();
     let shift = top.saturating_sub(TOP);
     let bin = |pair: &P| (pair.key() >> shift) as usize & ((1 << TOP) - 1);
 
-    let counts: Vec<Vec<u32>> = pairs
-        .par_chunks(MANY)
-        .map(|pairs| {
-            let mut counts = vec![0; 1 << TOP];
-            for pair in pairs {
-                counts[bin(pair)] += 1;
-            }
-            counts
-        })
-        .collect();
+    let counts: Vec<Vec<u32>> = parallel::map(chunks, |chunk| {
+        let mut counts = vec![0; 1 << TOP];
+        for pair in &pairs[part(chunk)] {
+            counts[bin(pair)] += 1;
+        }
+        counts
+    });
     // Neighbouring bins are one bucket until it is large enough.
     let mut bucket_of = vec![0_u16; 1 << TOP];
     let mut sizes = vec![0_usize];
@@ -108,43 +113,41 @@ pub(super) fn sort_long<W: Word, P: Pair>(
     }
     let buckets = sizes.len();
     // Each chunk by bucket; `ends` has where each of its buckets ends.
-    let ends: Vec<Vec<u32>> = pairs
-        .par_chunks(MANY)
-        .zip(parted.par_chunks_mut(MANY))
-        .zip(&counts)
-        .map(|((pairs, parted), counts)| {
-            let mut places = vec![0_u32; buckets];
-            for (bucket, count) in bucket_of.iter().zip(counts) {
+    let mut ends: Vec<(Vec<u32>, &mut [P])> = Vec::with_capacity(chunks);
+    ends.extend(parted.chunks_mut(MANY).map(|parted| (Vec::new(), parted)));
+    parallel::for_each_part(&mut ends, 1, |chunk, ends| {
+        for (places, parted) in ends {
+            *places = vec![0_u32; buckets];
+            for (bucket, count) in bucket_of.iter().zip(&counts[chunk]) {
                 places[usize::from(*bucket)] += count;
             }
             let mut start = 0;
-            for place in &mut places {
+            for place in &mut *places {
                 start += std::mem::replace(place, start);
             }
-            for pair in pairs {
+            for pair in &pairs[part(chunk)] {
                 let place = &mut places[usize::from(bucket_of[bin(pair)])];
                 parted[*place as usize] = *pair;
                 *place += 1;
             }
-            places
-        })
-        .collect();
+        }
+    });
     // From here on the first pairs are room: each bucket gets its part of them.
     let (mut pairs, mut values, mut places) = (pairs, values, places);
     let mut parts = Vec::new();
-    for (bucket, size) in sizes.into_iter().enumerate() {
+    for size in sizes {
         let now = |rest: usize| size.min(rest);
         let (own, later) = pairs.split_at_mut(size);
         let (value, later_values) = values.split_at_mut(now(values.len()));
         let (place, later_places) = places.split_at_mut(now(places.len()));
-        parts.push((bucket, own, value, place));
+        parts.push((own, value, place));
         (pairs, values, places) = (later, later_values, later_places);
     }
-    parts
-        .into_par_iter()
-        .try_for_each_init(Room::default, |room, (bucket, own, values, places)| {
+    parallel::try_for_each_item(
+        &mut parts,
+        |room: &mut Room, bucket, (own, values, places)| {
             let mut rest = &mut own[..];
-            for (parted, ends) in parted.chunks(MANY).zip(&ends) {
+            for (ends, parted) in &ends {
                 let start = if bucket == 0 { 0 } else { ends[bucket - 1] };
                 let part = &parted[start as usize..ends[bucket] as usize];
                 let (now, later) = rest.split_at_mut(part.len());
@@ -154,7 +157,8 @@ pub(super) fn sort_long<W: Word, P: Pair>(
             let room = room.take(own.len())?;
             write(way, line, sort_pairs::<W, P>(own, room), values, places);
             Ok(())
-        })
+        },
+    )
 }
 
 /// Values and places of sorted pairs, where they are wanted.

@@ -1,7 +1,8 @@
 //! A few elements of a line without sorting the rest, and the most frequent one.
 
 use allotrope_dtype::{DType, Error, Problem};
-use rayon::prelude::*;
+
+use crate::parallel;
 
 use super::key::{Order, Pair, Way, Word};
 use super::{Room, for_each_line, is_long, radix, with_sorted, with_word, words_mut};
@@ -67,9 +68,12 @@ fn top_of_line<W: Word, P: Pair>(
         return Ok(());
     }
     let mut best = if line.len() >= 2 * PART && count <= PART / 8 {
-        let parts = line.par_chunks(PART).enumerate();
-        let parts = parts.map(|(part, words)| best_of::<W, P>(way, words, part * PART, count));
-        let mut best = parts.collect::<Result<Vec<Vec<P>>, Error>>()?.concat();
+        let parts = parallel::try_map(line.len().div_ceil(PART), |part| {
+            let start = part * PART;
+            let words = &line[start..line.len().min(start + PART)];
+            best_of::<W, P>(way, words, start, count)
+        });
+        let mut best = parts?.concat();
         cut(&mut best, count);
         best
     } else {

@@ -68,10 +68,12 @@ max_pools! {
         adaptive_max_pool3d_with_indices, MAX_POOL3D, ADAPTIVE_MAX_POOL3D;
 }
 
-/// The dtype in which a dtype is compared.
+/// The dtype in which a dtype is compared: integers in few, since each is a set of loops.
 fn compared(dtype: DType) -> DType {
     match dtype {
-        DType::Bool => DType::U8,
+        DType::Bool => DType::I32,
+        _ if dtype.fits_in(DType::I32) => DType::I32,
+        _ if dtype.fits_in(DType::I64) => DType::I64,
         _ => dtype.compute(),
     }
 }
