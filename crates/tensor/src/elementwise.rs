@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::Tensor;
 use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
+use crate::trace::{elementwise as trace_elementwise, is_tracing};
 use crate::view::out_of_memory;
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
@@ -45,7 +46,7 @@ operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
 pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
     if is_autocast_enabled() {
         if let Some(cast) = cast_row(op, operands)? {
-            let mut cast = cast.iter();
+            let (mut cast, before) = (cast.iter(), operands);
             let operands: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
                 .iter()
                 .map(|operand| match operand {
@@ -53,10 +54,36 @@ pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> 
                     Operand::Scalar(value) => Operand::Scalar(*value),
                 })
                 .collect();
-            return record_as_is(op, &operands);
+            let result = record_as_is(op, &operands)?;
+            if is_tracing() {
+                trace(op, before, Some(&operands), result.dtype());
+            }
+            return Ok(result);
         }
     }
-    record_as_is(op, operands)
+    let result = record_as_is(op, operands);
+    if is_tracing() {
+        if let Ok(result) = &result {
+            trace(op, operands, None, result.dtype());
+        }
+    }
+    result
+}
+
+/// Records the dtypes of an operation, of the operands before a cast and after it.
+#[cold]
+fn trace(op: Op, operands: &[Operand<'_>], cast: Option<&[Operand<'_>]>, result: DType) {
+    let dtypes = |operands: &[Operand<'_>]| -> Vec<DType> {
+        let tensors = operands.iter().filter_map(|operand| match operand {
+            Operand::Tensor(tensor) => Some(tensor.dtype()),
+            Operand::Scalar(_) => None,
+        });
+        tensors.collect()
+    };
+    let given = dtypes(operands);
+    let has_scalar = given.len() < operands.len();
+    let cast = cast.map(dtypes);
+    trace_elementwise(op, &given, cast.as_deref(), has_scalar, result);
 }
 
 /// The tensors among operands as autocast wants them, if that is not what they are.

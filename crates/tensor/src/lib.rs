@@ -18,6 +18,7 @@
 //! | `assign` | assignment as a new value |
 //! | `amp/` | mixed precision: autocast, and scaled gradients |
 //! | `autograd/` | gradients: how tensors were made, and the way back |
+//! | `trace` | which dtypes operations compute in, and why |
 //! | `convert` | casts, and values out of a tensor |
 //! | `format` | printing, in torch's manner |
 //!
@@ -49,6 +50,7 @@ mod random;
 mod reduce;
 mod split;
 mod tensor;
+mod trace;
 mod view;
 
 pub use allotrope_cpu::kernel::Edge;
@@ -78,4 +80,5 @@ pub use ops::{
     fft, linalg, multi_dot,
 };
 pub use tensor::Tensor;
+pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};
 pub use view::broadcast_tensors;

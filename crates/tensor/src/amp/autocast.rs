@@ -77,6 +77,7 @@ thread_local! {
     static HERE: Cell<Here> = const { Cell::new(Here::Unset) };
     static ENTRIES: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
     static NEXT: Cell<u64> = const { Cell::new(0) };
+    static WITHIN: Cell<bool> = const { Cell::new(false) };
     static WEIGHTS: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -234,11 +235,13 @@ pub(crate) fn enter(setting: AutocastSetting) -> Result<AutocastGuard, Error> {
 #[must_use = "autocast comes back when the guard is dropped"]
 pub(crate) struct Inside {
     before: Here,
+    within: bool,
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
         HERE.set(self.before);
+        WITHIN.set(self.within);
     }
 }
 
@@ -246,7 +249,21 @@ impl Drop for Inside {
 pub(crate) fn no_autocast() -> Inside {
     Inside {
         before: HERE.replace(Here::Off),
+        within: WITHIN.get(),
     }
+}
+
+/// The same, for an operation whose operands autocast has cast.
+pub(crate) fn within_autocast() -> Inside {
+    Inside {
+        before: HERE.replace(Here::Off),
+        within: WITHIN.replace(true),
+    }
+}
+
+/// Whether this is the inside of an operation whose operands were cast.
+pub(crate) fn is_within_autocast() -> bool {
+    WITHIN.get()
 }
 
 /// The operands of an operation as autocast wants them, if that is not what they are.

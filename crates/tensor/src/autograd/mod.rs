@@ -40,4 +40,4 @@ pub use mode::{
 pub(crate) use node::History;
 pub use node::Hook;
 pub use record::set_locator;
-pub(crate) use record::{is_recorded, record_program, with_rule_of};
+pub(crate) use record::{is_recorded, locate, record_program, with_rule_of};
