@@ -105,10 +105,11 @@ pub(crate) fn check_narrow(
     function: impl Fn(&[Tensor]) -> Result<Vec<Tensor>, Error>,
     inputs: &[Tensor],
 ) {
-    for (dtype, epsilon) in [
-        (DType::F32, f64::from(f32::EPSILON)),
-        (DType::F16, 1.0 / 1024.0),
-        (DType::BF16, 1.0 / 128.0),
+    // Halves are computed in float32, and have only the roundings of what they are given.
+    for (dtype, tolerance) in [
+        (DType::F32, 32.0 * f64::from(f32::EPSILON)),
+        (DType::F16, 4.0 / 1024.0),
+        (DType::BF16, 4.0 / 128.0),
     ] {
         let rounded: Vec<Tensor> = inputs
             .iter()
@@ -127,7 +128,7 @@ pub(crate) fn check_narrow(
             for (wide, narrow) in wide.iter().zip(&narrow) {
                 let distance = (wide - narrow).abs();
                 assert!(
-                    distance <= 4.0 * epsilon * greatest,
+                    distance <= tolerance * greatest,
                     "{what} in {dtype}: {narrow} for {wide}"
                 );
             }
