@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod matrices;
+
 use allotrope_dtype::{DType, Error, Set, c128};
 use allotrope_op::Shape;
 use allotrope_tensor::{
