@@ -2,11 +2,11 @@
 
 mod gradient_checks;
 
-use allotrope_dtype::{DType, Error, ErrorKind};
-use allotrope_tensor::linalg::{self, Order, QrMode, Tolerance, Triangle};
+use allotrope_dtype::ErrorKind;
+use allotrope_tensor::linalg::{self, QrMode};
 use allotrope_tensor::{GradcheckOptions, Tensor, gradcheck};
 use gradient_checks::matrices::{SQUARE, check_matrices, hermitian, strong};
-use gradient_checks::{Function, check, check_narrow, complex_leaf, leaf, uniform};
+use gradient_checks::{Function, check, check_narrow, complex_leaf, leaf};
 
 #[test]
 fn solutions() {

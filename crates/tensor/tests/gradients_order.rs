@@ -167,7 +167,7 @@ fn running_totals() {
     check_narrow(
         "cumsum",
         |x| Ok(vec![x[0].cumsum(1, None)?]),
-        &[long.clone()],
+        std::slice::from_ref(&long),
     );
     check_narrow("logcumsumexp", |x| Ok(vec![x[0].logcumsumexp(1)?]), &[long]);
     let few = leaf(&[2, 6], 5);

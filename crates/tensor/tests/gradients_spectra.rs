@@ -2,7 +2,7 @@
 
 mod gradient_checks;
 
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::DType;
 use allotrope_tensor::Tensor;
 use allotrope_tensor::linalg::{self, Order, Tolerance, Triangle};
 use gradient_checks::matrices::{SQUARE, check_matrices, hermitian, squares, strong, turned};

@@ -1,13 +1,14 @@
 //! What the tests of gradients of structured operations share.
 
 #![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 pub(crate) mod matrices;
 
 use allotrope_dtype::{DType, Error, Set, c128};
 use allotrope_op::Shape;
 use allotrope_tensor::{
-    BackwardOptions, Generator, GradcheckOptions, Tensor, grad, gradcheck, gradgradcheck,
+    BackwardOptions, Checked, Generator, GradcheckOptions, Tensor, grad, gradcheck, gradgradcheck,
 };
 
 pub(crate) type Function = fn(&[Tensor]) -> Result<Vec<Tensor>, Error>;
@@ -70,11 +71,7 @@ pub(crate) fn check_real(sizes: &[usize], cases: &[(&str, Function)]) {
     }
 }
 
-fn gradients(
-    function: &dyn Fn(&[Tensor]) -> Result<Vec<Tensor>, Error>,
-    inputs: &[Tensor],
-    dtype: DType,
-) -> Result<Vec<Tensor>, Error> {
+fn gradients(function: Checked<'_>, inputs: &[Tensor], dtype: DType) -> Result<Vec<Tensor>, Error> {
     let leaves = inputs
         .iter()
         .map(|x| x.detach().to(dtype)?.requires_grad_(true));
