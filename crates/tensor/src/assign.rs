@@ -12,6 +12,22 @@ use crate::{Index, Tensor};
 
 const OP: &str = "setitem";
 
+/// The elements that a key means, and zero for those that a later one has taken the place of.
+fn still_there(gradient: &Tensor, key: &[Index]) -> Result<Tensor, Error> {
+    let picked = gradient.index(key)?;
+    let may_repeat =
+        |item: &Index| matches!(item, Index::Array(array) if array.dtype() != DType::Bool);
+    if !key.iter().any(may_repeat) {
+        return Ok(picked);
+    }
+    let numbers = Tensor::arange(0, picked.count() as i64, 1, DType::I64)?;
+    let numbers = numbers.reshape_as(&picked)?;
+    let mut written = Tensor::zeros(gradient.shape(), DType::I64)?;
+    written.assign(key, &numbers)?;
+    let overwritten = written.index(key)?.ne(&numbers)?;
+    picked.masked_fill(&overwritten, false)
+}
+
 impl Tensor {
     /// Gives this tensor a new value: the old one with the elements that a key means replaced by
     /// others, which are broadcast to them. Where several indices name one element, the last stays.
@@ -64,7 +80,7 @@ impl Tensor {
             })?;
             let rank = pass.operand_rank(1);
             let for_value = pass.give(1, || {
-                let mut picked = gradient.index(&key)?;
+                let mut picked = still_there(&gradient, &key)?;
                 // The value may have had leading ones that the place does not have.
                 while picked.rank() < rank {
                     picked = picked.unsqueeze(0)?;

@@ -88,7 +88,12 @@ impl Flow {
     /// The sum of two gradients, in a dtype.
     pub(crate) fn plus(self, other: Self, op: &'static str, dtype: DType) -> Result<Self, Error> {
         let shape = self.shape().clone();
-        let (first, second) = (Pending::of(self), Pending::of(other));
+        // Programs have no way from complex to real numbers.
+        let fitted = |flow: Self| match flow.dtype().is_complex() && !dtype.is_complex() {
+            true => flow.tensor(op)?.real().map(Self::Ready),
+            false => Ok(flow),
+        };
+        let (first, second) = (Pending::of(fitted(self)?), Pending::of(fitted(other)?));
         let mut sum = Program::new(&[dtype, dtype]);
         let total = sum.apply(Op::Add, &[0, 1]);
         sum.output(total);

@@ -5,9 +5,11 @@ use allotrope_cpu::kernel::{Piece, Windows, add_windows};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{FOLD, UNFOLD};
 use allotrope_op::{Dims, Layout, Shape};
+use smallvec::smallvec;
 
 use super::segment::put_together;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 
 /// How windows move over an image; each pair is for rows and columns.
@@ -78,6 +80,16 @@ impl Tensor {
     pub fn unfold_windows(&self, blocks: Blocks) -> Result<Self, Error> {
         let op = "unfold";
         let dtype = UNFOLD.result(self.dtype())?;
+        if is_recorded(&[self]) {
+            let columns = self.detach().unfold_windows(blocks)?;
+            let sizes =
+                [-2, -1].map(|dim: isize| self.shape()[(self.rank() as isize + dim) as usize]);
+            return columns.with_rule(op, &[self], move |pass| {
+                Ok(smallvec![Some(
+                    pass.gradient()?.fold_windows(sizes, blocks)?
+                )])
+            });
+        }
         let images = with_batch(op, self, 3)?;
         let (shape, strides) = (images.shape(), images.layout().strides());
         let [rows, columns] = blocks.over(op, [shape[2], shape[3]])?;
@@ -170,6 +182,12 @@ impl Tensor {
     pub fn fold_windows(&self, sizes: [usize; 2], blocks: Blocks) -> Result<Self, Error> {
         let op = "fold";
         let dtype = FOLD.result(self.dtype())?;
+        if is_recorded(&[self]) {
+            let images = self.detach().fold_windows(sizes, blocks)?;
+            return images.with_rule(op, &[self], move |pass| {
+                Ok(smallvec![Some(pass.gradient()?.unfold_windows(blocks)?)])
+            });
+        }
         let columns_of = with_batch(op, self, 2)?.contiguous()?;
         let [rows, columns] = blocks.over(op, sizes)?;
         let (batch, given) = (columns_of.shape()[0], columns_of.shape()[1]);

@@ -9,9 +9,11 @@ use allotrope_op::structured::movement::{
     DIAG, DIAG_EMBED, DIAGFLAT, DIAGONAL_SCATTER, SELECT_SCATTER, SLICE_SCATTER, TRACE,
 };
 use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axes};
+use smallvec::smallvec;
 
 use super::join::common_dtype;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::view::out_of_memory;
 
 impl Tensor {
@@ -76,8 +78,9 @@ impl Tensor {
         b: isize,
     ) -> Result<Self, Error> {
         let op = DIAGONAL_SCATTER.name;
-        let place = rows(self).diagonal(op, offset, a, b)?;
-        replace(&DIAGONAL_SCATTER, self, source, &place)
+        replace(&DIAGONAL_SCATTER, self, source, move |whole| {
+            whole.diagonal(op, offset, a, b)
+        })
     }
 
     /// The tensor with other elements at an index of a dimension, in the common dtype.
@@ -95,8 +98,9 @@ impl Tensor {
     /// A value error unless `source` has the shape of what it replaces, an index error for an axis or
     /// index out of range, a dtype error where promotion refuses, a memory error.
     pub fn select_scatter(&self, source: &Self, axis: isize, index: isize) -> Result<Self, Error> {
-        let place = rows(self).select(SELECT_SCATTER.name, axis, index)?;
-        replace(&SELECT_SCATTER, self, source, &place)
+        replace(&SELECT_SCATTER, self, source, move |whole| {
+            whole.select(SELECT_SCATTER.name, axis, index)
+        })
     }
 
     /// The tensor with other elements in a range of a dimension, in the common dtype.
@@ -105,8 +109,9 @@ impl Tensor {
     /// A value error unless `source` has the shape of what it replaces or for a step of zero, an
     /// index error for an axis out of range, a dtype error where promotion refuses, a memory error.
     pub fn slice_scatter(&self, source: &Self, axis: isize, slice: Slice) -> Result<Self, Error> {
-        let place = rows(self).slice(SLICE_SCATTER.name, axis, slice)?;
-        replace(&SLICE_SCATTER, self, source, &place)
+        replace(&SLICE_SCATTER, self, source, move |whole| {
+            whole.slice(SLICE_SCATTER.name, axis, slice)
+        })
     }
 
     /// The sum of the diagonal of a matrix; int64 or uint64 of integers and bool.
@@ -131,14 +136,18 @@ impl Tensor {
     }
 }
 
-/// Where the elements of a tensor lie once they are in row-major order.
-fn rows(x: &Tensor) -> Layout {
-    Layout::contiguous(x.shape().clone())
-}
-
-/// The tensor with the elements of a layout of its rows replaced.
-fn replace(row: &Structured, x: &Tensor, source: &Tensor, place: &Layout) -> Result<Tensor, Error> {
+/// The tensor with the elements of a view of it replaced.
+fn replace<V>(
+    row: &'static Structured,
+    x: &Tensor,
+    source: &Tensor,
+    view: V,
+) -> Result<Tensor, Error>
+where
+    V: Fn(&Layout) -> Result<Layout, Error> + Copy + Send + Sync + 'static,
+{
     let op = row.name;
+    let place = view(&Layout::contiguous(x.shape().clone()))?;
     let dtype = row.result(common_dtype(op, &[x, source])?)?;
     if source.shape() != place.shape() {
         let problem = Problem::ShapesDiffer {
@@ -148,10 +157,23 @@ fn replace(row: &Structured, x: &Tensor, source: &Tensor, place: &Layout) -> Res
         };
         return Err(Error::new(op, problem));
     }
+    if is_recorded(&[x, source]) {
+        let replaced = replace(row, &x.detach(), &source.detach(), view)?;
+        return replaced.with_rule(op, &[x, source], move |pass| {
+            let gradient = pass.gradient()?;
+            let for_rest = pass.give(0, || {
+                let nothing = Tensor::full(&[], false, gradient.dtype())?;
+                let nothing = nothing.expand(place.shape())?;
+                replace(row, &gradient, &nothing, view)
+            })?;
+            let for_source = pass.give(1, || gradient.viewed(op, view))?;
+            Ok(smallvec![for_rest, for_source])
+        });
+    }
     let source = source.to(dtype)?;
     let mut result = x.clone();
     result.rewrite(dtype, |bytes| {
-        copy_view(dtype, source.storage(), source.layout(), bytes, place);
+        copy_view(dtype, source.storage(), source.layout(), bytes, &place);
     })?;
     Ok(result)
 }
@@ -179,5 +201,8 @@ fn embed(row: &Structured, x: &Tensor, offset: isize, axes: [isize; 2]) -> Resul
     let mut buffer = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
     let place = Layout::contiguous(shape.clone()).diagonal(op, offset, a, b)?;
     copy_view(dtype, x.storage(), x.layout(), &mut buffer, &place);
-    Ok(Tensor::from_buffer(buffer, shape, dtype))
+    let embedded = Tensor::from_buffer(buffer, shape, dtype);
+    embedded.with_rule(op, &[x], move |pass| {
+        Ok(smallvec![Some(pass.gradient()?.diagonal(offset, a, b)?)])
+    })
 }

@@ -6,6 +6,7 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CUMULATIVE_TRAPEZOID, DIFF, TRAPEZOID};
 use allotrope_op::{Layout, Shape, Slice, normalize_axis};
 
+use super::join::remember_parts;
 use crate::elementwise::room;
 use crate::{Operand, Tensor};
 
@@ -179,5 +180,5 @@ pub(super) fn join_along(op: &'static str, parts: &[&Tensor], dim: usize) -> Res
         );
         start += size;
     }
-    Ok(Tensor::from_buffer(buffer, shape, dtype))
+    remember_parts(Tensor::from_buffer(buffer, shape, dtype), op, parts, dim)
 }

@@ -4,9 +4,11 @@ use allotrope_cpu::kernel::{Piece, assemble, take_rows};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
 use allotrope_op::{Dims, Shape};
+use smallvec::smallvec;
 
 use super::join::common_dtype;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 use crate::view::out_of_memory;
 
@@ -34,7 +36,7 @@ impl Tensor {
             for _ in dim + 1..lines.len() {
                 view = view.unsqueeze(-1)?;
             }
-            let view = view.with_layout(view.layout().broadcast_to(op, &shape)?);
+            let view = view.expand(&shape).map_err(|error| error.in_op(op))?;
             if swapped && lines.len() > 1 {
                 view.transpose(0, 1)
             } else {
@@ -75,7 +77,20 @@ impl Tensor {
         let mut buffer = room(op, &shape, dtype)?;
         assemble(dtype, &shape, &pieces, &mut buffer);
         let rows = Shape::new(op, &[grid.count(), lines.len()])?;
-        Ok(Self::from_buffer(buffer, rows, dtype))
+        let rows = Self::from_buffer(buffer, rows, dtype);
+        let grid: Dims<isize> = grid.iter().map(|size| *size as isize).collect();
+        rows.with_rule(op, &references, move |pass| {
+            let gradient = pass.gradient()?;
+            let each = (0..grid.len()).map(|line| {
+                pass.give(line, || {
+                    let column = gradient.select(1, line as isize)?.reshape(&grid)?;
+                    let others = (0..grid.len()).filter(|dim| *dim != line);
+                    let others: Dims<isize> = others.map(|dim| dim as isize).collect();
+                    column.sum(Some(&others), false, None)
+                })
+            });
+            each.collect()
+        })
     }
 
     /// Every choice of `length` elements of a tensor of one dimension, in their order, as rows; with
@@ -112,7 +127,18 @@ impl Tensor {
         if let Some(bytes) = x.contiguous_bytes() {
             take_rows(dtype, bytes, [x.count(), 1], &places, &mut buffer);
         }
-        Ok(Self::from_buffer(buffer, shape, dtype))
+        let chosen = Self::from_buffer(buffer, shape, dtype);
+        if !is_recorded(&[self]) {
+            return Ok(chosen);
+        }
+        let places: Vec<i64> = places.iter().map(|place| *place as i64).collect();
+        let places = Self::from_slice(&places, &[places.len()])?;
+        let sizes = self.shape().clone();
+        chosen.with_rule(op, &[self], move |pass| {
+            let gradient = pass.gradient()?.ravel()?;
+            let zeros = Self::zeros(&sizes, gradient.dtype())?;
+            Ok(smallvec![Some(zeros.index_add(0, &places, &gradient, 1)?)])
+        })
     }
 
     /// The powers of each element as rows: from the highest of `columns` down to 0, or from 0 up.

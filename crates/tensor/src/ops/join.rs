@@ -10,6 +10,7 @@ use allotrope_op::{Dims, Layout, Shape, normalize_axis};
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 
 impl Tensor {
@@ -143,8 +144,10 @@ impl Tensor {
         let zero = Self::zeros(&[1, 1], dtype)?;
         let mut pieces = Vec::new();
         let (mut row, mut column) = (0, 0);
+        let mut corners = Vec::new();
         for block in &blocks {
             let (height, width) = (block.shape()[0], block.shape()[1]);
+            corners.push([row, column, height, width]);
             for (start, width) in [(0, column), (column + width, sizes[1] - column - width)] {
                 pieces.push(Piece {
                     bytes: zero.storage(),
@@ -163,7 +166,19 @@ impl Tensor {
         }
         let mut buffer = room(op, &shape, dtype)?;
         assemble(dtype, &shape, &pieces, &mut buffer);
-        Ok(Self::from_buffer(buffer, shape, dtype))
+        let whole = Self::from_buffer(buffer, shape, dtype);
+        let blocks: Vec<&Self> = blocks.iter().collect();
+        whole.with_rule(op, &blocks, move |pass| {
+            let gradient = pass.gradient()?;
+            let blocks = corners.iter().enumerate();
+            let each = blocks.map(|(block, [row, column, height, width])| {
+                pass.give(block, || {
+                    let rows = gradient.narrow(0, *row as isize, *height)?;
+                    rows.narrow(1, *column as isize, *width)
+                })
+            });
+            each.collect()
+        })
     }
 }
 
@@ -240,7 +255,7 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
             tensor.convert_into(dtype, now)?;
             rest = later;
         }
-        return Ok(Tensor::from_buffer(buffer, shape, dtype));
+        return remember_parts(Tensor::from_buffer(buffer, shape, dtype), op, &kept, dim);
     }
     let converted = kept.iter().map(|tensor| tensor.to(dtype));
     let converted = converted.collect::<Result<SmallVec<[Tensor; 4]>, Error>>()?;
@@ -257,5 +272,30 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
     });
     let pieces: SmallVec<[Piece<'_>; 4]> = pieces.collect();
     assemble(dtype, &shape, &pieces, &mut buffer);
-    Ok(Tensor::from_buffer(buffer, shape, dtype))
+    remember_parts(Tensor::from_buffer(buffer, shape, dtype), op, &kept, dim)
+}
+
+/// What tensors make side by side along a dimension: each gets its part of the gradient.
+pub(super) fn remember_parts(
+    joined: Tensor,
+    op: &'static str,
+    parts: &[&Tensor],
+    dim: usize,
+) -> Result<Tensor, Error> {
+    if !is_recorded(parts) {
+        return Ok(joined);
+    }
+    let sizes: SmallVec<[usize; 8]> = parts.iter().map(|part| part.shape()[dim]).collect();
+    joined.with_rule(op, parts, move |pass| {
+        let gradient = pass.gradient()?;
+        let mut end = 0;
+        let each = sizes.iter().enumerate().map(|(part, size)| {
+            let start = end;
+            end += size;
+            pass.give(part, || {
+                gradient.narrow(dim as isize, start as isize, *size)
+            })
+        });
+        each.collect()
+    })
 }

@@ -3,8 +3,10 @@
 use allotrope_cpu::Buffer;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Shape, normalize_axis};
+use smallvec::smallvec;
 
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::view::out_of_memory;
 
 /// The elements of a tensor with one dimension moved to the end, in row-major order.
@@ -48,6 +50,11 @@ impl Lines {
     /// The elements, line after line.
     pub(super) fn bytes(&self) -> &[u8] {
         self.tensor.contiguous_bytes().unwrap_or_default()
+    }
+
+    /// The elements, line after line, as a tensor.
+    pub(super) fn flat(&self) -> Result<Tensor, Error> {
+        self.tensor.ravel()
     }
 
     /// Refuses lines without elements.
@@ -121,4 +128,35 @@ impl Lines {
         }
         sizes
     }
+}
+
+/// Elements of a tensor that stand at places along a dimension: gradients go back there.
+pub(super) fn remember_places(
+    values: Tensor,
+    op: &'static str,
+    x: &Tensor,
+    dim: isize,
+    places: &Tensor,
+    keepdim: bool,
+) -> Result<Tensor, Error> {
+    if !is_recorded(&[x]) {
+        return Ok(values);
+    }
+    let dim = normalize_axis(op, dim, x.rank().max(1))? as isize;
+    let (shape, keeps) = (x.shape().clone(), keepdim || x.rank() == 0);
+    let places = if keeps {
+        places.clone()
+    } else {
+        places.unsqueeze(dim)?
+    };
+    values.with_rule(op, &[x], move |pass| {
+        let gradient = pass.gradient()?;
+        let gradient = if keeps {
+            gradient
+        } else {
+            gradient.unsqueeze(dim)?
+        };
+        let zeros = Tensor::zeros(&shape, gradient.dtype())?;
+        Ok(smallvec![Some(zeros.scatter_add(dim, &places, &gradient)?)])
+    })
 }

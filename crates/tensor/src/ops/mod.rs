@@ -33,6 +33,7 @@ mod repeat;
 mod roll;
 mod scale;
 mod scan;
+mod scan_gradient;
 mod segment;
 mod select;
 mod shuffle;

@@ -1,6 +1,6 @@
 //! What operations over several tensors agree on: the dtype they meet in and the one they compute in.
 
-use allotrope_dtype::{DType, Error, Problem, default_dtype, promotion};
+use allotrope_dtype::{DType, Error, Problem, WeakScalar, default_dtype, promotion};
 use allotrope_op::{Argument, Builder, Program, Structured, Var, compute_dtype};
 use smallvec::SmallVec;
 
@@ -117,4 +117,19 @@ pub(super) fn out_of_range(
         accepted,
     };
     Error::new(op, problem)
+}
+
+/// Whether any element is not zero.
+pub(super) fn is_any(x: &Tensor) -> Result<bool, Error> {
+    let any = x.any(None, false)?.item()?;
+    Ok(any.value() == WeakScalar::Bool(true))
+}
+
+/// The complex conjugate; real numbers as they are.
+pub(super) fn conjugate(x: &Tensor) -> Result<Tensor, Error> {
+    if x.dtype().is_complex() {
+        x.conj()
+    } else {
+        Ok(x.clone())
+    }
 }

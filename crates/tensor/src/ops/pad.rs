@@ -3,10 +3,12 @@
 use allotrope_cpu::kernel::Piece;
 use allotrope_dtype::{Error, Operand, Problem, WeakScalar, default_dtype, promotion};
 use allotrope_op::structured::movement::PAD;
-use allotrope_op::{Dims, Shape};
+use allotrope_op::{Dims, Shape, compute_dtype};
+use smallvec::smallvec;
 
-use super::segment::{Segment, Segments, cut, put_together};
+use super::segment::{Segment, Segments, cut, gathered_back, put_together};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 const OP: &str = "pad";
 
@@ -60,12 +62,29 @@ impl Tensor {
         }
         let shape = Shape::new(OP, &sizes)?;
         match padding {
-            PadMode::Constant(value) => pad_constant(self, shape, &ends, value),
+            PadMode::Constant(value) => {
+                let padded = pad_constant(&self.detach(), shape, &ends, value)?;
+                if !is_recorded(&[self]) {
+                    return Ok(padded);
+                }
+                let back: Dims<isize> = pad.iter().map(|size| -size).collect();
+                padded.with_rule(OP, &[self], move |pass| {
+                    let zero = PadMode::Constant(WeakScalar::Bool(false));
+                    Ok(smallvec![Some(pass.gradient()?.pad(&back, zero)?)])
+                })
+            }
             _ => {
                 let sides = self.shape().iter().zip(&ends);
                 let parts = sides.map(|(size, ends)| segments(*size, *ends, padding));
                 let parts = parts.collect::<Result<Vec<Segments>, Error>>()?;
-                put_together(OP, shape, self, &cut(OP, self, &parts)?)
+                let padded = put_together(OP, shape, self, &cut(OP, self, &parts)?)?;
+                let sizes = self.shape().clone();
+                padded.with_rule(OP, &[self], move |pass| {
+                    // Added up in float32 where the dtype is narrower.
+                    let gradient = pass.gradient()?;
+                    let gradient = gradient.to(compute_dtype(gradient.dtype()))?;
+                    Ok(smallvec![Some(gathered_back(gradient, &parts, &sizes)?)])
+                })
             }
         }
     }

@@ -7,7 +7,10 @@ use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{NANQUANTILE, QUANTILE};
 
+use smallvec::smallvec;
+
 use super::lines::Lines;
+use crate::autograd::{is_grad_enabled, is_recorded};
 use crate::{Index, Tensor};
 
 /// What stands between two neighbours in order.
@@ -113,13 +116,15 @@ impl Tensor {
         lines.need_elements()?;
         let (length, count) = (lines.length(), lines.count());
         let mut sorted = lines.room(length, self.dtype())?;
+        let is_recorded = is_recorded(&[self, q]);
+        let mut order = vec![0; if is_recorded { length * count } else { 0 }];
         sort(
             self.dtype(),
             lines.bytes(),
             length,
             false,
             &mut sorted,
-            &mut [],
+            &mut order,
         )?;
         let sizes = [count as isize, length as isize];
         let sorted = lines.finish_flat(sorted, self.dtype())?.reshape(&sizes)?;
@@ -141,6 +146,28 @@ impl Tensor {
                 shares.push((rank - rank.floor(), rank));
             }
         }
+        let mut between = None;
+        if is_recorded {
+            let found = |place: &i64| place - place % length as i64 + order[*place as usize];
+            let found = |places: &[i64]| places.iter().map(found).collect::<Vec<i64>>();
+            let shares = shares.iter().map(|(share, rank)| match interpolation {
+                QuantileInterpolation::Linear => *share,
+                QuantileInterpolation::Midpoint if *share > 0.0 => 0.5,
+                QuantileInterpolation::Higher => 1.0,
+                QuantileInterpolation::Nearest if rank.round_ties_even() != rank.floor() => 1.0,
+                _ => 0.0,
+            });
+            let steps = numbers.iter().map(|numbers| match interpolation {
+                QuantileInterpolation::Linear => (numbers - 1) as f64,
+                _ => 0.0,
+            });
+            between = Some(Between {
+                low: Self::from_slice(&found(&low), &[low.len()])?,
+                high: Self::from_slice(&found(&high), &[high.len()])?,
+                shares: Self::from_slice(&shares.collect::<Vec<f64>>(), &[low.len()])?,
+                steps: Self::from_slice(&steps.collect::<Vec<f64>>(), &[count])?,
+            });
+        }
         let flat = sorted.ravel()?;
         let pick = |places: &[i64]| -> Result<Vec<f64>, Error> {
             let places = Self::from_slice(places, &[places.len()])?;
@@ -149,7 +176,7 @@ impl Tensor {
                 .to_vec()
         };
         let (low, high) = (pick(&low)?, pick(&high)?);
-        let between = low
+        let values = low
             .iter()
             .zip(&high)
             .zip(&shares)
@@ -168,14 +195,68 @@ impl Tensor {
                 };
                 if is_low { *low } else { *high }
             });
-        let values: Vec<f64> = between.collect();
-        let found = Self::from_slice(&values, &[fractions.len(), count])?.to(result)?;
+        let values: Vec<f64> = values.collect();
+        let mut found = Self::from_slice(&values, &[fractions.len(), count])?.to(result)?;
+        if let Some(between) = between {
+            found = between.remember(found, op, &lines.flat()?, q)?;
+        }
         // Back to the shape without the dimension, the fractions before it.
         let mut sizes = lines.kept_sizes(keepdim);
         if q.rank() == 1 {
             sizes.insert(0, fractions.len() as isize);
         }
         found.reshape(&sizes)
+    }
+}
+
+/// What quantiles lie between: the places of their neighbours among all elements, the share that the
+/// upper one has, and how many places there are from a fraction of 0 to one of 1.
+struct Between {
+    low: Tensor,
+    high: Tensor,
+    shares: Tensor,
+    steps: Tensor,
+}
+
+impl Between {
+    fn remember(
+        self,
+        found: Tensor,
+        op: &'static str,
+        x: &Tensor,
+        q: &Tensor,
+    ) -> Result<Tensor, Error> {
+        let saved = q.requires_grad().then(|| (x.clone(), q.clone()));
+        let (count, fractions) = (x.count(), q.shape().to_vec());
+        found.with_rule(op, &[x, q], move |pass| {
+            let wide = pass.gradient()?.to(DType::F64)?;
+            let gradient = wide.ravel()?;
+            let for_x = pass.give(0, || {
+                let mut shares = self.shares.clone();
+                if let Some((_, q)) = saved.as_ref().filter(|_| is_grad_enabled()) {
+                    // The shares move with the fractions.
+                    let away = q.sub(&q.detach())?.to(DType::F64)?.reshape(&[-1, 1])?;
+                    shares = shares.add(&away.mul(&self.steps)?.ravel()?)?;
+                }
+                let upper = gradient.mul(&shares)?;
+                let zeros = Tensor::zeros(&[count], DType::F64)?;
+                let sums = zeros.index_add(0, &self.low, &gradient.sub(&upper)?, 1)?;
+                sums.index_add(0, &self.high, &upper, 1)
+            })?;
+            let for_q = match &saved {
+                Some((x, _)) if pass.wants(1) => {
+                    let x = x.to(DType::F64)?;
+                    let slope = x.index_select(0, &self.high)?;
+                    let slope = slope.sub(&x.index_select(0, &self.low)?)?;
+                    let slope = slope.reshape_as(&wide)?.mul(&self.steps)?;
+                    let sums = wide.mul(&slope)?.sum(Some(&[1]), false, None)?;
+                    let sizes: Vec<isize> = fractions.iter().map(|size| *size as isize).collect();
+                    Some(sums.reshape(&sizes)?)
+                }
+                _ => None,
+            };
+            Ok(smallvec![for_x, for_q])
+        })
     }
 }
 

@@ -4,8 +4,10 @@ use allotrope_cpu::kernel::take_rows;
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
 use allotrope_op::{Dims, Layout, Shape, normalize_axis};
+use smallvec::smallvec;
 
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 use crate::view::out_of_memory;
 
@@ -78,7 +80,8 @@ impl Tensor {
         let layout = Layout::from_parts(shape, strides, x.layout().offset());
         let copy = x.with_layout(layout).copied();
         let copy = copy.map_err(|error| error.in_op(op))?;
-        Ok(copy.with_layout(Layout::contiguous(result)))
+        let copy = copy.with_layout(Layout::contiguous(result));
+        remember_sum(copy, op, &x, &sizes, &[dim as isize + 1])
     }
 
     /// Each index of a dimension as often as the integer at its place says; without a dimension each
@@ -137,8 +140,40 @@ impl Tensor {
         if let Some(bytes) = x.contiguous_bytes() {
             take_rows(x.dtype(), bytes, [size, inner], &rows, &mut buffer);
         }
-        Ok(Self::from_buffer(buffer, shape, x.dtype()))
+        let repeated = Self::from_buffer(buffer, shape, x.dtype());
+        if !is_recorded(&[&x]) {
+            return Ok(repeated);
+        }
+        let rows: Vec<i64> = rows.iter().map(|row| *row as i64).collect();
+        let rows = Self::from_slice(&rows, &[sum])?;
+        let sizes = x.shape().clone();
+        repeated.with_rule(op, &[&x], move |pass| {
+            let gradient = pass.gradient()?;
+            let zeros = Self::zeros(&sizes, gradient.dtype())?;
+            let sums = zeros.index_add(dim as isize, &rows, &gradient, 1)?;
+            Ok(smallvec![Some(sums)])
+        })
     }
+}
+
+/// A tensor of which each element is there several times: its gradient, seen in sizes that keep them
+/// apart, is summed along dimensions.
+fn remember_sum(
+    repeated: Tensor,
+    op: &'static str,
+    x: &Tensor,
+    sizes: &[usize],
+    summed: &[isize],
+) -> Result<Tensor, Error> {
+    if !is_recorded(&[x]) {
+        return Ok(repeated);
+    }
+    let sizes: Dims<isize> = sizes.iter().map(|size| *size as isize).collect();
+    let summed: Dims<isize> = summed.into();
+    repeated.with_rule(op, &[x], move |pass| {
+        let apart = pass.gradient()?.reshape(&sizes)?;
+        Ok(smallvec![Some(apart.sum(Some(&summed), false, None)?)])
+    })
 }
 
 /// A tensor and the dimension that is meant, or its elements in a row.
@@ -201,5 +236,8 @@ fn repeated(op: &'static str, x: &Tensor, counts: &[usize]) -> Result<Tensor, Er
     let layout = Layout::from_parts(Shape::new(op, &split)?, strides, x.layout().offset());
     let copy = x.with_layout(layout).copied();
     let copy = copy.map_err(|error| error.in_op(op))?;
-    Ok(copy.with_layout(Layout::contiguous(shape)))
+    let copy = copy.with_layout(Layout::contiguous(shape));
+    let counted: Dims<isize> = (0..counts.len() as isize).map(|dim| 2 * dim).collect();
+    // Leading dimensions of size one that the tensor does not have are summed by the engine.
+    remember_sum(copy, op, x, &split, &counted)
 }

@@ -3,7 +3,7 @@
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::ROLL;
 use allotrope_op::{Dims, normalize_axis};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::segment::{Segment, Segments, cut, put_together};
 use crate::Tensor;
@@ -61,6 +61,11 @@ impl Tensor {
             Segments::from_iter([stays, enters])
         });
         let parts: Vec<Segments> = parts.collect();
-        put_together(op, sizes.clone(), self, &cut(op, self, &parts)?)
+        let rolled = put_together(op, sizes.clone(), self, &cut(op, self, &parts)?)?;
+        let shifts: Dims<isize> = shifts.iter().map(|shift| shift.wrapping_neg()).collect();
+        let dims: Dims<isize> = dims.into();
+        rolled.with_rule(op, &[self], move |pass| {
+            Ok(smallvec![Some(pass.gradient()?.roll(&shifts, &dims)?)])
+        })
     }
 }

@@ -10,7 +10,8 @@ use allotrope_op::structured::order::{
 };
 
 use super::difference::join_along;
-use super::lines::Lines;
+use super::lines::{Lines, remember_places};
+use super::scan_gradient::remember_scan;
 use crate::Tensor;
 use crate::reduce::reading;
 
@@ -141,7 +142,8 @@ impl Tensor {
         let x = self.contiguous()?;
         let input = x.as_input();
         let buffer = scan(kind, &program, &[input], sizes, result)?;
-        Ok(Self::from_buffer(buffer, self.shape().clone(), result))
+        let scanned = Self::from_buffer(buffer, self.shape().clone(), result);
+        remember_scan(scanned, op, kind, self, through, dim)
     }
 
     /// The greatest element up to each one along `dim`, and its place, the latest of equals; from
@@ -170,9 +172,9 @@ impl Tensor {
         let mut places = lines.room(length, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
         running_extreme(dtype, bytes, length, greatest, &mut values, to)?;
-        Ok((
-            lines.finish(values, length, dtype)?,
-            lines.finish(places, length, DType::I64)?,
-        ))
+        let values = lines.finish(values, length, dtype)?;
+        let places = lines.finish(places, length, DType::I64)?;
+        let values = remember_places(values, row.name, self, dim, &places, true)?;
+        Ok((values, places))
     }
 }

@@ -1,10 +1,11 @@
 //! A tensor as pieces of another, cut along every dimension alike.
 
 use allotrope_cpu::kernel::{Piece, assemble};
-use allotrope_dtype::Error;
+use allotrope_dtype::{Error, WeakScalar};
 use allotrope_op::{Dims, Layout, Shape};
 use smallvec::SmallVec;
 
+use super::pad::PadMode;
 use crate::Tensor;
 use crate::elementwise::room;
 
@@ -92,4 +93,48 @@ pub(super) fn put_together(
     let mut buffer = room(op, &shape, like.dtype())?;
     assemble(like.dtype(), &shape, pieces, &mut buffer);
     Ok(Tensor::from_buffer(buffer, shape, like.dtype()))
+}
+
+/// The elements of a tensor of pieces added up where they were cut from, which had these sizes.
+pub(super) fn gathered_back(
+    mut pieces: Tensor,
+    dims: &[Segments],
+    sizes: &Shape,
+) -> Result<Tensor, Error> {
+    for (dim, (segments, size)) in dims.iter().zip(&sizes[..]).enumerate() {
+        let is_whole = |s: &Segment| s.from == 0 && s.step == 1 && s.to == 0 && s.count == *size;
+        if segments.len() == 1 && segments.iter().all(is_whole) {
+            continue;
+        }
+        let axis = dim as isize;
+        let mut total = pieces.narrow(axis, 0, 0)?.placed_along(dim, 0, *size)?;
+        for segment in segments {
+            let part = pieces.narrow(axis, segment.to as isize, segment.count)?;
+            let (part, first) = match segment.step {
+                0 => (part.sum(Some(&[axis]), true, None)?, segment.from),
+                1.. => (part, segment.from),
+                _ => (part.flip(&[axis])?, segment.from + 1 - segment.count),
+            };
+            total = total.add(&part.placed_along(dim, first, *size)?)?;
+        }
+        pieces = total;
+    }
+    Ok(pieces)
+}
+
+impl Tensor {
+    /// The elements of a dimension from index `first` of one of `size` on, which is zero elsewhere;
+    /// what is beyond its end is cut off.
+    pub(crate) fn placed_along(
+        &self,
+        dim: usize,
+        first: usize,
+        size: usize,
+    ) -> Result<Self, Error> {
+        let behind = size as isize - (first + self.shape()[dim]) as isize;
+        let mut pad: Dims<isize> = SmallVec::from_elem(0, 2 * (self.rank() - dim));
+        let last = pad.len() - 1;
+        (pad[last - 1], pad[last]) = (first as isize, behind);
+        self.pad(&pad, PadMode::Constant(WeakScalar::Bool(false)))
+    }
 }

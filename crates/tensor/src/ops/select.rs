@@ -5,7 +5,7 @@ use allotrope_dtype::{DType, Error, Kind, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{KTHVALUE, MEDIAN, MODE, NANMEDIAN, TOPK};
 
-use super::lines::Lines;
+use super::lines::{Lines, remember_places};
 use crate::Tensor;
 
 impl Tensor {
@@ -36,10 +36,10 @@ impl Tensor {
         let mut places = lines.room(k, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
         top(dtype, bytes, length, k, largest, sorted, &mut values, to)?;
-        Ok((
-            lines.finish(values, k, dtype)?,
-            lines.finish(places, k, DType::I64)?,
-        ))
+        let values = lines.finish(values, k, dtype)?;
+        let places = lines.finish(places, k, DType::I64)?;
+        let values = remember_places(values, TOPK.name, self, dim, &places, true)?;
+        Ok((values, places))
     }
 
     /// The `k`-th least element along `dim`, counted from 1, and its place.
@@ -57,7 +57,7 @@ impl Tensor {
                 "1 up to the size of the dimension",
             ));
         }
-        self.ranked(&lines, Rank::Place(k as usize - 1), keepdim)
+        self.ranked(&KTHVALUE, &lines, Rank::Place(k as usize - 1), dim, keepdim)
     }
 
     /// The middle element along `dim` in order, and its place. Of an even number of elements it is
@@ -113,7 +113,7 @@ impl Tensor {
         row.result(self.dtype())?;
         let lines = Lines::new(row.name, self, dim)?;
         lines.need_elements()?;
-        self.ranked(&lines, rank, keepdim)
+        self.ranked(row, &lines, rank, dim, keepdim)
     }
 
     fn middle_of_all(&self, row: &Structured, rank: Rank) -> Result<Self, Error> {
@@ -124,16 +124,23 @@ impl Tensor {
         Ok(self.ravel()?.middle(row, rank, 0, false)?.0)
     }
 
-    fn ranked(&self, lines: &Lines, rank: Rank, keepdim: bool) -> Result<(Self, Self), Error> {
+    fn ranked(
+        &self,
+        row: &Structured,
+        lines: &Lines,
+        rank: Rank,
+        dim: isize,
+        keepdim: bool,
+    ) -> Result<(Self, Self), Error> {
         let dtype = self.dtype();
         let mut values = lines.room(1, dtype)?;
         let mut places = lines.room(1, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
         select_rank(dtype, bytes, lines.length(), rank, &mut values, to)?;
-        Ok((
-            lines.finish_one(values, dtype, keepdim)?,
-            lines.finish_one(places, DType::I64, keepdim)?,
-        ))
+        let values = lines.finish_one(values, dtype, keepdim)?;
+        let places = lines.finish_one(places, DType::I64, keepdim)?;
+        let values = remember_places(values, row.name, self, dim, &places, keepdim)?;
+        Ok((values, places))
     }
 
     /// The most frequent element along `dim`, the least of several, and its last place. Each NaN is
@@ -149,10 +156,10 @@ impl Tensor {
         let mut places = lines.room(1, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
         mode(dtype, bytes, lines.length(), &mut values, to)?;
-        Ok((
-            lines.finish_one(values, dtype, keepdim)?,
-            lines.finish_one(places, DType::I64, keepdim)?,
-        ))
+        let values = lines.finish_one(values, dtype, keepdim)?;
+        let places = lines.finish_one(places, DType::I64, keepdim)?;
+        let values = remember_places(values, MODE.name, self, dim, &places, keepdim)?;
+        Ok((values, places))
     }
 }
 

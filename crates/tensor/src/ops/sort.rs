@@ -4,8 +4,9 @@ use allotrope_cpu::kernel::sort::sort;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::order::{ARGSORT, MSORT, SORT};
 
-use super::lines::Lines;
+use super::lines::{Lines, remember_places};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 impl Tensor {
     /// The elements in order along `dim`, and their places. NaN is the greatest, -0 and 0 are equal,
@@ -31,10 +32,10 @@ impl Tensor {
         let mut places = lines.room(length, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
         sort(dtype, bytes, length, descending, &mut values, to)?;
-        Ok((
-            lines.finish(values, length, dtype)?,
-            lines.finish(places, length, DType::I64)?,
-        ))
+        let values = lines.finish(values, length, dtype)?;
+        let places = lines.finish(places, length, DType::I64)?;
+        let values = remember_places(values, SORT.name, self, dim, &places, true)?;
+        Ok((values, places))
     }
 
     /// The places of the elements in order along `dim`, as [`sort`](Self::sort) has them.
@@ -57,6 +58,12 @@ impl Tensor {
     /// As [`sort`](Self::sort).
     pub fn msort(&self) -> Result<Self, Error> {
         let dtype = MSORT.result(self.dtype())?;
+        if is_recorded(&[self]) {
+            return Ok(self
+                .sort(0, false)
+                .map_err(|error| error.in_op(MSORT.name))?
+                .0);
+        }
         let lines = Lines::new(MSORT.name, self, 0)?;
         let mut values = lines.room(lines.length(), dtype)?;
         sort(

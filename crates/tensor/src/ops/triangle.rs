@@ -4,6 +4,7 @@ use allotrope_cpu::kernel::{Band, copy, keep_band};
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{TRIL, TRIU};
+use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::elementwise::room;
@@ -77,7 +78,14 @@ fn keep(row: &Structured, band: Band, x: &Tensor, diagonal: isize) -> Result<Ten
         copy(dtype, x.storage(), x.layout(), &mut buffer);
     }
     keep_band(dtype, band, [rows, columns], diagonal, bytes, &mut buffer);
-    Ok(Tensor::from_buffer(buffer, x.shape().clone(), dtype))
+    let kept = Tensor::from_buffer(buffer, x.shape().clone(), dtype);
+    kept.with_rule(row.name, &[x], move |pass| {
+        let gradient = pass.gradient()?;
+        Ok(smallvec![Some(match band {
+            Band::Lower => gradient.tril(diagonal)?,
+            Band::Upper => gradient.triu(diagonal)?,
+        })])
+    })
 }
 
 fn indices(

@@ -6,8 +6,10 @@ use allotrope_cpu::kernel::copy_into;
 use allotrope_cpu::kernel::fourier::{Direction, transform, transform_real, transform_to_real};
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axis};
+use smallvec::smallvec;
 
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 
 /// What is to be transformed along a dimension.
@@ -58,7 +60,10 @@ impl<'a> Lines<'a> {
         if shape.count() > 0 {
             transform(result, &mut buffer, self.length, direction, scale);
         }
-        self.put_back(Tensor::from_buffer(buffer, shape, result))
+        let spectrum = self.put_back(Tensor::from_buffer(buffer, shape, result))?;
+        self.remember(spectrum, move |lines| {
+            lines.complex(opposite(direction), result, scale)
+        })
     }
 
     /// The transform of real numbers: the whole of it or the first half.
@@ -90,7 +95,20 @@ impl<'a> Lines<'a> {
                 scale,
             );
         }
-        self.put_back(Tensor::from_buffer(buffer, shape, result))
+        let spectrum = self.put_back(Tensor::from_buffer(buffer, shape, result))?;
+        self.remember(spectrum, move |lines| {
+            let back = opposite(direction);
+            if whole {
+                return lines.complex(back, result, scale);
+            }
+            // The way back counts numbers that stand for their conjugates twice.
+            let halved = lines.weighted(lines.x, 0.5)?;
+            Lines {
+                x: &halved,
+                ..*lines
+            }
+            .to_real(back, real, scale)
+        })
     }
 
     /// The transform of half a spectrum to real numbers.
@@ -109,14 +127,50 @@ impl<'a> Lines<'a> {
             let conjugate = direction == Direction::Forward;
             transform_to_real(real, &lines, &mut buffer, self.length, conjugate, scale);
         }
-        let lines = self.put_back(Tensor::from_buffer(buffer, shape, real))?;
-        lines.to(result)
+        let signal = self.put_back(Tensor::from_buffer(buffer, shape, real))?;
+        let signal = self.remember(signal, move |lines| {
+            let half = lines.real(opposite(direction), complex, false, scale)?;
+            lines.weighted(&half, 2.0)
+        })?;
+        signal.to(result)
+    }
+
+    /// A transform with the way back as its rule: a transform of the gradient's lines, cut or padded
+    /// to the size of what was transformed.
+    fn remember<F>(&self, result: Tensor, back: F) -> Result<Tensor, Error>
+    where
+        F: Fn(&Lines<'_>) -> Result<Tensor, Error> + Send + Sync + 'static,
+    {
+        if !is_recorded(&[self.x]) {
+            return Ok(result);
+        }
+        let (op, dim, length) = (self.op, self.dim, self.length);
+        let size = self.x.shape()[dim];
+        result.with_rule(op, &[self.x], move |pass| {
+            let x = &pass.gradient()?;
+            let gradient = back(&Lines { op, x, dim, length })?;
+            Ok(smallvec![Some(gradient.placed_along(dim, 0, size)?)])
+        })
+    }
+
+    /// Half a spectrum with the numbers that stand for their conjugates too times a weight.
+    fn weighted(&self, half: &Tensor, weight: f64) -> Result<Tensor, Error> {
+        let width = self.length / 2 + 1;
+        let weights = (0..width).map(|k| match k == 0 || 2 * k == self.length {
+            true => 1.0,
+            false => weight,
+        });
+        let weights: Vec<f64> = weights.collect();
+        let mut sizes: Dims<isize> = half.shape().iter().map(|_| 1).collect();
+        sizes[self.dim] = width as isize;
+        let weights = Tensor::from_slice(&weights, &[width])?.reshape(&sizes)?;
+        half.mul(&weights.to(half.dtype().to_real())?)
     }
 
     /// Lines of `width` elements in a dtype, cut or padded with zeros, and their shape.
     fn laid_out(&self, dtype: DType, width: usize) -> Result<(Buffer, Shape), Error> {
         let op = self.op;
-        let last = self.x.movedim(&[self.dim as isize], &[-1])?;
+        let last = self.x.detach().movedim(&[self.dim as isize], &[-1])?;
         let present = last.shape().last().copied().unwrap_or(0).min(width);
         let part = last.narrow(-1, 0, present)?.to(dtype)?.contiguous()?;
         let shape = with_last(op, last.shape(), width)?;
@@ -140,6 +194,13 @@ impl<'a> Lines<'a> {
     /// The transformed dimension where it was.
     fn put_back(&self, lines: Tensor) -> Result<Tensor, Error> {
         lines.movedim(&[-1], &[self.dim as isize])
+    }
+}
+
+fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::Forward => Direction::Inverse,
+        Direction::Inverse => Direction::Forward,
     }
 }
 

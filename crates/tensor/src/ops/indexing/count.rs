@@ -4,6 +4,7 @@ use allotrope_cpu::kernel::indexing::{Bins, Combine, count_bins, count_indices};
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::structured::indexing::{BINCOUNT, HISTC, HISTOGRAM};
 use allotrope_op::{Outcome, Shape};
+use smallvec::smallvec;
 
 use super::target::Target;
 use super::{Indices, Negative, elements, wrong_shape, zeroed};
@@ -60,8 +61,11 @@ impl Tensor {
             let zeros = Self::zeros(&shape, dtype).map_err(|error| error.in_op(op))?;
             let places = indices.layout.clone();
             let mut target = Target::new(op, &zeros, dtype, 0, &indices, places)?;
-            target.combine(Combine::Add, weights)?;
-            return target.finish();
+            target.combine(Combine::Add, &weights.detach())?;
+            let index = self.clone();
+            return target.finish()?.with_rule(op, &[weights], move |pass| {
+                Ok(smallvec![Some(pass.gradient()?.index_select(0, &index)?)])
+            });
         }
         let mut buffer = zeroed(op, &shape, DType::I64)?;
         let ordered = indices.compact.expand(self.shape())?.contiguous()?;

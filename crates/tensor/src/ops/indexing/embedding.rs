@@ -4,10 +4,13 @@ use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
 use allotrope_op::{Outcome, normalize_axis};
+use smallvec::smallvec;
 
+use super::put::IndexReduction;
 use super::target::{Target, accumulator, neutral};
 use super::{Indices, Negative, common_dtype, elements, wrong_shape};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 /// Elements of gathered rows that are held at a time.
 const AT_A_TIME: usize = 256 << 10;
@@ -159,7 +162,8 @@ impl Tensor {
 
     /// The rows at indices; scaled ones in the dtype of accumulators.
     fn rows(&self, op: &'static str, index: &Self, options: &Embedding) -> Result<Self, Error> {
-        let rows = self.select_along(op, 0, index, Negative::Refuse)?;
+        let table = self.with_padding(op, options)?;
+        let rows = table.select_along(op, 0, index, Negative::Refuse)?;
         let Some(most) = options.max_norm else {
             return Ok(rows);
         };
@@ -172,6 +176,19 @@ impl Tensor {
         let scale = norm.add(1e-7)?.reciprocal()?.mul(most)?;
         let scale = norm.gt(most)?.where_(&scale, 1.0)?;
         rows.mul(&scale.to(rows.dtype())?)
+    }
+
+    /// The table itself, of which one row gets no gradient.
+    fn with_padding(&self, op: &'static str, options: &Embedding) -> Result<Self, Error> {
+        let Some(padding) = options.padding_idx.filter(|_| is_recorded(&[self])) else {
+            return Ok(self.clone());
+        };
+        let padding = normalize_axis(op, padding, self.shape()[0])? as i64;
+        let padding = Self::from_slice(&[padding], &[1])?;
+        self.detach().with_rule(op, &[self], move |pass| {
+            let gradient = pass.gradient()?.index_fill(0, &padding, false)?;
+            Ok(smallvec![Some(gradient)])
+        })
     }
 
     /// The mean, sum or greatest of the rows of this matrix at the indices of each bag, a row for
@@ -230,6 +247,22 @@ impl Tensor {
             BagMode::Max => Combine::Max,
         };
         let (compute, columns) = (accumulator(dtype), self.shape()[1]);
+        let recorded: Vec<&Self> = std::iter::once(self).chain(&weights).collect();
+        if is_recorded(&recorded) {
+            let rows = self.rows(op, &index, &bags.embedding)?.to(compute)?;
+            let rows = match &weights {
+                Some(weights) => rows.mul(&weights.to(compute)?.unsqueeze(1)?)?,
+                None => rows,
+            };
+            let reduction = match bags.mode {
+                BagMode::Sum => IndexReduction::Sum,
+                BagMode::Mean => IndexReduction::Mean,
+                BagMode::Max => IndexReduction::Amax,
+            };
+            let zeros = Self::zeros(&[number, columns], compute)?;
+            let bags = zeros.index_reduce(0, &owners, &rows, reduction, false)?;
+            return bags.to(dtype);
+        }
         let start = neutral(how, compute);
         let mut result = Self::full(&[number, columns], start, compute)?;
         let step = (AT_A_TIME / columns.max(1)).max(1);

@@ -7,9 +7,11 @@ use allotrope_op::structured::indexing::{
     ARGWHERE, MASKED_FILL, MASKED_SCATTER, MASKED_SELECT, NONZERO,
 };
 use allotrope_op::{Op, Shape};
+use smallvec::smallvec;
 
 use super::{common_dtype, wrong_shape};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::{Operand, record, room};
 
 impl Tensor {
@@ -55,6 +57,15 @@ impl Tensor {
         let op = MASKED_SELECT.name;
         MASKED_SELECT.result(self.dtype())?;
         check_mask(op, mask)?;
+        if is_recorded(&[self]) {
+            let selected = self.detach().masked_select(mask)?;
+            let (shape, mask) = (self.shape().clone(), mask.clone());
+            return selected.with_rule(op, &[self], move |pass| {
+                let gradient = pass.gradient()?;
+                let zeros = Self::full(&[], false, gradient.dtype())?.expand(&shape)?;
+                Ok(smallvec![Some(zeros.masked_scatter(&mask, &gradient)?)])
+            });
+        }
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
         let (x, mask) = (
             self.expand(&shape)?.contiguous()?,
@@ -80,6 +91,19 @@ impl Tensor {
         let dtype = common_dtype(op, &[self.into(), source.into()])?;
         let dtype = MASKED_SCATTER.result(dtype)?;
         check_mask(op, mask)?;
+        if is_recorded(&[self, source]) {
+            let put = self.detach().masked_scatter(mask, &source.detach())?;
+            let (mask, sizes) = (mask.clone(), source.shape().clone());
+            return put.with_rule(op, &[self, source], move |pass| {
+                let gradient = pass.gradient()?;
+                let for_rest = pass.give(0, || gradient.masked_fill(&mask, false))?;
+                let for_source = pass.give(1, || {
+                    let used = gradient.masked_select(&mask)?;
+                    used.placed_along(0, 0, sizes.count())?.in_shape(&sizes)
+                })?;
+                Ok(smallvec![for_rest, for_source])
+            });
+        }
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
         let mask = mask.expand(&shape)?.contiguous()?;
         let mask = Mask::new(mask.contiguous_bytes().unwrap_or_default());

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `pick` | `gather`, `index_select`, `take`, `take_along_dim` |
 //! | `put` | `scatter` and its kin, `put`, `index_put` |
+//! | `put_gradient` | the gradients of what is put |
 //! | `slices` | `index_add`, `index_copy`, `index_fill`, `index_reduce` |
 //! | `target` | what they share: elements combined into a tensor along a dimension |
 //! | `mask` | `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere` |
@@ -18,6 +19,7 @@ mod embedding;
 mod mask;
 mod pick;
 mod put;
+mod put_gradient;
 mod search;
 mod slices;
 mod target;

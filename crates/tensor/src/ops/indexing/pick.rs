@@ -4,9 +4,11 @@ use allotrope_cpu::kernel::indexing::pick;
 use allotrope_dtype::Error;
 use allotrope_op::structured::indexing::{GATHER, INDEX_SELECT, TAKE, TAKE_ALONG_DIM};
 use allotrope_op::{Dims, Layout, Shape, normalize_axis};
+use smallvec::smallvec;
 
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 
 impl Tensor {
@@ -39,8 +41,17 @@ impl Tensor {
         let mut strides = Dims::from_slice(x.layout().strides());
         strides[dim] = 0;
         let layout = indices.layout.clone();
-        x.picked(op, dim, wide.shape().clone(), strides, &indices, &layout)?
-            .in_shape(index.shape())
+        let picked = x.picked(op, dim, wide.shape().clone(), strides, &indices, &layout)?;
+        if !is_recorded(&[&x]) {
+            return picked.in_shape(index.shape());
+        }
+        let (dim, shape) = (dim as isize, x.shape().clone());
+        let picked = picked.with_rule(op, &[&x], move |pass| {
+            let gradient = pass.gradient()?;
+            let zeros = Self::zeros(&shape, gradient.dtype())?;
+            Ok(smallvec![Some(zeros.scatter_add(dim, &wide, &gradient)?)])
+        })?;
+        picked.in_shape(index.shape())
     }
 
     /// The slices along a dimension at the indices of a vector. The dtype stays, and negative
@@ -91,7 +102,20 @@ impl Tensor {
         let own = self.layout().strides();
         let still = vec![0; index.rank()];
         let strides = Dims::from_vec([&own[..dim], &still, &own[dim + 1..]].concat());
-        self.picked(op, dim, layout.shape().clone(), strides, &indices, &layout)
+        let picked = self.picked(op, dim, layout.shape().clone(), strides, &indices, &layout)?;
+        if !is_recorded(&[self]) {
+            return Ok(picked);
+        }
+        let (shape, index) = (self.shape().clone(), index.ravel()?);
+        picked.with_rule(op, &[self], move |pass| {
+            let gradient = pass.gradient()?;
+            let mut sizes = shape.to_vec();
+            sizes[dim] = index.count();
+            let slices = gradient.in_shape(&Shape::new(op, &sizes)?)?;
+            let zeros = Self::zeros(&shape, gradient.dtype())?;
+            let sums = zeros.index_add(dim as isize, &index, &slices, 1)?;
+            Ok(smallvec![Some(sums)])
+        })
     }
 
     /// The elements `index * stride` behind the places that strides give each.

@@ -12,6 +12,7 @@ use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, S
 use smallvec::smallvec;
 
 use super::pick::check_fits;
+use super::put_gradient::Scattered;
 use super::target::Target;
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::autograd::is_recorded;
@@ -152,12 +153,7 @@ impl Tensor {
         let dtype = row.result(common_dtype(op, &[self.into(), source])?)?;
         let source = as_tensor(op, source, dtype)?;
         let (x, index, source) = fit(op, self, dim, index, &source)?;
-        let dim = normalize_axis(op, dim, x.rank())?;
-        let indices = Indices::new(op, &index, dim, x.shape()[dim], Negative::FromEnd)?;
-        let places = indices.layout.clone();
-        let mut target = Target::new(op, &x, dtype, dim, &indices, places)?;
-        target.combine(how, &source)?;
-        target.finish()?.in_shape(self.shape())
+        put_along(op, dtype, &x, dim, &index, &source, how)?.in_shape(self.shape())
     }
 
     /// The tensor with elements reduced into it along a dimension at an index for each; unless
@@ -177,11 +173,16 @@ impl Tensor {
         let dtype = common_dtype(op, &[self.into(), source.into()])?;
         let dtype = reduction.result(op, SCATTER_REDUCE.result(dtype)?)?;
         let (x, index, source) = fit(op, self, dim, index, source)?;
-        let dim = normalize_axis(op, dim, x.rank())?;
-        let indices = Indices::new(op, &index, dim, x.shape()[dim], Negative::FromEnd)?;
+        let axis = normalize_axis(op, dim, x.rank())?;
+        let indices = Indices::new(op, &index, axis, x.shape()[axis], Negative::FromEnd)?;
         let places = indices.layout.clone();
-        let target = Target::new(op, &x, dtype, dim, &indices, places)?;
-        reduced(target, &source, reduction, include_self)?.in_shape(self.shape())
+        let target = Target::new(op, &x.detach(), dtype, axis, &indices, places)?;
+        let mut result = reduced(target, &source.detach(), reduction, include_self)?;
+        if is_recorded(&[&x, &source]) {
+            let scattered = Scattered { op, dim, index };
+            result = scattered.remember_reduced(result, &x, &source, reduction, include_self)?;
+        }
+        result.in_shape(self.shape())
     }
 
     /// The tensor with elements replaced, or added to, at indices into the flattened tensor. The
@@ -245,18 +246,45 @@ impl Tensor {
         source: &Self,
         accumulate: bool,
     ) -> Result<Self, Error> {
-        let flat = self.ravel()?;
-        let indices = Indices::new(op, index, 0, self.count(), Negative::FromEnd)?;
-        let places = indices.layout.clone();
-        let mut target = Target::new(op, &flat, dtype, 0, &indices, places)?;
         let how = if accumulate {
             Combine::Add
         } else {
             Combine::Replace
         };
-        target.combine(how, source)?;
-        target.finish()?.in_shape(self.shape())
+        let flat = put_along(op, dtype, &self.ravel()?, 0, index, source, how)?;
+        flat.in_shape(self.shape())
     }
+}
+
+/// The tensor with a source that fits an index put into it along a dimension.
+fn put_along(
+    op: &'static str,
+    dtype: DType,
+    x: &Tensor,
+    dim: isize,
+    index: &Tensor,
+    source: &Tensor,
+    how: Combine,
+) -> Result<Tensor, Error> {
+    let axis = normalize_axis(op, dim, x.rank())?;
+    let indices = Indices::new(op, index, axis, x.shape()[axis], Negative::FromEnd)?;
+    let places = indices.layout.clone();
+    let mut target = Target::new(op, &x.detach(), dtype, axis, &indices, places)?;
+    target.combine(how, &source.detach())?;
+    let result = target.finish()?;
+    if !is_recorded(&[x, source]) {
+        return Ok(result);
+    }
+    let index = index.clone();
+    let scattered = Scattered { op, dim, index };
+    let reduction = match how {
+        Combine::Replace => return scattered.remember_replaced(result, x, source),
+        Combine::Add => IndexReduction::Sum,
+        Combine::Multiply => IndexReduction::Prod,
+        Combine::Max => IndexReduction::Amax,
+        Combine::Min => IndexReduction::Amin,
+    };
+    scattered.remember_reduced(result, x, source, reduction, true)
 }
 
 /// The target with a source reduced into it.

@@ -5,11 +5,14 @@ use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, WeakScalar};
 use allotrope_op::structured::indexing::{INDEX_ADD, INDEX_COPY, INDEX_FILL, INDEX_REDUCE};
 use allotrope_op::{Layout, normalize_axis};
+use smallvec::smallvec;
 
 use super::put::{IndexReduction, reduced};
+use super::put_gradient::Scattered;
 use super::target::Target;
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::Operand;
 
 impl Tensor {
@@ -43,6 +46,30 @@ impl Tensor {
             operands.push(alpha.into());
         }
         let dtype = INDEX_ADD.result(common_dtype(op, &operands)?)?;
+        if is_recorded(&[self, source]) {
+            let sum = self
+                .detach()
+                .index_add(dim, index, &source.detach(), alpha)?;
+            let index = index.clone();
+            let is_single = source.rank() == 0;
+            return sum.with_rule(op, &[self, source], move |pass| {
+                let gradient = pass.gradient()?;
+                let for_source = pass.give(1, || {
+                    let slices = gradient.at_least_one_dim()?.index_select(dim, &index)?;
+                    let slices = if is_single {
+                        slices.squeeze(None)?
+                    } else {
+                        slices
+                    };
+                    match alpha {
+                        _ if is_one => Ok(slices),
+                        WeakScalar::Complex(alpha) => slices.mul(WeakScalar::Complex(alpha.conj())),
+                        alpha => slices.mul(alpha),
+                    }
+                })?;
+                Ok(smallvec![Some(gradient), for_source])
+            });
+        }
         self.along(op, dtype, dim, index, source, |target, source| {
             if is_one {
                 target.combine(Combine::Add, source)?;
@@ -61,6 +88,15 @@ impl Tensor {
         let op = INDEX_COPY.name;
         let dtype = common_dtype(op, &[self.into(), source.into()])?;
         let dtype = INDEX_COPY.result(dtype)?;
+        if is_recorded(&[self, source]) {
+            let copied = self.detach().index_copy(dim, index, &source.detach())?;
+            let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
+            let dim = normalize_axis(op, dim, x.rank())?;
+            let places = Scattered::slices(op, dim, index, source.shape())?;
+            let copied = copied.in_shape(x.shape())?;
+            let copied = places.remember_replaced(copied, &x, &source)?;
+            return copied.in_shape(self.shape());
+        }
         self.along(op, dtype, dim, index, source, |target, source| {
             target.combine(Combine::Replace, source)
         })
@@ -82,6 +118,16 @@ impl Tensor {
         if value.rank() > 0 {
             let accepted = "a number or a tensor without dimensions";
             return Err(wrong_shape(op, "value", value.shape(), accepted));
+        }
+        if is_recorded(&[self, &value]) {
+            let filled = self.detach().index_fill(dim, index, &value.detach())?;
+            let index = index.clone();
+            return filled.with_rule(op, &[self, &value], move |pass| {
+                let gradient = pass.gradient()?;
+                let rest = gradient.index_fill(dim, &index, false)?;
+                let for_value = pass.give(1, || gradient.sub(&rest)?.sum(None, false, None))?;
+                Ok(smallvec![Some(rest), for_value])
+            });
         }
         let x = self.at_least_one_dim()?;
         let place = normalize_axis(op, dim, x.rank())?;
@@ -115,8 +161,13 @@ impl Tensor {
         let dtype = reduction.result(op, INDEX_REDUCE.result(dtype)?)?;
         let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
         let (dim, indices, places) = slices(op, &x, dim, index, &source)?;
-        let target = Target::new(op, &x, dtype, dim, &indices, places)?;
-        reduced(target, &source, reduction, include_self)?.in_shape(self.shape())
+        let target = Target::new(op, &x.detach(), dtype, dim, &indices, places)?;
+        let mut result = reduced(target, &source.detach(), reduction, include_self)?;
+        if is_recorded(&[&x, &source]) {
+            let places = Scattered::slices(op, dim, index, source.shape())?;
+            result = places.remember_reduced(result, &x, &source, reduction, include_self)?;
+        }
+        result.in_shape(self.shape())
     }
 
     /// Slices of a source put along a dimension at the indices of a vector.

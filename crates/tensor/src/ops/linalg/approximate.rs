@@ -6,8 +6,11 @@ use allotrope_op::Op;
 use allotrope_op::structured::linalg::{COND, EIGH, LSTSQ, MATRIX_RANK, PINV, SVD};
 
 use super::batch::{Batch, Out, misfit, order, sizes};
+use super::gradient::{narrow_result, remember_least_squares, remember_pseudo_inverse};
 use super::norm::{Order, matrix_norm_of};
 use super::spectrum::{Triangle, eigvalsh, singular_values};
+use super::spectrum_gradient::remember_singular_values;
+use crate::autograd::is_recorded;
 use crate::{Operand, Tensor};
 
 /// Which singular values count as zero: those up to `max(absolute, relative × the greatest)`.
@@ -68,10 +71,17 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
     }
     let result = PINV.result(a.dtype())?;
     let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
+    if let Some(narrow) = narrow_result(&PINV, &[a])? {
+        let tolerance = Tolerance {
+            absolute: Some(absolute),
+            relative: Some(relative),
+        };
+        return pinv(&a.to(narrow.compute())?, &tolerance, hermitian)?.to(narrow);
+    }
     let operands = [(a, 2), (&absolute, 0), (&relative, 0)];
     let batch = Batch::with_result(op, result, &operands)?;
     let inputs = [
-        &batch.prepare(a, 2)?,
+        &batch.prepare(&a.detach(), 2)?,
         &batch.prepare(&absolute, 0)?,
         &batch.prepare(&relative, 0)?,
     ];
@@ -80,7 +90,8 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
         columns,
         hermitian,
     };
-    batch.run_one(&work, &inputs, Out::Number(&[columns, rows]))
+    let inverse = batch.run_one(&work, &inputs, Out::Number(&[columns, rows]))?;
+    remember_pseudo_inverse(inverse, op, a)
 }
 
 /// How many singular values of matrices are above a tolerance.
@@ -195,9 +206,20 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
     let batch = Batch::new(&LSTSQ, &[(a, 2), (&right, 2)])?;
     let tolerance = rcond.map_or_else(|| Ok(Tolerance::default()), Tolerance::relative)?;
     let [absolute, relative] = tolerance.resolve(rows.max(columns), batch.result)?;
+    if let Some(narrow) = narrow_result(&LSTSQ, &[a, b])? {
+        let wide = narrow.compute();
+        let usual = relative.to_vec::<f64>()?.first().copied();
+        let found = lstsq(&a.to(wide)?, &b.to(wide)?, usual)?;
+        return Ok(LeastSquares {
+            solution: found.solution.to(narrow)?,
+            residuals: found.residuals.to(narrow)?,
+            rank: found.rank,
+            singular_values: found.singular_values.to(narrow)?,
+        });
+    }
     let inputs = [
-        &batch.prepare(a, 2)?,
-        &batch.prepare(&right, 2)?,
+        &batch.prepare(&a.detach(), 2)?,
+        &batch.prepare(&right.detach(), 2)?,
         &batch.prepare(&absolute, 0)?,
         &batch.prepare(&relative, 0)?,
     ];
@@ -218,6 +240,14 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
     let rank = results.swap_remove(2);
     let residuals = results.swap_remove(1);
     let solution = results.swap_remove(0);
+    let solution = remember_least_squares(solution, op, a, &right, tolerance)?;
+    let singular_values = remember_singular_values(singular_values, op, a)?;
+    let residuals = if is_recorded(&[a, &right]) {
+        let away = a.matmul(&solution)?.sub(&right)?.abs()?;
+        away.square()?.sum(Some(&[-2]), false, None)?
+    } else {
+        residuals
+    };
     let is_full = rank.eq(columns as i64)?.all(None, false)?;
     let is_full = is_full.to_vec::<allotrope_dtype::Bool8>()?[0].get();
     let residuals = match (rows > columns && is_full, vector) {

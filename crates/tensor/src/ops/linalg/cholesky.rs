@@ -6,7 +6,10 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::linalg::{CHOLESKY, CHOLESKY_EX, CHOLESKY_INVERSE, CHOLESKY_SOLVE};
 
 use super::batch::{Batch, Out, adjoint, misfit, order, sizes};
+use super::gradient::{narrow_result, remember_root};
+use super::solve::solve_triangular;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 /// The lower triangle `L` with `A = L Lᴴ`, or the upper one with `A = Uᴴ U`. Only that triangle of
 /// `A` is read.
@@ -41,12 +44,18 @@ fn root(
     reports: bool,
 ) -> Result<(Tensor, Tensor), Error> {
     let order = order(row.name, a)?;
+    if let Some(narrow) = narrow_result(row, &[a])? {
+        let (found, info) = root(row, &a.to(narrow.compute())?, upper, reports)?;
+        return Ok((found.to(narrow)?, info));
+    }
     let batch = Batch::new(row, &[(a, 2)])?;
     let lower = if upper { adjoint(a)? } else { a.clone() };
     let own = [order, order];
     let outputs = [Out::Number(&own), Out::Exact(DType::I32, &[])];
     let work = Cholesky { order, reports };
-    let (root, info) = batch.run_two(&work, &[&batch.prepare(&lower, 2)?], outputs)?;
+    let input = batch.prepare(&lower.detach(), 2)?;
+    let (root, info) = batch.run_two(&work, &[&input], outputs)?;
+    let root = remember_root(root, row.name, &lower)?;
     Ok((if upper { adjoint(&root)? } else { root }, info))
 }
 
@@ -64,6 +73,13 @@ pub fn cholesky_solve(b: &Tensor, root: &Tensor, upper: bool) -> Result<Tensor, 
     }
     let batch = Batch::new(&CHOLESKY_SOLVE, &[(root, 2), (b, 2)])?;
     let lower = if upper { adjoint(root)? } else { root.clone() };
+    if is_recorded(&[b, root]) {
+        let wide = |x: &Tensor| x.to(batch.working);
+        let lower = wide(&lower)?;
+        let y = solve_triangular(&lower, &wide(b)?, false, true, false)?;
+        let x = solve_triangular(&adjoint(&lower)?, &y, true, true, false)?;
+        return x.to(batch.result);
+    }
     let inputs = [&batch.prepare(&lower, 2)?, &batch.prepare(b, 2)?];
     let work = CholeskySolve { order, width };
     batch.run_one(&work, &inputs, Out::Number(&[order, width]))

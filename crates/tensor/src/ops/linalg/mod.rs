@@ -13,6 +13,9 @@
 //! | `power` | powers and exponentials |
 //! | `vector` | products of vectors |
 //! | `multilinear` | equations between tensors |
+//! | `gradient` | gradients of solutions, inverses, determinants, exponentials |
+//! | `factor_gradient` | gradients of triangles and bases |
+//! | `spectrum_gradient` | gradients of eigenvalues and singular values |
 //!
 //! float32, float64 and their complex numbers are computed in; floats of 8 and 16 bits in float32,
 //! with one rounding at the end; integers count as the default float. A matrix without an answer is
@@ -22,12 +25,15 @@
 mod approximate;
 mod batch;
 mod cholesky;
+mod factor_gradient;
+mod gradient;
 mod multilinear;
 mod norm;
 mod orthogonal;
 mod power;
 mod solve;
 mod spectrum;
+mod spectrum_gradient;
 mod vector;
 
 pub use approximate::{LeastSquares, Tolerance, cond, lstsq, matrix_rank, pinv};

@@ -4,8 +4,11 @@ use allotrope_cpu::kernel::linalg::{HouseholderProduct, Qr};
 use allotrope_dtype::Error;
 use allotrope_op::structured::linalg::{HOUSEHOLDER_PRODUCT, QR};
 
-use super::batch::{Batch, Out, misfit, sizes};
+use super::batch::{Batch, Out, adjoint, misfit, sizes};
+use super::factor_gradient::remember_basis;
+use super::gradient::narrow_result;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 /// How much of `Q` and `R` is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +56,15 @@ impl QrMode {
 /// A value error for less than two dimensions, a memory error.
 pub fn qr(a: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor), Error> {
     let (rows, columns) = sizes(QR.name, a)?;
+    if let Some(narrow) = narrow_result(&QR, &[a])? {
+        let (q, r) = qr(&a.to(narrow.compute())?, mode)?;
+        return Ok((q.to(narrow)?, r.to(narrow)?));
+    }
+    if mode == QrMode::R && is_recorded(&[a]) {
+        // The gradient of R is a product with Q.
+        let r = qr(a, QrMode::Reduced)?.1;
+        return Ok((Tensor::zeros(&[0], r.dtype())?, r));
+    }
     let batch = Batch::new(&QR, &[(a, 2)])?;
     let inner = rows.min(columns);
     let (basis, kept) = match mode {
@@ -68,11 +80,11 @@ pub fn qr(a: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor), Error> {
     };
     let own = [[rows, basis], [kept, columns]];
     let outputs = [Out::Number(&own[0]), Out::Number(&own[1])];
-    let (q, r) = batch.run_two(&work, &[&batch.prepare(a, 2)?], outputs)?;
+    let (q, r) = batch.run_two(&work, &[&batch.prepare(&a.detach(), 2)?], outputs)?;
     if mode == QrMode::R {
         return Ok((Tensor::zeros(&[0], r.dtype())?, r));
     }
-    Ok((q, r))
+    remember_basis(q, r, QR.name, a)
 }
 
 /// The first columns of the product of reflections `I - τ v vᴴ`, whose vectors are below the diagonal
@@ -89,6 +101,18 @@ pub fn householder_product(a: &Tensor, tau: &Tensor) -> Result<Tensor, Error> {
         return Err(misfit(op, a, tau));
     }
     let batch = Batch::new(&HOUSEHOLDER_PRODUCT, &[(a, 2), (tau, 1)])?;
+    if is_recorded(&[a, tau]) {
+        let (a, tau) = (a.to(batch.working)?, tau.to(batch.working)?);
+        let mut product = Tensor::eye(rows, columns, batch.working)?;
+        let vectors = a.tril(-1)?.add(&product)?;
+        for place in (0..count).rev() {
+            let vector = vectors.narrow(-1, place as isize, 1)?;
+            let scale = tau.narrow(-1, place as isize, 1)?.unsqueeze(-1)?;
+            let along = adjoint(&vector)?.matmul(&product)?;
+            product = product.sub(&vector.mul(&scale)?.matmul(&along)?)?;
+        }
+        return product.to(batch.result);
+    }
     let inputs = [&batch.prepare(a, 2)?, &batch.prepare(tau, 1)?];
     let work = HouseholderProduct { rows, columns };
     batch.run_one(&work, &inputs, Out::Number(&[rows, columns]))

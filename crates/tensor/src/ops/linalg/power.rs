@@ -5,7 +5,10 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::linalg::{MATRIX_EXP, MATRIX_POWER};
 
 use super::batch::{Batch, Out, order};
+use super::gradient::{narrow_result, remember_exponential};
+use super::solve::inv;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 /// Square matrices times themselves so many times: the identity for 0, the inverse for -1.
 ///
@@ -15,6 +18,9 @@ use crate::Tensor;
 pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor, Error> {
     let order = order(MATRIX_POWER.name, a)?;
     let batch = Batch::new(&MATRIX_POWER, &[(a, 2)])?;
+    if is_recorded(&[a]) {
+        return power_by_products(&a.to(batch.working)?, n)?.to(batch.result);
+    }
     let work = Power { order, exponent: n };
     batch.run_one(
         &work,
@@ -23,12 +29,44 @@ pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor, Error> {
     )
 }
 
+/// A power as products of squares, each of which is recorded.
+fn power_by_products(a: &Tensor, n: i64) -> Result<Tensor, Error> {
+    if n == 0 {
+        return Tensor::eye(a.shape()[a.rank() - 1], a.shape()[a.rank() - 1], a.dtype())?
+            .expand_as(a)?
+            .contiguous();
+    }
+    let mut square = if n < 0 {
+        inv(a).map_err(|error| error.in_op(MATRIX_POWER.name))?
+    } else {
+        a.clone()
+    };
+    let mut left = n.unsigned_abs();
+    let mut power: Option<Tensor> = None;
+    loop {
+        if left & 1 == 1 {
+            power = Some(match power {
+                Some(power) => power.matmul(&square)?,
+                None => square.clone(),
+            });
+        }
+        left >>= 1;
+        match power {
+            Some(power) if left == 0 => return Ok(power),
+            _ => square = square.matmul(&square)?,
+        }
+    }
+}
+
 /// The exponential of square matrices, `Σ Aᵏ / k!`.
 ///
 /// # Errors
 /// A value error unless the matrices are square, a memory error.
 pub fn matrix_exp(a: &Tensor) -> Result<Tensor, Error> {
     let order = order(MATRIX_EXP.name, a)?;
+    if let Some(narrow) = narrow_result(&MATRIX_EXP, &[a])? {
+        return matrix_exp(&a.to(narrow.compute())?)?.to(narrow);
+    }
     let batch = Batch::new(&MATRIX_EXP, &[(a, 2)])?;
     let wide = if batch.working.is_complex() {
         DType::C128
@@ -36,6 +74,8 @@ pub fn matrix_exp(a: &Tensor) -> Result<Tensor, Error> {
         DType::F64
     };
     let own = [order, order];
-    let input = batch.prepare(a, 2)?;
-    batch.run_one(&Exponential { order }, &[&input], Out::Rounded(wide, &own))
+    let input = batch.prepare(&a.detach(), 2)?;
+    let work = Exponential { order };
+    let exponential = batch.run_one(&work, &[&input], Out::Rounded(wide, &own))?;
+    remember_exponential(exponential, MATRIX_EXP.name, a)
 }

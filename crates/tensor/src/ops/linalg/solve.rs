@@ -6,9 +6,16 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::linalg::{
     DET, INV, INV_EX, LU, LU_FACTOR, LU_SOLVE, SLOGDET, SOLVE, SOLVE_EX, SOLVE_TRIANGULAR,
 };
+use smallvec::smallvec;
 
 use super::batch::{Batch, Out, adjoint, misfit, order, sizes};
+use super::factor_gradient::remember_triangles;
+use super::gradient::{
+    narrow_result, remember_determinant, remember_inverse, remember_logarithm, remember_solution,
+    remember_triangular,
+};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 /// Whether the right side is a vector for each matrix, as torch decides it.
 fn is_vector(a: &Tensor, b: &Tensor) -> bool {
@@ -50,6 +57,11 @@ fn solve_with(
 ) -> Result<(Tensor, Tensor), Error> {
     let op = row.name;
     let order = order(op, a)?;
+    if let Some(narrow) = narrow_result(row, &[a, b])? {
+        let wide = narrow.compute();
+        let (x, info) = solve_with(row, &a.to(wide)?, &b.to(wide)?, left, reports)?;
+        return Ok((x.to(narrow)?, info));
+    }
     let vector = is_vector(a, b);
     if vector && !left {
         return Err(misfit(op, a, b).hint("x.unsqueeze(-2)"));
@@ -65,7 +77,10 @@ fn solve_with(
         return Err(misfit(op, &a, b));
     }
     let batch = Batch::new(row, &[(&a, 2), (&right, 2)])?;
-    let inputs = [&batch.prepare(&a, 2)?, &batch.prepare(&right, 2)?];
+    let inputs = [
+        &batch.prepare(&a.detach(), 2)?,
+        &batch.prepare(&right.detach(), 2)?,
+    ];
     let work = Solve {
         order,
         width,
@@ -74,6 +89,7 @@ fn solve_with(
     let own = [order, width];
     let outputs = [Out::Number(&own), Out::Exact(DType::I32, &[])];
     let (x, info) = batch.run_two(&work, &inputs, outputs)?;
+    let x = remember_solution(x, op, &a, &right)?;
     let x = match (vector, left) {
         (true, _) => x.squeeze(Some(&[-1]))?,
         (false, true) => x,
@@ -107,6 +123,10 @@ pub fn inv_ex(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 
 fn invert(row: &Structured, a: &Tensor, reports: bool) -> Result<(Tensor, Tensor), Error> {
     let order = order(row.name, a)?;
+    if let Some(narrow) = narrow_result(row, &[a])? {
+        let (inverse, info) = invert(row, &a.to(narrow.compute())?, reports)?;
+        return Ok((inverse.to(narrow)?, info));
+    }
     let batch = Batch::new(row, &[(a, 2)])?;
     let work = Solve {
         order,
@@ -115,7 +135,8 @@ fn invert(row: &Structured, a: &Tensor, reports: bool) -> Result<(Tensor, Tensor
     };
     let own = [order, order];
     let outputs = [Out::Number(&own), Out::Exact(DType::I32, &[])];
-    batch.run_two(&work, &[&batch.prepare(a, 2)?], outputs)
+    let (inverse, info) = batch.run_two(&work, &[&batch.prepare(&a.detach(), 2)?], outputs)?;
+    Ok((remember_inverse(inverse, row.name, a)?, info))
 }
 
 /// The determinant of square matrices; 1 for those without elements.
@@ -124,12 +145,17 @@ fn invert(row: &Structured, a: &Tensor, reports: bool) -> Result<(Tensor, Tensor
 /// A value error unless they are square, a memory error.
 pub fn det(a: &Tensor) -> Result<Tensor, Error> {
     let order = order(DET.name, a)?;
+    if let Some(narrow) = narrow_result(&DET, &[a])? {
+        return det(&a.to(narrow.compute())?)?.to(narrow);
+    }
     let batch = Batch::new(&DET, &[(a, 2)])?;
     let work = Determinant {
         order,
         logarithm: false,
     };
-    batch.run_one(&work, &[&batch.prepare(a, 2)?], Out::Number(&[]))
+    let input = batch.prepare(&a.detach(), 2)?;
+    let determinant = batch.run_one(&work, &[&input], Out::Number(&[]))?;
+    remember_determinant(determinant, DET.name, a)
 }
 
 /// The sign of the determinant of square matrices, of magnitude one or zero, and the logarithm of
@@ -139,13 +165,19 @@ pub fn det(a: &Tensor) -> Result<Tensor, Error> {
 /// As [`det`].
 pub fn slogdet(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
     let order = order(SLOGDET.name, a)?;
+    if let Some(narrow) = narrow_result(&SLOGDET, &[a])? {
+        let (sign, logarithm) = slogdet(&a.to(narrow.compute())?)?;
+        return Ok((sign.to(narrow)?, logarithm.to(narrow)?));
+    }
     let batch = Batch::new(&SLOGDET, &[(a, 2)])?;
     let work = Determinant {
         order,
         logarithm: true,
     };
     let outputs = [Out::Number(&[]), Out::Real(&[])];
-    batch.run_two(&work, &[&batch.prepare(a, 2)?], outputs)
+    let input = batch.prepare(&a.detach(), 2)?;
+    let (sign, logarithm) = batch.run_two(&work, &[&input], outputs)?;
+    remember_logarithm(sign, logarithm, SLOGDET.name, a)
 }
 
 /// `A = P L U`: a permutation, a lower triangle with a diagonal of ones, and an upper triangle.
@@ -155,6 +187,10 @@ pub fn slogdet(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 /// A value error for less than two dimensions, a memory error.
 pub fn lu(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
     let (rows, columns) = sizes(LU.name, a)?;
+    if let Some(narrow) = narrow_result(&LU, &[a])? {
+        let (p, l, u) = lu(&a.to(narrow.compute())?, pivot)?;
+        return Ok((p.to(narrow)?, l.to(narrow)?, u.to(narrow)?));
+    }
     let batch = Batch::new(&LU, &[(a, 2)])?;
     let inner = rows.min(columns);
     let work = LuParts {
@@ -164,9 +200,11 @@ pub fn lu(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
     };
     let own = [[rows, rows], [rows, inner], [inner, columns]];
     let outputs = [&own[0], &own[1], &own[2]].map(|own| Out::Number(own));
-    let mut results = batch.run(&work, &[&batch.prepare(a, 2)?], &outputs)?;
+    let mut results = batch.run(&work, &[&batch.prepare(&a.detach(), 2)?], &outputs)?;
     let (upper, lower) = (results.swap_remove(2), results.swap_remove(1));
-    Ok((results.swap_remove(0), lower, upper))
+    let all = [results.swap_remove(0), lower, upper];
+    let [order, lower, upper] = remember_triangles(all, LU.name, a)?;
+    Ok((order, lower, upper))
 }
 
 /// Both triangles of `A = P L U` in one matrix, the diagonal of ones left out, and the row that each
@@ -176,6 +214,13 @@ pub fn lu(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
 /// As [`lu`].
 pub fn lu_factor(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor), Error> {
     let (rows, columns) = sizes(LU_FACTOR.name, a)?;
+    if is_recorded(&[a]) {
+        let pivots = lu_factor(&a.detach(), pivot)?.1;
+        let (_, l, u) = lu(a, pivot).map_err(|error| error.in_op(LU_FACTOR.name))?;
+        let rank = a.rank();
+        let lower = l.tril(-1)?.placed_along(rank - 1, 0, columns)?;
+        return Ok((lower.add(&u.placed_along(rank - 2, 0, rows)?)?, pivots));
+    }
     let batch = Batch::new(&LU_FACTOR, &[(a, 2)])?;
     let work = Lu {
         rows,
@@ -219,20 +264,37 @@ pub fn lu_solve(
     if rows != order {
         return Err(misfit(op, factors, b));
     }
+    if is_recorded(&[factors]) {
+        // The permutation alone is what remains of the identity.
+        let identity = Tensor::eye(order, order, factors.dtype())?;
+        let permute = |x: &Tensor| lu_solve(&identity, pivots, x, true, adjoint_of);
+        let (l, u) = (factors.tril(-1)?.add(&identity)?, factors.triu(0)?);
+        if adjoint_of {
+            let y = solve_triangular(&adjoint(&u)?, b, false, true, false)?;
+            return permute(&solve_triangular(&adjoint(&l)?, &y, true, true, true)?);
+        }
+        let y = solve_triangular(&l, &permute(b)?, false, true, true)?;
+        return solve_triangular(&u, &y, true, true, false);
+    }
     let batch = Batch::new(&LU_SOLVE, &[(factors, 2), (b, 2)])?;
     let operands = [(factors, 2), (pivots, 1), (b, 2)];
     let batch = Batch::with_result(op, batch.result, &operands)?;
     let inputs = [
         &batch.prepare(factors, 2)?,
         &batch.prepare(pivots, 1)?,
-        &batch.prepare(b, 2)?,
+        &batch.prepare(&b.detach(), 2)?,
     ];
     let work = LuSolve {
         order,
         width,
         adjoint: adjoint_of,
     };
-    batch.run_one(&work, &inputs, Out::Number(&[order, width]))
+    let x = batch.run_one(&work, &inputs, Out::Number(&[order, width]))?;
+    let saved = [factors.clone(), pivots.clone()];
+    x.with_rule(op, &[b], move |pass| {
+        let gradient = lu_solve(&saved[0], &saved[1], &pass.gradient()?, true, !adjoint_of)?;
+        Ok(smallvec![Some(gradient)])
+    })
 }
 
 /// The `X` of `A X = B` for a triangular `A`, whose other triangle is not read; of `X A = B` unless
@@ -250,6 +312,10 @@ pub fn solve_triangular(
 ) -> Result<Tensor, Error> {
     let op = SOLVE_TRIANGULAR.name;
     let order = order(op, a)?;
+    if let Some(narrow) = narrow_result(&SOLVE_TRIANGULAR, &[a, b])? {
+        let (a, b) = (a.to(narrow.compute())?, b.to(narrow.compute())?);
+        return solve_triangular(&a, &b, upper, left, unitriangular)?.to(narrow);
+    }
     if !left {
         let (a, b) = (a.transpose(-2, -1)?, turned(op, b)?);
         let x = solve_triangular(&a, &b, !upper, true, unitriangular)?;
@@ -266,6 +332,10 @@ pub fn solve_triangular(
         upper,
         unit: unitriangular,
     };
-    let inputs = [&batch.prepare(a, 2)?, &batch.prepare(b, 2)?];
-    batch.run_one(&work, &inputs, Out::Number(&[order, width]))
+    let inputs = [
+        &batch.prepare(&a.detach(), 2)?,
+        &batch.prepare(&b.detach(), 2)?,
+    ];
+    let x = batch.run_one(&work, &inputs, Out::Number(&[order, width]))?;
+    remember_triangular(x, op, a, b, upper, unitriangular)
 }

@@ -5,7 +5,13 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::linalg::{EIG, EIGH, EIGVALS, EIGVALSH, SVD, SVDVALS};
 
 use super::batch::{Batch, Out, order, sizes};
+use super::gradient::narrow_result;
+use super::spectrum_gradient::{
+    remember_eigen, remember_hermitian, remember_hermitian_values, remember_singular,
+    remember_singular_values,
+};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 
 /// Which triangle of a Hermitian matrix is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +53,10 @@ impl Triangle {
 /// or NaN, a memory error.
 pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
     let order = order(EIGH.name, a)?;
+    if let Some(narrow) = narrow_result(&EIGH, &[a])? {
+        let (values, vectors) = eigh(&a.to(narrow.compute())?, triangle)?;
+        return Ok((values.to(narrow)?, vectors.to(narrow)?));
+    }
     let batch = Batch::new(&EIGH, &[(a, 2)])?;
     let work = SelfAdjoint {
         order,
@@ -55,7 +65,8 @@ pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
     };
     let (values, vectors) = ([order], [order, order]);
     let outputs = [Out::Real(&values), Out::Number(&vectors)];
-    batch.run_two(&work, &[&batch.prepare(a, 2)?], outputs)
+    let (values, vectors) = batch.run_two(&work, &[&batch.prepare(&a.detach(), 2)?], outputs)?;
+    remember_hermitian(values, vectors, EIGH.name, a)
 }
 
 /// The eigenvalues of Hermitian matrices, from the least. One triangle is read.
@@ -65,6 +76,9 @@ pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
 pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
     let order = order(EIGVALSH.name, a)?;
     EIGVALSH.result(a.dtype())?;
+    if let Some(narrow) = narrow_result(&EIGH, &[a])? {
+        return eigvalsh(&a.to(narrow.compute())?, triangle)?.to(narrow);
+    }
     let result = EIGH.result(a.dtype())?;
     let batch = Batch::with_result(EIGVALSH.name, result, &[(a, 2)])?;
     let work = SelfAdjoint {
@@ -72,7 +86,9 @@ pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
         upper: triangle == Triangle::Upper,
         vectors: false,
     };
-    batch.run_one(&work, &[&batch.prepare(a, 2)?], Out::Real(&[order]))
+    let input = batch.prepare(&a.detach(), 2)?;
+    let values = batch.run_one(&work, &[&input], Out::Real(&[order]))?;
+    remember_hermitian_values(values, EIGVALSH.name, a, triangle)
 }
 
 /// The eigenvalues of square matrices, complex and in no order, and eigenvectors of norm one as
@@ -82,7 +98,7 @@ pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
 /// As [`eigh`].
 pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
     let order = order(EIG.name, a)?;
-    let (batch, input) = wide(EIG.name, EIG.result(a.dtype())?, a)?;
+    let (batch, input) = wide(EIG.name, EIG.result(a.dtype())?, &a.detach())?;
     let work = Eigen {
         order,
         vectors: true,
@@ -92,7 +108,8 @@ pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
         Out::Rounded(DType::C128, &values),
         Out::Rounded(DType::C128, &vectors),
     ];
-    batch.run_two(&work, &[&input], outputs)
+    let (values, vectors) = batch.run_two(&work, &[&input], outputs)?;
+    remember_eigen(values, vectors, EIG.name, a)
 }
 
 /// The eigenvalues of square matrices, complex and in no order.
@@ -101,6 +118,10 @@ pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 /// As [`eigh`].
 pub fn eigvals(a: &Tensor) -> Result<Tensor, Error> {
     let order = order(EIGVALS.name, a)?;
+    if is_recorded(&[a]) {
+        EIGVALS.result(a.dtype())?;
+        return Ok(eig(a).map_err(|error| error.in_op(EIGVALS.name))?.0);
+    }
     let (batch, input) = wide(EIGVALS.name, EIGVALS.result(a.dtype())?, a)?;
     let work = Eigen {
         order,
@@ -138,6 +159,10 @@ fn wide(op: &'static str, result: DType, a: &Tensor) -> Result<(Batch, Tensor), 
 /// infinities or NaN, a memory error.
 pub fn svd(a: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
     let (rows, columns) = sizes(SVD.name, a)?;
+    if let Some(narrow) = narrow_result(&SVD, &[a])? {
+        let (u, s, vh) = svd(&a.to(narrow.compute())?, full_matrices)?;
+        return Ok((u.to(narrow)?, s.to(narrow)?, vh.to(narrow)?));
+    }
     let batch = Batch::new(&SVD, &[(a, 2)])?;
     let inner = rows.min(columns);
     let bases = if full_matrices {
@@ -152,9 +177,11 @@ pub fn svd(a: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor), 
     };
     let (values, left, right) = ([inner], [rows, bases[0]], [bases[1], columns]);
     let outputs = [Out::Real(&values), Out::Number(&left), Out::Number(&right)];
-    let mut results = batch.run(&work, &[&batch.prepare(a, 2)?], &outputs)?;
+    let mut results = batch.run(&work, &[&batch.prepare(&a.detach(), 2)?], &outputs)?;
     let (right, left) = (results.swap_remove(2), results.swap_remove(1));
-    Ok((left, results.swap_remove(0), right))
+    let all = [left, results.swap_remove(0), right];
+    let [left, values, right] = remember_singular(all, SVD.name, a)?;
+    Ok((left, values, right))
 }
 
 /// The singular values of matrices, from the greatest.
@@ -180,5 +207,7 @@ pub(super) fn singular_values(
         bases: [0, 0],
     };
     let values = [rows.min(columns)];
-    batch.run_one(&work, &[&batch.prepare(a, 2)?], Out::Real(&values))
+    let input = batch.prepare(&a.detach(), 2)?;
+    let values = batch.run_one(&work, &[&input], Out::Real(&values))?;
+    remember_singular_values(values, op, a)
 }
