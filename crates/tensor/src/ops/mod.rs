@@ -22,6 +22,7 @@ mod lines;
 mod loss;
 mod matmul;
 mod norm;
+mod norm_gradient;
 mod operands;
 mod pad;
 mod pool;
