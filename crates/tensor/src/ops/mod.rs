@@ -3,8 +3,10 @@
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
 pub(crate) mod attention;
+mod attention_gradient;
 mod columns;
 mod conv;
+mod conv_gradient;
 mod conv_transpose;
 mod diagonal;
 mod difference;

@@ -112,7 +112,7 @@ impl Tensor {
             let saved = shares.detach();
             return shares.with_rule(op, &[self], move |pass| {
                 let (y, gradient) = (pass.output(&saved, 0), pass.gradient()?);
-                let gradient = gradient_of(op, kind, [&y, &gradient], axis as isize, negates)?;
+                let gradient = softmax_gradient(op, kind, [&y, &gradient], axis as isize, negates)?;
                 Ok(smallvec![Some(gradient)])
             });
         }
@@ -145,7 +145,7 @@ impl Tensor {
 
 /// The gradient of what shares `y` were computed from: `y (g - Σ g y)`, and of their logarithms
 /// `g - e^y Σ g`.
-fn gradient_of(
+pub(super) fn softmax_gradient(
     op: &'static str,
     kind: Softmax,
     [y, gradient]: [&Tensor; 2],
