@@ -11,8 +11,8 @@ use super::softmax::softmax_gradient;
 use crate::Tensor;
 use crate::autograd::{Gradients, Pass, is_grad_enabled, is_recorded};
 
-/// Weights in a block.
-const BLOCK: usize = 1 << 22;
+/// Weights in a block: some megabytes.
+const BLOCK: usize = 1 << 20;
 
 /// Whether attention to these is to be recorded.
 pub(super) fn is_attention_recorded(operands: [&Tensor; 3], mask: Option<&Tensor>) -> bool {
@@ -86,37 +86,43 @@ impl Back {
         let parts = if is_grad_enabled() || batch.iter().product::<usize>() * rows * count == 0 {
             self.block(&slab, [0, rows], count, wanted)?
         } else {
-            self.by_batches(&slab, wanted)?
+            self.by_batches(&slab, 0, wanted)?
         };
         let inputs = 3 + usize::from(self.mask.is_some());
         let made: Gradients = parts.into_iter().take(inputs).collect::<SmallVec<_>>();
         Ok(made)
     }
 
-    /// The gradients, some items of the first dimension of the batch at a time.
-    fn by_batches(&self, slab: &Slab, wanted: [bool; 4]) -> Result<Parts, Error> {
+    /// The gradients, some items of a dimension of the batch at a time.
+    fn by_batches(&self, slab: &Slab, dim: usize, wanted: [bool; 4]) -> Result<Parts, Error> {
         let sizes = slab.operands[3].shape();
         let rank = sizes.len();
-        if rank == 2 {
+        if dim == rank - 2 {
             return self.by_rows(slab, wanted);
         }
-        let inner: usize = sizes[1..rank - 1].iter().product();
-        let items = (BLOCK / (inner * slab.count())).clamp(1, sizes[0]);
+        let weights = sizes[dim + 1..rank - 1].iter().product::<usize>() * slab.count();
+        let items = (BLOCK / weights).clamp(1, sizes[dim]);
+        let along = dim as isize;
         let mut all: [Vec<Tensor>; 4] = Default::default();
-        for first in (0..sizes[0]).step_by(items) {
-            let count = items.min(sizes[0] - first);
-            let parts = self.by_rows(&slab.narrow(0, first, count)?, wanted)?;
+        for first in (0..sizes[dim]).step_by(items) {
+            let count = items.min(sizes[dim] - first);
+            let part = slab.narrow(along, first, count)?;
+            let parts = if weights > BLOCK {
+                self.by_batches(&part, dim + 1, wanted)?
+            } else {
+                self.by_rows(&part, wanted)?
+            };
             for (list, part) in all.iter_mut().zip(parts) {
                 list.extend(part);
             }
         }
-        let adds = self.repeats_mask(rank, 0);
+        let adds = self.repeats_mask(rank, dim);
         let [queries, keys, values, mask] = all;
         Ok([
-            join(queries, 0, false)?,
-            join(keys, 0, false)?,
-            join(values, 0, false)?,
-            join(mask, 0, adds)?,
+            join(queries, along, false)?,
+            join(keys, along, false)?,
+            join(values, along, false)?,
+            join(mask, along, adds)?,
         ])
     }
 
