@@ -1,4 +1,5 @@
 //! Gradients of attention.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gradients_common;
 
@@ -191,6 +192,10 @@ fn composed(x: &[Tensor], causal: bool) -> Tensor {
         .unwrap();
     let column = Tensor::arange(0, count, 1, DType::I64).unwrap();
     let low = Tensor::full(&[], f64::NEG_INFINITY, DType::F64).unwrap();
+    let scores = match x.get(3) {
+        Some(mask) => scores.add(mask).unwrap(),
+        None => scores,
+    };
     let scores = if causal {
         column.le(&row).unwrap().where_(&scores, &low).unwrap()
     } else {
@@ -201,36 +206,56 @@ fn composed(x: &[Tensor], causal: bool) -> Tensor {
 
 #[test]
 fn gradients_from_many_blocks() {
-    // Blocks of rows of one item, and blocks of items.
-    for (batch, rows, count) in [
-        (&[2, 2][..], 1100, 1100),
-        (&[], 1100, 1300),
-        (&[5], 500, 600),
-    ] {
-        for causal in [false, true] {
-            let inputs = operands(batch, rows, count);
-            let options = AttentionOptions {
-                causal,
-                ..AttentionOptions::default()
-            };
-            let all = |y: &Tensor| {
-                let given = uniform(y.shape(), -1.0, 1.0, 7);
-                let inputs: Vec<&Tensor> = inputs.iter().collect();
-                grad(
-                    &[y],
-                    &inputs,
-                    &[Some(&given)],
-                    BackwardOptions::default(),
-                    false,
-                )
-                .unwrap()
-            };
-            let found = all(&attend(&inputs, options).unwrap()[0]);
-            let expected = all(&composed(&inputs, causal));
-            for (found, expected) in found.into_iter().zip(expected) {
-                let (found, expected) = (found.unwrap(), expected.unwrap());
-                assert!(found.allclose(&expected, 1e-8, 1e-10, false).unwrap());
-            }
+    // Blocks of rows of one item, and blocks of items; masks that repeat along some of them.
+    type Case<'a> = (&'a [usize], usize, usize, bool, Option<&'a [usize]>);
+    let cases: [Case<'_>; 7] = [
+        (&[2, 2], 1100, 1100, false, None),
+        (&[], 1100, 1300, true, None),
+        (&[5], 500, 600, true, None),
+        (&[5], 500, 600, false, Some(&[500, 600])),
+        (&[2], 1100, 1000, false, Some(&[2, 1, 1000])),
+        (&[2], 1100, 1000, false, Some(&[1100, 1])),
+        (&[2], 1100, 1000, false, Some(&[2, 1100, 1000])),
+    ];
+    for (batch, rows, count, causal, mask) in cases {
+        let mut inputs = operands(batch, rows, count);
+        inputs.extend(mask.map(|sizes| leaf(sizes, 4)));
+        let options = AttentionOptions {
+            causal,
+            mask: inputs.get(3),
+            ..AttentionOptions::default()
+        };
+        let all = |y: &Tensor| {
+            let given = uniform(y.shape(), -1.0, 1.0, 7);
+            let (inputs, options): (Vec<&Tensor>, _) =
+                (inputs.iter().collect(), BackwardOptions::default());
+            grad(&[y], &inputs, &[Some(&given)], options, false).unwrap()
+        };
+        let found = all(&attend(&inputs, options).unwrap()[0]);
+        let expected = all(&composed(&inputs, causal));
+        for (found, expected) in found.into_iter().zip(expected) {
+            let (found, expected) = (found.unwrap(), expected.unwrap());
+            assert!(
+                found.allclose(&expected, 1e-8, 1e-10, false).unwrap(),
+                "{mask:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_to_attend_to() {
+    for (rows, count) in [(0, 3), (3, 0)] {
+        let inputs = operands(&[2], rows, count);
+        let y = attend(&inputs, AttentionOptions::default())
+            .unwrap()
+            .remove(0);
+        let total = y.sum(None, false, None).unwrap();
+        total.backward().unwrap();
+        for input in &inputs {
+            let gradient = input.grad().unwrap();
+            assert_eq!(gradient.shape(), input.shape());
+            assert!(gradient.to_vec::<f64>().unwrap().iter().all(|g| *g == 0.0));
         }
     }
 }

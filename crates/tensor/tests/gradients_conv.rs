@@ -1,8 +1,10 @@
 //! Gradients of convolutions and transposed convolutions.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gradients_common;
 
 use allotrope_cpu::kernel::Edge;
+use allotrope_dtype::DType;
 use allotrope_tensor::{ConvolutionOptions, Padding, Tensor, TransposedOptions};
 use gradients_common::{
     check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform,
@@ -257,4 +259,30 @@ fn every_float_has_the_gradient_of_float64() {
     close_in_every_float("conv_transpose2d", &inputs, &|x| {
         x[0].conv_transpose2d(&x[1], Some(&x[2]), &back)
     });
+}
+
+#[test]
+fn operands_of_several_dtypes_and_empty_batches() {
+    let to = |x: Tensor, dtype| x.detach().to(dtype).unwrap().requires_grad_(true).unwrap();
+    let x = to(leaf(&[2, 2, 4, 4], 1), DType::BF16);
+    let (weight, bias) = (
+        to(leaf(&[3, 2, 3, 3], 2), DType::F32),
+        to(leaf(&[3], 3), DType::F16),
+    );
+    let plain = ConvolutionOptions::default();
+    let y = x.conv2d(&weight, Some(&bias), &plain).unwrap();
+    y.to(DType::F32)
+        .unwrap()
+        .sum(None, false, None)
+        .unwrap()
+        .backward()
+        .unwrap();
+    for leaf in [&x, &weight, &bias] {
+        assert_eq!(leaf.grad().unwrap().dtype(), leaf.dtype());
+    }
+    let (x, weight) = (leaf(&[0, 2, 4, 4], 1), leaf(&[3, 2, 3, 3], 2));
+    let y = x.conv2d(&weight, None, &plain).unwrap();
+    y.sum(None, false, None).unwrap().backward().unwrap();
+    assert_eq!(x.grad().unwrap().shape(), x.shape());
+    assert_eq!(weight.grad().unwrap().to_vec::<f64>().unwrap(), [0.0; 54]);
 }

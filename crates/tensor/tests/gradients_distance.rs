@@ -1,4 +1,5 @@
 //! Gradients of norms, distances, gates and layers that are products.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gradients_common;
 
@@ -103,6 +104,14 @@ fn no_distance_has_the_gradient_zero() {
         let y = x.cdist(&x.detach(), p).unwrap().diagonal(0, 0, 1).unwrap();
         let g = gradient_of(&y, &x, &y.detach().ones_like().unwrap());
         assert_eq!(g.to_vec::<f64>().unwrap(), [0.0; 12], "{p}");
+    }
+    // A number of differences does not vary.
+    let x = leaf(&[3, 4], 1);
+    let y = x.cdist(&uniform(&[2, 4], -1.0, 1.0, 2), 0.0).unwrap();
+    if y.requires_grad() {
+        y.sum(None, false, None).unwrap().backward().unwrap();
+        let gradient = x.grad().map(|g| g.to_vec::<f64>().unwrap());
+        assert!(gradient.is_none_or(|g| g == [0.0; 12]));
     }
     let x = Tensor::zeros(&[1, 3], DType::F64)
         .unwrap()

@@ -1,4 +1,5 @@
 //! Gradients of losses, with every reduction.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gradients_common;
 

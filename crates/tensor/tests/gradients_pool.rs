@@ -1,4 +1,5 @@
 //! Gradients of pooling and of resizing.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gradients_common;
 

@@ -1,4 +1,5 @@
 //! Gradients of softmax and its kin, of normalisations and of dropout.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gradients_common;
 
@@ -305,4 +306,19 @@ fn dropout_drops_the_same_on_the_way_back() {
             [0.0; 24]
         );
     }
+}
+
+#[test]
+fn tensors_without_elements() {
+    let (x, weight) = (leaf(&[0, 4], 1), leaf(&[4], 2));
+    let normal = x.layer_norm(&[4], Some(&weight), None, 1e-5).unwrap();
+    let grouped = normal.group_norm(2, Some(&weight), None, 1e-5).unwrap();
+    let y = grouped
+        .softmax(1, None)
+        .unwrap()
+        .log_softmax(0, None)
+        .unwrap();
+    y.sum(None, false, None).unwrap().backward().unwrap();
+    assert_eq!(x.grad().unwrap().shape(), x.shape());
+    assert_eq!(weight.grad().unwrap().to_vec::<f64>().unwrap(), [0.0; 4]);
 }

@@ -40,6 +40,7 @@ mod scan;
 mod segment;
 mod select;
 mod shuffle;
+mod sliding;
 mod softmax;
 mod sort;
 mod spread;

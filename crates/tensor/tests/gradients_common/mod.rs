@@ -1,5 +1,10 @@
 //! What tests of gradients share.
 #![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use allotrope_dtype::{DType, Error, c128};
 use allotrope_op::Shape;
@@ -37,6 +42,18 @@ pub(crate) fn check_both(function: Checked<'_>, inputs: &[Tensor], what: &str) {
     gradcheck(function, inputs, options).unwrap_or_else(|error| panic!("{what}: {error}"));
     gradgradcheck(function, inputs, options)
         .unwrap_or_else(|error| panic!("{what}, twice: {error}"));
+    // Every gradient is linear in the one that comes back: it has a gradient itself.
+    let result = function(inputs).unwrap().remove(0);
+    let given = uniform(result.shape(), -1.0, 1.0, 55).to(result.dtype());
+    let given = given.unwrap().requires_grad_(true).unwrap();
+    let options = BackwardOptions {
+        create_graph: true,
+        ..BackwardOptions::default()
+    };
+    let required: Vec<&Tensor> = inputs.iter().filter(|x| x.requires_grad()).collect();
+    let found = grad(&[&result], &required, &[Some(&given)], options, true).unwrap();
+    let is_recorded = |found: &Option<Tensor>| found.as_ref().is_some_and(Tensor::requires_grad);
+    assert!(found.iter().all(is_recorded), "{what}: not recorded");
 }
 
 /// The gradient that comes back to an input for one of a result.
