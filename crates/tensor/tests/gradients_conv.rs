@@ -27,7 +27,8 @@ fn options<'a>(
 
 #[test]
 fn convolutions_of_images() {
-    let all: [(&[usize], &[usize], &[usize], usize); 8] = [
+    type Case<'a> = (&'a [usize], &'a [usize], &'a [usize], usize);
+    let all: [Case<'_>; 8] = [
         (&[], &[], &[], 1),
         (&[2], &[1], &[], 1),
         (&[2, 1], &[0, 2], &[], 2),

@@ -126,11 +126,11 @@ fn no_distance_has_the_gradient_zero() {
 #[test]
 fn gates_and_scales() {
     let x = leaf(&[2, 4, 3], 1);
-    check_both(&|x| Ok(vec![x[0].glu(1)?]), &[x.clone()], "glu");
+    check_both(&|x| Ok(vec![x[0].glu(1)?]), std::slice::from_ref(&x), "glu");
     for (p, dim) in [(2.0, 1), (1.0, 0), (3.0, -1)] {
         check_both(
             &|x| Ok(vec![x[0].normalize(p, dim, 1e-12)?]),
-            &[x.clone()],
+            std::slice::from_ref(&x),
             "normalize",
         );
     }
@@ -143,7 +143,7 @@ fn gates_and_scales() {
     assert_eq!(g.to_vec::<f64>().unwrap(), [2.0, 2.0]);
     for size in [1, 2, 3] {
         let norm = |x: &[Tensor]| Ok(vec![x[0].local_response_norm(size, 0.3, 0.75, 1.5)?]);
-        check_both(&norm, &[x.clone()], "local_response_norm");
+        check_both(&norm, std::slice::from_ref(&x), "local_response_norm");
     }
     check_both(
         &|x| Ok(vec![x[0].pixel_shuffle(2)?]),

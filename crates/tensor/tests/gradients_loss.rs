@@ -23,12 +23,10 @@ fn signs(sizes: &[usize], seed: u64) -> Tensor {
     truth.mul(2.0).unwrap().sub(1.0).unwrap()
 }
 
+type Loss<'a> = &'a dyn Fn(&[Tensor], LossReduction) -> Result<Tensor, Error>;
+
 /// Checks a loss of some tensors with every reduction.
-fn check(
-    what: &str,
-    inputs: &[Tensor],
-    loss: &dyn Fn(&[Tensor], LossReduction) -> Result<Tensor, Error>,
-) {
+fn check(what: &str, inputs: &[Tensor], loss: Loss<'_>) {
     for reduction in REDUCTIONS {
         let what = format!("{what}, {reduction:?}");
         check_both(&|x| Ok(vec![loss(x, reduction)?]), inputs, &what);

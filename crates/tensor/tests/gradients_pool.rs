@@ -125,7 +125,7 @@ fn means_of_windows() {
     let complex = complex_leaf(&[1, 2, 4, 4], 1);
     check_both(
         &|x| one(x[0].avg_pool2d(&pairs, plain)),
-        &[complex.clone()],
+        std::slice::from_ref(&complex),
         "complex means",
     );
     let turned = |x: &[Tensor]| one(x[0].transpose(1, 3)?.avg_pool2d(&pairs, plain));
@@ -169,7 +169,11 @@ fn norms_of_windows() {
                 .requires_grad_(true)
                 .unwrap();
             let pool = |x: &[Tensor]| one(x[0].lp_pool2d(p, &window));
-            check_both(&pool, &[x.clone()], &format!("order {p}, {window:?}"));
+            check_both(
+                &pool,
+                std::slice::from_ref(&x),
+                &format!("order {p}, {window:?}"),
+            );
             let recorded = x.lp_pool2d(p, &window).unwrap().detach();
             let plain = x.detach().lp_pool2d(p, &window).unwrap();
             assert!(recorded.allclose(&plain, 1e-12, 0.0, false).unwrap());
