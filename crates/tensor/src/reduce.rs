@@ -253,6 +253,39 @@ pub(crate) fn map(dtype: DType, formula: impl for<'b> Fn(Var<'b>) -> Var<'b>) ->
     builder.finish(&[result])
 }
 
+/// The root of order `p` of sums of powers. At zero, where its slope is infinite, no gradient goes
+/// back: a vector of zeros has the gradient zero, as in torch.
+pub(crate) fn root_of_sums(sums: &Tensor, p: f64) -> Result<Tensor, Error> {
+    let root = |sums: &Tensor| {
+        if p == 2.0 {
+            sums.sqrt()
+        } else {
+            sums.pow(1.0 / p)
+        }
+    };
+    if !is_recorded(&[sums]) {
+        return root(sums);
+    }
+    let plain = sums.detach();
+    let is_zero = plain.eq(0)?;
+    let moved = Tensor::apply(Op::Where, &[(&is_zero).into(), 1.into(), sums.into()])?;
+    let (at_zero, elsewhere) = (root(&plain)?, root(&moved)?);
+    Tensor::apply(
+        Op::Where,
+        &[(&is_zero).into(), (&at_zero).into(), (&elsewhere).into()],
+    )
+}
+
+/// A magnitude to the power `p`, without an infinite slope at zero.
+pub(crate) fn power_of(size: Var<'_>, p: f64) -> Var<'_> {
+    if p > 1.0 {
+        return size.pow(size.lit(p));
+    }
+    let is_zero = size.eq(size.zero());
+    let power = is_zero.pick(size.one(), size).pow(size.lit(p));
+    is_zero.pick(size.lit(0_f64.powf(p)), power)
+}
+
 /// The float that sums of magnitudes, variances and logarithms are formed in.
 fn working_float(result: DType) -> DType {
     if result.is_complex() {
@@ -463,7 +496,8 @@ impl Tensor {
     /// # Errors
     /// As [`amax`](Self::amax).
     pub fn argmax(&self, axis: Option<isize>, keepdim: bool) -> Result<Self, Error> {
-        self.place_of_extreme(Reduction::Argmax, Fold::Max, axis, keepdim)
+        self.detach()
+            .place_of_extreme(Reduction::Argmax, Fold::Max, axis, keepdim)
     }
 
     /// The place of the least along an axis, or in the flattened tensor.
@@ -471,7 +505,8 @@ impl Tensor {
     /// # Errors
     /// As [`amax`](Self::amax).
     pub fn argmin(&self, axis: Option<isize>, keepdim: bool) -> Result<Self, Error> {
-        self.place_of_extreme(Reduction::Argmin, Fold::Min, axis, keepdim)
+        self.detach()
+            .place_of_extreme(Reduction::Argmin, Fold::Min, axis, keepdim)
     }
 
     fn place_of_extreme(
@@ -599,18 +634,18 @@ impl Tensor {
                 }
             });
             let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
-            total.sqrt()?
+            root_of_sums(&total, p)?
         } else {
             let program = map(from, |x| {
                 let size = x.to(wide).abs();
-                if p == 1.0 {
-                    size
-                } else {
-                    size.pow(size.lit(p))
-                }
+                if p == 1.0 { size } else { power_of(size, p) }
             });
             let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
-            if p == 1.0 { total } else { total.pow(1.0 / p)? }
+            if p == 1.0 {
+                total
+            } else {
+                root_of_sums(&total, p)?
+            }
         };
         plan.finish(folded.to(result)?, keepdim)
     }

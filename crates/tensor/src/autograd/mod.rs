@@ -39,5 +39,6 @@ pub use mode::{
 };
 pub(crate) use node::History;
 pub use node::Hook;
+pub(crate) use pass::{Gradients, Pass};
 pub use record::set_locator;
 pub(crate) use record::{is_recorded, locate, record_program, with_rule_of};

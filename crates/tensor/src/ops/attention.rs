@@ -5,6 +5,7 @@ use allotrope_dtype::{DType, Error, Problem, WeakScalar};
 use allotrope_op::Shape;
 use allotrope_op::structured::matrix::ATTENTION;
 
+use super::attention_gradient::{is_attention_recorded, recorded_attention};
 use super::product::{Dtypes, walk};
 use crate::Tensor;
 use crate::elementwise::room;
@@ -101,6 +102,9 @@ impl Tensor {
         let scale = options.scale.unwrap_or_else(|| 1.0 / (depth as f64).sqrt());
         if options.dropout > 0.0 {
             return self.dropped_attention(keys, values, options, scale, dtypes);
+        }
+        if is_attention_recorded([self, keys, values], options.mask) {
+            return recorded_attention([self, keys, values], options, scale, dtypes.common);
         }
         let spread = |tensor: &Self, rows: usize, columns: usize| {
             let sizes: Vec<usize> = batch.iter().copied().chain([rows, columns]).collect();
@@ -222,7 +226,8 @@ impl Tensor {
             let column = Self::arange(0, columns as i64, 1, DType::I64)?;
             scores = column.le(&row)?.where_(&scores, &lowest)?;
         }
-        let best = scores.amax(Some(&[-1]), true)?;
+        // What is subtracted of all scores alike has no gradient.
+        let best = scores.detach().amax(Some(&[-1]), true)?;
         let zero = Self::zeros(&[], float)?;
         let seen = best.ne(&lowest)?;
         let weights = scores.sub(&seen.where_(&best, &zero)?)?.exp()?;

@@ -7,6 +7,7 @@ use allotrope_dtype::{DType, Error, Kind, Level, Operand, Problem, default_dtype
 use allotrope_op::structured::{Structured, convolution as row};
 use allotrope_op::{Dims, Program, Shape};
 
+use super::conv_gradient::{is_convolution_recorded, recorded_convolution};
 use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
 use crate::elementwise::room;
@@ -85,6 +86,9 @@ fn slide(
     options: &ConvolutionOptions<'_>,
     rank: usize,
 ) -> Result<Tensor, Error> {
+    if is_convolution_recorded(x, weight, bias) {
+        return recorded_convolution(row, x, weight, bias, options, rank);
+    }
     let op = row.name;
     let dtype = common_dtype(row, x, weight, bias)?;
     check_rank(op, x, rank)?;
@@ -272,7 +276,7 @@ pub(super) fn as_volumes(x: &Tensor, rank: usize) -> Result<Tensor, Error> {
     Ok(view)
 }
 
-fn axes(
+pub(super) fn axes(
     op: &'static str,
     x: &Tensor,
     weight: &Tensor,

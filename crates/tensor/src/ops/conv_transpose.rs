@@ -12,6 +12,7 @@ use allotrope_op::structured::{Structured, convolution as row};
 use allotrope_op::{Dims, Layout, Shape, Slice};
 
 use super::conv::{Layer, as_volumes, bad_filters, check_bias, common_dtype};
+use super::conv_gradient::{is_convolution_recorded, recorded_transposed};
 use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
 use crate::elementwise::room;
@@ -79,6 +80,9 @@ fn spread(
     options: &TransposedOptions<'_>,
     rank: usize,
 ) -> Result<Tensor, Error> {
+    if is_convolution_recorded(x, weight, bias) {
+        return recorded_transposed(row, x, weight, bias, options, rank);
+    }
     let op = row.name;
     let dtype = common_dtype(row, x, weight, bias)?;
     check_rank(op, x, rank)?;
@@ -138,7 +142,7 @@ fn spread(
 }
 
 /// The axes of a result: `input` and `output` are the sizes of the image and of the result.
-fn axes(
+pub(super) fn axes(
     op: &'static str,
     x: &Tensor,
     weight: &Tensor,

@@ -7,7 +7,7 @@ use allotrope_op::{Builder, Shape, Var, normalize_axis};
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::Tensor;
-use crate::reduce::Plan;
+use crate::reduce::{Plan, power_of, root_of_sums};
 
 impl Tensor {
     /// The cosine of the angle between vectors along a dimension; lengths below `eps` count as it.
@@ -19,12 +19,14 @@ impl Tensor {
         let op = COSINE_SIMILARITY.name;
         let working = Working::of(&COSINE_SIMILARITY, &[self, other])?;
         let [dot, left, right] = products(op, self, other, working, dim)?;
-        let lengths = [left.sqrt()?.maximum(eps)?, right.sqrt()?.maximum(eps)?];
+        let length = |squares: &Self| root_of_sums(squares, 2.0)?.maximum(eps);
+        let lengths = [length(&left)?, length(&right)?];
         let cosine = dot.div(&lengths[0])?.div(&lengths[1])?;
         cosine.to(working.result)?.squeeze(Some(&[dim]))
     }
 
-    /// The norm of order `p` of the difference of vectors, to whose numbers `eps` is added, along
+    /// The norm of order `p` of the difference of vectors (whose gradient is zero where it is zero),
+    /// to whose numbers `eps` is added, along
     /// the last dimension.
     ///
     /// ```
@@ -131,7 +133,7 @@ pub(super) fn wide_distance(
     } else if p == 0.0 {
         away.ne(away.zero()).to(working.compute)
     } else {
-        away.abs().pow(away.lit(p))
+        power_of(away.abs(), p)
     };
     let fold = if p.is_infinite() {
         Fold::Max
@@ -143,11 +145,9 @@ pub(super) fn wide_distance(
     }
     let total = plan.fold(op, fold, &builder.finish(&[term]), &[x, y], &shape)?;
     let total = total.to(DType::F64)?;
-    if p == 2.0 {
-        total.sqrt()
-    } else if p.is_infinite() || p == 0.0 || p == 1.0 {
+    if p.is_infinite() || p == 0.0 || p == 1.0 {
         Ok(total)
     } else {
-        total.pow(1.0 / p)
+        root_of_sums(&total, p)
     }
 }

@@ -145,7 +145,9 @@ impl Tensor {
             let shift = -scale * SELU_BOUND * p;
             [scale, shift, SELU_BOUND * scale + shift]
         } else {
-            [(1.0 - p).recip().min(f64::MAX), 0.0, 0.0]
+            // Nothing stays if all are dropped, and an infinity would reach the gradient.
+            let scale = if p < 1.0 { (1.0 - p).recip() } else { 0.0 };
+            [scale, 0.0, 0.0]
         };
         let staying = if is_alpha {
             x * scale + shift

@@ -6,8 +6,10 @@ use allotrope_op::structured::convolution::INTERPOLATE;
 use allotrope_op::{Builder, Dims, Program, Shape};
 
 use super::conv::as_volumes;
+use super::interpolate_gradient::Resizing;
 use super::window::does_not_fit;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::{evaluate_one, room};
 
 /// How a result is made of the elements near it.
@@ -83,6 +85,35 @@ impl Tensor {
         if mode == Interpolation::Area {
             return self.average_areas(&sizes, rank);
         }
+        let weighting = match (mode, options.antialias) {
+            (Interpolation::Cubic, false) => Weighting::Cubic,
+            (Interpolation::Cubic, true) => Weighting::WideCubic,
+            (_, false) => Weighting::Linear,
+            (_, true) => Weighting::WideLinear,
+        };
+        let stencil_of = |dim: usize| {
+            let (input, output, aligns) = (grid[dim], sizes[dim], options.align_corners);
+            let scale = scales[dim].distance(input, output, aligns);
+            Stencil::new(weighting, input, output, scale, aligns)
+        };
+        let middle = match mode {
+            Interpolation::Nearest => Some(0.0),
+            Interpolation::NearestExact => Some(0.5),
+            _ => None,
+        };
+        if is_recorded(&[self]) {
+            let stencils = (0..rank).map(|dim| {
+                let stencil = match middle {
+                    Some(middle) => Stencil {
+                        places: nearest(grid[dim], sizes[dim], scales[dim], middle),
+                        ..Stencil::identity(sizes[dim])
+                    },
+                    None => stencil_of(dim),
+                };
+                (grid[dim], stencil)
+            });
+            return Resizing::new(mode, resized, options, stencils.collect()).recorded(self);
+        }
         let shape: Dims<usize> = self.shape()[..2].iter().chain(&sizes).copied().collect();
         let shape = Shape::new(op, &shape)?;
         let mut out = room(op, &shape, dtype)?;
@@ -90,12 +121,7 @@ impl Tensor {
         if shape.count() == 0 {
             return Ok(Self::from_buffer(out, shape, dtype));
         }
-        if let Interpolation::Nearest | Interpolation::NearestExact = mode {
-            let middle = if mode == Interpolation::Nearest {
-                0.0
-            } else {
-                0.5
-            };
+        if let Some(middle) = middle {
             let mut places = [const { Vec::new() }; 3];
             for (place, list) in places.iter_mut().enumerate() {
                 *list = match place.checked_sub(3 - rank) {
@@ -112,20 +138,11 @@ impl Tensor {
             );
             return Ok(Self::from_buffer(out, shape, dtype));
         }
-        let weighting = match (mode, options.antialias) {
-            (Interpolation::Cubic, false) => Weighting::Cubic,
-            (Interpolation::Cubic, true) => Weighting::WideCubic,
-            (_, false) => Weighting::Linear,
-            (_, true) => Weighting::WideLinear,
-        };
         let mut axes = [Axis::SINGLE; 3];
         let mut stencils = [const { Vec::new() }; 3].map(|_: Vec<f64>| Stencil::identity(1));
         for dim in 0..rank {
-            let (input, output) = (grid[dim], sizes[dim]);
-            let aligns = options.align_corners;
-            let scale = scales[dim].distance(input, output, aligns);
-            let stencil = Stencil::new(weighting, input, output, scale, aligns);
-            axes[3 - rank + dim] = Axis::sliding(input, stencil.taps, 1, output);
+            let stencil = stencil_of(dim);
+            axes[3 - rank + dim] = Axis::sliding(grid[dim], stencil.taps, 1, sizes[dim]);
             stencils[3 - rank + dim] = stencil;
         }
         let planes = shape[0] * shape[1];

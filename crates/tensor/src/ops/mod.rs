@@ -3,8 +3,10 @@
 //! The dtype rule of each is its row in [`allotrope_op::structured`], its kernel is in the CPU crate.
 
 pub(crate) mod attention;
+mod attention_gradient;
 mod columns;
 mod conv;
+mod conv_gradient;
 mod conv_transpose;
 mod diagonal;
 mod difference;
@@ -15,6 +17,7 @@ pub mod fft;
 mod grid;
 mod indexing;
 mod interpolate;
+mod interpolate_gradient;
 mod join;
 pub mod linalg;
 mod linear;
@@ -22,6 +25,7 @@ mod lines;
 mod loss;
 mod matmul;
 mod norm;
+mod norm_gradient;
 mod operands;
 mod pad;
 mod pool;
@@ -37,8 +41,10 @@ mod scan_gradient;
 mod segment;
 mod select;
 mod shuffle;
+mod sliding;
 mod softmax;
 mod sort;
+mod spread;
 mod tensordot;
 mod triangle;
 mod unique;

@@ -7,8 +7,10 @@ use allotrope_op::structured::neural::{
 };
 use allotrope_op::{Builder, Shape, Structured};
 
+use super::norm_gradient::{recorded_batch, recorded_groups, recorded_last};
 use super::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::{evaluate_one, room};
 use crate::reduce::Plan;
 
@@ -80,15 +82,18 @@ impl Tensor {
         self.normalize_last(&RMS_NORM, normalized_shape, [weight, None], eps, false)
     }
 
-    fn normalize_last(
+    pub(super) fn normalize_last(
         &self,
-        row: &Structured,
+        row: &'static Structured,
         sizes: &[usize],
         affine: [Option<&Self>; 2],
         eps: f64,
         centers: bool,
     ) -> Result<Self, Error> {
         let op = row.name;
+        if is_recorded(&with_terms(self, affine)) {
+            return recorded_last(row, self, sizes, affine, eps, centers);
+        }
         let working = Working::of(row, &with_terms(self, affine))?;
         let first = self.rank().checked_sub(sizes.len());
         let Some(first) =
@@ -130,14 +135,17 @@ impl Tensor {
         self.normalize_groups(&GROUP_NORM, Some(num_groups), [weight, bias], eps)
     }
 
-    fn normalize_groups(
+    pub(super) fn normalize_groups(
         &self,
-        row: &Structured,
+        row: &'static Structured,
         groups: Option<usize>,
         affine: [Option<&Self>; 2],
         eps: f64,
     ) -> Result<Self, Error> {
         let op = row.name;
+        if is_recorded(&with_terms(self, affine)) {
+            return recorded_groups(row, self, groups, affine, eps);
+        }
         let working = Working::of(row, &with_terms(self, affine))?;
         let channels = channels(op, self, affine)?;
         let groups = groups.unwrap_or(channels.max(1));
@@ -175,7 +183,7 @@ impl Tensor {
 
     /// Each channel (dimension 1) brought to mean 0 and variance 1 over the batch, or with the
     /// running mean and variance; then times a weight plus a bias. Running numbers stay as they are:
-    /// the new ones are returned.
+    /// the new ones are returned. No gradient goes to them.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm); a value error for a batch of one number per channel, and
@@ -183,6 +191,9 @@ impl Tensor {
     pub fn batch_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
         let op = BATCH_NORM.name;
         let affine = [options.weight, options.bias];
+        if options.training && is_recorded(&with_terms(self, affine)) {
+            return recorded_batch(self, options);
+        }
         let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
         let channels = channels(op, self, affine)?;
         let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
@@ -234,7 +245,7 @@ impl Tensor {
         let running = options.running.map(|running| {
             let axes: Vec<isize> = (2..self.rank() as isize).collect();
             let working = Working::in_dtype(INSTANCE_NORM.result(self.dtype())?);
-            let statistics = Statistics::measure(op, self, working, &axes, true)?;
+            let statistics = Statistics::measure(op, &self.detach(), working, &axes, true)?;
             // The mean over the items of what each would make of the running numbers.
             let over_items = |x: &Self| -> Result<Self, Error> {
                 let sizes = [self.shape()[0] as isize, channels as isize];
@@ -252,7 +263,7 @@ impl Tensor {
 }
 
 /// The tensor with the terms that there are, for promotion.
-fn with_terms<'a>(x: &'a Tensor, terms: [Option<&'a Tensor>; 2]) -> Vec<&'a Tensor> {
+pub(super) fn with_terms<'a>(x: &'a Tensor, terms: [Option<&'a Tensor>; 2]) -> Vec<&'a Tensor> {
     [Some(x)].into_iter().chain(terms).flatten().collect()
 }
 
@@ -302,7 +313,7 @@ fn update(
 ) -> Result<(Tensor, Tensor), Error> {
     let sampled = batch_variance.mul(count as f64 / (count as f64 - 1.0))?;
     let mix = |old: &Tensor, new: &Tensor| -> Result<Tensor, Error> {
-        let wide = old.to(DType::F64)?;
+        let wide = old.detach().to(DType::F64)?;
         let mixed = wide.mul(1.0 - momentum)?.add(&new.mul(momentum)?)?;
         mixed.to(old.dtype())
     };
@@ -363,14 +374,14 @@ fn run_lines(
 }
 
 /// Mean and variance in float64, with the reduced dimensions.
-struct Statistics {
-    mean: Tensor,
-    variance: Tensor,
+pub(super) struct Statistics {
+    pub(super) mean: Tensor,
+    pub(super) variance: Tensor,
 }
 
 impl Statistics {
     /// Those of some dimensions; the mean square around zero unless it centers.
-    fn measure(
+    pub(super) fn measure(
         op: &'static str,
         x: &Tensor,
         working: Working,
@@ -414,8 +425,8 @@ impl Statistics {
             placed.map_or_else(|| given.to(DType::F64), |placed| placed.to(DType::F64))
         };
         Ok(Self {
-            mean: wide(mean)?,
-            variance: wide(variance)?,
+            mean: wide(&mean.detach())?,
+            variance: wide(&variance.detach())?,
         })
     }
 

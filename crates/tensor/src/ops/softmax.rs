@@ -4,8 +4,10 @@ use allotrope_cpu::kernel::{Fold, LineInput, Softmax, are_lines_short, sizes_aro
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
 use allotrope_op::{Builder, Dims, Structured, Var, normalize_axis};
+use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range};
+use crate::autograd::is_recorded;
 use crate::elementwise::{evaluate_one, room};
 use crate::reduce::Plan;
 use crate::{Generator, Tensor};
@@ -47,7 +49,7 @@ impl Tensor {
 
     /// Random shares along a dimension: the softmax of the numbers plus Gumbel noise, divided by
     /// `tau`. If `hard`, the greatest share is one and the others are zero: a choice with the
-    /// probabilities of the softmax.
+    /// probabilities of the softmax, whose gradient is that of the shares.
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax); a value error unless `tau` is positive.
@@ -78,12 +80,13 @@ impl Tensor {
         if !hard || self.rank() == 0 {
             return Ok(soft);
         }
-        let chosen = noisy.argmax(Some(dim), true)?;
+        let chosen = noisy.detach().argmax(Some(dim), true)?;
         let axis = normalize_axis(op, dim, self.rank())?;
         let mut sizes = vec![1; self.rank()];
         sizes[axis] = -1;
         let places = Self::arange(0, self.shape()[axis] as i64, 1, DType::I64)?.reshape(&sizes)?;
-        places.eq(&chosen)?.to(working.result)
+        let choice = places.eq(&chosen)?.to(working.result)?;
+        choice.with_rule(op, &[&soft], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
     fn shares(
@@ -103,8 +106,17 @@ impl Tensor {
             return self.unsqueeze(0)?.shares(row, kind, 0, dtype)?.select(0, 0);
         }
         let axis = normalize_axis(op, dim, self.rank())?;
-        let working = Working::in_dtype(dtype.unwrap_or(result));
         let negates = *row == SOFTMIN;
+        if is_recorded(&[self]) {
+            let shares = self.detach().shares(row, kind, dim, dtype)?;
+            let saved = shares.detach();
+            return shares.with_rule(op, &[self], move |pass| {
+                let (y, gradient) = (pass.output(&saved, 0), pass.gradient()?);
+                let gradient = softmax_gradient(op, kind, [&y, &gradient], axis as isize, negates)?;
+                Ok(smallvec![Some(gradient)])
+            });
+        }
+        let working = Working::in_dtype(dtype.unwrap_or(result));
         let (order, back) = memory_order(self);
         let x = self.permute(&order)?;
         let axis = order
@@ -129,6 +141,35 @@ impl Tensor {
         };
         shares.permute(&back)
     }
+}
+
+/// The gradient of what shares `y` were computed from: `y (g - Σ g y)`, and of their logarithms
+/// `g - e^y Σ g`.
+pub(super) fn softmax_gradient(
+    op: &'static str,
+    kind: Softmax,
+    [y, gradient]: [&Tensor; 2],
+    axis: isize,
+    negates: bool,
+) -> Result<Tensor, Error> {
+    let working = Working::in_dtype(y.dtype());
+    let dtypes = [y.dtype(), gradient.dtype()];
+    let program = working.program(&dtypes, |v| match kind {
+        Softmax::Shares => v[0] * v[1],
+        Softmax::Logarithms => v[1],
+    });
+    let plan = Plan::new(op, y, Some(&[axis]))?;
+    let total = plan.fold(op, Fold::Sum, &program, &[y, gradient], y.shape())?;
+    let total = total.to(working.compute)?;
+    let builder = Builder::new(&[dtypes[0], dtypes[1], working.compute]);
+    let [y_var, gradient_var] = [0, 1].map(|i| working.read(builder.input(i)));
+    let value = match kind {
+        Softmax::Shares => y_var * (gradient_var - builder.input(2)),
+        Softmax::Logarithms => gradient_var - y_var.exp() * builder.input(2),
+    };
+    let value = if negates { -value } else { value };
+    let program = builder.finish(&[value.to(working.result)]);
+    evaluate_one(op, &program, &[y, gradient, &total])
 }
 
 /// The dimensions in the order of memory, and the way back.

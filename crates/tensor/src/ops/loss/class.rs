@@ -6,7 +6,9 @@ use allotrope_op::structured::neural::{CROSS_ENTROPY, MULTI_MARGIN_LOSS, NLL_LOS
 use allotrope_op::{Builder, Structured};
 
 use super::LossReduction;
+use super::class_gradient::ClassLines;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 use crate::ops::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::reduce::Plan;
@@ -17,7 +19,7 @@ impl Tensor {
     ///
     /// Losses of the index `ignore_index` are zero and do not count for the mean, which is that
     /// weighed by the weights of the classes. `label_smoothing` is the share of the even distribution
-    /// in the target.
+    /// in the target. Probabilities have a gradient too, weights have none.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -51,12 +53,14 @@ impl Tensor {
                 "0 to 1",
             ));
         }
-        let classes = Classes::new(row, self, weight)?;
         if target.shape() == self.shape() && Set::Float.contains(target.dtype()) {
+            let classes = Classes::new(row, self, weight)?;
             return classes.by_probabilities(op, target, label_smoothing, reduction);
         }
+        let classes = Classes::new(row, &self.detach(), weight)?;
         let indices = classes.indices(op, target, ignore_index)?;
-        let logs = classes.log_of_sums(op)?.to_vec::<f64>()?;
+        let wide_logs = classes.log_of_sums(op)?;
+        let logs = wide_logs.to_vec::<f64>()?;
         let chosen = classes.chosen(op, &indices)?;
         let count = classes.weights.len() as f64;
         let total: f64 = classes.weights.iter().sum();
@@ -75,7 +79,12 @@ impl Tensor {
                 }
             }
         };
-        classes.reduce(&indices, reduction, loss)
+        let loss = classes.reduce(&indices, reduction, loss)?;
+        if is_recorded(&[self]) {
+            let lines = ClassLines::new(&classes, &indices, reduction, label_smoothing)?;
+            return lines.remember_entropy(op, loss, self, classes, wide_logs);
+        }
+        Ok(loss)
     }
 
     /// The negated number at each class, times the weight of the class: the cross entropy of
@@ -91,12 +100,17 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let row = &NLL_LOSS;
-        let classes = Classes::new(row, self, weight)?;
+        let classes = Classes::new(row, &self.detach(), weight)?;
         let indices = classes.indices(row.name, target, ignore_index)?;
         let chosen = classes.chosen(row.name, &indices)?;
-        classes.reduce(&indices, reduction, |line, class| {
+        let loss = classes.reduce(&indices, reduction, |line, class| {
             -classes.weights[class] * chosen[line]
-        })
+        })?;
+        if is_recorded(&[self]) {
+            let lines = ClassLines::new(&classes, &indices, reduction, 0.0)?;
+            return lines.remember_pick(row.name, loss, self, classes.working);
+        }
+        Ok(loss)
     }
 
     /// The mean over the other classes of `max(0, margin - x[t] + x)^p`, times the weight of the
@@ -129,11 +143,15 @@ impl Tensor {
         let indices = classes.indices(op, target, i64::MIN)?;
         let x = &classes.input;
         let (lines, count) = (indices.len() as isize, classes.weights.len());
-        let chosen = Self::from_slice(&classes.chosen(op, &indices)?, &[indices.len()])?;
-        let chosen = chosen.reshape(&[lines, 1])?.to(classes.working.compute)?;
         let right: Vec<i64> = indices.iter().map(|index| index.unwrap_or(-1)).collect();
         let right = Self::from_slice(&right, &[indices.len()])?.reshape(&[lines, 1])?;
         let places = Self::arange(0, count as i64, 1, DType::I64)?;
+        let chosen = if is_recorded(&[x]) {
+            classes.picked(op, &right, &places)?
+        } else {
+            let chosen = Self::from_slice(&classes.chosen(op, &indices)?, &[indices.len()])?;
+            chosen.reshape(&[lines, 1])?.to(classes.working.compute)?
+        };
         let builder = Builder::new(&[x.dtype(), chosen.dtype(), DType::I64, DType::I64]);
         let away = classes.working.read(builder.input(0)) - builder.input(1) + margin;
         let away = away.maximum(away.zero());
@@ -143,25 +161,24 @@ impl Tensor {
         let plan = Plan::new(op, x, Some(&[1]))?;
         let tensors = [x, &chosen, &right, &places];
         let sums = plan.fold(op, Fold::Sum, &program, &tensors, x.shape())?;
-        let sums = sums.to_vec::<f64>()?;
-        let loss = |line: usize, class: usize| classes.weights[class] * sums[line] / count as f64;
-        let losses: Vec<f64> = (0..indices.len())
-            .map(|line| indices[line].map_or(0.0, |class| loss(line, class as usize)))
-            .collect();
-        let losses = Self::from_slice(&losses, &[indices.len()])?;
+        let weight =
+            |index: &Option<i64>| index.map_or(0.0, |class| classes.weights[class as usize]);
+        let weights: Vec<f64> = indices.iter().map(weight).collect();
+        let weights = Self::from_slice(&weights, &[indices.len()])?.reshape(&[lines, 1])?;
+        let losses = sums.to(DType::F64)?.mul(&weights)?.div(count as f64)?;
         let losses = losses.reshape(&signed(&classes.sizes))?;
         reduction.of_wide(&losses, indices.len() as f64, classes.working.result)
     }
 }
 
 /// Numbers with a class dimension, number 1.
-struct Classes {
-    input: Tensor,
+pub(super) struct Classes {
+    pub(super) input: Tensor,
     /// The shape of the losses.
-    sizes: Vec<usize>,
-    working: Working,
+    pub(super) sizes: Vec<usize>,
+    pub(super) working: Working,
     /// A weight per class, ones if none are given.
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
 }
 
 impl Classes {
@@ -256,12 +273,25 @@ impl Classes {
             .to_vec::<f64>()
     }
 
+    /// The same as a sum along the line, which has a gradient; zero where it is ignored.
+    fn picked(&self, op: &'static str, right: &Tensor, places: &Tensor) -> Result<Tensor, Error> {
+        let x = &self.input;
+        let builder = Builder::new(&[x.dtype(), DType::I64, DType::I64]);
+        let number = self.working.read(builder.input(0));
+        let is_right = builder.input(1).eq(builder.input(2));
+        let program = builder.finish(&[is_right.pick(number, number.zero())]);
+        let plan = Plan::new(op, x, Some(&[1]))?;
+        let picked = plan.fold(op, Fold::Sum, &program, &[x, right, places], x.shape())?;
+        picked.to(self.working.compute)
+    }
+
     /// The logarithm of the sum of exponentials of each line, in float64.
-    fn log_of_sums(&self, op: &'static str) -> Result<Tensor, Error> {
+    pub(super) fn log_of_sums(&self, op: &'static str) -> Result<Tensor, Error> {
         let x = &self.input;
         let plan = Plan::new(op, x, Some(&[1]))?;
         let program = self.working.reading(x.dtype());
-        let most = plan.fold(op, Fold::Max, &program, &[x], x.shape())?;
+        // What is subtracted and added again has no gradient.
+        let most = plan.fold(op, Fold::Max, &program, &[&x.detach()], x.shape())?;
         let builder = Builder::new(&[x.dtype(), self.working.compute]);
         let below = self.working.read(builder.input(0)) - builder.input(1);
         let program = builder.finish(&[below.exp()]);
@@ -270,7 +300,7 @@ impl Classes {
     }
 
     /// The weights of the classes as a tensor that is broadcast to the numbers.
-    fn weight_tensor(&self) -> Result<Tensor, Error> {
+    pub(super) fn weight_tensor(&self) -> Result<Tensor, Error> {
         let mut sizes = vec![1; self.input.rank()];
         sizes[1] = -1;
         Tensor::from_slice(&self.weights, &[self.weights.len()])?.reshape(&sizes)

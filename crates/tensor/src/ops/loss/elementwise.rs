@@ -3,20 +3,76 @@
 use std::f64::consts::TAU;
 
 use allotrope_dtype::Error;
-use allotrope_op::Var;
 use allotrope_op::structured::neural::{
     BINARY_CROSS_ENTROPY, BINARY_CROSS_ENTROPY_WITH_LOGITS, GAUSSIAN_NLL_LOSS,
     HINGE_EMBEDDING_LOSS, HUBER_LOSS, KL_DIV, L1_LOSS, MARGIN_RANKING_LOSS, MSE_LOSS,
     POISSON_NLL_LOSS, SMOOTH_L1_LOSS, SOFT_MARGIN_LOSS,
 };
+use allotrope_op::{Shape, Var};
 
 use super::{LossReduction, reduce_formula};
 use crate::Tensor;
-use crate::ops::operands::{out_of_range, wrong_shape};
+use crate::autograd::is_recorded;
+use crate::elementwise::evaluate_one;
+use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
 
 /// The greater of two numbers.
 fn above<'b>(x: Var<'b>, least: f64) -> Var<'b> {
     x.maximum(x.lit(least))
+}
+
+/// The binary cross entropy of a probability and a target, times a weight if there is one.
+fn entropy<'b>(v: &[Var<'b>]) -> Var<'b> {
+    let (x, t) = (v[0], v[1]);
+    let loss = -(t * logarithm(x) + (1.0 - t) * logarithm_of_rest(x));
+    v.get(2).map_or(loss, |weight| loss * *weight)
+}
+
+fn logarithm(x: Var<'_>) -> Var<'_> {
+    above(x.log(), -100.0)
+}
+
+fn logarithm_of_rest(x: Var<'_>) -> Var<'_> {
+    above((-x).log1p(), -100.0)
+}
+
+/// The binary cross entropy of probability, target and weight, with torch's gradients: they are
+/// finite at 0 and 1, where that of the logarithm is not.
+fn recorded_entropy(tensors: &[&Tensor], reduction: LossReduction) -> Result<Tensor, Error> {
+    /// What the variance of a probability counts as at least.
+    const LEAST: f64 = 1e-12;
+    let row = &BINARY_CROSS_ENTROPY;
+    let plain: Vec<Tensor> = tensors.iter().map(|tensor| tensor.detach()).collect();
+    let plain: Vec<&Tensor> = plain.iter().collect();
+    let loss = reduce_formula(row, &plain, reduction, entropy)?;
+    let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
+    let count = Shape::broadcast(row.name, &shapes)?.count() as f64;
+    let working = Working::of(row, tensors)?;
+    let saved: Vec<Tensor> = tensors.iter().map(|tensor| (*tensor).clone()).collect();
+    loss.with_rule(row.name, tensors, move |pass| {
+        let gradient = match reduction {
+            LossReduction::Mean => pass.gradient()?.to(working.compute)?.div(count)?,
+            _ => pass.gradient()?,
+        };
+        let mut inputs: Vec<&Tensor> = saved.iter().collect();
+        inputs.insert(2, &gradient);
+        let dtypes = dtypes_of(&inputs);
+        let each = (0..saved.len()).map(|place| {
+            pass.give(place, || {
+                let program = working.result_program(&dtypes, |v| {
+                    let (x, t, gradient) = (v[0], v[1], v[2]);
+                    let weighted = v.get(3).map_or(gradient, |weight| gradient * *weight);
+                    match place {
+                        0 => weighted * (x - t) / above(x * (1.0 - x), LEAST),
+                        1 => weighted * (logarithm_of_rest(x) - logarithm(x)),
+                        _ => gradient * entropy(&v[..2]),
+                    }
+                });
+                evaluate_one(row.name, &program, &inputs)
+            })
+        });
+        each.collect()
+    })
 }
 
 /// Losses of numbers one by one.
@@ -98,7 +154,8 @@ impl Tensor {
         let row = &BINARY_CROSS_ENTROPY;
         row.result(self.dtype())?;
         if self.count() > 0 {
-            for extreme in [self.amin(None, false)?, self.amax(None, false)?] {
+            let x = self.detach();
+            for extreme in [x.amin(None, false)?, x.amax(None, false)?] {
                 let value = extreme.to(allotrope_dtype::DType::F64)?.to_vec::<f64>()?[0];
                 if !(value.is_nan() || (0.0..=1.0).contains(&value)) {
                     return Err(out_of_range(row.name, "probability", value, "0 to 1"));
@@ -106,13 +163,10 @@ impl Tensor {
             }
         }
         let tensors: Vec<&Self> = [self, target].into_iter().chain(weight).collect();
-        reduce_formula(row, &tensors, reduction, |v| {
-            let (x, t) = (v[0], v[1]);
-            let yes = t * above(x.log(), -100.0);
-            let no = (1.0 - t) * above((-x).log1p(), -100.0);
-            let loss = -(yes + no);
-            v.get(2).map_or(loss, |weight| loss * *weight)
-        })
+        if is_recorded(&tensors) {
+            return recorded_entropy(&tensors, reduction);
+        }
+        reduce_formula(row, &tensors, reduction, entropy)
     }
 
     /// The binary cross entropy of the logistic function of the numbers, without overflow, times a
@@ -213,6 +267,7 @@ impl Tensor {
         row.result(variance.dtype())?;
         if variance.count() > 0 {
             let least = variance
+                .detach()
                 .amin(None, false)?
                 .to(allotrope_dtype::DType::F64)?;
             let least = least.to_vec::<f64>()?[0];

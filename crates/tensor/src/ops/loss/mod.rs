@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `elementwise` | losses of numbers one by one |
 //! | `class` | losses of classes that indices or probabilities name |
+//! | `class_gradient` | the gradients of those that indices name |
 //! | `vector` | losses of vectors, and of several labels |
 
 mod class;
+mod class_gradient;
 mod elementwise;
 mod vector;
 

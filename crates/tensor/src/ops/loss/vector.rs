@@ -9,6 +9,7 @@ use allotrope_op::{Builder, Shape};
 
 use super::LossReduction;
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
 use crate::ops::operands::{Working, dtypes_of, wrong_shape};
@@ -139,11 +140,12 @@ impl Tensor {
             return Err(wrong_shape(op, "target", target, accepted));
         }
         let count = self.shape()[self.rank() - 1];
-        let values = self.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?;
         let labels = target.to(DType::I64)?.to_vec::<i64>()?;
-        let lines = values.chunks(count.max(1)).zip(labels.chunks(count.max(1)));
-        let loss = |(values, labels): (&[f64], &[i64])| -> Result<f64, Error> {
-            let mut is_right = vec![false; count];
+        let mut is_right = vec![false; labels.len()];
+        for (labels, is_right) in labels
+            .chunks(count.max(1))
+            .zip(is_right.chunks_mut(count.max(1)))
+        {
             for label in labels.iter().take_while(|label| **label >= 0) {
                 let place = usize::try_from(*label).ok();
                 match place.and_then(|place| is_right.get_mut(place)) {
@@ -158,8 +160,19 @@ impl Tensor {
                     }
                 }
             }
+        }
+        if is_recorded(&[self]) && count > 0 {
+            let losses = pairs_of_labels(op, self, &is_right, working)?;
+            let losses = losses.div(count as f64)?;
+            return reduction.of_wide(&losses, losses.count() as f64, working.result);
+        }
+        let values = self.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?;
+        let lines = values
+            .chunks(count.max(1))
+            .zip(is_right.chunks(count.max(1)));
+        let loss = |(values, is_right): (&[f64], &[bool])| -> f64 {
             let of = |wanted: bool| {
-                let places = values.iter().zip(&is_right);
+                let places = values.iter().zip(is_right);
                 places
                     .filter(move |(_, right)| **right == wanted)
                     .map(|(x, _)| *x)
@@ -167,16 +180,38 @@ impl Tensor {
             let pairs =
                 of(true).flat_map(|right| of(false).map(move |wrong| 1.0 - (right - wrong)));
             // Not `max`, which would drop NaN.
-            Ok(pairs
-                .filter(|loss| *loss > 0.0 || loss.is_nan())
-                .sum::<f64>()
-                / count as f64)
+            let losses = pairs.filter(|loss| *loss > 0.0 || loss.is_nan());
+            losses.sum::<f64>() / count as f64
         };
-        let losses = lines.map(loss).collect::<Result<Vec<f64>, Error>>()?;
+        let losses: Vec<f64> = lines.map(loss).collect();
         let sizes = &self.shape()[..self.rank() - 1];
         let missing = Shape::new(op, sizes)?.count() - losses.len();
         let losses: Vec<f64> = losses.into_iter().chain(vec![0.0; missing]).collect();
         let losses = Self::from_slice(&losses, sizes)?;
         reduction.of_wide(&losses, losses.count() as f64, working.result)
     }
+}
+
+/// The sums of `max(0, 1 - (x[t] - x))` over pairs of a right and a wrong class of each line, as one
+/// formula over all pairs, which has a gradient.
+fn pairs_of_labels(
+    op: &'static str,
+    x: &Tensor,
+    is_right: &[bool],
+    working: Working,
+) -> Result<Tensor, Error> {
+    let mask: Vec<u8> = is_right.iter().map(|right| u8::from(*right)).collect();
+    let mask = Tensor::from_slice(&mask, x.shape())?.to(DType::Bool)?;
+    let (right, wrong) = (x.unsqueeze(-1)?, x.unsqueeze(-2)?);
+    let masks = [mask.unsqueeze(-1)?, mask.unsqueeze(-2)?];
+    let builder = Builder::new(&[x.dtype(), x.dtype(), DType::Bool, DType::Bool]);
+    let away = working.read(builder.input(0)) - working.read(builder.input(1));
+    let loss = (1.0 - away).maximum(away.zero());
+    let counted = builder.input(3).pick(away.zero(), loss);
+    let program = builder.finish(&[builder.input(2).pick(counted, away.zero())]);
+    let shape = Shape::broadcast(op, &[right.shape(), wrong.shape()])?;
+    let plan = Plan::new(op, &right.expand(&shape)?, Some(&[-2, -1]))?;
+    let inputs = [&right, &wrong, &masks[0], &masks[1]];
+    let sums = plan.fold(op, Fold::Sum, &program, &inputs, &shape)?;
+    sums.to(DType::F64)?.squeeze(Some(&[-2, -1]))
 }

@@ -5,8 +5,10 @@ use allotrope_dtype::{DType, Error, Problem, Set};
 use allotrope_op::structured::{Structured, convolution as row};
 
 use super::super::window::{Window, check_rank};
+use super::gradient::Means;
 use super::{convert, lay_out, pool, share_out};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 
 /// What the sums of average pooling are divided by.
@@ -94,7 +96,7 @@ fn summed(dtype: DType) -> DType {
     }
 }
 
-fn take_average(
+pub(super) fn take_average(
     row: Structured,
     x: &Tensor,
     axes: [Axis; 3],
@@ -102,6 +104,15 @@ fn take_average(
     rank: usize,
 ) -> Result<Tensor, Error> {
     let dtype = row.result(x.dtype())?;
+    if is_recorded(&[x]) {
+        let means = Means {
+            row,
+            axes,
+            divisor,
+            rank,
+        };
+        return means.recorded(x);
+    }
     let (grid, shape) = lay_out(row.name, x, axes, rank)?;
     let mut out = room(row.name, &shape, dtype)?;
     let program = convert(x.dtype(), summed(x.dtype()));

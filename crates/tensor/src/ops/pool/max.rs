@@ -3,10 +3,13 @@
 use allotrope_cpu::kernel::{Axis, greatest, greatest_with_places};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::{Structured, convolution as row};
+use smallvec::smallvec;
 
 use super::super::window::{Window, check_rank};
+use super::gradient::put_to_places;
 use super::{convert, lay_out, pool, share_out};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::room;
 
 macro_rules! max_pools {
@@ -85,6 +88,10 @@ fn take_greatest(
     rank: usize,
 ) -> Result<Tensor, Error> {
     let dtype = row.result(x.dtype())?;
+    if is_recorded(&[x]) {
+        // The way back asks where it was.
+        return find_greatest(row, x, axes, rank).map(|(greatest, _)| greatest);
+    }
     let (grid, shape) = lay_out(row.name, x, axes, rank)?;
     let mut out = room(row.name, &shape, dtype)?;
     let program = convert(x.dtype(), compared(dtype));
@@ -103,6 +110,16 @@ fn find_greatest(
     rank: usize,
 ) -> Result<(Tensor, Tensor), Error> {
     let dtype = row.result(x.dtype())?;
+    if is_recorded(&[x]) {
+        let (greatest, places) = find_greatest(row, &x.detach(), axes, rank)?;
+        let (saved, shape) = (places.clone(), x.shape().clone());
+        let greatest = greatest.with_rule(row.name, &[x], move |pass| {
+            let gradient = pass.gradient()?;
+            let made = put_to_places(row.name, &gradient, &saved, &shape, rank)?;
+            Ok(smallvec![Some(made)])
+        })?;
+        return Ok((greatest, places));
+    }
     let (grid, shape) = lay_out(row.name, x, axes, rank)?;
     let mut out = room(row.name, &shape, dtype)?;
     let mut places = room(row.name, &shape, DType::I64)?;

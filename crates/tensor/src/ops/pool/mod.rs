@@ -6,8 +6,10 @@
 //! | `average` | the mean |
 //! | `norm` | the root of the sum of powers |
 //! | `unpool` | the greatest back to where it was |
+//! | `gradient` | gradients back to where results came from |
 
 mod average;
+mod gradient;
 mod max;
 mod norm;
 mod unpool;

@@ -6,9 +6,12 @@ use allotrope_op::structured::{Structured, convolution as row};
 use allotrope_op::{Builder, Program};
 
 use super::super::window::{Window, check_rank};
+use super::average::take_average;
 use super::{lay_out, pool};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::elementwise::{evaluate_one, room};
+use crate::reduce::root_of_sums;
 
 macro_rules! norm_pools {
     ($($rank:literal, $what:literal, $pool:ident, $row:ident;)*) => {
@@ -16,7 +19,8 @@ macro_rules! norm_pools {
             #[doc = concat!("`(Σ xᵖ)^(1/p)` of each window over ", $what, ". Integers and bool give the default float.")]
             ///
             /// A window that `ceil_mode` lets end beyond the grid counts as if it had as many
-            /// elements of the same mean as the others, as in torch.
+            /// elements of the same mean as the others, as in torch. A sum of zero has the gradient
+            /// zero.
             ///
             /// # Errors
             /// A dtype error for complex numbers, a value error for windows that do not fit or a
@@ -57,8 +61,18 @@ fn take_norm(
     let (grid, shape) = lay_out(row.name, x, axes, rank)?;
     // The sums stay in the dtype of computation until their roots are taken.
     let wide = dtype.compute();
-    let mut sums = room(row.name, &shape, wide)?;
     let program = raise(x.dtype(), wide, p);
+    if is_recorded(&[x]) {
+        let powers = evaluate_one(row.name, &program, &[x])?;
+        let sums = take_average(row, &powers, axes, divisor, rank)?.mul(taps as f64)?;
+        let root = if p == 1.0 {
+            sums
+        } else {
+            root_of_sums(&sums, p)?
+        };
+        return root.to(dtype);
+    }
+    let mut sums = room(row.name, &shape, wide)?;
     if shape.count() > 0 {
         pool(x, &program, |pooled| {
             average(pooled, &grid, divisor, wide, &mut sums)

@@ -5,9 +5,12 @@ use allotrope_cpu::kernel::unpool;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::Shape;
 use allotrope_op::structured::{Structured, convolution as row};
+use smallvec::smallvec;
 
 use super::super::window::{Window, check_rank, per_axis};
+use super::gradient::{stayed, take_from_places};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::view::out_of_memory;
 
 macro_rules! unpools {
@@ -46,6 +49,16 @@ fn put_back(
     rank: usize,
 ) -> Result<Tensor, Error> {
     let op = row.name;
+    if is_recorded(&[x]) {
+        let result = put_back(row, &x.detach(), indices, window, output, rank)?;
+        let (places, grid) = (indices.to(DType::I64)?, result.rank() - rank);
+        let plane = result.shape()[grid..].iter().product();
+        return result.with_rule(op, &[x], move |pass| {
+            let taken = take_from_places(op, &pass.gradient()?, &places, rank)?;
+            let stayed = stayed(&places, plane, rank)?.to(taken.dtype())?;
+            Ok(smallvec![Some(taken.mul(&stayed)?)])
+        });
+    }
     let dtype = row.result(x.dtype())?;
     check_rank(op, x, rank)?;
     if !indices.dtype().is_integer() {

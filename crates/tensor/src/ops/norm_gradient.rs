@@ -1,0 +1,300 @@
+//! The gradients of normalisations, from the operand alone: mean and deviation are measured again,
+//! so that nothing of the size of the operand is saved beside it.
+
+use allotrope_cpu::kernel::Fold;
+use allotrope_dtype::{DType, Error};
+use allotrope_op::structured::neural::BATCH_NORM;
+use allotrope_op::{Builder, Shape, Structured, Var};
+use smallvec::SmallVec;
+
+use super::norm::{BatchNorm, BatchNormOptions, Statistics, with_terms};
+use super::operands::{Working, signed};
+use crate::Tensor;
+use crate::autograd::{Gradients, Pass};
+use crate::elementwise::evaluate_one;
+use crate::reduce::Plan;
+
+/// A normalisation over the last dimensions that remembers its operands.
+pub(super) fn recorded_last(
+    row: &'static Structured,
+    x: &Tensor,
+    sizes: &[usize],
+    affine: [Option<&Tensor>; 2],
+    eps: f64,
+    centers: bool,
+) -> Result<Tensor, Error> {
+    let plain = affine.map(|term| term.map(Tensor::detach));
+    let plain = [plain[0].as_ref(), plain[1].as_ref()];
+    let result = x.detach();
+    let result = result.normalize_last(row, sizes, plain, eps, centers)?;
+    let last = sizes.len() as isize;
+    let norm = Normalized {
+        op: row.name,
+        working: Working::of(row, &with_terms(x, affine))?,
+        view: signed(x.shape()),
+        term: signed(sizes),
+        axes: (-last..0).collect(),
+        within: Vec::new(),
+        outer: (-(x.rank() as isize)..-last).collect(),
+        centers,
+        eps,
+    };
+    norm.remember(result, x, affine)
+}
+
+/// A normalisation of groups of channels that remembers its operands.
+pub(super) fn recorded_groups(
+    row: &'static Structured,
+    x: &Tensor,
+    groups: Option<usize>,
+    affine: [Option<&Tensor>; 2],
+    eps: f64,
+) -> Result<Tensor, Error> {
+    let plain = affine.map(|term| term.map(Tensor::detach));
+    let plain = [plain[0].as_ref(), plain[1].as_ref()];
+    let result = x.detach().normalize_groups(row, groups, plain, eps)?;
+    let (items, channels) = (x.shape()[0], x.shape()[1]);
+    let groups = groups.unwrap_or(channels.max(1));
+    let of_group = channels / groups;
+    let spatial: usize = x.shape()[2..].iter().product();
+    let norm = Normalized {
+        op: row.name,
+        working: Working::of(row, &with_terms(x, affine))?,
+        view: signed(&[items, groups, of_group, spatial]),
+        term: signed(&[groups, of_group, 1]),
+        axes: vec![2, 3],
+        within: vec![3],
+        outer: vec![0],
+        centers: true,
+        eps,
+    };
+    norm.remember(result, x, affine)
+}
+
+/// A normalisation over a batch, which is measured, that remembers its operands.
+pub(super) fn recorded_batch(
+    x: &Tensor,
+    options: BatchNormOptions<'_>,
+) -> Result<BatchNorm, Error> {
+    let affine = [options.weight, options.bias];
+    let plain = affine.map(|term| term.map(Tensor::detach));
+    let made = x.detach().batch_norm(BatchNormOptions {
+        weight: plain[0].as_ref(),
+        bias: plain[1].as_ref(),
+        ..options
+    })?;
+    let axes: Vec<isize> = (0..x.rank() as isize).filter(|dim| *dim != 1).collect();
+    let mut term = vec![1; x.rank() - 1];
+    term[0] = x.shape()[1] as isize;
+    let norm = Normalized {
+        op: BATCH_NORM.name,
+        working: Working::of(&BATCH_NORM, &with_terms(x, affine))?,
+        view: signed(x.shape()),
+        term,
+        within: axes.clone(),
+        axes,
+        outer: Vec::new(),
+        centers: true,
+        eps: options.eps,
+    };
+    let output = norm.remember(made.output, x, affine)?;
+    Ok(BatchNorm { output, ..made })
+}
+
+/// What was normalised, and how.
+struct Normalized {
+    op: &'static str,
+    working: Working,
+    /// The sizes in which the operand is seen, and weight and bias beside it.
+    view: Vec<isize>,
+    term: Vec<isize>,
+    /// The dimensions that have one mean and deviation.
+    axes: Vec<isize>,
+    /// Those of them along which weight and bias are the same.
+    within: Vec<isize>,
+    /// The others along which they are the same.
+    outer: Vec<isize>,
+    centers: bool,
+    eps: f64,
+}
+
+/// An operand as it was seen, with what was measured.
+struct Seen {
+    x: Tensor,
+    gradient: Tensor,
+    mean: Tensor,
+    /// One over the deviation.
+    scale: Tensor,
+    weight: Tensor,
+}
+
+impl Normalized {
+    /// The result with its rule.
+    fn remember(
+        self,
+        result: Tensor,
+        x: &Tensor,
+        affine: [Option<&Tensor>; 2],
+    ) -> Result<Tensor, Error> {
+        let (operand, weight) = (x.clone(), affine[0].cloned());
+        let has_bias = affine[1].is_some();
+        let sizes = affine.iter().flatten().next();
+        let sizes = sizes.map(|term| signed(term.shape())).unwrap_or_default();
+        result.with_rule(self.op, &with_terms(x, affine), move |pass| {
+            let seen = self.see(pass, &operand, weight.as_ref())?;
+            let mut places = 1..;
+            let for_weight = weight.as_ref().and_then(|_| places.next());
+            let for_bias = has_bias.then(|| places.next()).flatten();
+            let wants = |place: Option<usize>| place.is_some_and(|place| pass.wants(place));
+            let wanted = [pass.wants(0), wants(for_weight), wants(for_bias)];
+            let [of_x, of_weight, of_bias] = self.back(&seen, wanted)?;
+            let shaped = |made: Option<Tensor>, sizes: &[isize]| {
+                made.map(|made| made.reshape(sizes)).transpose()
+            };
+            let mut all: Gradients = SmallVec::new();
+            all.push(shaped(of_x, &signed(operand.shape()))?);
+            if for_weight.is_some() {
+                all.push(shaped(of_weight, &sizes)?);
+            }
+            if for_bias.is_some() {
+                all.push(shaped(of_bias, &sizes)?);
+            }
+            Ok(all)
+        })
+    }
+
+    fn see(&self, pass: &Pass<'_>, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
+        let Working { result, compute } = self.working;
+        let x = x.reshape(&self.view)?;
+        let measured = Statistics::measure(self.op, &x, self.working, &self.axes, self.centers)?;
+        let weight = match weight {
+            Some(weight) => weight.reshape(&self.term)?.to(result)?.to(compute)?,
+            None => Tensor::full(&[], 1, compute)?,
+        };
+        Ok(Seen {
+            gradient: pass.gradient()?.reshape(&self.view)?,
+            mean: measured.mean.to(compute)?,
+            scale: measured.variance.add(self.eps)?.rsqrt()?.to(compute)?,
+            weight,
+            x,
+        })
+    }
+
+    /// The gradients of operand, weight and bias. With `n` the normalised numbers, that of the
+    /// operand is `(g w - mean(g w) - n mean(g w n)) / deviation`.
+    fn back(&self, seen: &Seen, wanted: [bool; 3]) -> Result<[Option<Tensor>; 3], Error> {
+        let [wants_x, wants_weight, wants_bias] = wanted;
+        let whole = Plan::new(self.op, &seen.x, Some(&self.axes))?;
+        let count = whole.count() as f64;
+        // Where weights are the same along dimensions, one sum along these serves all.
+        let is_shared = !self.within.is_empty();
+        let narrow = if is_shared { &self.within } else { &self.outer };
+        let partial = |wanted: bool, normalized: bool| {
+            if !wanted {
+                return Ok(None);
+            }
+            self.sum(seen, narrow, |g, n, _| if normalized { g * n } else { g })
+                .map(Some)
+        };
+        let plain = partial(wants_bias || (is_shared && wants_x && self.centers), false)?;
+        let along = partial(wants_weight || (is_shared && wants_x), true)?;
+        let of_x = if wants_x {
+            let mean =
+                |partial: &Option<Tensor>, normalized: bool| -> Result<Tensor, Error> {
+                    let total =
+                        match partial {
+                            Some(partial) if is_shared => {
+                                let weighted = partial.mul(&seen.weight)?;
+                                weighted.sum(Some(&self.axes), true, None)?
+                            }
+                            _ => self.sum(seen, &self.axes, |g, n, w| {
+                                if normalized { g * w * n } else { g * w }
+                            })?,
+                        };
+                    total.div(count)?.to(self.working.compute)
+                };
+            let middle = if self.centers {
+                mean(&plain, false)?
+            } else {
+                Tensor::full(&[], 0, self.working.compute)?
+            };
+            Some(self.combine(seen, &middle, &mean(&along, true)?)?)
+        } else {
+            None
+        };
+        let finish = |partial: Option<Tensor>, wanted: bool| match partial {
+            Some(partial) if wanted && is_shared => {
+                partial.sum(Some(&self.outer), true, None).map(Some)
+            }
+            partial => Ok(partial.filter(|_| wanted)),
+        };
+        Ok([
+            of_x,
+            finish(along, wants_weight)?,
+            finish(plain, wants_bias)?,
+        ])
+    }
+
+    fn dtypes(&self, seen: &Seen) -> [DType; 5] {
+        let compute = self.working.compute;
+        [
+            seen.x.dtype(),
+            seen.gradient.dtype(),
+            compute,
+            compute,
+            compute,
+        ]
+    }
+
+    /// The sum along dimensions of a formula of gradient, normalised number and weight, in float64.
+    fn sum(
+        &self,
+        seen: &Seen,
+        axes: &[isize],
+        formula: impl for<'b> Fn(Var<'b>, Var<'b>, Var<'b>) -> Var<'b>,
+    ) -> Result<Tensor, Error> {
+        let builder = Builder::new(&self.dtypes(seen));
+        let x = self.working.read(builder.input(0));
+        let gradient = self.working.read(builder.input(1));
+        let normalized = (x - builder.input(2)) * builder.input(3);
+        let program = builder.finish(&[formula(gradient, normalized, builder.input(4))]);
+        let plan = Plan::new(self.op, &seen.x, Some(axes))?;
+        let Seen {
+            x,
+            gradient,
+            mean,
+            scale,
+            weight,
+        } = seen;
+        let inputs = [x, gradient, mean, scale, weight];
+        let shape: &Shape = seen.x.shape();
+        plan.fold(self.op, Fold::Sum, &program, &inputs, shape)?
+            .to(DType::F64)
+    }
+
+    /// The gradient of the operand from two means.
+    fn combine(&self, seen: &Seen, middle: &Tensor, along: &Tensor) -> Result<Tensor, Error> {
+        let compute = self.working.compute;
+        let dtypes: Vec<DType> = [&self.dtypes(seen)[..], &[compute, compute]].concat();
+        let builder = Builder::new(&dtypes);
+        let x = self.working.read(builder.input(0));
+        let gradient = self.working.read(builder.input(1));
+        let scale = builder.input(3);
+        let normalized = (x - builder.input(2)) * scale;
+        let away = gradient * builder.input(4) - builder.input(5);
+        let value = (away - normalized * builder.input(6)) * scale;
+        let program = builder.finish(&[value.to(self.working.result)]);
+        let Seen {
+            x,
+            gradient,
+            mean,
+            scale,
+            weight,
+        } = seen;
+        evaluate_one(
+            self.op,
+            &program,
+            &[x, gradient, mean, scale, weight, middle, along],
+        )
+    }
+}
