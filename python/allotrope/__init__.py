@@ -15,6 +15,7 @@ from .autograd import (  # noqa: E402, F401
     no_grad,
     set_grad_enabled,
 )
+from .tracing import trace_dtypes  # noqa: E402, F401
 
 _SYNONYMS = {
     "absolute": "abs",

@@ -16,6 +16,7 @@
 //! | `derivative` | [`gradients`]: the derivative of every row |
 //! | `differentiate` | [`differentiate()`]: the derivative of whole programs, and programs put together |
 //! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
+//! | `choice` | who has a say in the dtype of results |
 //! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
 //! | [`wgsl`] | all these functions as the text of a shader |
@@ -25,6 +26,7 @@
 pub mod table;
 
 mod build;
+mod choice;
 mod compare;
 pub mod complex;
 mod derivative;
@@ -43,6 +45,7 @@ mod whole;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
 pub use build::{Builder, Var};
+pub use choice::{Chooser, Question, ask_for_results};
 pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate};

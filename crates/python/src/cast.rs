@@ -127,6 +127,9 @@ fn convert_tensor(
         }
         None => from,
     };
+    if from != to {
+        allotrope_tensor::trace_cast(from, to);
+    }
     wrap_tensor(py.detach(|| match tensor.to_with(to, options) {
         Ok(same) if copy && same.shares_storage_with(tensor) => same.copied(),
         result => result,

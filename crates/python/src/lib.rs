@@ -16,6 +16,7 @@
 //! | `tensor` | the class `Tensor` |
 //! | `forms` | methods that are functions too, declared once |
 //! | `amp` | autocast's settings and the core of `GradScaler` |
+//! | `trace` | the core of `trace_dtypes` |
 //! | `autograd` | gradients: what a tensor says of its own, and the walk back |
 //! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
@@ -77,6 +78,7 @@ mod reduce;
 mod settings;
 mod table;
 mod tensor;
+mod trace;
 mod view;
 
 use pyo3::prelude::*;
@@ -132,6 +134,7 @@ mod core {
         crate::ops::register(module)?;
         crate::autograd::register(module)?;
         crate::amp::register(module)?;
+        crate::trace::register(module)?;
         crate::distributions::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;

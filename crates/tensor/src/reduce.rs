@@ -12,7 +12,6 @@ use smallvec::smallvec;
 use crate::Tensor;
 use crate::autograd::{is_recorded, record_program};
 use crate::elementwise::evaluate;
-use crate::trace::{is_tracing, reduction as trace_reduction};
 
 /// What is reduced and what stays, in the order of memory.
 pub(crate) struct Plan {
@@ -347,15 +346,7 @@ impl Tensor {
         let result = dtype.map_or_else(|| reduction.result(self.dtype()), Ok)?;
         let program = reading(self.dtype(), through, fold.item(through));
         let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
-        self.trace_reduction(op, folded.dtype(), result);
         plan.finish(folded.to(result)?, keepdim)
-    }
-
-    /// Records the dtypes of a reduction, if anyone wants to see them.
-    fn trace_reduction(&self, op: &'static str, accumulator: DType, result: DType) {
-        if is_tracing() {
-            trace_reduction(op, self.dtype(), accumulator, result);
-        }
     }
 
     /// Refuses the casts that have no meaning, before anything is computed.
@@ -389,7 +380,6 @@ impl Tensor {
         };
         let program = reading(self.dtype(), through, item);
         let mean = self.wide_mean(op, &plan, &program)?;
-        self.trace_reduction(op, mean.dtype(), result);
         plan.finish(mean.to(result)?, keepdim)
     }
 
@@ -452,7 +442,6 @@ impl Tensor {
         let program = builder.finish(&[squared]);
         let total = plan.fold(op, Fold::Sum, &program, &[self, &mean], self.shape())?;
         let freedom = (plan.count() as f64 - correction).max(0.0);
-        self.trace_reduction(op, total.dtype(), reduction.result(self.dtype())?);
         total.div(freedom)
     }
 

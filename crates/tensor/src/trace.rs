@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 
 use allotrope_dtype::{DType, Set, promotion};
-use allotrope_op::structured::{Structured, observe};
-use allotrope_op::{Op, Signature, compute_dtype};
+use allotrope_op::{Op, Question, Signature, compute_dtype};
 
+use crate::amp::ask_to_choose;
 use crate::autograd::locate;
 
 /// One operation, as it was called.
@@ -39,16 +39,13 @@ pub(crate) fn is_tracing() -> bool {
 
 /// Begins to record the operations of this thread; says whether that was being done already.
 pub fn start_trace() -> bool {
-    observe(Some(structured));
+    ask_to_choose();
     IS_ON.replace(true)
 }
 
 /// Ends it, unless `keeps_on`, and gives what was recorded since the place `from`.
 pub fn end_trace(from: usize, keeps_on: bool) -> Vec<TracedOperation> {
     IS_ON.set(keeps_on);
-    if !keeps_on {
-        observe(None);
-    }
     FOUND.with_borrow_mut(|found| {
         let part = found[from.min(found.len())..].to_vec();
         if !keeps_on {
@@ -132,34 +129,20 @@ pub fn trace_cast(from: DType, to: DType) {
     });
 }
 
-/// A reduction.
+/// A reduction or structured operation, at the moment that it asks for the dtype of its result.
 #[cold]
-pub(crate) fn reduction(op: &'static str, input: DType, accumulator: DType, result: DType) {
-    let reason = if result == input {
-        "the operand's"
-    } else if Set::Inexact.contains(input) {
-        "dtype="
-    } else if Set::Inexact.contains(result) {
-        "default dtype"
+pub(crate) fn result_chosen(question: Question, result: DType) {
+    let Question { name, common, .. } = question;
+    let compute = compute_dtype(if result == question.result {
+        common
     } else {
-        "the operation's"
-    };
-    push(TracedOperation {
-        op,
-        line: locate(),
-        inputs: vec![input],
-        compute: compute_dtype(input),
-        accumulator: Some(accumulator),
-        result,
-        reason: reason.to_owned(),
+        result
     });
-}
-
-/// A structured operation, at the moment that it asks its row for the result's dtype.
-fn structured(row: &Structured, common: DType, result: DType) {
-    let compute = compute_dtype(common);
-    let reason = if crate::amp::is_within_autocast() {
-        format!("autocast: {}", format!("{:?}", row.autocast).to_lowercase())
+    let reason = if result != question.result {
+        format!(
+            "autocast: {}",
+            format!("{:?}", question.autocast).to_lowercase()
+        )
     } else if result == common {
         "the operands'".to_owned()
     } else if !Set::Inexact.contains(common) && Set::Inexact.contains(result) {
@@ -168,7 +151,7 @@ fn structured(row: &Structured, common: DType, result: DType) {
         "the operation's".to_owned()
     };
     push(TracedOperation {
-        op: row.name,
+        op: name,
         line: locate(),
         inputs: vec![common],
         compute,

@@ -15,10 +15,9 @@
 //! | [`linalg`] | decompositions and solutions |
 //! | [`fft`] | Fourier transforms |
 
-use std::cell::Cell;
-
 use allotrope_dtype::{DType, Error, Set};
 
+use crate::choice::{Question, chosen};
 use crate::table::{Autocast, Outcome};
 
 /// Rows, each a constant, and the list of them all.
@@ -51,19 +50,6 @@ pub mod order;
 
 /// Operations without a gradient whose result would have the dtype for one, and why.
 const WITHOUT_GRADIENT: &[(&str, &str)] = &[];
-
-/// Told of every operation that asks for the dtype of its result: the row, the common dtype of the
-/// operands, the result's.
-pub type Observer = fn(&Structured, DType, DType);
-
-thread_local! {
-    static OBSERVER: Cell<Option<Observer>> = const { Cell::new(None) };
-}
-
-/// Sets who is told of the operations of this thread, and gives the former one.
-pub fn observe(observer: Option<Observer>) -> Option<Observer> {
-    OBSERVER.replace(observer)
-}
 
 /// What the table says of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,11 +100,12 @@ impl Structured {
     /// # Errors
     /// A dtype error outside the accepted set.
     pub fn result(&self, dtype: DType) -> Result<DType, Error> {
-        let result = self.outcome.result(self.name, self.accepted, dtype)?;
-        if let Some(observer) = OBSERVER.get() {
-            observer(self, dtype, result);
-        }
-        Ok(result)
+        Ok(chosen(Question {
+            name: self.name,
+            autocast: self.autocast,
+            common: dtype,
+            result: self.outcome.result(self.name, self.accepted, dtype)?,
+        }))
     }
 
     /// Why the operation has no gradient; `None` if it has one.

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use allotrope_dtype::{DType, Error, GradientProblem};
-use allotrope_op::Autocast;
+use allotrope_op::{Autocast, Question, ask_for_results};
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::trace::{is_tracing, result_chosen};
 
 /// The dtypes that autocast computes in.
 const LOWER: [DType; 2] = [DType::BF16, DType::F16];
@@ -77,7 +78,6 @@ thread_local! {
     static HERE: Cell<Here> = const { Cell::new(Here::Unset) };
     static ENTRIES: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
     static NEXT: Cell<u64> = const { Cell::new(0) };
-    static WITHIN: Cell<bool> = const { Cell::new(false) };
     static WEIGHTS: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -117,6 +117,7 @@ pub fn autocast_setting() -> AutocastSetting {
 /// A gradient error for a dtype that autocast cannot compute in.
 pub fn push_autocast(setting: AutocastSetting, condition: Option<Condition>) -> Result<u64, Error> {
     check_dtype(setting.dtype)?;
+    ask_to_choose();
     let number = NEXT.replace(NEXT.get() + 1);
     ENTRIES.with_borrow_mut(|entries| {
         entries.push(Entry {
@@ -167,6 +168,7 @@ fn check_dtype(dtype: DType) -> Result<(), Error> {
 
 /// Turns autocast on or off for every thread that has no setting of its own.
 pub fn set_autocast_enabled(enabled: bool) {
+    ask_to_choose();
     PROCESS.store(enabled, Ordering::Relaxed);
 }
 
@@ -235,13 +237,11 @@ pub(crate) fn enter(setting: AutocastSetting) -> Result<AutocastGuard, Error> {
 #[must_use = "autocast comes back when the guard is dropped"]
 pub(crate) struct Inside {
     before: Here,
-    within: bool,
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
         HERE.set(self.before);
-        WITHIN.set(self.within);
     }
 }
 
@@ -249,21 +249,43 @@ impl Drop for Inside {
 pub(crate) fn no_autocast() -> Inside {
     Inside {
         before: HERE.replace(Here::Off),
-        within: WITHIN.get(),
     }
 }
 
-/// The same, for an operation whose operands autocast has cast.
-pub(crate) fn within_autocast() -> Inside {
-    Inside {
-        before: HERE.replace(Here::Off),
-        within: WITHIN.replace(true),
-    }
+/// Lets reductions and structured operations ask which dtype their result gets.
+pub(crate) fn ask_to_choose() {
+    ask_for_results(choose);
 }
 
-/// Whether this is the inside of an operation whose operands were cast.
-pub(crate) fn is_within_autocast() -> bool {
-    WITHIN.get()
+/// The dtype that the result of a reduction or structured operation gets. Operands are decoded as
+/// they are read, so that a product that is to be lower rounds them there, without a copy.
+fn choose(question: Question) -> DType {
+    let result = if is_autocast_enabled() {
+        cast_result(question)
+    } else {
+        question.result
+    };
+    if is_tracing() {
+        result_chosen(question, result);
+    }
+    result
+}
+
+#[cold]
+fn cast_result(question: Question) -> DType {
+    let setting = autocast_setting();
+    let policy = setting.overrides.get(question.name).copied();
+    let target = match policy.unwrap_or(question.autocast) {
+        Autocast::Lower => setting.dtype,
+        Autocast::Float32 => DType::F32,
+        Autocast::Keep | Autocast::Widest => return question.result,
+    };
+    // Places, truth values and what is not of the operands' dtype stay.
+    if is_float(question.common) && question.result == question.common {
+        target
+    } else {
+        question.result
+    }
 }
 
 /// The operands of an operation as autocast wants them, if that is not what they are.
