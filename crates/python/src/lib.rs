@@ -117,7 +117,7 @@ mod core {
             Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
             set_promotion,
         },
-        table::{_structured_operations, dtype_table, promotion_table, support},
+        table::{_structured_operations, _without_gradient, dtype_table, promotion_table, support},
         tensor::PyTensor,
         view::{broadcast_tensors, split},
     };

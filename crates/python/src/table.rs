@@ -1,6 +1,9 @@
 //! Tables to print: the dtypes, and the promotion of every pair.
 
+use std::collections::HashMap;
+
 use allotrope_dtype::{DType, Error, NumpySource, Policy};
+use allotrope_op::{supported_names, without_gradient};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -184,4 +187,11 @@ pub(crate) fn _structured_operations() -> Vec<&'static str> {
     allotrope_op::Structured::all()
         .map(|row| row.name)
         .collect()
+}
+
+/// Why operations have no gradient, by name; those that are not named have one.
+#[pyfunction]
+pub(crate) fn _without_gradient() -> HashMap<&'static str, &'static str> {
+    let reason = |name| Some((name, without_gradient(name)?));
+    supported_names().filter_map(reason).collect()
 }
