@@ -159,6 +159,8 @@ impl Tensor {
     /// The tensor with elements reduced into it along a dimension at an index for each; unless
     /// `include_self`, the elements that others are reduced into do not count.
     ///
+    /// Products have gradients where factors are zero, but none of second order there.
+    ///
     /// # Errors
     /// As [`scatter`](Self::scatter); a dtype error for extremes of complex numbers.
     pub fn scatter_reduce(
