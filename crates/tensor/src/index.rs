@@ -10,6 +10,7 @@ use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::ops::sum_slices;
 use crate::view::out_of_memory;
 
 const OP: &str = "index";
@@ -67,7 +68,16 @@ impl Tensor {
     pub fn index(&self, key: &[Index]) -> Result<Self, Error> {
         let items = self.spell_out(key)?;
         let gathers = items.iter().any(|item| matches!(item, Index::Array(_)));
-        let view = self.viewed(OP, |layout| view_of(layout, &items, gathers))?;
+        let is_whole = |item: &Index| match item {
+            Index::Range(slice) => *slice == Slice::ALL,
+            Index::At(_) | Index::Array(_) => true,
+            Index::NewAxis | Index::Ellipsis => false,
+        };
+        let view = if gathers && items.iter().all(is_whole) {
+            self.clone()
+        } else {
+            self.viewed(OP, |layout| view_of(layout, &items, gathers))?
+        };
         let (mut dim, mut arrays, mut places) = (0, Vec::new(), Vec::new());
         for (place, item) in items.into_iter().enumerate() {
             match item {
@@ -95,11 +105,23 @@ impl Tensor {
         if !is_recorded(&[&view]) {
             return Ok(gathered);
         }
+        let shape = view.shape().clone();
+        if let [(dim, array)] = &arrays[..] {
+            // The usual case, of one array: whole slices are added.
+            let (dim, array) = (*dim, array.ravel()?);
+            let mut sizes: Vec<isize> = shape.iter().map(|size| *size as isize).collect();
+            sizes[dim] = array.count() as isize;
+            return gathered.with_rule(OP, &[&view], move |pass| {
+                let slices = pass.gradient()?.reshape(&sizes)?;
+                Ok(smallvec![Some(sum_slices(
+                    OP, &shape, dim, &array, &slices
+                )?)])
+            });
+        }
         let mut key = vec![Index::Range(Slice::ALL); view.rank()];
         for (dim, array) in arrays {
             key[dim] = Index::Array(array);
         }
-        let shape = view.shape().clone();
         gathered.with_rule(OP, &[&view], move |pass| {
             let gradient = pass.gradient()?;
             let zeros = Self::zeros(&shape, gradient.dtype())?;

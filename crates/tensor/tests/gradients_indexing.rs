@@ -5,7 +5,7 @@ mod gradient_checks;
 use allotrope_dtype::{DType, ErrorKind};
 use allotrope_op::Slice;
 use allotrope_tensor::{
-    BackwardOptions, BagMode, Bags, Embedding, Index, IndexReduction, Tensor, grad,
+    BackwardOptions, BagMode, Bags, Edges, Embedding, Index, IndexReduction, Tensor, grad,
 };
 use gradient_checks::{
     check, check_all, check_narrow, check_real, complex_leaf, integers, leaf, uniform,
@@ -366,7 +366,13 @@ fn sums_of_weights() {
         &[5],
         &[("bincount", |x| {
             let index = integers(&[1, 0, 1, 3, 1], &[5]);
-            Ok(vec![index.bincount(Some(&x[0]), 6)?])
+            let values = x[0].detach().zeros_like()?.add(&index)?;
+            let edges = || Edges::Count(3, Some((0.0, 2.0)));
+            Ok(vec![
+                index.bincount(Some(&x[0]), 6)?,
+                values.histogram(edges(), Some(&x[0]), false)?.0,
+                values.histogram(edges(), Some(&x[0]), true)?.0,
+            ])
         })],
     );
 }

@@ -133,3 +133,60 @@ fn layers() {
         &inputs,
     );
 }
+
+/// Every dtype with a gradient has those of every family, in that dtype.
+#[test]
+fn every_dtype() {
+    use allotrope_dtype::Set;
+    let zeros = |n: usize| Tensor::zeros(&[n], allotrope_dtype::DType::I64);
+    type Operation<'a> = &'a dyn Fn(&Tensor) -> Result<Tensor, allotrope_dtype::Error>;
+    let operations: [(&str, bool, Operation<'_>); 20] = [
+        ("cat", true, &|x| Tensor::cat(&[x, x], 0)),
+        ("pad", true, &|x| {
+            x.pad(&[1, 1], allotrope_tensor::PadMode::Reflect)
+        }),
+        ("roll", true, &|x| x.roll(&[1], &[1])),
+        ("repeat", true, &|x| x.repeat(&[2, 2])),
+        ("tril", true, &|x| x.tril(0)),
+        ("diag_embed", true, &|x| x.diag_embed(0, 0, 1)),
+        ("index_select", true, &|x| x.index_select(0, &zeros(4)?)),
+        ("gather", true, &|x| x.gather(0, &zeros(3)?.unsqueeze(0)?)),
+        ("scatter_add", true, &|x| {
+            x.scatter_add(0, &zeros(3)?.unsqueeze(0)?, x)
+        }),
+        ("index_copy", true, &|x| x.index_copy(0, &zeros(3)?, x)),
+        ("masked_select", true, &|x| x.masked_select(&x.ne(0)?)),
+        ("sort", false, &|x| Ok(x.sort(0, false)?.0)),
+        ("median", false, &|x| Ok(x.median(1, false)?.0)),
+        ("cumsum", true, &|x| x.cumsum(1, None)),
+        ("cumprod", true, &|x| x.cumprod(0, None)),
+        ("logcumsumexp", false, &|x| x.logcumsumexp(0)),
+        ("matmul", true, &|x| x.matmul(x)),
+        ("solve", true, &|x| linalg::solve(x, x, true)),
+        ("det", true, &|x| linalg::det(x)),
+        ("svdvals", true, &|x| linalg::svdvals(x)),
+    ];
+    let values = [2.0, 0.5, 0.25, 0.25, 1.5, 0.5, 0.5, -0.25, 1.0];
+    for dtype in Set::Inexact.members() {
+        for (what, takes_complex, operation) in &operations {
+            if dtype.is_complex() && !takes_complex {
+                continue;
+            }
+            let x = Tensor::from_slice(&values, &[3, 3])
+                .unwrap()
+                .to(dtype)
+                .unwrap();
+            let x = x.requires_grad_(true).unwrap();
+            let y = operation(&x).unwrap_or_else(|error| panic!("{what} of {dtype}: {error}"));
+            let sum = y.sum(None, false, None).unwrap();
+            let sum = if sum.dtype().is_complex() {
+                sum.real().unwrap()
+            } else {
+                sum
+            };
+            sum.backward()
+                .unwrap_or_else(|error| panic!("{what} of {dtype}: {error}"));
+            assert_eq!(x.grad().unwrap().dtype(), dtype, "{what}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID,
 use allotrope_op::{Dims, Shape};
 use smallvec::smallvec;
 
+use super::indexing::sum_slices;
 use super::join::common_dtype;
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -136,8 +137,9 @@ impl Tensor {
         let sizes = self.shape().clone();
         chosen.with_rule(op, &[self], move |pass| {
             let gradient = pass.gradient()?.ravel()?;
-            let zeros = Self::zeros(&sizes, gradient.dtype())?;
-            Ok(smallvec![Some(zeros.index_add(0, &places, &gradient, 1)?)])
+            Ok(smallvec![Some(sum_slices(
+                op, &sizes, 0, &places, &gradient
+            )?)])
         })
     }
 

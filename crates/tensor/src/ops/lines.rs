@@ -5,6 +5,7 @@ use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;
 
+use super::indexing::sum_elements;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::view::out_of_memory;
@@ -143,20 +144,25 @@ pub(super) fn remember_places(
         return Ok(values);
     }
     let dim = normalize_axis(op, dim, x.rank().max(1))? as isize;
-    let (shape, keeps) = (x.shape().clone(), keepdim || x.rank() == 0);
+    let (is_single, keeps) = (x.rank() == 0, keepdim || x.rank() == 0);
+    let shape = x.atleast_1d()?.shape().clone();
     let places = if keeps {
-        places.clone()
+        places.atleast_1d()?
     } else {
         places.unsqueeze(dim)?
     };
     values.with_rule(op, &[x], move |pass| {
         let gradient = pass.gradient()?;
         let gradient = if keeps {
-            gradient
+            gradient.atleast_1d()?
         } else {
             gradient.unsqueeze(dim)?
         };
-        let zeros = Tensor::zeros(&shape, gradient.dtype())?;
-        Ok(smallvec![Some(zeros.scatter_add(dim, &places, &gradient)?)])
+        let sums = sum_elements(op, &shape, dim, &places, &gradient)?;
+        Ok(smallvec![Some(if is_single {
+            sums.reshape(&[])?
+        } else {
+            sums
+        })])
     })
 }

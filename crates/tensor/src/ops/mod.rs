@@ -54,6 +54,7 @@ pub use columns::Blocks;
 pub use conv::{ConvolutionOptions, Padding};
 pub use conv_transpose::TransposedOptions;
 pub use einsum::einsum;
+pub(crate) use indexing::sum_slices;
 pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use loss::LossReduction;

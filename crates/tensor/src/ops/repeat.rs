@@ -3,13 +3,17 @@
 use allotrope_cpu::kernel::take_rows;
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
-use allotrope_op::{Dims, Layout, Shape, normalize_axis};
+use allotrope_op::{Dims, Layout, Shape, compute_dtype, normalize_axis};
 use smallvec::smallvec;
 
+use super::indexing::sum_slices;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::elementwise::room;
 use crate::view::out_of_memory;
+
+/// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
+const ADDED_UP_TO: usize = 8;
 
 impl Tensor {
     /// The tensor so many times along each dimension; more counts than dimensions are for new leading
@@ -148,9 +152,7 @@ impl Tensor {
         let rows = Self::from_slice(&rows, &[sum])?;
         let sizes = x.shape().clone();
         repeated.with_rule(op, &[&x], move |pass| {
-            let gradient = pass.gradient()?;
-            let zeros = Self::zeros(&sizes, gradient.dtype())?;
-            let sums = zeros.index_add(dim as isize, &rows, &gradient, 1)?;
+            let sums = sum_slices(op, &sizes, dim, &rows, &pass.gradient()?)?;
             Ok(smallvec![Some(sums)])
         })
     }
@@ -171,8 +173,21 @@ fn remember_sum(
     let sizes: Dims<isize> = sizes.iter().map(|size| *size as isize).collect();
     let summed: Dims<isize> = summed.into();
     repeated.with_rule(op, &[x], move |pass| {
-        let apart = pass.gradient()?.reshape(&sizes)?;
-        Ok(smallvec![Some(apart.sum(Some(&summed), false, None)?)])
+        let mut sums = pass.gradient()?.reshape(&sizes)?;
+        let wide = compute_dtype(sums.dtype());
+        for dim in summed.iter().rev() {
+            let count = sums.shape()[*dim as usize];
+            sums = if (1..=ADDED_UP_TO).contains(&count) {
+                let mut total = sums.select(*dim, 0)?.to(wide)?;
+                for place in 1..count {
+                    total = total.add(&sums.select(*dim, place as isize)?)?;
+                }
+                total
+            } else {
+                sums.sum(Some(&[*dim]), false, Some(wide))?
+            };
+        }
+        Ok(smallvec![Some(sums)])
     })
 }
 

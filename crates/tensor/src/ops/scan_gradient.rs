@@ -5,7 +5,7 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::compute_dtype;
 use smallvec::smallvec;
 
-use super::operands::conjugate;
+use super::operands::{conjugate, is_any};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 
@@ -38,13 +38,18 @@ pub(super) fn remember_scan(
     })
 }
 
-/// `∂/∂xₖ Σᵢ gᵢ Pᵢ = Pₖ₋₁ sₖ` with `sₖ = gₖ + xₖ₊₁ sₖ₊₁`: no division, so that zeros are numbers like
-/// others.
+/// `∂/∂xₖ Σᵢ gᵢ Pᵢ = Σᵢ gᵢ Pᵢ / xₖ` from `k` on, or `Pₖ₋₁ sₖ` with `sₖ = gₖ + xₖ₊₁ sₖ₊₁`, which takes
+/// longer but does not divide by zeros.
 fn of_products(gradient: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor, Error> {
     let (axis, size) = (dim as isize, x.shape()[dim]);
-    let products = x.narrow(axis, 0, size - 1)?.cumprod(axis, None)?;
+    let products = x.cumprod(axis, None)?;
+    if !is_any(&products.eq(0)?)? {
+        let sums = gradient.mul(&conjugate(&products)?)?.flip(&[axis])?;
+        let sums = sums.cumsum(axis, None)?.flip(&[axis])?;
+        return sums.div(&conjugate(x)?);
+    }
     let one = x.narrow(axis, 0, 1)?.ones_like()?;
-    let before = Tensor::cat(&[&one, &products], axis)?;
+    let before = Tensor::cat(&[&one, &products.narrow(axis, 0, size - 1)?], axis)?;
     let next = x.narrow(axis, 1, size - 1)?.placed_along(dim, 0, size)?;
     let sums = recur(&conjugate(&next)?, gradient, dim)?;
     conjugate(&before)?.mul(&sums)

@@ -107,15 +107,30 @@ pub(super) fn gathered_back(
             continue;
         }
         let axis = dim as isize;
-        let mut total = pieces.narrow(axis, 0, 0)?.placed_along(dim, 0, *size)?;
+        let mut parts = Vec::new();
         for segment in segments {
             let part = pieces.narrow(axis, segment.to as isize, segment.count)?;
-            let (part, first) = match segment.step {
-                0 => (part.sum(Some(&[axis]), true, None)?, segment.from),
-                1.. => (part, segment.from),
-                _ => (part.flip(&[axis])?, segment.from + 1 - segment.count),
-            };
-            total = total.add(&part.placed_along(dim, first, *size)?)?;
+            parts.push(match segment.step {
+                0 => (segment.from, part.sum(Some(&[axis]), true, None)?),
+                1.. => (segment.from, part),
+                _ => (segment.from + 1 - segment.count, part.flip(&[axis])?),
+            });
+        }
+        // The longest is where the others, which are short, are added to.
+        parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.shape()[dim]));
+        let mut parts = parts.into_iter();
+        let Some((first, longest)) = parts.next() else {
+            pieces = pieces.narrow(axis, 0, 0)?.placed_along(dim, 0, *size)?;
+            continue;
+        };
+        let mut total = longest.placed_along(dim, first, *size)?;
+        for (first, part) in parts {
+            let count = part.shape()[dim];
+            let end = first + count;
+            let middle = total.narrow(axis, first as isize, count)?.add(&part)?;
+            let before = total.narrow(axis, 0, first)?;
+            let behind = total.narrow(axis, end as isize, size - end)?;
+            total = Tensor::cat(&[&before, &middle, &behind], axis)?;
         }
         pieces = total;
     }

@@ -27,7 +27,9 @@ mod target;
 pub use count::Edges;
 pub use embedding::{BagMode, Bags, Embedding};
 pub use put::IndexReduction;
+pub(super) use put::sum_elements;
 pub use search::Search;
+pub(crate) use slices::sum_slices;
 
 use allotrope_cpu::Buffer;
 use allotrope_cpu::kernel::indexing::{Places, index_range, wrap_negative};

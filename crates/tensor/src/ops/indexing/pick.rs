@@ -6,6 +6,8 @@ use allotrope_op::structured::indexing::{GATHER, INDEX_SELECT, TAKE, TAKE_ALONG_
 use allotrope_op::{Dims, Layout, Shape, normalize_axis};
 use smallvec::smallvec;
 
+use super::put::sum_elements;
+use super::slices::sum_slices;
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -47,9 +49,8 @@ impl Tensor {
         }
         let (dim, shape) = (dim as isize, x.shape().clone());
         let picked = picked.with_rule(op, &[&x], move |pass| {
-            let gradient = pass.gradient()?;
-            let zeros = Self::zeros(&shape, gradient.dtype())?;
-            Ok(smallvec![Some(zeros.scatter_add(dim, &wide, &gradient)?)])
+            let sums = sum_elements(op, &shape, dim, &wide, &pass.gradient()?)?;
+            Ok(smallvec![Some(sums)])
         })?;
         picked.in_shape(index.shape())
     }
@@ -112,9 +113,9 @@ impl Tensor {
             let mut sizes = shape.to_vec();
             sizes[dim] = index.count();
             let slices = gradient.in_shape(&Shape::new(op, &sizes)?)?;
-            let zeros = Self::zeros(&shape, gradient.dtype())?;
-            let sums = zeros.index_add(dim as isize, &index, &slices, 1)?;
-            Ok(smallvec![Some(sums)])
+            Ok(smallvec![Some(sum_slices(
+                op, &shape, dim, &index, &slices
+            )?)])
         })
     }
 

@@ -6,14 +6,14 @@
 
 use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, Set, default_dtype};
-use allotrope_op::normalize_axis;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
+use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;
 
 use super::pick::check_fits;
 use super::put_gradient::Scattered;
-use super::target::Target;
+use super::target::{Target, accumulator};
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::autograd::is_recorded;
 use crate::elementwise::Operand;
@@ -159,6 +159,8 @@ impl Tensor {
     /// The tensor with elements reduced into it along a dimension at an index for each; unless
     /// `include_self`, the elements that others are reduced into do not count.
     ///
+    /// Products have gradients where factors are zero, but none of second order there.
+    ///
     /// # Errors
     /// As [`scatter`](Self::scatter); a dtype error for extremes of complex numbers.
     pub fn scatter_reduce(
@@ -254,6 +256,30 @@ impl Tensor {
         let flat = put_along(op, dtype, &self.ravel()?, 0, index, source, how)?;
         flat.in_shape(self.shape())
     }
+}
+
+/// Zeros of a shape with the elements of a source, of the shape of an index, added along a dimension.
+pub(crate) fn sum_elements(
+    op: &'static str,
+    shape: &Shape,
+    dim: isize,
+    index: &Tensor,
+    source: &Tensor,
+) -> Result<Tensor, Error> {
+    let dtype = source.dtype();
+    let zeros = Tensor::zeros(shape, accumulator(dtype))?;
+    let axis = normalize_axis(op, dim, zeros.rank())?;
+    let indices = Indices::new(op, index, axis, shape[axis], Negative::FromEnd)?;
+    let places = indices.layout.clone();
+    let mut target = Target::new(op, &zeros, accumulator(dtype), axis, &indices, places)?;
+    // The memory is then nobody else's, and written in place.
+    drop(zeros);
+    target.combine(Combine::Add, &source.detach())?;
+    let index = index.clone();
+    let sums = target.finish()?.to(dtype)?;
+    sums.with_rule(op, &[source], move |pass| {
+        Ok(smallvec![Some(pass.gradient()?.gather(dim, &index)?)])
+    })
 }
 
 /// The tensor with a source that fits an index put into it along a dimension.

@@ -94,19 +94,22 @@ impl Scattered {
                 (Some((x, source)), Some(found)) => {
                     let own = x.to(dtype)?.eq(found)?;
                     let put = source.to(dtype)?.eq(&self.at(found)?)?;
-                    self.shared(&gradient, &own, &put, include_self)?
+                    let (own, put) = self.shared(&gradient, &own, &put, include_self)?;
+                    (own, Some(put))
                 }
                 (Some((x, source)), None) => {
                     let wide = |x: &Tensor| x.to(dtype)?.to(gradient.dtype());
-                    self.products(&gradient, &wide(x)?, &wide(source)?, include_self)?
+                    let (x, source) = (wide(x)?, wide(source)?);
+                    let (own, put) = self.products(&gradient, &x, &source, include_self)?;
+                    (own, Some(put))
                 }
                 _ if reduction == IndexReduction::Mean => {
                     let own = Tensor::full(&[], include_self, DType::Bool)?;
                     let counts = self.counts(&own.expand(gradient.shape())?, None)?;
                     let share = gradient.div(&counts.to(gradient.dtype())?)?;
-                    (share.clone(), self.at(&share)?)
+                    (share.clone(), pass.give(1, || self.at(&share))?)
                 }
-                _ => (gradient.clone(), self.at(&gradient)?),
+                _ => (gradient.clone(), pass.give(1, || self.at(&gradient))?),
             };
             let for_own = pass.give(0, || {
                 if include_self {
@@ -115,7 +118,7 @@ impl Scattered {
                     self.cleared(&gradient)
                 }
             })?;
-            Ok(smallvec![for_own, Some(for_source)])
+            Ok(smallvec![for_own, for_source])
         })
     }
 

@@ -4,12 +4,12 @@
 use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, WeakScalar};
 use allotrope_op::structured::indexing::{INDEX_ADD, INDEX_COPY, INDEX_FILL, INDEX_REDUCE};
-use allotrope_op::{Layout, normalize_axis};
+use allotrope_op::{Layout, Shape, normalize_axis};
 use smallvec::smallvec;
 
 use super::put::{IndexReduction, reduced};
 use super::put_gradient::Scattered;
-use super::target::Target;
+use super::target::{Target, accumulator};
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -186,6 +186,29 @@ impl Tensor {
         put(&mut target, &source)?;
         target.finish()?.in_shape(self.shape())
     }
+}
+
+/// Zeros of a shape with the slices of a source added along a dimension at the indices of a vector.
+pub(crate) fn sum_slices(
+    op: &'static str,
+    shape: &Shape,
+    dim: usize,
+    index: &Tensor,
+    source: &Tensor,
+) -> Result<Tensor, Error> {
+    let dtype = source.dtype();
+    let zeros = Tensor::zeros(shape, accumulator(dtype))?;
+    let (dim, indices, places) = slices(op, &zeros, dim as isize, index, source)?;
+    let mut target = Target::new(op, &zeros, accumulator(dtype), dim, &indices, places)?;
+    // The memory is then nobody else's, and written in place.
+    drop(zeros);
+    target.combine(Combine::Add, &source.detach())?;
+    let index = index.clone();
+    let sums = target.finish()?.to(dtype)?;
+    sums.with_rule(op, &[source], move |pass| {
+        let slices = pass.gradient()?.index_select(dim as isize, &index)?;
+        Ok(smallvec![Some(slices)])
+    })
 }
 
 /// The dimension, its indices, and which of them each element of a source of slices has.

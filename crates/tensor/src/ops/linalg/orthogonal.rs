@@ -42,6 +42,8 @@ impl QrMode {
 
 /// `A = Q R`: orthonormal columns and an upper triangle.
 ///
+/// There is a gradient unless the complete mode adds columns to `Q`: those are no function of `A`.
+///
 /// ```
 /// use allotrope_dtype::DType;
 /// use allotrope_tensor::{Tensor, linalg};

@@ -141,7 +141,8 @@ fn wide(op: &'static str, result: DType, a: &Tensor) -> Result<(Batch, Tensor), 
 }
 
 /// `A = U diag(S) Vh`: orthonormal columns, singular values from the greatest, orthonormal rows.
-/// `full_matrices` makes `U` and `Vh` square.
+/// `full_matrices` makes `U` and `Vh` square; what they have beyond the singular values has no
+/// gradient.
 ///
 /// ```
 /// use allotrope_dtype::DType;
