@@ -590,7 +590,7 @@ impl Tensor {
     }
 
     /// The norm of order `p` along axes, or of everything: infinities give the extreme magnitude,
-    /// 0 counts what is not zero.
+    /// 0 counts what is not zero. The gradient of the norm of zeros is zero.
     ///
     /// # Errors
     /// An index error for an axis out of range, a value error for an extreme of nothing, a memory

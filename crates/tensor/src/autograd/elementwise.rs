@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error, GradientProblem};
-use allotrope_op::{Differential, Op, Program, Read, Shape, differentiate};
+use allotrope_op::{Differential, Op, Program, Read, Shape, compute_dtype, differentiate};
 use smallvec::SmallVec;
 
 use super::node::Node;
 use super::pass::Pass;
 use crate::Tensor;
 use crate::elementwise::evaluate;
+use crate::reduce::Plan;
 
 /// A program and what its derivative reads.
 pub(crate) struct Elementwise {
@@ -81,6 +83,25 @@ impl Flow {
                 }
                 pending.program = pending.program.in_dtype(dtype);
                 pending.run(op)
+            }
+        }
+    }
+
+    /// The gradient summed along dimensions, which stay, in the precision that sums have. One that
+    /// is not computed yet is summed as it is: what it was repeated to is not stored.
+    pub(crate) fn sum_along(self, op: &'static str, axes: &[isize]) -> Result<Tensor, Error> {
+        let wide = compute_dtype(self.dtype());
+        match self {
+            Self::Ready(tensor) => tensor.sum(Some(axes), true, Some(wide)),
+            Self::Pending(pending) => {
+                let program = pending.program.in_dtype(wide);
+                let inputs: SmallVec<[&Tensor; 4]> = pending.inputs.iter().collect();
+                let Some(widest) = inputs.iter().max_by_key(|input| input.count()) else {
+                    return pending.clone().run(op)?.sum(Some(axes), true, Some(wide));
+                };
+                let plan = Plan::new(op, &widest.expand(&pending.shape)?, Some(axes))?;
+                let sums = plan.fold(op, Fold::Sum, &program, &inputs, &pending.shape)?;
+                sums.to(wide)
             }
         }
     }

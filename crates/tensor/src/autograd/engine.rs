@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use allotrope_dtype::{DType, Error, GradientProblem, Set};
+use allotrope_dtype::{Error, GradientProblem, Set};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::SmallVec;
 
@@ -442,19 +442,12 @@ fn fit(op: &'static str, flow: Flow, outline: &Outline) -> Result<Flow, Error> {
     if flow.shape() == &outline.shape {
         return Ok(flow);
     }
-    let gradient = flow.tensor(op)?;
-    sum_to(&gradient, &outline.shape).map(Flow::Ready)
-}
-
-/// The sum along the dimensions that a shape was repeated along.
-fn sum_to(gradient: &Tensor, shape: &Shape) -> Result<Tensor, Error> {
-    let extra = gradient.rank() - shape.rank();
-    let repeated = (0..gradient.rank())
-        .filter(|dim| *dim < extra || (shape[dim - extra] == 1 && gradient.shape()[*dim] != 1));
+    let (given, shape) = (flow.shape().clone(), &outline.shape);
+    let extra = given.rank() - shape.rank();
+    let repeated = (0..given.rank())
+        .filter(|dim| *dim < extra || (shape[dim - extra] == 1 && given[*dim] != 1));
     let axes: Vec<isize> = repeated.map(|dim| dim as isize).collect();
-    // In the precision that sums have, until the leaf.
-    let wide: DType = compute_dtype(gradient.dtype());
-    let summed = gradient.sum(Some(&axes), true, Some(wide))?;
+    let summed = flow.sum_along(op, &axes)?;
     let sizes: SmallVec<[isize; 6]> = shape.iter().map(|size| *size as isize).collect();
-    summed.reshape(&sizes)
+    summed.reshape(&sizes).map(Flow::Ready)
 }

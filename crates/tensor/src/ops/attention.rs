@@ -28,7 +28,8 @@ pub struct AttentionOptions<'a> {
 impl Tensor {
     /// `softmax(scale * self @ keysᵀ + mask) @ values` over the last two dimensions, the others
     /// broadcast. The matrix of products never exists; weights and sums are float32, or float64 for
-    /// float64. A query that sees nothing gives zero.
+    /// float64. A query that sees nothing gives zero. Gradients compute the weights again, block by
+    /// block; only dropout and gradients of gradients form the matrix of them.
     ///
     /// ```
     /// use allotrope_dtype::DType;
