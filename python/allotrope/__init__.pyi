@@ -19,6 +19,7 @@ from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .tracing import trace_dtypes as trace_dtypes
 
 @type_check_only
 class _NumpyDType(Protocol):

@@ -24,7 +24,7 @@ pub(crate) struct PyTensor {
     /// The value now; an in-place spelling gives the object another one.
     value: RwLock<Tensor>,
     /// The tensor that this is the gradient of: a change in place changes its gradient.
-    gradient_of: Option<Tensor>,
+    gradient_of: Option<Box<Tensor>>,
 }
 
 impl From<Tensor> for PyTensor {
@@ -51,7 +51,7 @@ impl PyTensor {
     pub(crate) fn gradient(of: Tensor, gradient: Tensor) -> Self {
         Self {
             value: RwLock::new(gradient),
-            gradient_of: Some(of),
+            gradient_of: Some(Box::new(of)),
         }
     }
 

@@ -44,28 +44,28 @@ operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
 /// The result of one operation. Every elementwise method comes through here, so that results can
 /// become pending without a change to any of them.
 pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
-    if is_autocast_enabled() {
-        if let Some(cast) = cast_row(op, operands)? {
-            let (mut cast, before) = (cast.iter(), operands);
-            let operands: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
-                .iter()
-                .map(|operand| match operand {
-                    Operand::Tensor(tensor) => Operand::Tensor(cast.next().unwrap_or(tensor)),
-                    Operand::Scalar(value) => Operand::Scalar(*value),
-                })
-                .collect();
-            let result = record_as_is(op, &operands)?;
-            if is_tracing() {
-                trace(op, before, Some(&operands), result.dtype());
-            }
-            return Ok(result);
+    if is_autocast_enabled()
+        && let Some(cast) = cast_row(op, operands)?
+    {
+        let (mut cast, before) = (cast.iter(), operands);
+        let operands: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
+            .iter()
+            .map(|operand| match operand {
+                Operand::Tensor(tensor) => Operand::Tensor(cast.next().unwrap_or(tensor)),
+                Operand::Scalar(value) => Operand::Scalar(*value),
+            })
+            .collect();
+        let result = record_as_is(op, &operands)?;
+        if is_tracing() {
+            trace(op, before, Some(&operands), result.dtype());
         }
+        return Ok(result);
     }
     let result = record_as_is(op, operands);
-    if is_tracing() {
-        if let Ok(result) = &result {
-            trace(op, operands, None, result.dtype());
-        }
+    if is_tracing()
+        && let Ok(result) = &result
+    {
+        trace(op, operands, None, result.dtype());
     }
     result
 }

@@ -1,4 +1,5 @@
 //! Gradients of rows, views, reductions and products against differences, and how a graph lives.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use allotrope_dtype::{DType, ErrorKind, c128};
 use allotrope_op::{Cell, Op, Signature, Slice};

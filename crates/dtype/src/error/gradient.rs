@@ -34,7 +34,7 @@ pub enum GradientProblem {
     #[error("no gradients in inference mode")]
     InferenceMode,
     /// A gradient with a shape that does not belong to its tensor.
-    #[error("wrong shape: a gradient of shape {given:?} for {}; {expected:?} is accepted", place(*what, *index))]
+    #[error("wrong shape: a gradient of shape {given:?} for {}; {expected:?} is accepted", place(what, *index))]
     WrongShape {
         /// What it is the gradient of.
         what: &'static str,
@@ -46,7 +46,7 @@ pub enum GradientProblem {
         expected: Vec<usize>,
     },
     /// A gradient with a dtype that does not belong to its tensor.
-    #[error("wrong dtype: a gradient of {given} for {}; one of {expected} is accepted", place(*what, *index))]
+    #[error("wrong dtype: a gradient of {given} for {}; one of {expected} is accepted", place(what, *index))]
     WrongDType {
         /// What it is the gradient of.
         what: &'static str,

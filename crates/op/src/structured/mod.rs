@@ -49,7 +49,13 @@ pub mod neural;
 pub mod order;
 
 /// Operations without a gradient whose result would have the dtype for one, and why.
-const WITHOUT_GRADIENT: &[(&str, &str)] = &[];
+const WITHOUT_GRADIENT: &[(&str, &str)] = &[
+    ("histc", "counts do not vary"),
+    (
+        "histogram",
+        "counts do not vary; the sums of weights have a gradient",
+    ),
+];
 
 /// What the table says of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -227,10 +227,10 @@ impl Walk {
                     return Err(Error::new(OP, problem.into()).hint("y.backward(gradient)"));
                 }
             };
-            if let Some(history) = result.history() {
-                if self.is_useful(history) {
-                    self.arrive(history, Flow::Ready(gradient))?;
-                }
+            if let Some(history) = result.history()
+                && self.is_useful(history)
+            {
+                self.arrive(history, Flow::Ready(gradient))?;
             }
         }
         Ok(())

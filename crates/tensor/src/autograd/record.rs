@@ -376,10 +376,10 @@ impl Tensor {
 
     /// Removes a hook.
     pub fn remove_hook(&self, number: u64) {
-        if let Some(history) = self.history() {
-            if let Some(wishes) = history.node.wishes().as_mut() {
-                wishes.hooks.retain(|(_, other, _)| *other != number);
-            }
+        if let Some(history) = self.history()
+            && let Some(wishes) = history.node.wishes().as_mut()
+        {
+            wishes.hooks.retain(|(_, other, _)| *other != number);
         }
     }
 
