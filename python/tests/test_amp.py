@@ -235,3 +235,83 @@ def test_a_scaler_that_is_off_does_nothing():
     assert x.tolist() == [0.5, 0.5]
     assert scaler.get_scale() == 1.0
     assert scaler.state_dict() == {}
+
+
+def test_layers_choose_their_precision():
+    x, weight = al.rand(2, 3, 8, 8), al.rand(4, 3, 3, 3)
+    functional = al.nn.functional
+    with al.autocast("cpu", al.float16):
+        image = functional.conv2d(x, weight)
+        assert image.dtype == al.float16
+        assert functional.softmax(image, 1).dtype == al.float32
+        assert functional.layer_norm(image, (6,)).dtype == al.float32
+        assert image.sum().dtype == al.float32
+        assert functional.mse_loss(image, image).dtype == al.float32
+        assert functional.max_pool2d(image, 2).dtype == al.float16
+        assert al.cat([image, x[:, :1, :6, :6].expand(2, 4, 6, 6)]).dtype == al.float32
+        query = al.rand(1, 2, 4, 8)
+        attended = functional.scaled_dot_product_attention(query, query, query)
+        assert attended.dtype == al.float16
+        assert al.argmax(image).dtype == al.int64
+
+
+def test_a_product_rounds_its_operands_as_a_cast_does():
+    x, y = al.randn(40, 50), al.randn(50, 30)
+    for dtype in (al.bfloat16, al.float16):
+        with al.autocast("cpu", dtype):
+            product = x @ y
+        expected = x.to(dtype) @ y.to(dtype)
+        assert product.dtype == dtype
+        assert product.equal(expected)
+
+
+def test_statistics_of_norms_do_not_drift():
+    mean, variance = al.zeros(3), al.ones(3)
+    x = al.randn(8, 3, 5)
+    with al.autocast():
+        y = al.nn.functional.batch_norm(x.bfloat16(), mean, variance, training=True)
+    assert (mean.dtype, variance.dtype, y.dtype) == (al.float32, al.float32, al.float32)
+    assert mean.abs().sum().item() > 0
+
+
+def test_gradients_under_autocast_are_near_those_without():
+    al.manual_seed(1)
+    weight = al.randn(16, 8, requires_grad=True)
+    bias = al.randn(16, requires_grad=True)
+    x = al.randn(32, 8)
+
+    def loss():
+        y = al.nn.functional.linear(x, weight, bias)
+        return al.nn.functional.cross_entropy(y, al.arange(32) % 16)
+
+    plain = al.autograd.grad(loss(), [weight, bias])
+    with al.autocast():
+        lower = loss()
+        assert lower.dtype == al.float32
+    for exact, found in zip(plain, al.autograd.grad(lower, [weight, bias])):
+        assert found.dtype == al.float32
+        assert (exact - found).abs().max().item() < 0.01
+
+
+def test_traces_say_what_was_computed_in_which_dtype():
+    x = al.ones(2, 2)
+    with al.trace_dtypes() as trace:
+        y = x + 1
+        with al.autocast():
+            z = x @ y
+        z.to("float64")
+        (al.ones(2, dtype="int8") / 2).sum()
+        al.ones(2, dtype="uint8").sum()
+    found = {row["op"]: row for row in trace}
+    assert found["matmul"]["result"] == "bfloat16"
+    assert found["matmul"]["reason"] == "autocast: lower"
+    assert found["matmul"]["accumulator"] == "float32"
+    assert found["to"]["reason"] == "explicit cast"
+    assert found["div"]["result"] == "float32"
+    assert trace[-1]["result"] == "uint64"
+    assert "test_amp.py:" in trace[0]["line"]
+    assert [row["op"] for row in json.loads(trace.to_json())] == [row["op"] for row in trace]
+    assert "autocast: lower" in str(trace)
+    with al.trace_dtypes() as nothing:
+        pass
+    assert len(nothing) == 0

@@ -333,3 +333,68 @@ fn refused_matrices() {
         refuse(Problem::NoConvergence { index: none }),
     );
 }
+
+#[test]
+fn refused_gradients() {
+    use allotrope_dtype::GradientProblem as Gradient;
+    let refuse = |problem: Gradient| message::<()>(Err(Error::new("backward", problem.into())));
+    let (given, expected) = (vec![2], vec![3]);
+    let (what, index, dtype) = ("operand", 1, DType::I64);
+    let not_finite = |origin: Option<&str>| Gradient::NotFinite {
+        found: "NaN",
+        what: "gradient",
+        through: "sqrt",
+        origin: origin.map(str::to_owned),
+    };
+    assert_messages!(
+        refuse(Gradient::NotDifferentiable { dtype }),
+        refuse(Gradient::NotRecorded { through: None }),
+        refuse(Gradient::NotRecorded {
+            through: Some("floor")
+        }),
+        refuse(Gradient::NotSingle {
+            shape: given.clone()
+        }),
+        refuse(Gradient::Freed { through: "exp" }),
+        refuse(Gradient::InferenceMode),
+        refuse(Gradient::WrongShape {
+            what,
+            index,
+            given,
+            expected
+        }),
+        refuse(Gradient::WrongDType {
+            what,
+            index,
+            given: dtype,
+            expected: DType::F32
+        }),
+        refuse(Gradient::WrongCount {
+            given: 1,
+            expected: 2
+        }),
+        refuse(Gradient::Unused { index }),
+        refuse(Gradient::LeafChanged),
+        refuse(Gradient::NotLeaf {
+            wanted: "no gradient"
+        }),
+        refuse(not_finite(Some("train.py:12"))),
+        refuse(not_finite(None)),
+        refuse(Gradient::Mismatch {
+            input: 0,
+            element: 3,
+            found: "1".to_owned(),
+            expected: "2".to_owned()
+        }),
+        refuse(Gradient::Callback {
+            message: "lost".to_owned()
+        }),
+        refuse(Gradient::WrongAutocast {
+            given: DType::I8,
+            accepted: vec![DType::BF16, DType::F16]
+        }),
+        refuse(Gradient::ScalerOrder {
+            what: "update needs a step or unscale_ before it"
+        }),
+    );
+}

@@ -1,8 +1,5 @@
 //! What the tests of gradients of structured operations share.
 
-#![allow(dead_code, reason = "each test uses a part")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
 pub(crate) mod matrices;
 
 use allotrope_dtype::{DType, Error, Set, c128};
@@ -131,6 +128,86 @@ pub(crate) fn check_narrow(
                     "{what} in {dtype}: {narrow} for {wide}"
                 );
             }
+        }
+    }
+}
+
+/// Checks gradients and their gradients against differences.
+pub(crate) fn check_both(function: Checked<'_>, inputs: &[Tensor], what: &str) {
+    let options = GradcheckOptions::default();
+    gradcheck(function, inputs, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+    gradgradcheck(function, inputs, options)
+        .unwrap_or_else(|error| panic!("{what}, twice: {error}"));
+    // Every gradient is linear in the one that comes back: it has a gradient itself.
+    let result = function(inputs).unwrap().remove(0);
+    let given = uniform(result.shape(), -1.0, 1.0, 55).to(result.dtype());
+    let given = given.unwrap().requires_grad_(true).unwrap();
+    let options = BackwardOptions {
+        create_graph: true,
+        ..BackwardOptions::default()
+    };
+    let required: Vec<&Tensor> = inputs.iter().filter(|x| x.requires_grad()).collect();
+    let found = grad(&[&result], &required, &[Some(&given)], options, true).unwrap();
+    let is_recorded = |found: &Option<Tensor>| found.as_ref().is_some_and(Tensor::requires_grad);
+    assert!(found.iter().all(is_recorded), "{what}: not recorded");
+}
+
+/// The gradient that comes back to an input for one of a result.
+pub(crate) fn gradient_of(result: &Tensor, input: &Tensor, gradient: &Tensor) -> Tensor {
+    let options = BackwardOptions::default();
+    let found = grad(&[result], &[input], &[Some(gradient)], options, false).unwrap();
+    found.into_iter().next().flatten().unwrap()
+}
+
+/// Checks that gradients in narrower floats have their dtype and are near those in float64.
+pub(crate) fn close_in_every_float(
+    what: &str,
+    inputs: &[Tensor],
+    function: &dyn Fn(&[Tensor]) -> Result<Tensor, Error>,
+) {
+    for (dtype, eps) in [(DType::F32, 2e-5), (DType::F16, 6e-3), (DType::BF16, 5e-2)] {
+        // Both start from the rounded numbers.
+        let narrow: Vec<Tensor> = inputs
+            .iter()
+            .map(|x| x.detach().to(dtype).unwrap().requires_grad_(true).unwrap())
+            .collect();
+        let wide: Vec<Tensor> = narrow
+            .iter()
+            .map(|x| {
+                x.detach()
+                    .to(DType::F64)
+                    .unwrap()
+                    .requires_grad_(true)
+                    .unwrap()
+            })
+            .collect();
+        let result = function(&narrow).unwrap();
+        let given = uniform(result.shape(), -1.0, 1.0, 77).to(dtype).unwrap();
+        let all = |x: &[Tensor], given: &Tensor| {
+            let result = function(x).unwrap();
+            let inputs: Vec<&Tensor> = x.iter().collect();
+            let options = BackwardOptions::default();
+            grad(&[&result], &inputs, &[Some(given)], options, false).unwrap()
+        };
+        let found = all(&narrow, &given);
+        let expected = all(&wide, &given.to(DType::F64).unwrap());
+        for (index, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+            let (found, expected) = (found.unwrap(), expected.unwrap());
+            assert_eq!(found.dtype(), dtype, "{what}, input {index}");
+            let away = found
+                .to(DType::F64)
+                .unwrap()
+                .sub(&expected)
+                .unwrap()
+                .abs()
+                .unwrap();
+            let away = away.amax(None, false).unwrap().to_vec::<f64>().unwrap()[0];
+            let size = expected.abs().unwrap().amax(None, false).unwrap();
+            let size = size.to_vec::<f64>().unwrap()[0];
+            assert!(
+                away <= eps * size.max(1.0),
+                "{what} of {dtype}, input {index}: {away}"
+            );
         }
     }
 }

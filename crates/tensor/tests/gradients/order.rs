@@ -1,9 +1,7 @@
 //! Gradients of what is found by order, and of running totals.
 
-mod gradient_checks;
-
+use crate::checks::{check, check_all, check_narrow, check_real, leaf};
 use allotrope_tensor::{QuantileInterpolation, Tensor};
-use gradient_checks::{check, check_all, check_narrow, check_real, leaf};
 
 #[test]
 fn elements_by_their_rank() {

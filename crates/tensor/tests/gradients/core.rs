@@ -1,47 +1,12 @@
 //! Gradients of rows, views, reductions and products against differences, and how a graph lives.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+use crate::checks::{check_both, complex_leaf, leaf, uniform};
 use allotrope_dtype::{DType, ErrorKind, c128};
 use allotrope_op::{Cell, Op, Signature, Slice};
 use allotrope_tensor::{
-    BackwardOptions, Generator, GradcheckOptions, Index, Operand, Tensor, backward, enable_grad,
-    grad, gradcheck, gradgradcheck, inference_mode, no_grad,
+    BackwardOptions, GradcheckOptions, Index, Operand, Tensor, backward, enable_grad, grad,
+    gradcheck, gradgradcheck, inference_mode, no_grad,
 };
-
-fn uniform(sizes: &[usize], low: f64, high: f64, seed: u64) -> Tensor {
-    let generator = Generator::new(seed);
-    let drawn = Tensor::rand(
-        &allotrope_op::Shape::new("test", sizes).unwrap(),
-        DType::F64,
-        Some(&generator),
-    );
-    drawn.unwrap().mul(high - low).unwrap().add(low).unwrap()
-}
-
-fn leaf(sizes: &[usize], seed: u64) -> Tensor {
-    uniform(sizes, -2.0, 2.0, seed)
-        .requires_grad_(true)
-        .unwrap()
-}
-
-fn complex_leaf(sizes: &[usize], seed: u64) -> Tensor {
-    let (re, im) = (
-        uniform(sizes, -1.5, 1.5, seed),
-        uniform(sizes, -1.5, 1.5, seed + 99),
-    );
-    let unit = Tensor::full(&[], c128::new(0.0, 1.0), DType::C128).unwrap();
-    let number = re
-        .add(&im.to(DType::C128).unwrap().mul(&unit).unwrap())
-        .unwrap();
-    number.requires_grad_(true).unwrap()
-}
-
-fn check_both(function: allotrope_tensor::Checked<'_>, inputs: &[Tensor], what: &str) {
-    let options = GradcheckOptions::default();
-    gradcheck(function, inputs, options).unwrap_or_else(|error| panic!("{what}: {error}"));
-    gradgradcheck(function, inputs, options)
-        .unwrap_or_else(|error| panic!("{what}, twice: {error}"));
-}
 
 /// Operands inside the domain of a row, away from its edges.
 fn operands(op: Op, dtype: DType, seed: u64) -> Vec<Tensor> {

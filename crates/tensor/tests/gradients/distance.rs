@@ -1,13 +1,8 @@
 //! Gradients of norms, distances, gates and layers that are products.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod gradients_common;
-
+use crate::checks::{check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform};
 use allotrope_dtype::DType;
 use allotrope_tensor::{Tensor, linalg};
-use gradients_common::{
-    check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform,
-};
 
 const ORDERS: [f64; 7] = [0.5, 1.0, 1.7, 2.0, 3.0, f64::INFINITY, f64::NEG_INFINITY];
 

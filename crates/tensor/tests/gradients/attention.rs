@@ -1,11 +1,8 @@
 //! Gradients of attention.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod gradients_common;
-
+use crate::checks::{check_both, close_in_every_float, leaf, uniform};
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::{AttentionOptions, BackwardOptions, Generator, Tensor, grad};
-use gradients_common::{check_both, close_in_every_float, leaf, uniform};
 
 fn attend(x: &[Tensor], options: AttentionOptions<'_>) -> Result<Vec<Tensor>, Error> {
     Ok(vec![

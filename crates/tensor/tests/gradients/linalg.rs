@@ -1,12 +1,10 @@
 //! Gradients of linear algebra.
 
-mod gradient_checks;
-
+use crate::checks::matrices::{SQUARE, check_matrices, hermitian, strong};
+use crate::checks::{Function, check, check_narrow, complex_leaf, leaf};
 use allotrope_dtype::ErrorKind;
 use allotrope_tensor::linalg::{self, QrMode};
 use allotrope_tensor::{GradcheckOptions, Tensor, gradcheck};
-use gradient_checks::matrices::{SQUARE, check_matrices, hermitian, strong};
-use gradient_checks::{Function, check, check_narrow, complex_leaf, leaf};
 
 #[test]
 fn solutions() {

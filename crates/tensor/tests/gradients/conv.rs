@@ -1,14 +1,9 @@
 //! Gradients of convolutions and transposed convolutions.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod gradients_common;
-
+use crate::checks::{check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform};
 use allotrope_cpu::kernel::Edge;
 use allotrope_dtype::DType;
 use allotrope_tensor::{ConvolutionOptions, Padding, Tensor, TransposedOptions};
-use gradients_common::{
-    check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform,
-};
 
 fn options<'a>(
     stride: &'a [usize],

@@ -1,11 +1,8 @@
 //! Gradients of softmax and its kin, of normalisations and of dropout.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod gradients_common;
-
+use crate::checks::{check_both, close_in_every_float, gradient_of, leaf, uniform};
 use allotrope_dtype::DType;
 use allotrope_tensor::{BatchNormOptions, Generator, Tensor};
-use gradients_common::{check_both, close_in_every_float, gradient_of, leaf, uniform};
 
 #[test]
 fn softmax_and_its_kin() {

@@ -1,14 +1,12 @@
 //! Gradients of operations by indices and masks, also where indices meet.
 
-mod gradient_checks;
-
+use crate::checks::{
+    check, check_all, check_narrow, check_real, complex_leaf, integers, leaf, uniform,
+};
 use allotrope_dtype::{DType, ErrorKind};
 use allotrope_op::Slice;
 use allotrope_tensor::{
     BackwardOptions, BagMode, Bags, Edges, Embedding, Index, IndexReduction, Tensor, grad,
-};
-use gradient_checks::{
-    check, check_all, check_narrow, check_real, complex_leaf, integers, leaf, uniform,
 };
 
 #[test]

@@ -1,11 +1,9 @@
 //! Gradients of operations that move elements.
 
-mod gradient_checks;
-
+use crate::checks::{check, check_all, check_narrow, complex_leaf, integers, leaf};
 use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
 use allotrope_tensor::{Blocks, PadMode, Tensor};
-use gradient_checks::{check, check_all, check_narrow, complex_leaf, integers, leaf};
 
 #[test]
 fn tensors_side_by_side() {

@@ -1,11 +1,9 @@
 //! Gradients of Fourier transforms.
 
-mod gradient_checks;
-
+use crate::checks::{check, complex_leaf, leaf};
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::Tensor;
 use allotrope_tensor::fft::{self, Norm};
-use gradient_checks::{check, complex_leaf, leaf};
 
 type Along = fn(&Tensor, Option<usize>, isize, Norm) -> Result<Tensor, Error>;
 type Several = fn(&Tensor, Option<&[isize]>, Option<&[isize]>, Norm) -> Result<Tensor, Error>;

@@ -1,14 +1,9 @@
 //! Gradients of pooling and of resizing.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod gradients_common;
-
+use crate::checks::{check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform};
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::{
     AverageOptions, Interpolation, InterpolationOptions, Resized, Tensor, Window,
-};
-use gradients_common::{
-    check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform,
 };
 
 fn window<'a>(kernel: &'a [usize], stride: &'a [usize], padding: &'a [usize]) -> Window<'a> {

@@ -1,12 +1,10 @@
 //! Gradients of eigenvalues, singular values and what is made of them.
 
-mod gradient_checks;
-
+use crate::checks::matrices::{SQUARE, check_matrices, hermitian, squares, strong, turned};
+use crate::checks::{check, check_narrow, complex_leaf, leaf, uniform};
 use allotrope_dtype::DType;
 use allotrope_tensor::Tensor;
 use allotrope_tensor::linalg::{self, Order, Tolerance, Triangle};
-use gradient_checks::matrices::{SQUARE, check_matrices, hermitian, squares, strong, turned};
-use gradient_checks::{check, check_narrow, complex_leaf, leaf, uniform};
 
 #[test]
 fn spectra() {

@@ -1,9 +1,7 @@
 //! Gradients of products.
 
-mod gradient_checks;
-
+use crate::checks::{check, check_narrow, complex_leaf, leaf};
 use allotrope_tensor::{Tensor, einsum, linalg, multi_dot};
-use gradient_checks::{check, check_narrow, complex_leaf, leaf};
 
 /// Checks a function of leaves of these sizes, all real, all complex, and of both.
 fn check_sizes(

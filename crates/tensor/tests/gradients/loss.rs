@@ -1,11 +1,8 @@
 //! Gradients of losses, with every reduction.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod gradients_common;
-
+use crate::checks::{check_both, close_in_every_float, gradient_of, leaf, uniform};
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::{LossReduction, Tensor};
-use gradients_common::{check_both, close_in_every_float, gradient_of, leaf, uniform};
 
 const REDUCTIONS: [LossReduction; 3] =
     [LossReduction::None, LossReduction::Mean, LossReduction::Sum];
