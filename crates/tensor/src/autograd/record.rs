@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use allotrope_dtype::{DType, Error, GradientProblem, Set};
 use allotrope_op::{Program, Read, Shape, Step, differentiate};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::elementwise::Elementwise;
 use super::mode::{is_anomaly_enabled, is_grad_enabled};
@@ -50,12 +50,22 @@ impl Tensor {
     where
         F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
     {
-        let mut outputs = with_rule_of(op, inputs, SmallVec::from_iter([self]), rule)?;
-        outputs.truncate(1);
-        match outputs.pop() {
-            Some(output) => Ok(output),
-            None => Self::zeros(&[0], DType::F32),
+        if !is_recorded(inputs) {
+            return Ok(self);
         }
+        self.with_shared_rule(op, inputs, Arc::new(rule))
+    }
+
+    /// The same, once for all rules.
+    fn with_shared_rule(
+        self,
+        op: &'static str,
+        inputs: &[&Self],
+        rule: Arc<dyn Rule>,
+    ) -> Result<Self, Error> {
+        let spare = self.clone();
+        let outputs = attach(op, inputs, smallvec![self], Body::Rule(rule))?;
+        Ok(outputs.into_iter().next().unwrap_or(spare))
     }
 }
 
@@ -73,8 +83,7 @@ where
     if !is_recorded(inputs) {
         return Ok(outputs);
     }
-    let rule: Arc<dyn Rule> = Arc::new(rule);
-    attach(op, inputs, outputs, |_| Body::Rule(rule))
+    attach(op, inputs, outputs, Body::Rule(Arc::new(rule)))
 }
 
 /// Gives outputs a node that leads to inputs.
@@ -82,7 +91,7 @@ fn attach(
     op: &'static str,
     inputs: &[&Tensor],
     outputs: SmallVec<[Tensor; 1]>,
-    body: impl FnOnce(&[Tensor]) -> Body,
+    body: Body,
 ) -> Result<SmallVec<[Tensor; 1]>, Error> {
     let mut origin = None;
     if is_anomaly_enabled() {
@@ -95,7 +104,6 @@ fn attach(
         }
     }
     let outlines = outputs.iter().map(Outline::of).collect();
-    let body = body(&outputs);
     let node = Node::new(op, origin, outlines, edges(inputs), body);
     let outputs = outputs.into_iter().enumerate().map(|(output, tensor)| {
         let has_gradient = Set::Inexact.contains(tensor.dtype());
@@ -121,15 +129,14 @@ pub(crate) fn record_program(
     let Some((reads, result)) = reads_of(program, &wanted) else {
         return Ok(outputs);
     };
-    attach(op, inputs, outputs, |outputs| {
-        let keep = |(tensor, read): (&&Tensor, &bool)| read.then(|| (*tensor).clone());
-        Body::Elementwise(Arc::new(Elementwise {
-            program: program.clone(),
-            shape: shape.clone(),
-            inputs: inputs.iter().zip(&reads).map(keep).collect(),
-            outputs: outputs.iter().map(|t| result.then(|| t.detach())).collect(),
-        }))
-    })
+    let keep = |(tensor, read): (&&Tensor, &bool)| read.then(|| (*tensor).clone());
+    let body = Body::Elementwise(Arc::new(Elementwise {
+        program: program.clone(),
+        shape: shape.clone(),
+        inputs: inputs.iter().zip(&reads).map(keep).collect(),
+        outputs: outputs.iter().map(|t| result.then(|| t.detach())).collect(),
+    }));
+    attach(op, inputs, outputs, body)
 }
 
 /// Which inputs the derivative of a program reads, and whether it reads the output; nothing if it
