@@ -56,6 +56,7 @@ bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .ve
 	cargo bench --package allotrope-bench
 	$(BIN)/python crates/bench/peers.py
 	$(BIN)/python crates/bench/structured.py
+	$(BIN)/python crates/bench/autograd.py
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)

@@ -1,6 +1,6 @@
 //! Work in fixed blocks over threads: where a block begins never depends on how many there are.
 //!
-//! All of it ends in [`for_each_index`] or [`try_for_each_index`], which see the work behind a
+//! All of it ends in `for_each_index` or `try_for_each_index`, which see the work behind a
 //! pointer: rayon's machinery is compiled twice and not once per kernel, which would be megabytes.
 //! For the same reason work without threads is called from the same place as work with them.
 #![allow(
