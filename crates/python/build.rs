@@ -7,9 +7,15 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=CARGO_PROFILE_RELEASE_STRIP");
     let target = env::var("TARGET").unwrap_or_default();
     if target == "x86_64-unknown-linux-gnu" && has_own_linker(&target) {
         println!("cargo::rustc-cdylib-link-arg=-Wl,--icf=all");
+    }
+    // A package with an `opt-level` of its own does not get the profile's `strip`.
+    let strips = env::var("CARGO_PROFILE_RELEASE_STRIP").as_deref() != Ok("none");
+    if target.contains("linux") && env::var("PROFILE").as_deref() == Ok("release") && strips {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--strip-all");
     }
 }
 
