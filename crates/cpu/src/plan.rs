@@ -12,7 +12,7 @@ use crate::tile::Input;
 /// The most elements of a tile.
 const LONGEST_TILE: usize = 2048;
 /// The fewest: below, calls cost more than the elements.
-const SHORTEST_TILE: usize = 256;
+const SHORTEST_TILE: usize = 1024;
 /// Bytes that the values of a tile may take together.
 const TILE_BYTES: usize = 32 << 10;
 
