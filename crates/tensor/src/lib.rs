@@ -12,7 +12,7 @@
 //! | `split` | parts of a tensor along a dimension |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
-//! | `reduce` | sums, means, extremes and their kin |
+//! | `reduce/` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, one to a file |
 //! | `index` | what stands in brackets |
 //! | `assign` | assignment as a new value |

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `mode` | whether operations are recorded, by thread |
 //! | `node` | a recorded operation, and how a long graph is dropped |
-//! | `record` | putting an operation on record; what a tensor says of its gradient |
+//! | `record` | putting an operation on record |
+//! | `leaf` | what a tensor says of its gradient |
 //! | `pass` | what a rule sees when gradients come back |
 //! | `elementwise` | the rule of programs: their derivative, fused along a chain |
 //! | `check` | gradients checked against differences |
@@ -24,6 +25,7 @@ mod check;
 mod elementwise;
 mod engine;
 mod function;
+mod leaf;
 mod mode;
 mod node;
 mod pass;

@@ -8,6 +8,7 @@ use smallvec::smallvec;
 
 use super::conv::{ConvolutionOptions, Padding, axes as convolution_axes};
 use super::conv_transpose::{TransposedOptions, axes as transposed_axes};
+use super::operands::{conjugate, saved};
 use super::sliding::{Sliding, inside_zeros};
 use crate::autograd::is_recorded;
 use crate::{Index, Tensor};
@@ -66,18 +67,39 @@ pub(super) fn recorded_convolution(
         };
         return convolve(&padded, weight, bias, &options, rank);
     }
-    let result = plain()?;
     let sliding = Sliding::new(row.name, axes, options.groups, false);
+    with_sliding_rule(plain()?, row.name, [x, weight], bias, (sliding, false))
+}
+
+/// The rule of a convolution, plain or transposed: each is what gradients of the other go through.
+fn with_sliding_rule(
+    result: Tensor,
+    op: &'static str,
+    [x, weight]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+    (sliding, is_transposed): (Sliding, bool),
+) -> Result<Tensor, Error> {
     let mut inputs = vec![x, weight];
     inputs.extend(bias);
     let (x, weight, has_bias) = (saved(x, weight), saved(weight, x), bias.is_some());
-    result.with_rule(row.name, &inputs, move |pass| {
+    result.with_rule(op, &inputs, move |pass| {
         let gradient = pass.gradient()?;
         let of_x = sliding.give(pass, 0, &weight, |weight| {
-            sliding.spread(&gradient, &conjugate(weight)?)
+            let weight = conjugate(weight)?;
+            if is_transposed {
+                sliding.slide(&gradient, &weight)
+            } else {
+                sliding.spread(&gradient, &weight)
+            }
         })?;
-        let of_weight =
-            sliding.give(pass, 1, &x, |x| sliding.filters(&conjugate(x)?, &gradient))?;
+        let of_weight = sliding.give(pass, 1, &x, |x| {
+            let x = conjugate(x)?;
+            if is_transposed {
+                sliding.filters(&gradient, &x)
+            } else {
+                sliding.filters(&x, &gradient)
+            }
+        })?;
         let mut all = smallvec![of_x, of_weight];
         if has_bias {
             all.push(pass.give(2, || of_bias(&gradient))?);
@@ -103,35 +125,7 @@ pub(super) fn recorded_transposed(
     let result = convolve_back(&x.detach(), &weight.detach(), plain.as_ref(), options, rank)?;
     let axes = transposed_axes(row.name, x, weight, options, rank)?;
     let sliding = Sliding::new(row.name, &axes[3 - rank..], options.groups, true);
-    let mut inputs = vec![x, weight];
-    inputs.extend(bias);
-    let (x, weight, has_bias) = (saved(x, weight), saved(weight, x), bias.is_some());
-    result.with_rule(row.name, &inputs, move |pass| {
-        let gradient = pass.gradient()?;
-        let of_x = sliding.give(pass, 0, &weight, |weight| {
-            sliding.slide(&gradient, &conjugate(weight)?)
-        })?;
-        let of_weight =
-            sliding.give(pass, 1, &x, |x| sliding.filters(&gradient, &conjugate(x)?))?;
-        let mut all = smallvec![of_x, of_weight];
-        if has_bias {
-            all.push(pass.give(2, || of_bias(&gradient))?);
-        }
-        Ok(all)
-    })
-}
-
-/// An operand, if the other one requires a gradient.
-pub(super) fn saved(operand: &Tensor, other: &Tensor) -> Option<Tensor> {
-    other.requires_grad().then(|| operand.clone())
-}
-
-pub(super) fn conjugate(x: &Tensor) -> Result<Tensor, Error> {
-    if x.dtype().is_complex() {
-        x.conj()
-    } else {
-        Ok(x.clone())
-    }
+    with_sliding_rule(result, row.name, [x, weight], bias, (sliding, true))
 }
 
 /// The sum over batch and grid.

@@ -4,6 +4,7 @@ use allotrope_dtype::{DType, Error, Problem, WeakScalar};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::matrix::{ADDMM, ADDMV, BADDBMM, BMM, DOT, MATMUL, MM, MV, VDOT};
 
+use super::operands::conjugate;
 use super::product::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use crate::Tensor;
 
@@ -162,12 +163,7 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
-        let conjugated = if self.dtype().is_complex() {
-            self.conj()?
-        } else {
-            self.clone()
-        };
-        conjugated.exact_product(&VDOT, other, [1, 1], dtype, acc_dtype)
+        conjugate(self)?.exact_product(&VDOT, other, [1, 1], dtype, acc_dtype)
     }
 
     /// A product of operands that must have these numbers of dimensions.

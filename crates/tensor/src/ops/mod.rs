@@ -59,6 +59,7 @@ pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
 pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use loss::LossReduction;
 pub use norm::{BatchNorm, BatchNormOptions};
+pub(crate) use operands::conjugate;
 pub use pad::PadMode;
 pub use pool::AverageOptions;
 pub use quantile::QuantileInterpolation;

@@ -126,10 +126,20 @@ pub(super) fn is_any(x: &Tensor) -> Result<bool, Error> {
 }
 
 /// The complex conjugate; real numbers as they are.
-pub(super) fn conjugate(x: &Tensor) -> Result<Tensor, Error> {
+pub(crate) fn conjugate(x: &Tensor) -> Result<Tensor, Error> {
     if x.dtype().is_complex() {
         x.conj()
     } else {
         Ok(x.clone())
     }
+}
+
+/// The last two dimensions exchanged, and conjugated.
+pub(super) fn adjoint(x: &Tensor) -> Result<Tensor, Error> {
+    conjugate(&x.transpose(-2, -1)?)
+}
+
+/// A factor, if the other one requires a gradient, which is made of it.
+pub(super) fn saved(factor: &Tensor, other: &Tensor) -> Option<Tensor> {
+    other.requires_grad().then(|| factor.clone())
 }

@@ -3,6 +3,7 @@
 use allotrope_dtype::{Error, WeakScalar, c128};
 use smallvec::smallvec;
 
+use super::operands::{adjoint, saved};
 use super::product::{Addend, Dtypes, multiply_matrices};
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -42,7 +43,7 @@ pub(super) fn recorded_product(
             _ => gradient.clone(),
         };
         let for_left = match &right {
-            Some(right) if pass.wants(0) => Some(scaled.matmul(&turned(right)?)?),
+            Some(right) if pass.wants(0) => Some(scaled.matmul(&adjoint(right)?)?),
             _ => None,
         };
         let for_right = match &left {
@@ -60,29 +61,14 @@ pub(super) fn recorded_product(
     })
 }
 
-/// A factor, if the other one requires a gradient.
-fn saved(factor: &Tensor, other: &Tensor) -> Option<Tensor> {
-    other.requires_grad().then(|| factor.clone())
-}
-
 /// The gradient of the right factor. One matrix for all left ones gets the sum over all their rows
 /// from a single product.
 fn of_right(left: &Tensor, gradient: &Tensor, rank: usize) -> Result<Tensor, Error> {
     if rank == 2 && left.rank() > 2 && left.rank() == gradient.rank() {
         let rows = |x: &Tensor| x.flatten(0, -2);
-        return turned(&rows(left)?)?.matmul(&rows(gradient)?);
+        return adjoint(&rows(left)?)?.matmul(&rows(gradient)?);
     }
-    turned(left)?.matmul(gradient)
-}
-
-/// The conjugate of a list of matrices with the last two dimensions exchanged.
-fn turned(x: &Tensor) -> Result<Tensor, Error> {
-    let turned = x.transpose(-2, -1)?;
-    if x.dtype().is_complex() {
-        turned.conj()
-    } else {
-        Ok(turned)
-    }
+    adjoint(left)?.matmul(gradient)
 }
 
 fn is_one(value: WeakScalar) -> bool {

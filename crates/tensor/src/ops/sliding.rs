@@ -7,9 +7,10 @@ use allotrope_op::{Dims, Slice};
 use smallvec::smallvec;
 
 use super::conv::{ConvolutionOptions, Padding};
-use super::conv_gradient::{conjugate, convolve, convolve_back, saved};
+use super::conv_gradient::{convolve, convolve_back};
 use super::conv_transpose::TransposedOptions;
 use super::operands::signed;
+use super::operands::{conjugate, saved};
 use crate::autograd::{Pass, is_recorded};
 use crate::{Index, Tensor};
 

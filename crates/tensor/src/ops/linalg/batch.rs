@@ -49,16 +49,6 @@ pub(super) fn common_dtype(op: &'static str, operands: &[&Tensor]) -> Result<DTy
     promotion().result_type(op, &operands, default_dtype())
 }
 
-/// The last two dimensions exchanged, and conjugated.
-pub(super) fn adjoint(x: &Tensor) -> Result<Tensor, Error> {
-    let turned = x.transpose(-2, -1)?;
-    if x.dtype().is_complex() {
-        turned.conj()
-    } else {
-        Ok(turned)
-    }
-}
-
 /// What a kernel writes for each matrix: a dtype and sizes.
 pub(super) enum Out<'a> {
     /// Numbers of the dtype of the result.

@@ -5,7 +5,8 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::linalg::{CHOLESKY, CHOLESKY_EX, CHOLESKY_INVERSE, CHOLESKY_SOLVE};
 
-use super::batch::{Batch, Out, adjoint, misfit, order, sizes};
+use super::super::operands::adjoint;
+use super::batch::{Batch, Out, misfit, order, sizes};
 use super::gradient::{narrow_result, remember_root};
 use super::solve::solve_triangular;
 use crate::Tensor;

@@ -3,7 +3,7 @@
 use allotrope_dtype::{Error, GradientProblem};
 use smallvec::{SmallVec, smallvec};
 
-use super::batch::adjoint;
+use super::super::operands::adjoint;
 use super::solve::solve_triangular;
 use crate::Tensor;
 use crate::autograd::{is_recorded, with_rule_of};

@@ -4,9 +4,9 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::Structured;
 use smallvec::{SmallVec, smallvec};
 
-use super::super::operands::{conjugate, is_any};
+use super::super::operands::{adjoint, conjugate, is_any};
 use super::approximate::{Tolerance, pinv};
-use super::batch::{adjoint, common_dtype};
+use super::batch::common_dtype;
 use super::power::matrix_exp;
 use super::solve::{inv, solve_ex, solve_triangular};
 use super::spectrum::svd;

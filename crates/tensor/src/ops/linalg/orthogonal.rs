@@ -4,7 +4,8 @@ use allotrope_cpu::kernel::linalg::{HouseholderProduct, Qr};
 use allotrope_dtype::Error;
 use allotrope_op::structured::linalg::{HOUSEHOLDER_PRODUCT, QR};
 
-use super::batch::{Batch, Out, adjoint, misfit, sizes};
+use super::super::operands::adjoint;
+use super::batch::{Batch, Out, misfit, sizes};
 use super::factor_gradient::remember_basis;
 use super::gradient::narrow_result;
 use crate::Tensor;

@@ -8,7 +8,8 @@ use allotrope_op::structured::linalg::{
 };
 use smallvec::smallvec;
 
-use super::batch::{Batch, Out, adjoint, misfit, order, sizes};
+use super::super::operands::adjoint;
+use super::batch::{Batch, Out, misfit, order, sizes};
 use super::factor_gradient::remember_triangles;
 use super::gradient::{
     narrow_result, remember_determinant, remember_inverse, remember_logarithm, remember_solution,

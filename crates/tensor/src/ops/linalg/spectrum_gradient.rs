@@ -5,7 +5,7 @@
 use allotrope_dtype::Error;
 use smallvec::{SmallVec, smallvec};
 
-use super::batch::adjoint;
+use super::super::operands::adjoint;
 use super::gradient::on_diagonal;
 use super::solve::solve;
 use super::spectrum::{Triangle, eigh, svd};

@@ -1,0 +1,199 @@
+//! What a tensor says of its gradient, and how it is made a leaf and changed.
+
+use allotrope_dtype::{Error, GradientProblem, Set};
+use smallvec::SmallVec;
+
+use super::mode::is_grad_enabled;
+use super::node::{Body, History, Hook, Node, Outline};
+use crate::Tensor;
+
+impl Tensor {
+    /// Whether operations on the tensor are recorded, so that a gradient can come back to it.
+    #[must_use]
+    pub fn requires_grad(&self) -> bool {
+        self.history().is_some()
+    }
+
+    /// The tensor as a leaf that collects gradients, or, if not `required`, as one without.
+    ///
+    /// # Errors
+    /// A gradient error for a dtype without gradients, or if a computed tensor is to become one
+    /// without: [`detach`](Self::detach) gives that.
+    pub fn requires_grad_(self, required: bool) -> Result<Self, Error> {
+        let op = "requires_grad_";
+        match (self.history(), required) {
+            (Some(_), true) | (None, false) => Ok(self),
+            (Some(history), false) if history.node.is_leaf() => Ok(self.with_history(None)),
+            (Some(_), false) => {
+                let problem = GradientProblem::NotLeaf {
+                    wanted: "no gradient",
+                };
+                Err(Error::new(op, problem.into()).hint("x.detach()"))
+            }
+            (None, true) => {
+                if !Set::Inexact.contains(self.dtype()) {
+                    let dtype = self.dtype();
+                    let problem = GradientProblem::NotDifferentiable { dtype };
+                    return Err(Error::new(op, problem.into()));
+                }
+                let outline = SmallVec::from_iter([Outline::of(&self)]);
+                let node = Node::new("leaf", None, outline, SmallVec::new(), Body::Leaf);
+                Ok(self.with_history(Some(History { node, output: 0 })))
+            }
+        }
+    }
+
+    /// Whether the tensor was not computed from others that require a gradient.
+    #[must_use]
+    pub fn is_leaf(&self) -> bool {
+        self.history().is_none_or(|history| history.node.is_leaf())
+    }
+
+    /// The operation that the tensor was computed by, if a gradient can go back through it.
+    #[must_use]
+    pub fn made_by(&self) -> Option<&'static str> {
+        let node = &self.history()?.node;
+        (!node.is_leaf()).then_some(node.op)
+    }
+
+    /// The same value without its history: no gradient comes back through it.
+    #[must_use]
+    pub fn detach(&self) -> Self {
+        self.clone().with_history(None)
+    }
+
+    /// The gradient that [`backward`](Self::backward) has added up.
+    #[must_use]
+    pub fn grad(&self) -> Option<Self> {
+        let history = self.history()?;
+        history.node.kept(history.output)
+    }
+
+    /// Puts another gradient in the place of what was added up, or none.
+    ///
+    /// # Errors
+    /// A gradient error if the tensor does not require one, or for another shape or dtype.
+    pub fn set_grad(&self, gradient: Option<Self>) -> Result<(), Error> {
+        let op = "grad";
+        let Some(history) = self.history() else {
+            if gradient.is_none() {
+                return Ok(());
+            }
+            let problem = GradientProblem::NotRecorded { through: None };
+            return Err(Error::new(op, problem.into()).hint("x.requires_grad_()"));
+        };
+        if let Some(gradient) = &gradient {
+            if gradient.shape() != self.shape() {
+                let problem = GradientProblem::WrongShape {
+                    what: "tensor",
+                    index: 0,
+                    given: gradient.shape().to_vec(),
+                    expected: self.shape().to_vec(),
+                };
+                return Err(Error::new(op, problem.into()));
+            }
+            if gradient.dtype() != self.dtype() {
+                let problem = GradientProblem::WrongDType {
+                    what: "tensor",
+                    index: 0,
+                    given: gradient.dtype(),
+                    expected: self.dtype(),
+                };
+                return Err(Error::new(op, problem.into()));
+            }
+        }
+        history.node.keep(history.output, gradient);
+        Ok(())
+    }
+
+    /// Keeps the gradient of a computed tensor too, when one comes back.
+    ///
+    /// # Errors
+    /// A gradient error if the tensor does not require one.
+    pub fn retain_grad(&self) -> Result<(), Error> {
+        let history = self.recorded("retain_grad")?;
+        if !history.node.is_leaf() {
+            let mut wishes = history.node.wishes();
+            let retains = &mut wishes.get_or_insert_default().retains;
+            if !retains.contains(&history.output) {
+                retains.push(history.output);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the gradient of a computed tensor is kept.
+    #[must_use]
+    pub fn retains_grad(&self) -> bool {
+        self.history().is_some_and(|history| {
+            let wishes = history.node.wishes();
+            wishes
+                .as_ref()
+                .is_some_and(|w| w.retains.contains(&history.output))
+        })
+    }
+
+    /// Calls a function with every gradient that comes back to the tensor; what it gives takes the
+    /// gradient's place. The number names the hook for [`remove_hook`](Self::remove_hook).
+    ///
+    /// # Errors
+    /// A gradient error if the tensor does not require one.
+    pub fn register_hook(&self, hook: Hook) -> Result<u64, Error> {
+        let history = self.recorded("register_hook")?;
+        let mut wishes = history.node.wishes();
+        let hooks = &mut wishes.get_or_insert_default().hooks;
+        let number = hooks.last().map_or(0, |(_, last, _)| last + 1);
+        hooks.push((history.output, number, hook));
+        Ok(number)
+    }
+
+    /// Removes a hook.
+    pub fn remove_hook(&self, number: u64) {
+        if let Some(history) = self.history()
+            && let Some(wishes) = history.node.wishes().as_mut()
+        {
+            wishes.hooks.retain(|(_, other, _)| *other != number);
+        }
+    }
+
+    fn recorded(&self, op: &'static str) -> Result<&History, Error> {
+        self.history().ok_or_else(|| {
+            let problem = GradientProblem::NotRecorded { through: None };
+            Error::new(op, problem.into()).hint("x.requires_grad_()")
+        })
+    }
+
+    /// Changes this tensor in place. A leaf whose history is not being recorded stays the leaf that
+    /// it is.
+    ///
+    /// # Errors
+    /// A gradient error for a leaf that requires a gradient while operations are recorded, and what
+    /// the change fails with.
+    pub fn update(
+        &mut self,
+        op: &'static str,
+        change: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let leaf = self
+            .history()
+            .filter(|history| history.node.is_leaf())
+            .cloned();
+        let Some(leaf) = leaf else {
+            return change(self);
+        };
+        if is_grad_enabled() {
+            let problem = GradientProblem::LeafChanged;
+            return Err(Error::new(op, problem.into()).hint("with no_grad()"));
+        }
+        // Without a copy of the value, so that its memory can be written to.
+        self.set_history(None);
+        let changed = change(self);
+        let outline = &leaf.node.outputs[0];
+        if &outline.shape == self.shape() && outline.dtype == self.dtype() {
+            self.set_history(Some(leaf));
+        } else {
+            *self = self.detach().requires_grad_(true)?;
+        }
+        changed
+    }
+}

@@ -1,0 +1,186 @@
+//! What a reduction folds: dimensions in the order of memory, and the rules of what was folded.
+
+use allotrope_cpu::Input;
+use allotrope_cpu::kernel::{Fold, reduce};
+use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::{Dims, Layout, Program, Shape, normalize_axes};
+use smallvec::smallvec;
+
+use super::gradient::{extreme_gradient, product_gradient};
+use super::reading;
+use crate::Tensor;
+use crate::autograd::{is_recorded, record_program};
+use crate::elementwise::evaluate;
+
+/// What is reduced and what stays, in the order of memory.
+pub(crate) struct Plan {
+    /// The dimensions outside the reduced ones, the reduced ones, those inside.
+    order: Dims<isize>,
+    sizes: [usize; 3],
+    /// The dimensions that stay, in that order.
+    pub(super) kept: Dims<usize>,
+    pub(super) reduced: Dims<usize>,
+}
+
+impl Plan {
+    /// The plan for a tensor; no axes mean all of them.
+    pub(crate) fn new(
+        op: &'static str,
+        tensor: &Tensor,
+        axes: Option<&[isize]>,
+    ) -> Result<Self, Error> {
+        let rank = tensor.rank();
+        let reduced: Dims<usize> = match axes {
+            None => (0..rank).collect(),
+            Some(axes) => normalize_axes(op, axes, rank)?.into_iter().collect(),
+        };
+        let strides = tensor.layout().strides();
+        let mut by_stride: Dims<usize> = (0..rank).collect();
+        by_stride.sort_by_key(|dim| std::cmp::Reverse(strides[*dim].unsigned_abs()));
+        let is_reduced = |dim: &usize| reduced.contains(dim);
+        let last = by_stride.iter().rposition(is_reduced).unwrap_or(0);
+        let (before, inner) = by_stride.split_at((last + 1).min(rank));
+        let outer = before.iter().filter(|dim| !is_reduced(dim));
+        let middle = before.iter().filter(|dim| is_reduced(dim));
+        let size = |dims: &mut dyn Iterator<Item = &usize>| -> usize {
+            dims.map(|dim| tensor.shape()[*dim]).product()
+        };
+        let inner: Dims<usize> = if reduced.is_empty() {
+            Dims::new()
+        } else {
+            inner.into()
+        };
+        let outer: Dims<usize> = if reduced.is_empty() {
+            by_stride.clone()
+        } else {
+            outer.copied().collect()
+        };
+        let middle: Dims<usize> = if reduced.is_empty() {
+            Dims::new()
+        } else {
+            middle.copied().collect()
+        };
+        let all = outer.iter().chain(&middle).chain(&inner);
+        Ok(Self {
+            order: all.map(|dim| *dim as isize).collect(),
+            sizes: [
+                size(&mut outer.iter()),
+                size(&mut middle.iter()),
+                size(&mut inner.iter()),
+            ],
+            kept: outer.iter().chain(&inner).copied().collect(),
+            reduced,
+        })
+    }
+
+    /// How many elements become one.
+    pub(crate) fn count(&self) -> usize {
+        self.sizes[1]
+    }
+
+    /// What a program makes of inputs, folded; the dimensions that stay keep their order, and
+    /// reduced ones stay with size one. The inputs have the tensor's shape or broadcast to it.
+    pub(crate) fn fold(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+    ) -> Result<Tensor, Error> {
+        if !is_recorded(inputs) {
+            return self.folded(op, fold, program, inputs, shape);
+        }
+        if fold == Fold::Sum {
+            let sums = self.folded(op, fold, program, inputs, shape)?;
+            let spare = sums.clone();
+            let sums = record_program(op, program, inputs, smallvec![sums], shape)?;
+            return Ok(sums.into_iter().next().unwrap_or(spare));
+        }
+        // The others ask for the items themselves when gradients come back.
+        let items = evaluate(op, program, inputs)?.remove(0).expand(shape)?;
+        let plain = reading(items.dtype(), items.dtype(), items.dtype());
+        let result = self.folded(op, fold, &plain, &[&items], shape)?;
+        self.with_fold_rule(op, fold, items, result)
+    }
+
+    /// The rule of a product or an extreme.
+    fn with_fold_rule(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        items: Tensor,
+        result: Tensor,
+    ) -> Result<Tensor, Error> {
+        let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
+        let (saved, input) = (result.detach(), items.clone());
+        result.with_rule(op, &[&input], move |pass| {
+            let gradient = pass.gradient()?;
+            Ok(smallvec![Some(match fold {
+                Fold::Prod => product_gradient(&items, &axes, &gradient)?,
+                _ => extreme_gradient(&items, &saved, &axes, &gradient)?,
+            })])
+        })
+    }
+
+    /// [`fold`](Self::fold), not recorded.
+    fn folded(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+    ) -> Result<Tensor, Error> {
+        let turned = |tensor: &&Tensor| -> Result<Layout, Error> {
+            let layout = tensor.layout().broadcast_to(op, shape)?;
+            layout.permute(op, &self.order)
+        };
+        let layouts = inputs
+            .iter()
+            .map(turned)
+            .collect::<Result<Vec<Layout>, Error>>()?;
+        let views: Vec<Input<'_>> = inputs
+            .iter()
+            .zip(&layouts)
+            .map(|(tensor, layout)| Input {
+                bytes: tensor.storage(),
+                layout,
+            })
+            .collect();
+        let turned_sizes: Vec<usize> = self.order.iter().map(|d| shape[*d as usize]).collect();
+        let turned_shape = Shape::new(op, &turned_sizes)?;
+        let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+        let buffer = reduce(fold, program, &turned_shape, &views, self.sizes)?;
+        let sizes: Vec<usize> = self.kept.iter().map(|dim| shape[*dim]).collect();
+        let result = Tensor::from_buffer(buffer, Shape::new(op, &sizes)?, fold.result(item));
+        // From the order of memory to that of the dimensions.
+        let mut places: Vec<isize> = (0..self.kept.len() as isize).collect();
+        places.sort_by_key(|place| self.kept[*place as usize]);
+        let mut result = result.permute(&places)?;
+        let mut reduced = self.reduced.clone();
+        reduced.sort_unstable();
+        for dim in reduced {
+            result = result.unsqueeze(dim as isize)?;
+        }
+        Ok(result)
+    }
+
+    /// The result without the reduced dimensions, unless they are to stay.
+    pub(super) fn finish(&self, result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
+        if keepdim {
+            return Ok(result);
+        }
+        let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
+        result.squeeze(Some(&axes))
+    }
+
+    /// Refuses a reduction of nothing.
+    pub(super) fn need_elements(&self, op: &'static str, tensor: &Tensor) -> Result<(), Error> {
+        if self.count() == 0 {
+            let shape = tensor.shape().to_vec();
+            return Err(Error::new(op, Problem::NothingToReduce { shape }));
+        }
+        Ok(())
+    }
+}
