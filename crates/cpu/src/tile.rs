@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::kernel::{elementwise, fill};
 use crate::parallel::{self, CHUNK};
-use crate::plan::{Action, Plan, Reader};
+use crate::plan::{Action, LINE, Plan, Reader};
 use crate::{Buffer, simd};
 
 /// Pieces of a tile between which memory is asked for the next one.
@@ -130,7 +130,7 @@ impl Plan<'_> {
         outputs: &mut [&mut [u8]],
     ) -> Result<(), Error> {
         if let Some((kernel, operands)) = &self.fused {
-            let value = |slot: &Slot| self.value(*slot, first, count, &[]);
+            let value = |slot: &Slot| self.value(*slot, first, count, Values::all(&[]));
             let operands: SmallVec<[&[u8]; 2]> = operands.iter().map(value).collect();
             kernel(self.level, &operands, outputs[0], self.streams);
             if self.streams {
@@ -200,34 +200,39 @@ impl Plan<'_> {
                 gather.read(start, &mut scratch[offset..offset + len * size]);
             }
         }
+        let mut ahead = Ahead {
+            plan: self,
+            start: start + len,
+            len,
+            reader: 0,
+            done: 0,
+        };
         for (step, action) in self.actions.iter().enumerate() {
             if matches!(action, Action::Absorbed) {
                 continue;
             }
+            if !matches!(action, Action::Constant(_)) {
+                ahead.advance(self.lines_ahead);
+            }
             let slot = self.readers.len() + step;
             let size = self.program.dtypes()[slot].itemsize();
-            // Operands come before the result, so that both can be borrowed.
-            let (before, after) = match self.last {
+            // Operands lie before the result or behind it, so that both can be borrowed.
+            let (values, out) = match self.last {
                 Some(output) if step + 1 == self.actions.len() => {
                     let place = done * size..(done + len) * size;
-                    (&*scratch, &mut outputs[output][place])
+                    (Values::all(scratch), &mut outputs[output][place])
                 }
-                _ => {
-                    let (before, after) = scratch.split_at_mut(self.offsets[slot]);
-                    (&*before, &mut after[..len * size])
-                }
+                _ => Values::around(scratch, self.offsets[slot], len * size),
             };
-            let value = |slot: Slot| self.value(slot, start, len, before);
+            let value = |slot: Slot| self.value(slot, start, len, values);
             match action {
                 Action::Constant(bytes) if !self.is_stored(slot) => {
-                    fill(self.program.dtypes()[slot], bytes, after);
+                    fill(self.program.dtypes()[slot], bytes, out);
                 }
                 Action::Constant(_) => {}
-                Action::Convert(cast, from) => {
-                    cast.run(self.level, value(*from), after, conversion)
-                }
+                Action::Convert(cast, from) => cast.run(self.level, value(*from), out, conversion),
                 Action::Rest(from) => {
-                    elementwise::conversion_rest(self.program.dtype(*from), value(*from), after);
+                    elementwise::conversion_rest(self.program.dtype(*from), value(*from), out);
                 }
                 Action::Apply(kernel, args, arity) => {
                     let mut operands: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
@@ -236,13 +241,13 @@ impl Plan<'_> {
                     }
                     if self.ahead == Some(step) {
                         let ahead = |part| self.prefetch(start + len, len, part);
-                        apply_in_parts(*kernel, self.level, operands[0], after, ahead);
+                        apply_in_parts(*kernel, self.level, operands[0], out, ahead);
                     } else {
-                        kernel(self.level, &operands[..*arity], after);
+                        kernel(self.level, &operands[..*arity], out);
                     }
                 }
                 Action::Absorbing(kernel, operands) => {
-                    kernel(self.level, &operands.map(value), after, false);
+                    kernel(self.level, &operands.map(value), out, false);
                 }
                 Action::Absorbed => {}
             }
@@ -253,7 +258,7 @@ impl Plan<'_> {
             }
             let size = self.program.dtype(*slot).itemsize();
             let target = &mut outputs[output][done * size..(done + len) * size];
-            let value = self.value(*slot, start, len, scratch);
+            let value = self.value(*slot, start, len, Values::all(scratch));
             if self.streams {
                 simd::stream(self.level, value, target);
             } else {
@@ -273,12 +278,86 @@ impl Plan<'_> {
     }
 
     /// The tile of a value: in place, or in the scratch memory.
-    fn value<'s>(&'s self, slot: Slot, start: usize, len: usize, scratch: &'s [u8]) -> &'s [u8] {
+    fn value<'s>(&'s self, slot: Slot, start: usize, len: usize, values: Values<'s>) -> &'s [u8] {
         let slot = usize::from(slot);
         let size = self.program.dtypes()[slot].itemsize();
         match self.readers.get(slot) {
             Some(Reader::Direct(bytes)) => &bytes[start * size..(start + len) * size],
-            _ => &scratch[self.offsets[slot]..][..len * size],
+            _ => values.get(self.offsets[slot], len * size),
+        }
+    }
+}
+
+/// What the next tile will read, asked for little by little.
+struct Ahead<'p, 'a> {
+    plan: &'p Plan<'a>,
+    start: usize,
+    len: usize,
+    reader: usize,
+    /// The bytes of the reader's tile that have been asked for.
+    done: usize,
+}
+
+impl Ahead<'_, '_> {
+    /// Asks for some more cache lines.
+    fn advance(&mut self, mut lines: usize) {
+        while lines > 0 {
+            let Some(reader) = self.plan.readers.get(self.reader) else {
+                return;
+            };
+            let size = self.plan.program.dtypes()[self.reader].itemsize();
+            let left = match reader {
+                Reader::Direct(_) => (self.len * size).div_ceil(LINE) - self.done,
+                _ => 0,
+            };
+            let now = left.min(lines);
+            if let Reader::Direct(bytes) = reader {
+                simd::prefetch_bytes(bytes, self.start * size + self.done * LINE, now * LINE);
+            }
+            lines -= now;
+            self.done += now;
+            if now == left {
+                (self.reader, self.done) = (self.reader + 1, 0);
+            }
+        }
+    }
+}
+
+/// The scratch memory but for a part that is being written.
+#[derive(Clone, Copy)]
+struct Values<'s> {
+    before: &'s [u8],
+    after: &'s [u8],
+    /// Where `after` starts.
+    resumes: usize,
+}
+
+impl<'s> Values<'s> {
+    fn all(scratch: &'s [u8]) -> Self {
+        Self {
+            before: scratch,
+            after: &[],
+            resumes: scratch.len(),
+        }
+    }
+
+    /// What lies around a part, and the part.
+    fn around(scratch: &'s mut [u8], place: usize, len: usize) -> (Self, &'s mut [u8]) {
+        let (before, rest) = scratch.split_at_mut(place);
+        let (out, after) = rest.split_at_mut(len);
+        let resumes = place + len;
+        let values = Self {
+            before,
+            after,
+            resumes,
+        };
+        (values, out)
+    }
+
+    fn get(self, place: usize, len: usize) -> &'s [u8] {
+        match place.checked_sub(self.resumes) {
+            Some(place) => &self.after[place..place + len],
+            None => &self.before[place..place + len],
         }
     }
 }

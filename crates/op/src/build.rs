@@ -32,7 +32,7 @@ impl Builder {
     /// A constant.
     #[must_use]
     pub fn constant(&self, value: Scalar) -> Var<'_> {
-        let slot = self.program.borrow_mut().push(Step::Constant(value));
+        let slot = self.program.borrow_mut().constant(value);
         self.var(slot)
     }
 

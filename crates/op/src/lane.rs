@@ -35,6 +35,12 @@ pub trait Lane:
     /// The product as its rounded value and what the rounding left out. Exact where neither
     /// part leaves the normal numbers; this also holds without an instruction for `mul_add`.
     fn mul_exact(self, other: Self) -> (Self, Self);
+    /// `self - a b`, in which the product is not rounded.
+    #[inline(always)]
+    #[must_use]
+    fn minus_product(self, a: Self, b: Self) -> Self {
+        minus_parts_of_product(self, a, b)
+    }
     /// The magnitude.
     fn abs(self) -> Self;
     /// The square root, correctly rounded.
@@ -116,6 +122,13 @@ pub(crate) fn mul_exact_by_halves<L: Lane>(x: L, y: L) -> (L, L) {
     let product = x * y;
     let ((a, b), (c, d)) = (halves(x), halves(y));
     (product, (((a * c - product) + a * d) + b * c) + b * d)
+}
+
+/// [`Lane::minus_product`] without an instruction for it.
+#[inline(always)]
+fn minus_parts_of_product<L: Lane>(x: L, a: L, b: L) -> L {
+    let (product, lost) = a.mul_exact(b);
+    (x - product) - lost
 }
 
 /// [`Lane::round`] without an instruction for it.
@@ -213,6 +226,15 @@ macro_rules! impl_lane {
                     (Self(product), Self(self.0.mul_add(other.0, -product)))
                 } else {
                     mul_exact_by_halves(self, other)
+                }
+            }
+
+            #[inline(always)]
+            fn minus_product(self, a: Self, b: Self) -> Self {
+                if FUSED {
+                    Self((-a.0).mul_add(b.0, self.0))
+                } else {
+                    minus_parts_of_product(self, a, b)
                 }
             }
 

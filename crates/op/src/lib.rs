@@ -29,6 +29,7 @@ mod build;
 mod choice;
 mod compare;
 pub mod complex;
+mod compose;
 mod derivative;
 mod differentiate;
 pub mod elementary;

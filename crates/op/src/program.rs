@@ -80,24 +80,28 @@ impl Program {
 
     /// The number of inputs.
     #[must_use]
+    #[inline]
     pub fn input_count(&self) -> usize {
         self.inputs
     }
 
     /// The dtypes of the inputs.
     #[must_use]
+    #[inline]
     pub fn input_dtypes(&self) -> &[DType] {
         &self.dtypes[..self.inputs]
     }
 
     /// The steps, in order.
     #[must_use]
+    #[inline]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
     /// The values that come out.
     #[must_use]
+    #[inline]
     pub fn outputs(&self) -> &[Slot] {
         &self.outputs
     }
@@ -109,12 +113,14 @@ impl Program {
 
     /// The dtype of a value.
     #[must_use]
+    #[inline]
     pub fn dtype(&self, slot: Slot) -> DType {
         self.dtypes[usize::from(slot)]
     }
 
     /// The dtype of every value, inputs first.
     #[must_use]
+    #[inline]
     pub fn dtypes(&self) -> &[DType] {
         &self.dtypes
     }

@@ -43,8 +43,8 @@ const ROWS_32: [Row32; 22] = rows32! {
     log2  log2_32  f64::log2,   1.0;
     log10 log10_32 f64::log10,  1.0;
     log1p log1p_32 f64::ln_1p,  1.0;
-    sin   sin32    f64::sin,    1.1;
-    cos   cos32    f64::cos,    1.1;
+    sin   sin32    f64::sin,    1.6;
+    cos   cos32    f64::cos,    1.6;
     tan   tan32    f64::tan,    2.0;
     asin  asin32   f64::asin,   2.0;
     acos  acos32   f64::acos,   2.0;
@@ -95,8 +95,8 @@ const ROWS_64: [Row64; 24] = rows64! {
     log2  log2_64  () 1.0;
     log10 log10_64 () 1.0;
     log1p log1p_64 () 1.0;
-    sin   sin64    () 1.1;
-    cos   cos64    () 1.1;
+    sin   sin64    () 1.6;
+    cos   cos64    () 1.6;
     tan   tan64    () 2.0;
     asin  asin64   () 2.0;
     acos  acos64   () 2.0;

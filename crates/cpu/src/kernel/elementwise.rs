@@ -19,7 +19,7 @@ pub(crate) type Kernel = fn(Level, &[&[u8]], &mut [u8]);
 const NEAR_BLOCK: usize = 512;
 
 /// A float as a lane, with or without fused multiply-add.
-trait Real: Pod {
+pub(crate) trait Real: Pod {
     /// The lane.
     type Lane<const FUSED: bool>: Elementary<Mask = bool>;
     /// Below this magnitude the near formulas hold.
@@ -250,7 +250,7 @@ fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize>(
     );
 }
 
-fn float_map<T: Real, F: FloatMap<N>, const N: usize>(
+pub(crate) fn float_map<T: Real, F: FloatMap<N>, const N: usize>(
     level: Level,
     args: &[&[u8]],
     out: &mut [u8],

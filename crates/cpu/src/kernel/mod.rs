@@ -10,6 +10,7 @@ pub mod indexing;
 pub mod linalg;
 mod movement;
 mod norm;
+pub(crate) mod pair;
 mod pool;
 mod prefix;
 pub mod random;

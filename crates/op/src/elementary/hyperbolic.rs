@@ -2,8 +2,8 @@
 
 use super::exp::{exp_quarter32, exp_quarter64};
 use super::log::{log1p_sum32, log1p_sum64};
-use super::{TINY_32, TINY_64, clamp, flip, horner, sign, sum};
-use crate::Lane;
+use super::{TINY_32, TINY_64, clamp, flip, horner, power_of_two, sign, sum};
+use crate::{Lane, LaneBits};
 
 // Coefficients: interpolation at Chebyshev nodes with 60 digits, then rounded.
 
@@ -72,18 +72,27 @@ fn sine<L: Lane, const N: usize>(x: L, e: L, p: [f64; N]) -> L {
     flip(L::select(a.lt(L::lit(1.0)), near, half + half), sign(x))
 }
 
-/// `tanh x`, given a quarter of `e^(2|x|)`: a polynomial up to 5/8, where `1 - 2 / (e^(2|x|) + 1)`
-/// would cancel.
+/// `tanh x` by a polynomial for up to 5/8, `most` being where it is 1.
 #[inline(always)]
-fn tangent<L: Lane, const N: usize>(x: L, e: L, p: [f64; N]) -> L {
+fn tangent<L: Lane, const N: usize>(x: L, p: [f64; N], most: f64) -> L {
+    use std::f64::consts::{LN_2, LOG2_E};
+    let (one, two, most) = (L::lit(1.0), L::lit(2.0), L::lit(most));
     let a = x.abs();
-    let square = a * a;
-    let near = (horner(square, p) * square).mul_add(a, a);
-    let far = L::lit(1.0) - L::lit(0.5) / (e + L::lit(0.25));
-    flip(L::select(a.lt(L::lit(0.625)), near, far), sign(x))
+    let a = L::select(most.lt(a), most, a);
+    let is_near = a.lt(L::lit(0.625));
+    // a = n ln 2 + r, where n is 0 for all that the polynomial alone is good for.
+    let n = L::select(is_near, L::lit(0.0), a * L::lit(LOG2_E)).to_int_small();
+    let r = L::from_int_small(n).mul_add(L::lit(-LN_2), a);
+    let square = r * r;
+    let t = horner(square, p).mul_add(square * r, r);
+    // With s = e^(2n ln 2): tanh a = 1 - 2 (1 - t) / (s + 1 + (s - 1) t).
+    let s = power_of_two::<L>(n.add(n));
+    let far = one - t.mul_add(-two, two) / (s - one).mul_add(t, s + one);
+    flip(L::select(is_near, t, far), sign(x))
 }
 
-/// `x - tanh x`, likewise: up to 5/8 it is all of the polynomial but its first term.
+/// `x - tanh x`, given a quarter of `e^(2|x|)`: up to 5/8, where `1 - 2 / (e^(2|x|) + 1)` would
+/// cancel, it is all of the polynomial but its first term.
 #[inline(always)]
 fn shrunk<L: Lane, const N: usize>(x: L, e: L, p: [f64; N]) -> L {
     let a = x.abs();
@@ -126,15 +135,13 @@ pub fn cosh64<L: Lane>(x: L) -> L {
 /// The hyperbolic tangent. At most 2 ulp; ±1 at infinities; a zero keeps its sign.
 #[inline(always)]
 pub fn tanh32<L: Lane>(x: L) -> L {
-    let e = exp_quarter32(clamp(x.abs(), 0.0, 10.0) * L::lit(2.0));
-    tangent(x, e, TANH_32)
+    tangent(x, TANH_32, 10.0)
 }
 
 /// The hyperbolic tangent. At most 2 ulp; ±1 at infinities; a zero keeps its sign.
 #[inline(always)]
 pub fn tanh64<L: Lane>(x: L) -> L {
-    let e = exp_quarter64(clamp(x.abs(), 0.0, 20.0) * L::lit(2.0));
-    tangent(x, e, TANH_64)
+    tangent(x, TANH_64, 20.0)
 }
 
 /// `x - tanh x`. At most 8 ulp; ±∞ at infinities; a zero keeps its sign.

@@ -128,6 +128,28 @@ pub(super) fn reduce_near<L: Lane, const N: usize>(x: L, c: &Constants<N>) -> Tu
     }
 }
 
+/// Quarter turns and the remainder alone, of any number; NaN at infinities.
+#[inline(always)]
+pub(super) fn turn<L: Lane, const N: usize>(x: L, c: &Constants<N>) -> (L::Bits, L) {
+    let ((quarters, r), far) = (turn_near(x, c), reduce_far(x, c));
+    let is_near = x.abs().lt(L::lit(c.limit));
+    (
+        L::Bits::select(is_near, quarters, far.quarters),
+        L::select(is_near, r, far.r),
+    )
+}
+
+/// Quarter turns and the remainder alone, of a number below the limit.
+#[inline(always)]
+pub(super) fn turn_near<L: Lane, const N: usize>(x: L, c: &Constants<N>) -> (L::Bits, L) {
+    let [first, second, third] = c.half_pi.map(L::lit);
+    let quarters = (x * L::lit(std::f64::consts::FRAC_2_PI)).to_int_small();
+    let whole = L::from_int_small(quarters);
+    // The first difference is exact, and the second right to half a digit of what it leaves.
+    let r = x.minus_product(whole, first).minus_product(whole, second);
+    (quarters, r.minus_product(whole, third))
+}
+
 /// The high word of the product of two words without sign, of which the first has its sign bit
 /// clear, so that the sums do not overflow.
 #[inline(always)]

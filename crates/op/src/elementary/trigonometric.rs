@@ -3,7 +3,7 @@
 //! `x = n π/2 + r` with `|r| ≤ π/4`; polynomials give `sin r` and `cos r`, and `n` says which of
 //! them, and with which sign.
 
-use super::reduction::{CONSTANTS_32, CONSTANTS_64, Turns, reduce, reduce_near};
+use super::reduction::{CONSTANTS_32, CONSTANTS_64, Turns, reduce, reduce_near, turn, turn_near};
 use super::{flip, horner};
 use crate::{Lane, LaneBits};
 
@@ -92,16 +92,14 @@ fn sign_position<L: Lane>() -> u32 {
 /// The sine after so many quarter turns more; `s` and `c` are the polynomials.
 #[inline(always)]
 fn sine<L: Lane, const S: usize, const C: usize>(
-    turns: Turns<L>,
+    (quarters, r): (L::Bits, L),
     more: i64,
     (s, c): ([f64; S], [f64; C]),
 ) -> L {
-    let Turns { quarters, r, rest } = turns;
     let quarters = quarters.add(L::Bits::lit(more));
     let z = r * r;
-    let sin = r + (horner(z, s) * z).mul_add(r, rest);
-    let bent = (horner(z, c) * z).mul_add(z, -(r * rest));
-    let cos = L::lit(1.0) + z.mul_add(L::lit(-0.5), bent);
+    let sin = (horner(z, s) * z).mul_add(r, r);
+    let cos = (horner(z, c) * z).mul_add(z, z.mul_add(L::lit(-0.5), L::lit(1.0)));
     // The second lowest bit is the half turn: as the highest one, it is a sign.
     let half = quarters.shr(1).shl(sign_position::<L>());
     flip(L::select(is_odd::<L>(quarters), cos, sin), half)
@@ -126,11 +124,12 @@ fn keep_zero<L: Lane>(x: L, y: L) -> L {
 
 /// A function of any number, and the same without the long reduction.
 macro_rules! whole_and_near {
-    ($($whole:ident $near:ident $limit:ident $doc:literal |$x:ident, $turns:ident| $body:expr;)*) => {$(
+    ($($whole:ident $near:ident ($reduce:ident $reduce_near:ident $limit:ident) $doc:literal
+       |$x:ident, $turns:ident| $body:expr;)*) => {$(
         #[doc = $doc]
         #[inline(always)]
         pub fn $whole<L: Lane>($x: L) -> L {
-            let $turns = reduce($x, &$limit);
+            let $turns = $reduce($x, &$limit);
             $body
         }
 
@@ -139,22 +138,22 @@ macro_rules! whole_and_near {
         /// it the result is meaningless.
         #[inline(always)]
         pub fn $near<L: Lane>($x: L) -> L {
-            let $turns = reduce_near($x, &$limit);
+            let $turns = $reduce_near($x, &$limit);
             $body
         }
     )*};
 }
 whole_and_near! {
-    sin32 sin_near32 CONSTANTS_32 "The sine. At most 1.1 ulp; NaN at infinities; a zero keeps its sign."
+    sin32 sin_near32 (turn turn_near CONSTANTS_32) "The sine. At most 1.6 ulp; NaN at infinities; a zero keeps its sign."
         |x, turns| keep_zero(x, sine(turns, 0, (SIN_32, COS_32)));
-    sin64 sin_near64 CONSTANTS_64 "The sine. At most 1.1 ulp; NaN at infinities; a zero keeps its sign."
+    sin64 sin_near64 (turn turn_near CONSTANTS_64) "The sine. At most 1.6 ulp; NaN at infinities; a zero keeps its sign."
         |x, turns| keep_zero(x, sine(turns, 0, (SIN_64, COS_64)));
-    cos32 cos_near32 CONSTANTS_32 "The cosine. At most 1.1 ulp; NaN at infinities."
+    cos32 cos_near32 (turn turn_near CONSTANTS_32) "The cosine. At most 1.6 ulp; NaN at infinities."
         |x, turns| sine(turns, 1, (SIN_32, COS_32));
-    cos64 cos_near64 CONSTANTS_64 "The cosine. At most 1.1 ulp; NaN at infinities."
+    cos64 cos_near64 (turn turn_near CONSTANTS_64) "The cosine. At most 1.6 ulp; NaN at infinities."
         |x, turns| sine(turns, 1, (SIN_64, COS_64));
-    tan32 tan_near32 CONSTANTS_32 "The tangent. At most 2 ulp; NaN at infinities; a zero keeps its sign."
+    tan32 tan_near32 (reduce reduce_near CONSTANTS_32) "The tangent. At most 2 ulp; NaN at infinities; a zero keeps its sign."
         |x, turns| keep_zero(x, tangent(turns, TAN_32));
-    tan64 tan_near64 CONSTANTS_64 "The tangent. At most 2 ulp; NaN at infinities; a zero keeps its sign."
+    tan64 tan_near64 (reduce reduce_near CONSTANTS_64) "The tangent. At most 2 ulp; NaN at infinities; a zero keeps its sign."
         |x, turns| keep_zero(x, tangent(turns, TAN_64));
 }

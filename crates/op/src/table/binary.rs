@@ -11,7 +11,7 @@ macro_rules! for_each_binary {
               d [x.one(), y.one()], domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }
             { Sub, sub, (x, y) -> out, Map, Widest, "The difference, `x - y`.",
               float { x - y } complex { x - y } int { x - y } bool refuse,
-              d [x.one(), -y.one()], domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }
+              d { g => [g, -g] }, domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }
             { Mul, mul, (x, y) -> out, Map, Widest, "The product, `x y`; the logical and of bool.",
               float { x * y } complex { x * y } int { x * y } bool { x & y },
               d [y, x], domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }

@@ -11,7 +11,7 @@ macro_rules! for_each_unary {
               d { g => [g * x.sign()] }, domain [(-10.0, 10.0)], ulp 2.0 }
             { Neg, neg, (x) -> out, Map, Keep, "The number with the other sign, `-x`.",
               float { -x } complex { -x } int { -x } bool refuse,
-              d [-x.one()], domain [(-10.0, 10.0)], ulp 0.5 }
+              d { g => [-g] }, domain [(-10.0, 10.0)], ulp 0.5 }
             { Positive, positive, (x) -> out, Map, Keep, "The number itself, `+x`.",
               float { x } complex { x } int { x } bool refuse,
               d [x.one()], domain [(-10.0, 10.0)], ulp 0.5 }

@@ -7,6 +7,7 @@ use allotrope_dtype::{DType, Error, GradientProblem};
 use allotrope_op::{Differential, Op, Program, Read, Shape, compute_dtype, differentiate};
 use smallvec::SmallVec;
 
+use super::mode::is_grad_enabled;
 use super::node::Node;
 use super::pass::Pass;
 use crate::Tensor;
@@ -25,7 +26,7 @@ pub(crate) struct Elementwise {
 }
 
 /// What a flow grows to before it is computed.
-const MOST_INPUTS: usize = 12;
+const MOST_INPUTS: usize = 24;
 const MOST_STEPS: usize = 96;
 
 /// A gradient on its way: a tensor, or the program that will make it.
@@ -149,6 +150,26 @@ impl Pending {
         }
     }
 
+    /// What one operation saved as its result and the next as its operand is read once.
+    fn with_each_input_once(mut self) -> Self {
+        // Tensors of one value may have different histories, which only matter if this is recorded.
+        if is_grad_enabled() {
+            return self;
+        }
+        let mut place = 1;
+        while let Some(input) = self.inputs.get(place) {
+            let mut before = self.inputs[..place].iter();
+            match before.position(|before| before.is_same_value(input)) {
+                Some(kept) => {
+                    self.program = self.program.with_one_input(kept, place);
+                    self.inputs.remove(place);
+                }
+                None => place += 1,
+            }
+        }
+        self
+    }
+
     fn run(self, op: &'static str) -> Result<Tensor, Error> {
         let inputs: SmallVec<[&Tensor; 4]> = self.inputs.iter().collect();
         let mut results = evaluate(op, &self.program, &inputs)?;
@@ -253,7 +274,8 @@ impl Elementwise {
                 program: back.program.fed(place, &source.program),
                 inputs: source.inputs.into_iter().chain(inputs).collect(),
                 shape,
-            },
+            }
+            .with_each_input_once(),
             None => Pending {
                 program: back.program,
                 inputs,

@@ -1,0 +1,156 @@
+//! Steps that one pass does together.
+
+use allotrope_dtype::DType;
+use allotrope_op::{Program, Slot, Step};
+use smallvec::SmallVec;
+
+use super::{Action, Plan, Reader};
+use crate::kernel::{fused, pair};
+
+impl Plan<'_> {
+    /// Lets rows of float32 read halves and write them, so that conversions take no pass of theirs.
+    ///
+    /// Measured on `tanh(a * b + c) * a` of bfloat16: four passes instead of nine, 0.75 instead of
+    /// 0.95 ns.
+    pub(super) fn absorb_conversions(&mut self) {
+        let (program, inputs) = (self.program, self.readers.len());
+        let is_half = |slot: Slot| matches!(program.dtype(slot), DType::BF16 | DType::F16);
+        let mut users = UserCounts::of(program);
+        for (step, action) in program.steps().iter().enumerate() {
+            let Step::Apply { op, args } = action else {
+                continue;
+            };
+            if op.arity() != 2 || program.dtype(args[0]) != DType::F32 {
+                continue;
+            }
+            let slot = (inputs + step) as Slot;
+            let operands = [args[0], args[1]].map(|arg| match self.step(arg) {
+                Some(Step::Convert { from, .. }) if is_half(*from) => *from,
+                _ => arg,
+            });
+            let mut later = program.steps().iter().enumerate().skip(step + 1);
+            let result = later.find_map(|(place, step)| match step {
+                Step::Convert { from, .. } if *from == slot => Some((inputs + place) as Slot),
+                _ => None,
+            });
+            let result = result.filter(|result| is_half(*result) && users.only_one(slot));
+            let result = result.unwrap_or(slot);
+            if operands == [args[0], args[1]] && result == slot {
+                continue;
+            }
+            let dtypes = operands.map(|operand| program.dtype(operand));
+            let out = program.dtype(result);
+            let Some(kernel) = fused::find(self.level, *op, &dtypes, DType::F32, out) else {
+                continue;
+            };
+            self.actions[step] = Action::Absorbed;
+            self.actions[usize::from(result) - inputs] = Action::Absorbing(kernel, operands);
+            for (arg, operand) in args.iter().zip(operands) {
+                if *arg != operand && users.leave(*arg) {
+                    self.actions[usize::from(*arg) - inputs] = Action::Absorbed;
+                }
+            }
+        }
+    }
+
+    /// Lets rows of two operands make one of them along, where nothing else reads it.
+    ///
+    /// Measured on the way back through 20 functions of float32: 40 passes instead of 58.
+    pub(super) fn pair_rows(&mut self) {
+        let (program, inputs) = (self.program, self.readers.len());
+        let users = UserCounts::of(program);
+        for (step, action) in program.steps().iter().enumerate() {
+            let Step::Apply { op, args } = action else {
+                continue;
+            };
+            if !matches!(self.actions[step], Action::Apply(_, _, 2)) {
+                continue;
+            }
+            let pair = [(args[0], args[1], true), (args[1], args[0], false)];
+            let pair = pair.into_iter().find_map(|(made, other, is_left)| {
+                let before = usize::from(made).checked_sub(inputs)?;
+                let Step::Apply { op: first, args } = program.steps()[before] else {
+                    return None;
+                };
+                let is_plain = matches!(self.actions[before], Action::Apply(_, _, 2));
+                if !is_plain || !users.only_one(made) {
+                    return None;
+                }
+                let kernel = pair::find(first, *op, is_left, program.dtype(made))?;
+                Some((before, kernel, [args[0], args[1], other, 0]))
+            });
+            if let Some((before, kernel, operands)) = pair {
+                self.actions[before] = Action::Absorbed;
+                self.actions[step] = Action::Apply(kernel, operands, 3);
+            }
+        }
+    }
+
+    /// The kernel for conversions of contiguous inputs, a row, and the conversion of its result.
+    pub(super) fn find_fused(&self) -> Option<(fused::Kernel, SmallVec<[Slot; 2]>)> {
+        let before = |slot: Slot| match self.step(slot) {
+            Some(Step::Convert { from, .. }) => *from,
+            _ => slot,
+        };
+        let &[out] = self.program.outputs() else {
+            return None;
+        };
+        let result = before(out);
+        let Some(Step::Apply { op, args }) = self.step(result) else {
+            return None;
+        };
+        let operands: SmallVec<[Slot; 2]> =
+            args[..op.arity()].iter().map(|arg| before(*arg)).collect();
+        let is_direct = |slot: &Slot| {
+            matches!(
+                self.readers.get(usize::from(*slot)),
+                Some(Reader::Direct(_))
+            )
+        };
+        if !operands.iter().all(is_direct) {
+            return None;
+        }
+        let dtype = |slot| self.program.dtype(slot);
+        let compute = dtype(args[0]);
+        let dtypes: SmallVec<[DType; 2]> = operands.iter().map(|slot| dtype(*slot)).collect();
+        let kernel = fused::find(self.level, *op, &dtypes, compute, dtype(out))?;
+        // A row of truths is stored as it is; all others give what they compute in.
+        (dtype(result) == compute).then_some((kernel, operands))
+    }
+}
+
+/// How often each value is used.
+struct UserCounts(SmallVec<[u8; 16]>);
+
+impl UserCounts {
+    fn of(program: &Program) -> Self {
+        let mut counts: SmallVec<[u8; 16]> = SmallVec::from_elem(0, program.dtypes().len());
+        let mut add = |slot: &Slot| {
+            let count = &mut counts[usize::from(*slot)];
+            *count = count.saturating_add(1);
+        };
+        for step in program.steps() {
+            match step {
+                Step::Constant(_) => {}
+                Step::Convert { from, .. } | Step::ConversionRest { from } => add(from),
+                Step::Apply { op, args } => args[..op.arity()].iter().for_each(&mut add),
+            }
+        }
+        program.outputs().iter().for_each(&mut add);
+        Self(counts)
+    }
+
+    fn only_one(&self, slot: Slot) -> bool {
+        self.0[usize::from(slot)] == 1
+    }
+
+    /// Takes one user away; whether none is left.
+    fn leave(&mut self, slot: Slot) -> bool {
+        let count = &mut self.0[usize::from(slot)];
+        // A count that reached its limit stays there.
+        if *count < u8::MAX {
+            *count -= 1;
+        }
+        *count == 0
+    }
+}
