@@ -7,7 +7,7 @@ and the array API's other spellings of torch's names.
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import amp, autograd, fft, linalg, nn, random  # noqa: E402, F401
+from . import amp, autograd, fft, linalg, nn, random, special  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
     enable_grad,
@@ -43,12 +43,26 @@ _SYNONYMS = {
     "sgn": "sign",
     "subtract": "sub",
     "take_along_axis": "take_along_dim",
+    "trapz": "trapezoid",
     "true_divide": "div",
 }
 
 
+# Functions of nn.functional that torch has in its package too.
+_FUNCTIONAL = (
+    "alpha_dropout",
+    "bilinear",
+    "channel_shuffle",
+    "dropout",
+    "feature_alpha_dropout",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+)
+
+
 def _add_synonyms() -> None:
     """The other names, as functions and as methods."""
+    globals().update({name: getattr(nn.functional, name) for name in _FUNCTIONAL})
     for name, original in _SYNONYMS.items():
         globals()[name] = globals()[original]
         setattr(_core.Tensor, name, getattr(_core.Tensor, original))

@@ -24,7 +24,7 @@ def documented():
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    modules = (al.amp, al.autograd, al.autograd.functional, al.fft, al.linalg, al.random)
+    modules = (al.amp, al.autograd, al.autograd.functional, al.fft, al.linalg, al.random, al.special)
     for module in (*modules, al.nn.functional):
         for name in module.__all__:
             if callable(getattr(module, name)):

@@ -31,6 +31,8 @@
 //! | `memory` | `memoryview` of a tensor |
 //! | `elementwise` | rows of the op tables as methods and functions |
 //! | `options` | those with torch's options |
+//! | `compose` | short compositions that torch has a name for |
+//! | `attributes` | sizes and the like as torch's methods, and constructors like a tensor |
 //! | `operator` | `+`, `-` and their kin |
 //! | `operand` | what operations take beside a tensor |
 //! | `reduce` | sums, means, extremes and their kin |
@@ -48,8 +50,10 @@ mod forms;
 
 mod amp;
 mod arguments;
+mod attributes;
 mod autograd;
 mod cast;
+mod compose;
 mod convert;
 mod create;
 mod device;
@@ -129,6 +133,8 @@ mod core {
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;
         crate::options::functions::register(module)?;
+        crate::compose::register(module)?;
+        crate::attributes::register(module)?;
         crate::reduce::functions::register(module)?;
         crate::view::functions::register(module)?;
         crate::ops::register(module)?;

@@ -3,7 +3,7 @@
 
 use allotrope_dtype::{DType, Error, Set, WeakScalar};
 use allotrope_op::Op;
-use allotrope_tensor::{Index, Tensor};
+use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -522,20 +522,5 @@ pub(crate) fn complex(real: &Bound<'_, PyAny>, imag: &Bound<'_, PyAny>) -> PyRes
         create::operand("complex", real)?,
         create::operand("complex", imag)?,
     );
-    wrap(join_parts(&re, &im).map_err(|error| error.in_op("complex")))
-}
-
-/// The parts side by side, read as complex numbers: `re + i im` would lose infinities and -0.
-fn join_parts(re: &Tensor, im: &Tensor) -> Result<Tensor, Error> {
-    let unit = WeakScalar::Complex(allotrope_dtype::c128::new(0.0, 1.0));
-    let sum = im.mul(unit)?.add(re)?;
-    let (dtype, rank) = (sum.dtype(), sum.rank() as isize);
-    let mut sizes = sum.shape().to_vec();
-    sizes.push(2);
-    let mut parts = Tensor::zeros(&sizes, dtype.to_real())?;
-    for (place, part) in [re, im].into_iter().enumerate() {
-        let key = [Index::Ellipsis, Index::At(place as isize)];
-        parts.assign(&key, &part.to(dtype.to_real())?)?;
-    }
-    parts.view_dtype(dtype)?.squeeze(Some(&[rank]))
+    wrap(re.complex(&im))
 }

@@ -16,13 +16,13 @@ use crate::tensor::{PyTensor, wrap};
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The axes and whether they stay, from torch's or NumPy's names.
-struct Axes {
+pub(crate) struct Axes {
     axes: Option<Vec<isize>>,
     keepdim: bool,
 }
 
 impl Axes {
-    fn read(
+    pub(crate) fn read(
         op: &'static str,
         dim: Option<Any<'_, '_>>,
         axis: Option<Any<'_, '_>>,
@@ -39,7 +39,12 @@ impl Axes {
         })
     }
 
-    fn axes(&self) -> Option<&[isize]> {
+    /// Whether reduced dimensions stay.
+    pub(crate) fn keepdim(&self) -> bool {
+        self.keepdim
+    }
+
+    pub(crate) fn axes(&self) -> Option<&[isize]> {
         self.axes.as_deref()
     }
 

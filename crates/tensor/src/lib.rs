@@ -67,6 +67,7 @@ pub use autograd::{
     is_grad_enabled, is_inference_mode, lasting_name, mode, no_grad, record_function,
     set_grad_enabled, set_locator,
 };
+pub use create::SignalWindow;
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
@@ -74,10 +75,10 @@ pub use generator::Generator;
 pub use index::Index;
 pub use ops::attention::AttentionOptions;
 pub use ops::{
-    AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Blocks, ConvolutionOptions, Edges,
-    Embedding, IndexReduction, Interpolation, InterpolationOptions, LossReduction, PadMode,
-    Padding, QuantileInterpolation, Resized, Search, TransposedOptions, Unique, Window, einsum,
-    fft, linalg, multi_dot,
+    AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beyond, Blocks, ConvolutionOptions,
+    Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions, LossReduction, PadMode,
+    Padding, QuantileInterpolation, Resized, Sampling, Search, Spacing, TransposedOptions, Unique,
+    Window, einsum, fft, linalg, multi_dot,
 };
 pub use tensor::Tensor;
 pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};

@@ -25,5 +25,9 @@ structured! {
     MAX_UNPOOL1D, "max_unpool1d", Element, Keep, Element, "The elements at the places that max_pool1d took them from, zero elsewhere.";
     MAX_UNPOOL2D, "max_unpool2d", Element, Keep, Element, "The elements at the places that max_pool2d took them from, zero elsewhere.";
     MAX_UNPOOL3D, "max_unpool3d", Element, Keep, Element, "The elements at the places that max_pool3d took them from, zero elsewhere.";
+    FRACTIONAL_MAX_POOL2D, "fractional_max_pool2d", Element, Keep, Real, "The greatest of each of as many windows over images as asked for, which begin at random.";
+    FRACTIONAL_MAX_POOL3D, "fractional_max_pool3d", Element, Keep, Real, "The greatest of each of as many windows over volumes as asked for, which begin at random.";
     INTERPOLATE, "interpolate", Element, Keep, Element, "The grid in another size: the nearest elements, or nearby ones blended.";
+    GRID_SAMPLE, "grid_sample", Average, Widest, Element, "Images or volumes at the places that a grid names: the nearest elements, or nearby ones blended.";
+    AFFINE_GRID, "affine_grid", Average, Float32, Real, "The places that affine maps send the pixels of images or volumes to.";
 }

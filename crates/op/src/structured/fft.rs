@@ -21,4 +21,6 @@ structured! {
     IHFFTN,    "fft.ihfftn",    Spectrum,  Float32, Real,    "Half the Hermitian signal of a real transform along several dimensions.";
     FFTSHIFT,  "fft.fftshift",  Element,   Keep,    Element, "The frequencies in order, zero in the middle.";
     IFFTSHIFT, "fft.ifftshift", Element,   Keep,    Element, "The frequencies as transforms have them, zero first.";
+    STFT,      "stft",          Spectrum,  Float32, Element, "The transforms of windows that slide along a signal.";
+    ISTFT,     "istft",         Magnitude, Float32, Element, "The signal of which `stft` gives these transforms.";
 }

@@ -9,6 +9,8 @@ structured! {
     SLOGDET,             "linalg.slogdet",             Average,   Float32, Element, "The sign of the determinant, and the logarithm of its magnitude.";
     LU,                  "linalg.lu",                  Average,   Float32, Element, "`A = P L U`: a permutation, a lower and an upper triangle.";
     LU_FACTOR,           "linalg.lu_factor",           Average,   Float32, Element, "Both triangles of `A = P L U` in one matrix, and the rows exchanged.";
+    LU_FACTOR_EX,        "linalg.lu_factor_ex",        Average,   Float32, Element, "What `lu_factor` gives, and the first pivot that is zero.";
+    LU_UNPACK,           "lu_unpack",                  Average,   Float32, Element, "The permutation and the triangles from what `lu_factor` gives.";
     LU_SOLVE,            "linalg.lu_solve",            Average,   Float32, Element, "The `X` of `A X = B` from what `lu_factor` gives.";
     SOLVE_TRIANGULAR,    "linalg.solve_triangular",    Average,   Float32, Element, "The `X` of `A X = B` for a triangular `A`.";
     CHOLESKY,            "linalg.cholesky",            Average,   Float32, Element, "The triangular root of a positive definite matrix.";

@@ -12,6 +12,8 @@ structured! {
     ADDMM, "addmm", Element, Lower, Element, "A tensor plus the product of two matrices.";
     ADDMV, "addmv", Element, Lower, Element, "A tensor plus the product of a matrix and a vector.";
     BADDBMM, "baddbmm", Element, Lower, Element, "A tensor plus the product of each pair of two lists of matrices.";
+    ADDBMM, "addbmm", Element, Lower, Element, "A tensor plus the sum of the products of pairs of two lists of matrices.";
+    ADDR, "addr", Element, Lower, Element, "A tensor plus the products of each element of a vector with each of another.";
     TENSORDOT, "tensordot", Element, Lower, Element, "The sums of products along several dimensions of two tensors.";
     KRON, "kron", Element, Lower, Element, "The products of each element of a tensor with the whole of another.";
     EINSUM, "einsum", Element, Lower, Element, "Sums of products of any tensors, along indices that an equation names.";

@@ -15,7 +15,9 @@ structured! {
     COSINE_SIMILARITY,   "cosine_similarity",   Average, Float32, Real,    "The cosine of the angle between vectors.";
     PAIRWISE_DISTANCE,   "pairwise_distance",   Average, Float32, Real,    "The norm of the difference of vectors.";
     CDIST,               "cdist",               Average, Float32, Real,    "The distance of every row from every row of another matrix.";
+    PDIST,               "pdist",               Average, Float32, Real,    "The distance of every row of a matrix from every later one.";
     GLU,                 "glu",                 Average, Keep,    Real,    "The first half of a dimension times the logistic function of the second.";
+    RRELU,               "rrelu",               Average, Keep,    Real,    "The number, or a random part of it below 0.";
     DROPOUT,             "dropout",             Average, Keep,    Element, "Zeros in the place of random numbers, the others scaled up.";
     DROPOUT1D,           "dropout1d",           Average, Keep,    Element, "Zeros in the place of random channels of one dimension.";
     DROPOUT2D,           "dropout2d",           Average, Keep,    Element, "Zeros in the place of random channels of two dimensions.";
@@ -29,6 +31,7 @@ structured! {
     HUBER_LOSS,          "huber_loss",          Average, Float32, Real,    "Half the squared difference, a line above delta.";
     CROSS_ENTROPY,       "cross_entropy",       Average, Float32, Real,    "The negated logarithm of the softmax at a class, or its mean by probabilities.";
     NLL_LOSS,            "nll_loss",            Average, Float32, Real,    "The negated number at a class.";
+    CTC_LOSS,            "ctc_loss",            Average, Float32, Real,    "The negated logarithm of the probability that a sequence of classes and blanks spells a shorter one.";
     BINARY_CROSS_ENTROPY, "binary_cross_entropy", Average, Float32, Real,  "The cross entropy of two probabilities.";
     BINARY_CROSS_ENTROPY_WITH_LOGITS, "binary_cross_entropy_with_logits", Average, Float32, Real, "The cross entropy of a logistic function and a probability.";
     KL_DIV,              "kl_div",              Average, Float32, Real,    "The divergence of distributions, given the logarithm of one.";

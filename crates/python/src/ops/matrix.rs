@@ -39,7 +39,7 @@ fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DTy
 }
 
 /// How much work a product is: other threads may run meanwhile.
-fn work(a: &Tensor, b: &Tensor) -> usize {
+pub(super) fn work(a: &Tensor, b: &Tensor) -> usize {
     a.count().saturating_mul(b.count())
 }
 
@@ -211,7 +211,7 @@ forms! {
     };
 }
 
-fn coefficient(
+pub(super) fn coefficient(
     op: &'static str,
     value: Option<Any<'_, '_>>,
 ) -> PyResult<allotrope_dtype::WeakScalar> {
@@ -444,7 +444,7 @@ fn chain_matmul(py: Python<'_>, matrices: &Bound<'_, PyTuple>) -> PyResult<PyTen
     }
 }
 
-fn multiply_all(
+pub(super) fn multiply_all(
     py: Python<'_>,
     op: &'static str,
     objects: &[Bound<'_, PyAny>],

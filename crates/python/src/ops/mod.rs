@@ -12,6 +12,9 @@
 //! | `movement` | elements that change places |
 //! | `neural` | softmax, normalisation, distances, dropout |
 //! | `order` | elements in order, and running totals |
+//! | `sequence` | `ctc_loss` and others beside the tables of layers and losses |
+//! | `signal` | transforms of short windows, and windows |
+//! | `sums` | tensors plus products |
 
 mod activation;
 mod convolution;
@@ -23,6 +26,9 @@ mod matrix;
 mod movement;
 mod neural;
 mod order;
+mod sequence;
+mod signal;
+mod sums;
 
 use pyo3::prelude::*;
 
@@ -34,6 +40,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     indexing::register(module)?;
     neural::register(module)?;
     order::register(module)?;
+    sequence::register(module)?;
+    signal::register(module)?;
+    sums::functions::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
     linalg::register_plain(module)?;
     linalg::register(&add_namespace(module, "linalg")?)?;
@@ -48,6 +57,7 @@ fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
     movement::functional::register(functional)?;
     neural::register_functional(functional)?;
     loss::register(functional)?;
+    sequence::register_functional(functional)?;
     matrix::register_functional(functional)
 }
 

@@ -1,12 +1,15 @@
-//! Constructors of given elements, of one value, and, in `range`, of numbers in a row.
+//! Constructors of given elements, of one value, and, in `range`, of numbers in a row, in `window` of
+//! windows over signals.
 
 mod range;
+mod window;
 
 use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::Shape;
 
 pub(crate) use range::cast_numbers;
+pub use window::SignalWindow;
 
 use crate::Tensor;
 use crate::view::out_of_memory;

@@ -2,11 +2,12 @@
 
 use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error};
-use allotrope_op::structured::neural::{CDIST, COSINE_SIMILARITY, PAIRWISE_DISTANCE};
+use allotrope_op::structured::neural::{CDIST, COSINE_SIMILARITY, PAIRWISE_DISTANCE, PDIST};
 use allotrope_op::{Builder, Shape, Var, normalize_axis};
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::Tensor;
+use crate::autograd::is_recorded;
 use crate::reduce::{Plan, power_of, root_of_sums};
 
 impl Tensor {
@@ -86,6 +87,58 @@ impl Tensor {
         let (left, right) = (self.unsqueeze(-2)?, other.unsqueeze(-3)?);
         let wide = wide_distance(op, &left, &right, working, p, 0.0)?;
         wide.to(working.result)?.squeeze(Some(&[-1]))
+    }
+
+    /// The distance of every row of a matrix from every later one by the norm of order `p`: those of
+    /// the first row, then those of the second that remain, and so on.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[0.0_f32, 3.0, 7.0], &[3, 1])?;
+    /// assert_eq!(x.pdist(2.0)?.to_vec::<f32>()?, [3.0, 7.0, 4.0]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error for complex numbers, a value error for a negative order or anything but a
+    /// matrix, a memory error.
+    pub fn pdist(&self, p: f64) -> Result<Self, Error> {
+        let op = PDIST.name;
+        // Rows whose distances are formed together. One that meets itself there has no second
+        // derivative, although nobody asks for that distance.
+        let block = if is_recorded(&[self]) { 1 } else { 64 };
+        let working = Working::of(&PDIST, &[self])?;
+        if p.is_nan() || p < 0.0 {
+            return Err(out_of_range(op, "p", p, "0 and above"));
+        }
+        if self.rank() != 2 {
+            return Err(wrong_shape(op, "input", self, "a matrix"));
+        }
+        let rows = self.shape()[0];
+        let mut parts = Vec::new();
+        for start in (0..rows.saturating_sub(1)).step_by(block) {
+            // Rows of the block beside all from its first on; the later ones are above a diagonal.
+            let count = block.min(rows - 1 - start);
+            let first = self.narrow(0, start as isize, count)?.unsqueeze(1)?;
+            let others = rows - start - 1;
+            let later = self.narrow(0, start as isize + 1, others)?.unsqueeze(0)?;
+            let all = wide_distance(op, &first, &later, working, p, 0.0)?;
+            let all = all.to(working.result)?.reshape(&[-1])?;
+            if count == 1 {
+                parts.push(all);
+                continue;
+            }
+            let above = Self::triu_indices(count, others, 0, DType::I64)?;
+            let places = above
+                .select(0, 0)?
+                .mul(others as i64)?
+                .add(&above.select(0, 1)?)?;
+            parts.push(all.index_select(0, &places)?);
+        }
+        match parts.is_empty() {
+            true => Self::zeros(&[0], working.result),
+            false => Self::cat(&parts.iter().collect::<Vec<_>>(), 0),
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use allotrope_dtype::{DType, Error, Problem, WeakScalar};
 use allotrope_op::structured::Structured;
-use allotrope_op::structured::matrix::{ADDMM, ADDMV, BADDBMM, BMM, DOT, MATMUL, MM, MV, VDOT};
+use allotrope_op::structured::matrix::{
+    ADDBMM, ADDMM, ADDMV, ADDR, BADDBMM, BMM, DOT, MATMUL, MM, MV, VDOT,
+};
 
 use super::operands::conjugate;
 use super::product::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
@@ -239,6 +241,48 @@ impl Tensor {
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
         self.added_product(&BADDBMM, a, b, [3, 3], beta.into(), alpha.into())
+    }
+
+    /// `beta * self + alpha * Σ (a[i] @ b[i])` of lists of matrices.
+    ///
+    /// # Errors
+    /// As [`bmm`](Self::bmm); a value error if the tensor does not broadcast to the sum.
+    pub fn addbmm(
+        &self,
+        a: &Self,
+        b: &Self,
+        beta: impl Into<WeakScalar>,
+        alpha: impl Into<WeakScalar>,
+    ) -> Result<Self, Error> {
+        let op = ADDBMM.name;
+        check_rank(op, "the first factor", a, 3)?;
+        check_rank(op, "the second factor", b, 3)?;
+        check_fits(op, a, b)?;
+        // The sum over pairs and the sums of their products are one: a wide product.
+        let (rows, columns) = (a.shape()[1], b.shape()[2]);
+        let depth = a.shape()[0] * a.shape()[2];
+        let a = a
+            .transpose(0, 1)?
+            .reshape(&[rows as isize, depth as isize])?;
+        let b = b.reshape(&[depth as isize, columns as isize])?;
+        self.added_product(&ADDBMM, &a, &b, [2, 2], beta.into(), alpha.into())
+    }
+
+    /// `beta * self + alpha * outer(a, b)` of vectors.
+    ///
+    /// # Errors
+    /// As [`outer`](Self::outer); a value error if the tensor does not broadcast to the products.
+    pub fn addr(
+        &self,
+        a: &Self,
+        b: &Self,
+        beta: impl Into<WeakScalar>,
+        alpha: impl Into<WeakScalar>,
+    ) -> Result<Self, Error> {
+        check_rank(ADDR.name, "the first factor", a, 1)?;
+        check_rank(ADDR.name, "the second factor", b, 1)?;
+        let (a, b) = (a.unsqueeze(1)?, b.unsqueeze(0)?);
+        self.added_product(&ADDR, &a, &b, [2, 2], beta.into(), alpha.into())
     }
 
     fn added_product(

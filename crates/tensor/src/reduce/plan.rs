@@ -167,7 +167,7 @@ impl Plan {
     }
 
     /// The result without the reduced dimensions, unless they are to stay.
-    pub(super) fn finish(&self, result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
+    pub(crate) fn finish(&self, result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
         if keepdim {
             return Ok(result);
         }

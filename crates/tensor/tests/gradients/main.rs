@@ -18,5 +18,6 @@ mod movement;
 mod order;
 mod pool;
 mod products;
+mod sampling;
 mod softmax_norm;
 mod spectra;

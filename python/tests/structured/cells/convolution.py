@@ -30,7 +30,22 @@ def _conv(name, rank):
     return call
 
 
+def _sample(dtype):
+    places = (al.arange(12).reshape(1, 2, 3, 2) % 5 - 2) / 3
+    return F.grid_sample(_grid(dtype, 2), places.to(al.float64), align_corners=False)
+
+
+def _fractional(rank):
+    samples = al.full((1, 2, rank), 0.4)
+    name = f"fractional_max_pool{rank}d"
+    return lambda dtype: getattr(F, name)(_grid(dtype, rank), 2, 2, _random_samples=samples)
+
+
 CALLS = {
+    "grid_sample": _sample,
+    "affine_grid": lambda dtype: F.affine_grid(al.ones(1, 2, 3).to(dtype), (1, 1, 2, 3)),
+    "fractional_max_pool2d": _fractional(2),
+    "fractional_max_pool3d": _fractional(3),
     "interpolate": lambda dtype: F.interpolate(_grid(dtype, 2), 3, mode="bilinear"),
 }
 for _rank in (1, 2, 3):

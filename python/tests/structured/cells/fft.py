@@ -17,3 +17,7 @@ fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift
 """.split()
 
 CALLS = {f"fft.{name}": _call(name) for name in NAMES}
+CALLS |= {
+    "stft": lambda dtype: al.stft(al.arange(8).to(dtype), 4, pad_mode="constant"),
+    "istft": lambda dtype: al.istft(al.arange(12).reshape(3, 4).to(dtype), 4, onesided=True),
+}

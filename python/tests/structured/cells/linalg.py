@@ -31,13 +31,14 @@ def _cross(dtype):
 CALLS = {
     f"linalg.{name}": _single(name)
     for name in """
-    inv inv_ex det slogdet lu lu_factor cholesky cholesky_ex qr eigh eigvalsh eig eigvals svd svdvals
+    inv inv_ex det slogdet lu lu_factor lu_factor_ex cholesky cholesky_ex qr eigh eigvalsh eig eigvals svd svdvals
     pinv matrix_rank cond matrix_norm vector_norm norm matrix_exp
     """.split()
 }
 CALLS |= {f"linalg.{name}": _solutions(name) for name in ["solve", "solve_ex", "lstsq"]}
 CALLS |= {
     "linalg.lu_solve": _lu_solve,
+    "lu_unpack": lambda d: al.lu_unpack(_square(d), al.tensor([1, 2], dtype=al.int32)),
     "linalg.solve_triangular": lambda d: al.linalg.solve_triangular(
         _square(d), _right(d), upper=False
     ),

@@ -29,6 +29,8 @@ CALLS = {
     "addmm": lambda dtype: _matrix(dtype).addmm(_matrix(dtype), _matrix(dtype)),
     "addmv": lambda dtype: _vector(dtype).addmv(_matrix(dtype), _vector(dtype)),
     "baddbmm": lambda dtype: _list(dtype).baddbmm(_list(dtype), _list(dtype)),
+    "addbmm": lambda dtype: _matrix(dtype).addbmm(_list(dtype), _list(dtype)),
+    "addr": lambda dtype: _matrix(dtype).addr(_vector(dtype), _vector(dtype)),
     "tensordot": lambda dtype: al.tensordot(_matrix(dtype), _matrix(dtype), 1),
     "kron": lambda dtype: _matrix(dtype).kron(_vector(dtype)),
     "einsum": lambda dtype: al.einsum("ij,jk,k->i", _matrix(dtype), _matrix(dtype), _vector(dtype)),

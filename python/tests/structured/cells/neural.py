@@ -36,6 +36,11 @@ CALLS = {
     "cosine_similarity": _pair(F.cosine_similarity),
     "pairwise_distance": _pair(F.pairwise_distance),
     "cdist": _pair(al.cdist),
+    "pdist": lambda dtype: F.pdist(_x(dtype, 3, 3)),
+    "rrelu": lambda dtype: F.rrelu(_x(dtype, 2, 4), training=True),
+    "ctc_loss": lambda dtype: F.ctc_loss(
+        _x(dtype, 3, 2, 3), al.tensor([[1, 2], [2, 0]]), (3, 2), (2, 1)
+    ),
     "glu": lambda dtype: F.glu(_x(dtype, 2, 4)),
     "dropout": lambda dtype: F.dropout(_x(dtype, 2, 4)),
     "dropout1d": lambda dtype: F.dropout1d(_x(dtype, 2, 4)),

@@ -5,10 +5,12 @@
 //! | `conv` | convolutions and their way back |
 //! | `pool` | pooling and its way back |
 //! | `resample` | grids of another size |
+//! | `sample` | grids read at places of one's own, windows at random places |
 
 mod conv;
 mod pool;
 mod resample;
+mod sample;
 
 use pyo3::prelude::*;
 
@@ -26,6 +28,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(super) fn register_functional(module: &Bound<'_, PyModule>) -> PyResult<()> {
     conv::register(module)?;
     resample::register(module)?;
+    sample::register(module)?;
     pool::register_functional(module)
 }
 

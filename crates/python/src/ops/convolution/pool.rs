@@ -11,7 +11,7 @@ use crate::tensor::PyTensor;
 
 /// A tensor, or a pair of them.
 #[derive(IntoPyObject)]
-enum OneOrTwo {
+pub(super) enum OneOrTwo {
     One(PyTensor),
     Two(PyTensor, PyTensor),
 }

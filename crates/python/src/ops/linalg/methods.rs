@@ -66,6 +66,25 @@ forms! {
         compute(py, x, || linalg::cholesky_inverse(x, upper)).map(PyTensor::from)
     };
 
+    /// The permutation and both triangles of A = P L U from what linalg.lu_factor gives; empty where
+    /// unpack_data or unpack_pivots is False.
+    ///
+    /// >>> A = al.tensor([[1.0, 2.0], [3.0, 4.0]])
+    /// >>> P, L, U = al.lu_unpack(*al.linalg.lu_factor(A))
+    /// >>> P @ L @ U
+    /// tensor([[1., 2.],
+    ///         [3., 4.]])
+    lu_unpack[pivots, unpack_data=true, unpack_pivots=true](pivots: Any<'_, '_>, unpack_data: bool, unpack_pivots: bool) -> Py<PyAny> |py, op, x| {
+        let pivots = operand(op, pivots)?;
+        let (order, lower, upper) = compute(py, x, || linalg::lu_unpack(x, &pivots))?;
+        let kept = |x: allotrope_tensor::Tensor, keeps: bool| match keeps {
+            true => Ok(x),
+            false => allotrope_tensor::Tensor::empty(&[0], x.dtype()),
+        };
+        let parts = || Ok([kept(order, unpack_pivots)?, kept(lower, unpack_data)?, kept(upper, unpack_data)?]);
+        named(py, "lu_unpack", ["P", "L", "U"], parts().map_err(crate::error::raise)?)
+    };
+
     /// A = Q R: orthonormal columns and an upper triangle; a square Q unless some.
     qr[some=true](some: bool) -> Py<PyAny> |py, _op, x| {
         let mode = if some { QrMode::Reduced } else { QrMode::Complete };

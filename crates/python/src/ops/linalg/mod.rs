@@ -42,6 +42,7 @@ macro_rules! functions {
 
 mod methods;
 mod norms;
+mod products;
 mod solutions;
 mod spectra;
 
@@ -61,6 +62,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     solutions::register(module)?;
     spectra::register(module)?;
     norms::register(module)?;
+    products::register(module)?;
     module.add("LinAlgError", linear_algebra_error(module.py())?)
 }
 

@@ -108,6 +108,20 @@ functions! {
         named(py, "lu_factor", ["LU", "pivots"], [factors, pivots])
     };
 
+    /// What lu_factor gives, and info: the number of the first pivot that is zero, counted from one,
+    /// or zero. check_errors makes a pivot of zero an error.
+    ///
+    /// >>> al.linalg.lu_factor_ex(al.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    /// tensor(2, dtype=int32)
+    lu_factor_ex "linalg.lu_factor_ex" [*, pivot=true, check_errors=false](A, pivot: bool, check_errors: bool) -> Py<PyAny> |py, a| {
+        let (factors, pivots, info) = compute(py, a, || linalg::lu_factor_ex(a, pivot))?;
+        if check_errors {
+            // Whether it can be solved is what the inverse says.
+            compute(py, a, || linalg::inv(a))?;
+        }
+        named(py, "lu_factor_ex", ["LU", "pivots", "info"], [factors, pivots, info])
+    };
+
     /// The X of A X = B from what lu_factor gives of A; of X A = B if left is False, and with Aᴴ for
     /// A if adjoint.
     lu_solve "linalg.lu_solve" [pivots, B, *, left=true, adjoint=false](LU, pivots: Any<'_, '_>, B: Any<'_, '_>, left: bool, adjoint: bool) -> PyTensor |py, factors| {

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `scan` | running totals and extremes, differences, integrals |
 //! | `sort` | sorted lines, and elements by their rank |
+//! | `statistics` | sums without NaN, covariances, slopes |
 //! | `distinct` | different elements |
 
 mod distinct;
 mod scan;
 mod sort;
+mod statistics;
 
 use allotrope_dtype::Error;
 use allotrope_tensor::Tensor;
@@ -24,6 +26,7 @@ const RELEASE_FROM: usize = 32 << 10;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scan::functions::register(module)?;
     sort::functions::register(module)?;
+    statistics::register(module)?;
     distinct::functions::register(module)
 }
 

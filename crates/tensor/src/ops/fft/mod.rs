@@ -5,6 +5,7 @@
 //! | `mod` | transforms along one dimension |
 //! | `several` | transforms along several |
 //! | `lines` | a transform's lines laid out for the kernel: cut, padded, moved |
+//! | `short` | transforms of short windows along a signal |
 //! | `frequency` | the frequencies of a transform, and their order |
 //!
 //! All give complex numbers of the width of their input, complex64 for floats of 8 and 16 bits,
@@ -14,6 +15,7 @@
 mod frequency;
 mod lines;
 mod several;
+mod short;
 
 use allotrope_cpu::kernel::fourier::Direction;
 use allotrope_dtype::Error;
@@ -24,6 +26,7 @@ use lines::Lines;
 pub use several::{
     fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn,
 };
+pub use short::{Frames, istft, stft};
 
 use crate::Tensor;
 

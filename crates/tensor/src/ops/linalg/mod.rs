@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `batch` | operands laid out for the kernels, results, and what failures say |
 //! | `solve` | solutions, inverses, determinants, elimination |
+//! | `unpack` | eliminations taken apart |
 //! | `cholesky` | triangular roots of positive definite matrices |
 //! | `orthogonal` | QR and products of reflections |
 //! | `spectrum` | eigenvalues and singular values |
@@ -34,6 +35,7 @@ mod power;
 mod solve;
 mod spectrum;
 mod spectrum_gradient;
+mod unpack;
 mod vector;
 
 pub use approximate::{LeastSquares, Tolerance, cond, lstsq, matrix_rank, pinv};
@@ -46,4 +48,5 @@ pub use solve::{
     det, inv, inv_ex, lu, lu_factor, lu_solve, slogdet, solve, solve_ex, solve_triangular,
 };
 pub use spectrum::{Triangle, eig, eigh, eigvals, eigvalsh, svd, svdvals};
+pub use unpack::{lu_factor_ex, lu_unpack};
 pub use vector::{cross, vecdot};

@@ -2,11 +2,13 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `alignment` | the loss of a sequence that spells a shorter one |
 //! | `elementwise` | losses of numbers one by one |
 //! | `class` | losses of classes that indices or probabilities name |
 //! | `class_gradient` | the gradients of those that indices name |
 //! | `vector` | losses of vectors, and of several labels |
 
+mod alignment;
 mod class;
 mod class_gradient;
 mod elementwise;

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `max` | the greatest, and where it was |
 //! | `average` | the mean |
+//! | `fractional` | the greatest of windows at random places |
 //! | `norm` | the root of the sum of powers |
 //! | `unpool` | the greatest back to where it was |
 //! | `gradient` | gradients back to where results came from |
 
 mod average;
+mod fractional;
 mod gradient;
 mod max;
 mod norm;

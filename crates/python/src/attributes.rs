@@ -1,0 +1,347 @@
+//! Sizes and the like as torch's methods, constructors like a tensor, and questions about one.
+
+use allotrope_dtype::{Kind, WeakScalar};
+use allotrope_op::normalize_axis;
+use allotrope_tensor::Tensor;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arguments::{Int, either, sizes as read_sizes};
+use crate::compose::adjoint_of;
+use crate::create::{self, as_leaf, number_of, operand, resolve};
+use crate::device::check_device;
+use crate::error::raise;
+use crate::tensor::{PyTensor, wrap};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// A constructor of the tensor's dtype, per row.
+macro_rules! new_tensors {
+    ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false))]
+            fn $name(
+                &self,
+                sizes: &Bound<'_, PyTuple>,
+                size: Option<Any<'_, '_>>,
+                dtype: Option<Any<'_, '_>>,
+                device: Option<&str>,
+                requires_grad: bool,
+            ) -> PyResult<Self> {
+                const OP: &str = stringify!($name);
+                check_device(OP, device)?;
+                let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
+                let made = Tensor::$plain(&read_sizes(OP, sizes, size)?, dtype);
+                as_leaf(wrap(made.map_err(|error| error.in_op(OP))), requires_grad)
+            }
+        )*}
+    };
+}
+new_tensors! {
+    /// All zero, in this tensor's dtype if none is given.
+    ///
+    /// >>> al.ones(1, dtype="int8").new_zeros(2)
+    /// tensor([0, 0], dtype=int8)
+    new_zeros zeros;
+    /// All one, in this tensor's dtype if none is given.
+    ///
+    /// >>> al.zeros(1, dtype="int8").new_ones((2,))
+    /// tensor([1, 1], dtype=int8)
+    new_ones ones;
+    /// Elements of unknown values, in this tensor's dtype if none is given.
+    ///
+    /// >>> al.zeros(1).new_empty(2, 3).shape
+    /// (2, 3)
+    new_empty empty;
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The sizes of the dimensions, or that of one.
+    ///
+    /// >>> al.zeros(2, 3).size(), al.zeros(2, 3).size(-1)
+    /// ((2, 3), 3)
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn size<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<Int>,
+        axis: Option<Int>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor();
+        match either("size", dim, axis)? {
+            None => Ok(PyTuple::new(py, tensor.shape().iter())?.into_any()),
+            Some(Int(dim)) => {
+                let dim = normalize_axis("size", dim, tensor.rank()).map_err(raise)?;
+                Ok(tensor.shape()[dim].into_pyobject(py)?.into_any())
+            }
+        }
+    }
+
+    /// The number of dimensions.
+    ///
+    /// >>> al.zeros(2, 3).dim()
+    /// 2
+    fn dim(&self) -> usize {
+        self.tensor().rank()
+    }
+
+    /// The number of dimensions.
+    ///
+    /// >>> al.zeros(2, 3).ndimension()
+    /// 2
+    fn ndimension(&self) -> usize {
+        self.tensor().rank()
+    }
+
+    /// The number of elements.
+    ///
+    /// >>> al.zeros(2, 3).nelement()
+    /// 6
+    fn nelement(&self) -> usize {
+        self.tensor().count()
+    }
+
+    /// The bytes of an element.
+    ///
+    /// >>> al.zeros(2, dtype="bfloat16").element_size()
+    /// 2
+    fn element_size(&self) -> usize {
+        self.tensor().dtype().itemsize()
+    }
+
+    /// The bytes of an element.
+    ///
+    /// >>> al.zeros(2, dtype="bfloat16").itemsize
+    /// 2
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.tensor().dtype().itemsize()
+    }
+
+    /// The bytes of all elements.
+    ///
+    /// >>> al.zeros(2, 3, dtype="bfloat16").nbytes
+    /// 12
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.tensor().count() * self.tensor().dtype().itemsize()
+    }
+
+    /// The last two dimensions exchanged, and complex numbers conjugated.
+    #[getter(mH)]
+    fn matrix_adjoint(&self) -> PyResult<Self> {
+        wrap(adjoint_of(&self.tensor()))
+    }
+
+    /// A matrix with its dimensions exchanged, and complex numbers conjugated.
+    #[getter(H)]
+    fn whole_adjoint(&self) -> PyResult<Self> {
+        let tensor = self.tensor();
+        wrap(match tensor.rank() {
+            0 => Ok(tensor),
+            _ => adjoint_of(&tensor),
+        })
+    }
+
+    /// Whether the dtype is a float.
+    ///
+    /// >>> al.ones(1).is_floating_point()
+    /// True
+    fn is_floating_point(&self) -> bool {
+        self.tensor().dtype().is_floating_point()
+    }
+
+    /// Whether the dtype is complex.
+    ///
+    /// >>> al.ones(1).is_complex()
+    /// False
+    fn is_complex(&self) -> bool {
+        self.tensor().dtype().is_complex()
+    }
+
+    /// Whether the dtype has negative numbers.
+    ///
+    /// >>> al.ones(1, dtype="uint8").is_signed()
+    /// False
+    fn is_signed(&self) -> bool {
+        !matches!(self.tensor().dtype().kind(), Kind::Bool | Kind::Unsigned)
+    }
+
+    /// Whether this is another tensor with the same shape.
+    ///
+    /// >>> al.zeros(2).is_same_size(al.ones(2))
+    /// True
+    fn is_same_size(&self, other: Any<'_, '_>) -> PyResult<bool> {
+        Ok(self.tensor().shape() == operand("is_same_size", other)?.shape())
+    }
+
+    /// The tensor itself: its elements are on the CPU.
+    ///
+    /// >>> al.ones(1).cpu()
+    /// tensor([1.])
+    fn cpu(this: Bound<'_, Self>) -> Bound<'_, Self> {
+        this
+    }
+
+    /// The elements without a history, as detach gives them.
+    #[getter]
+    fn data(&self) -> Self {
+        self.tensor().detach().into()
+    }
+
+    /// The address of the first element.
+    ///
+    /// >>> x = al.zeros(2)
+    /// >>> x[1:].data_ptr() - x.data_ptr()
+    /// 4
+    fn data_ptr(&self) -> usize {
+        self.tensor().address()
+    }
+
+    /// Where the first element is among those of the memory.
+    ///
+    /// >>> al.zeros(3)[1:].storage_offset()
+    /// 1
+    fn storage_offset(&self) -> usize {
+        self.tensor().layout().offset()
+    }
+
+    /// All of one value, in this tensor's dtype if none is given.
+    ///
+    /// >>> al.ones(1, dtype="int8").new_full((2,), 7)
+    /// tensor([7, 7], dtype=int8)
+    #[pyo3(signature = (size, fill_value, dtype=None, device=None, requires_grad=false))]
+    fn new_full(
+        &self,
+        size: Any<'_, '_>,
+        fill_value: Any<'_, '_>,
+        dtype: Option<Any<'_, '_>>,
+        device: Option<&str>,
+        requires_grad: bool,
+    ) -> PyResult<Self> {
+        const OP: &str = "new_full";
+        check_device(OP, device)?;
+        let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
+        let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
+        let value = number_of(OP, fill_value, dtype)?;
+        let made = Tensor::full(&sizes, value, dtype).map_err(|error| error.in_op(OP));
+        as_leaf(wrap(made), requires_grad)
+    }
+
+    /// A tensor of data, in this tensor's dtype if none is given.
+    ///
+    /// >>> al.ones(1, dtype="int8").new_tensor([1, 2])
+    /// tensor([1, 2], dtype=int8)
+    #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
+    fn new_tensor(
+        &self,
+        data: Any<'_, '_>,
+        dtype: Option<Any<'_, '_>>,
+        device: Option<&str>,
+        requires_grad: bool,
+    ) -> PyResult<Self> {
+        const OP: &str = "new_tensor";
+        check_device(OP, device)?;
+        let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
+        let made = operand(OP, data)?
+            .detach()
+            .to(dtype)
+            .and_then(|x| x.copied());
+        as_leaf(wrap(made), requires_grad)
+    }
+}
+
+/// The number of elements.
+///
+/// >>> al.numel(al.zeros(2, 3))
+/// 6
+#[pyfunction]
+fn numel(input: Any<'_, '_>) -> PyResult<usize> {
+    Ok(operand("numel", input)?.count())
+}
+
+/// Whether an object is a tensor.
+///
+/// >>> al.is_tensor(al.zeros(1)), al.is_tensor(1)
+/// (True, False)
+#[pyfunction]
+fn is_tensor(obj: Any<'_, '_>) -> bool {
+    obj.is_instance_of::<PyTensor>()
+}
+
+/// Whether the dtype of a tensor is a float.
+///
+/// >>> al.is_floating_point(al.zeros(1))
+/// True
+#[pyfunction]
+fn is_floating_point(input: Any<'_, '_>) -> PyResult<bool> {
+    Ok(operand("is_floating_point", input)?
+        .dtype()
+        .is_floating_point())
+}
+
+/// Whether the dtype of a tensor is complex.
+///
+/// >>> al.is_complex(al.zeros(1))
+/// False
+#[pyfunction]
+fn is_complex(input: Any<'_, '_>) -> PyResult<bool> {
+    Ok(operand("is_complex", input)?.dtype().is_complex())
+}
+
+/// Whether the one element of a tensor is not zero.
+///
+/// >>> al.is_nonzero(al.tensor([0.5]))
+/// True
+#[pyfunction]
+fn is_nonzero(input: Any<'_, '_>) -> PyResult<bool> {
+    let value = operand("is_nonzero", input)?.item().map_err(raise)?.value();
+    Ok(match value {
+        WeakScalar::Bool(value) => value,
+        WeakScalar::Int(value) => value != 0,
+        WeakScalar::Float(value) => value != 0.0,
+        WeakScalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
+    })
+}
+
+/// A number as a tensor without dimensions, of the default float if no dtype is given.
+///
+/// >>> al.scalar_tensor(2)
+/// tensor(2.)
+#[pyfunction]
+#[pyo3(signature = (s, *, dtype=None, device=None, requires_grad=false))]
+fn scalar_tensor(
+    s: Any<'_, '_>,
+    dtype: Option<Any<'_, '_>>,
+    device: Option<&str>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    const OP: &str = "scalar_tensor";
+    check_device(OP, device)?;
+    let dtype = resolve(OP, dtype, || Ok(None))?;
+    let made = Tensor::full(&[], create::number_of(OP, s, dtype)?, dtype);
+    as_leaf(wrap(made.map_err(|error| error.in_op(OP))), requires_grad)
+}
+
+/// The elements of a tensor without a history.
+///
+/// >>> al.detach(al.ones(1, requires_grad=True)).requires_grad
+/// False
+#[pyfunction]
+fn detach(input: Any<'_, '_>) -> PyResult<PyTensor> {
+    Ok(operand("detach", input)?.detach().into())
+}
+
+/// Adds the functions of the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(numel, module)?)?;
+    module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
+    module.add_function(wrap_pyfunction!(is_floating_point, module)?)?;
+    module.add_function(wrap_pyfunction!(is_complex, module)?)?;
+    module.add_function(wrap_pyfunction!(is_nonzero, module)?)?;
+    module.add_function(wrap_pyfunction!(scalar_tensor, module)?)?;
+    module.add_function(wrap_pyfunction!(detach, module)?)
+}

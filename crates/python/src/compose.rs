@@ -1,0 +1,218 @@
+//! Short compositions that torch has a name for: each is a method of `Tensor` and a function of the
+//! module, and keeps the gradients of what it is made of.
+
+use allotrope_dtype::{DType, Error, WeakScalar};
+use allotrope_op::{Op, Shape};
+use allotrope_tensor::Tensor;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arguments::{Integers, integers, size, spread};
+use crate::create::operand;
+use crate::elementwise::apply_as;
+use crate::error::raise;
+use crate::operand::{self, Value, run};
+use crate::tensor::{PyTensor, wrap};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+forms! {
+    /// A copy with elements of its own, through which gradients go back.
+    ///
+    /// >>> al.tensor([1, 2]).clone()
+    /// tensor([1, 2])
+    clone[]() -> PyTensor |py, _op, x| run(py, x.count(), || x.copied());
+
+    /// The last two dimensions exchanged, and complex numbers conjugated.
+    ///
+    /// >>> al.tensor([[1, 2j]]).adjoint()
+    /// tensor([[1.-0.j],
+    ///         [0.-2.j]])
+    adjoint[]() -> PyTensor |py, _op, x| run(py, x.count(), || adjoint_of(x));
+
+    /// The real and imaginary parts of complex numbers along a new last dimension, without a copy.
+    ///
+    /// >>> al.tensor([1 + 2j]).view_as_real()
+    /// tensor([[1., 2.]])
+    view_as_real[]() -> PyTensor |_py, _op, x| wrap(x.view_as_real());
+
+    /// Complex numbers of the pairs along the last dimension, without a copy where they lie side by
+    /// side.
+    ///
+    /// >>> al.tensor([[1.0, 2.0]]).view_as_complex()
+    /// tensor([1.+2.j])
+    view_as_complex[]() -> PyTensor |_py, _op, x| wrap(x.view_as_complex());
+
+    /// The number, or a lower bound above it; NaN stays.
+    ///
+    /// >>> al.tensor([-1, 3]).clamp_min(0)
+    /// tensor([0, 3])
+    clamp_min[min](min: Any<'_, '_>) -> PyTensor |py, op, x|
+        apply_as(py, op, Op::Maximum, &[Value::Tensor(x.clone()), operand::read(op, min)?]);
+
+    /// The number, or an upper bound below it; NaN stays.
+    ///
+    /// >>> al.tensor([-1, 3]).clamp_max(0)
+    /// tensor([-1,  0])
+    clamp_max[max](max: Any<'_, '_>) -> PyTensor |py, op, x|
+        apply_as(py, op, Op::Minimum, &[Value::Tensor(x.clone()), operand::read(op, max)?]);
+
+    /// The power in float64, or complex128 for complex numbers.
+    ///
+    /// >>> al.tensor([2, 3]).float_power(-1)
+    /// tensor([0.5000, 0.3333], dtype=float64)
+    float_power[exponent](exponent: Any<'_, '_>) -> PyTensor |py, op, x| {
+        let exponent = operand::read(op, exponent)?;
+        run(py, x.count(), || float_power_of(x, &exponent).map_err(|error| error.in_op(op)))
+    };
+
+    /// other minus alpha times the number.
+    ///
+    /// >>> al.tensor([1, 2]).rsub(10)
+    /// tensor([9, 8])
+    rsub[other, *, alpha=None](other: Any<'_, '_>, alpha: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+        let mut x = x.clone();
+        if let Some(alpha) = alpha {
+            x = apply_as(py, op, Op::Mul, &[Value::Tensor(x), operand::read(op, alpha)?])?.tensor();
+        }
+        apply_as(py, op, Op::Sub, &[operand::read(op, other)?, Value::Tensor(x)])
+    };
+
+    /// The norm of order p of the difference of two tensors.
+    ///
+    /// >>> al.tensor([0.0, 3.0]).dist(al.tensor([4.0, 0.0]))
+    /// tensor(5.)
+    dist[other, p=2.0](other: Any<'_, '_>, p: f64) -> PyTensor |py, op, x| {
+        let other = operand(op, other)?;
+        run(py, x.count(), || x.sub(&other)?.norm(p, None, false).map_err(|error| error.in_op(op)))
+    };
+
+    /// The sums along the dimensions that sizes were repeated along to give this shape.
+    ///
+    /// >>> al.ones(2, 3).sum_to_size(3)
+    /// tensor([2., 2., 2.])
+    sum_to_size[*sizes, size=None](sizes: &Bound<'_, PyTuple>, size: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+        let sizes = spread(op, sizes, size)?;
+        run(py, x.count(), || sum_to(x, &sizes))
+    };
+
+    /// The parts along dim with sizes of their own.
+    ///
+    /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
+    /// [(2,), (3,)]
+    split_with_sizes[split_sizes, dim=0](split_sizes: Any<'_, '_>, dim: isize) -> crate::view::Parts |_py, op, x| {
+        let sizes = integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
+        let sizes = sizes.map(|given| size(op, given)).collect::<PyResult<Vec<_>>>()?;
+        crate::view::Parts::wrap(x.split_sizes(&sizes, dim).map_err(|error| error.in_op(op)))
+    };
+
+    /// The number itself: conjugation is never put off.
+    ///
+    /// >>> al.tensor([1]).resolve_conj()
+    /// tensor([1])
+    resolve_conj[]() -> PyTensor |_py, _op, x| wrap(Ok(x.clone()));
+
+    /// The number itself: negation is never put off.
+    ///
+    /// >>> al.tensor([1]).resolve_neg()
+    /// tensor([1])
+    resolve_neg[]() -> PyTensor |_py, _op, x| wrap(Ok(x.clone()));
+
+    /// The complex conjugate; real numbers as they are.
+    ///
+    /// >>> al.tensor([1 + 2j]).conj_physical()
+    /// tensor([1.-2.j])
+    conj_physical[]() -> PyTensor |py, op, x| apply_as(py, op, Op::Conj, &[Value::Tensor(x.clone())]);
+}
+
+/// Complex numbers of magnitudes and angles.
+///
+/// >>> al.polar(al.tensor([2.0]), al.tensor([0.0]))
+/// tensor([2.+0.j])
+#[pyfunction]
+fn polar(py: Python<'_>, abs: Any<'_, '_>, angle: Any<'_, '_>) -> PyResult<PyTensor> {
+    let (size, angle) = (operand("polar", abs)?, operand("polar", angle)?);
+    run(py, size.count(), || size.polar(&angle))
+}
+
+/// The sizes that shapes broadcast to.
+///
+/// >>> al.broadcast_shapes((2, 1), (3,), 1)
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (*shapes))]
+fn broadcast_shapes<'py>(shapes: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+    let op = "broadcast_shapes";
+    let mut read = Vec::new();
+    for shape in shapes.iter() {
+        let sizes = integers(op, &shape).map(Integers::into_vec)?.into_iter();
+        let sizes = sizes
+            .map(|given| size(op, given))
+            .collect::<PyResult<Vec<_>>>()?;
+        read.push(Shape::new(op, &sizes).map_err(raise)?);
+    }
+    let references: Vec<&Shape> = read.iter().collect();
+    let common = Shape::broadcast(op, &references).map_err(raise)?;
+    PyTuple::new(shapes.py(), common.iter())
+}
+
+pub(crate) fn adjoint_of(x: &Tensor) -> Result<Tensor, Error> {
+    let turned = x
+        .transpose(-2, -1)
+        .map_err(|error| error.in_op("adjoint"))?;
+    if x.dtype().is_complex() {
+        turned.conj()
+    } else {
+        Ok(turned)
+    }
+}
+
+fn float_power_of(x: &Tensor, exponent: &Value) -> Result<Tensor, Error> {
+    let is_complex = x.dtype().is_complex()
+        || match exponent {
+            Value::Tensor(tensor) => tensor.dtype().is_complex(),
+            Value::Number(number) => matches!(number, WeakScalar::Complex(_)),
+        };
+    let wide = if is_complex { DType::C128 } else { DType::F64 };
+    let x = x.to(wide)?;
+    match exponent {
+        Value::Tensor(tensor) => x.pow(&tensor.to(wide)?),
+        Value::Number(number) => x.pow(*number),
+    }
+}
+
+/// The sums along the dimensions in which sizes are one, and along those before them.
+fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
+    let op = "sum_to_size";
+    let fits = sizes.len() <= x.rank();
+    let extra = x.rank().saturating_sub(sizes.len());
+    let own = x.shape().iter().skip(extra).zip(sizes);
+    let fits = fits
+        && own
+            .clone()
+            .all(|(own, asked)| *asked == 1 || *own as isize == *asked);
+    if !fits {
+        let problem = allotrope_dtype::Problem::NotBroadcastable {
+            lhs: x.shape().to_vec(),
+            rhs: sizes.iter().map(|size| size.unsigned_abs()).collect(),
+        };
+        return Err(Error::new(op, problem));
+    }
+    let single = own
+        .enumerate()
+        .filter(|(_, (own, asked))| **own != 1 && **asked == 1);
+    let axes = (0..extra).chain(single.map(|(place, _)| place + extra));
+    let axes: Vec<isize> = axes.map(|axis| axis as isize).collect();
+    if axes.is_empty() {
+        return Ok(x.clone());
+    }
+    let sums = x.sum(Some(&axes), true, Some(x.dtype()))?;
+    sums.reshape(sizes)
+}
+
+/// Adds them all.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    functions::register(module)?;
+    module.add_function(wrap_pyfunction!(polar, module)?)?;
+    module.add_function(wrap_pyfunction!(broadcast_shapes, module)?)
+}

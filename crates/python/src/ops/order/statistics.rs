@@ -1,0 +1,121 @@
+//! Sums and means without NaN, covariances, slopes, and parts scaled to a norm.
+
+use allotrope_dtype::Error;
+use allotrope_tensor::{Spacing, Tensor};
+use pyo3::prelude::*;
+
+use super::super::neural::optional;
+use crate::arguments::{Int, Integers, either, integers, needed, size};
+use crate::create;
+use crate::error::raise;
+use crate::operand::{self, run};
+use crate::reduce::{Axes, dtype_of};
+use crate::tensor::PyTensor;
+use crate::view::Parts;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+forms! {
+    /// The sum along dim, or of everything, of what is not NaN.
+    ///
+    /// >>> al.tensor([1.0, float("nan"), 2.0]).nansum()
+    /// tensor(3.)
+    nansum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+        let (at, dtype) = (Axes::read(op, dim, axis, keepdim, keepdims)?, dtype_of(op, dtype)?);
+        run(py, x.count(), || x.nansum(at.axes(), at.keepdim(), dtype))
+    };
+
+    /// The mean along dim, or of everything, of what is not NaN; NaN where there is nothing else.
+    ///
+    /// >>> al.tensor([1.0, float("nan"), 2.0]).nanmean()
+    /// tensor(1.5000)
+    nanmean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+        let (at, dtype) = (Axes::read(op, dim, axis, keepdim, keepdims)?, dtype_of(op, dtype)?);
+        run(py, x.count(), || x.nanmean(at.axes(), at.keepdim(), dtype))
+    };
+
+    /// The covariances of the rows of a matrix, whose columns are observations, or the variance of a
+    /// vector. An observation counts fweights times (integers), and by aweights (floats).
+    ///
+    /// >>> al.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).cov()
+    /// tensor([[ 1., -1.],
+    ///         [-1.,  1.]])
+    cov[*, correction=1.0, fweights=None, aweights=None](correction: f64, fweights: Option<Any<'_, '_>>, aweights: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+        let (f, a) = (optional(op, fweights)?, optional(op, aweights)?);
+        run(py, x.count(), || x.cov(correction, f.as_ref(), a.as_ref()))
+    };
+
+    /// The correlations of the rows of a matrix, whose columns are observations.
+    ///
+    /// >>> al.tensor([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]).corrcoef()
+    /// tensor([[ 1., -1.],
+    ///         [-1.,  1.]])
+    corrcoef[]() -> PyTensor |py, _op, x| run(py, x.count(), || x.corrcoef());
+
+    /// Each part along dim whose norm of order p is above maxnorm, scaled down to it.
+    ///
+    /// >>> al.tensor([[3.0, 4.0], [0.5, 0.0]]).renorm(2, 0, 1.0)
+    /// tensor([[0.6000, 0.8000],
+    ///         [0.5000, 0.0000]])
+    renorm[p, dim=None, maxnorm=None, *, axis=None](p: f64, dim: Option<Int>, maxnorm: Option<f64>, axis: Option<Int>) -> PyTensor |py, op, x| {
+        let (dim, most) = (crate::arguments::axis(op, dim, axis)?, needed(op, "maxnorm", maxnorm)?);
+        run(py, x.count(), || x.renorm(p, dim, most))
+    };
+}
+
+/// A number, or the places of elements.
+fn spacing_of(op: &'static str, object: Any<'_, '_>) -> PyResult<Spacing> {
+    match operand::read(op, object)? {
+        operand::Value::Tensor(places) if places.rank() > 0 => Ok(Spacing::Places(places)),
+        _ => {
+            let step = object.extract::<f64>().map_err(|_| {
+                let accepted = "real numbers and tensors of places";
+                crate::error::wrong_object(op, "not a spacing", object, accepted)
+            })?;
+            Ok(Spacing::Step(step))
+        }
+    }
+}
+
+/// The slopes along dimensions, a tuple with a tensor for each: by default along all of them.
+/// spacing is how far elements are apart, one number for all, or for each dimension a number or a
+/// tensor of places. edge_order is 1 or 2, the order of the slopes at the ends.
+///
+/// >>> al.gradient(al.tensor([0.0, 1.0, 4.0, 9.0]))
+/// (tensor([1., 2., 4., 5.]),)
+#[pyfunction]
+#[pyo3(signature = (input, *, spacing=None, dim=None, edge_order=Int(1), axis=None))]
+fn gradient(
+    py: Python<'_>,
+    input: Any<'_, '_>,
+    spacing: Option<Any<'_, '_>>,
+    dim: Option<Any<'_, '_>>,
+    edge_order: Int,
+    axis: Option<Any<'_, '_>>,
+) -> PyResult<Parts> {
+    let op = "gradient";
+    let x = create::operand(op, input)?;
+    let dims = either(op, dim, axis)?.filter(|dims| !dims.is_none());
+    let dims = dims.map(|dims| integers(op, dims)).transpose()?;
+    let all = || (0..x.rank() as isize).collect();
+    let dims = dims.map_or_else(all, Integers::into_vec);
+    let order = size(op, edge_order.0)?;
+    let spacing = match spacing.filter(|spacing| !spacing.is_none()) {
+        None => vec![Spacing::Step(1.0)],
+        Some(given) => match given.extract::<Vec<Bound<'_, PyAny>>>() {
+            Ok(each) if !given.is_instance_of::<PyTensor>() => {
+                let each = each.iter().map(|one| spacing_of(op, one));
+                each.collect::<PyResult<_>>()?
+            }
+            _ => vec![spacing_of(op, given)?],
+        },
+    };
+    let work = || -> Result<Vec<Tensor>, Error> { x.gradient(&spacing, &dims, order) };
+    Parts::wrap(Ok(py.detach(work).map_err(raise)?))
+}
+
+/// Adds them all.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    functions::register(module)?;
+    module.add_function(wrap_pyfunction!(gradient, module)?)
+}
