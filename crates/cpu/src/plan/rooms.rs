@@ -25,14 +25,14 @@ impl Plan<'_> {
         let mut rooms = Rooms::default();
         self.offsets = SmallVec::from_elem(0, dtypes.len());
         // What stays is written before the first tile, so that no room of it was another's before.
-        for slot in 0..dtypes.len() {
+        for (slot, dtype) in dtypes.iter().enumerate() {
             if self.is_stored(slot) && self.stays(slot) {
-                self.offsets[slot] = rooms.take(dtypes[slot].itemsize());
+                self.offsets[slot] = rooms.take(dtype.itemsize());
             }
         }
-        for slot in 0..dtypes.len() {
+        for (slot, dtype) in dtypes.iter().enumerate() {
             if self.is_stored(slot) && !self.stays(slot) {
-                self.offsets[slot] = rooms.take(dtypes[slot].itemsize());
+                self.offsets[slot] = rooms.take(dtype.itemsize());
             }
             let Some(step) = slot.checked_sub(self.readers.len()) else {
                 continue;
