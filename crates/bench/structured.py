@@ -2,8 +2,9 @@
 
 Each figure is how many times as fast we are as the peer, from the best of several rounds in which
 all take turns, on the same number of threads; `f32` is our own time for float32 over that for the
-dtype, which is to stay above 0.67 for dtypes of at most 32 bits.
-`python crates/bench/structured.py [name …]`
+dtype. A second table has the dtype of at most 32 bits that takes longest beside float32, for these
+and other operations: none is to take more than 1.5 times as long.
+`python crates/bench/structured.py [--narrow] [name …]`, with `--narrow` for the second table alone.
 """
 
 import sys
@@ -18,12 +19,19 @@ FLOATS = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn"]
 NARROW = ["float32", "float16", "bfloat16", "float8_e4m3fn", "int8", "uint8", "int16", "int32"]
 ALL = [*FLOATS, "int8", "int16", "int32", "int64"]
 
+AT_MOST_32_BITS = [
+    "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
+]
+
 
 def sample(name, *shape):
     """Numbers in no order."""
     generator = np.random.default_rng(1)
+    if name == "bool":
+        return generator.integers(0, 2, shape).astype(name)
     if name.startswith(("int", "uint")):
-        return generator.integers(0, 100, shape).astype(name)
+        return generator.integers(0, 50, shape).astype(name)
     return generator.standard_normal(shape).astype(numpy_dtype(name))
 
 
@@ -117,9 +125,94 @@ WORKS = {
     ),
     "memcpy of the same": (
         ALL, lambda d: [sample(d, 4096, 4096)],
-        lambda x: x.clone(), np.copy, lambda x: x.clone(),
+        lambda x: al.tensor(x), np.copy, lambda x: x.clone(),
     ),
 }
+
+# Name: arrays of a dtype, our work. Indices and masks do not depend on the dtype.
+OTHERS = {
+    "log_softmax 4096 x 1024": (
+        lambda d: [sample(d, 4096, 1024)], lambda x: al.log_softmax(x, -1),
+    ),
+    "softmax along axis 0": (
+        lambda d: [sample(d, 1024, 1024)], lambda x: al.softmax(x, 0),
+    ),
+    "softmax 100000 x 10": (
+        lambda d: [sample(d, 100_000, 10)], lambda x: al.softmax(x, -1),
+    ),
+    "rms_norm 4096 x 1024": (
+        lambda d: [sample(d, 4096, 1024)], lambda x: F.rms_norm(x, (1024,)),
+    ),
+    "group_norm 8 x 64 x 56 x 56": (
+        lambda d: [sample(d, 8, 64, 56, 56)], lambda x: F.group_norm(x, 8),
+    ),
+    "batch_norm 8 x 64 x 56 x 56": (
+        lambda d: [sample(d, 8, 64, 56, 56)],
+        lambda x: F.batch_norm(x, None, None, training=True),
+    ),
+    "cumprod 1000 x 1000": (
+        lambda d: [sample(d, 1000, 1000)], lambda x: al.cumprod(x, 1),
+    ),
+    "cummax 1000 x 1000": (
+        lambda d: [sample(d, 1000, 1000)], lambda x: al.cummax(x, 1),
+    ),
+    "index_select 1000 of 1000 rows": (
+        lambda d: [sample(d, 1000, 1000), indices(1000, 1000)],
+        lambda x, i: al.index_select(x, 0, i),
+    ),
+    "take_along_dim 1000 x 1000": (
+        lambda d: [sample(d, 1000, 1000), indices(1000, 1000, 1000)],
+        lambda x, i: al.take_along_dim(x, i, 0),
+    ),
+    "embedding 10000 of 1000 x 256": (
+        lambda d: [indices(1000, 10_000), sample(d, 1000, 256)], F.embedding,
+    ),
+    "embedding_bag 1000 x 20 of 1000 x 256": (
+        lambda d: [indices(1000, 1000, 20), sample(d, 1000, 256)], F.embedding_bag,
+    ),
+    "scatter_add 1000 x 1000": (
+        lambda d: [sample(d, 1000, 1000), indices(1000, 1000, 1000), sample(d, 1000, 1000)],
+        lambda x, i, y: al.scatter_add(x, 1, i, y),
+    ),
+    "masked_select 1 M": (
+        lambda d: [sample(d, 1 << 20), sample("bool", 1 << 20)], al.masked_select,
+    ),
+    "nonzero 1 M": (lambda d: [sample(d, 1 << 20)], al.nonzero),
+    "max_pool2d 8 x 64 x 56 x 56": (
+        lambda d: [sample(d, 8, 64, 56, 56)], lambda x: F.max_pool2d(x, 3, 2, 1),
+    ),
+    "avg_pool2d 8 x 64 x 56 x 56": (
+        lambda d: [sample(d, 8, 64, 56, 56)], lambda x: F.avg_pool2d(x, 3, 2, 1),
+    ),
+    "interpolate to twice the size": (
+        lambda d: [sample(d, 8, 16, 56, 56)],
+        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+    ),
+}
+
+
+def narrow_table(wanted):
+    """The worst dtype of at most 32 bits of each operation, and all that are beyond the bound."""
+    print("\ntimes as long as float32 (lower is better)")
+    print(f"{'':>40}{'f32 ms':>10}{'worst':>8}")
+    works = {name: (work[1], work[2]) for name, work in WORKS.items()} | OTHERS
+    for name, (arrays, work) in works.items():
+        if wanted and not any(part in name for part in wanted):
+            continue
+        plain = [al.tensor(a) for a in arrays("float32")]
+        ratios = {}
+        for dtype in AT_MOST_32_BITS:
+            given = [al.tensor(a) for a in arrays(dtype)]
+            first, own = best([lambda: work(*plain), lambda: work(*given)])
+            if own is not None:
+                ratios[dtype] = (own / first, first)
+        if not ratios:
+            continue
+        worst = max(ratios, key=ratios.get)
+        beyond = [f"{d} {r:.2f}" for d, (r, _) in ratios.items() if r > 1.5 and d != worst]
+        milliseconds = min(first for _, first in ratios.values()) * 1e3
+        line = f"{name:>40}{milliseconds:>10.3f}{ratios[worst][0]:>8.2f} {worst}"
+        print(line + (f"; also {', '.join(beyond)}" if beyond else ""), flush=True)
 
 
 def measure(work, arrays):
@@ -134,7 +227,9 @@ def measure(work, arrays):
 
 
 def main():
-    wanted = sys.argv[1:]
+    wanted = [a for a in sys.argv[1:] if a != "--narrow"]
+    if "--narrow" in sys.argv:
+        return narrow_table(wanted)
     print(f"{THREADS} threads; times as fast as each peer (higher is better)")
     print(f"{'':>36}{'ms':>10}{'numpy':>8}{'torch':>8}{'f32':>8}")
     for name, work in WORKS.items():
@@ -148,9 +243,12 @@ def main():
             peers = (None if ours_alone else work[3], None if ours_alone and is_integer else work[4])
             times = measure((*work[:3], *peers), work[1](dtype))
             reference = reference or times[0]
+            if times[0] is None:
+                continue
             ratios = ["-" if t is None else f"{t / times[0]:.2f}" for t in times[1:]]
             ratios.append(f"{reference / times[0]:.2f}")
             print(f"{f'{name} {dtype}':>46}{times[0] * 1e3:>10.3f}" + "".join(f"{r:>8}" for r in ratios))
+    narrow_table(wanted)
 
 
 if __name__ == "__main__":

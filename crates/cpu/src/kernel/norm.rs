@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Error, Level};
 
-use super::rows::{Accumulator, LineInput, Lines, for_each_line, sum};
+use super::rows::{Accumulator, LineInput, Lines, for_each_line, sum, sums};
 use crate::simd::{self, Body};
 
 /// How lines are normalised.
@@ -116,11 +116,14 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 C::ZERO
             };
             let center = mean.wrap::<FUSED>();
-            let squares = sum::<C, FUSED>(from, |x| (x - center) * (x - center)) / count;
-            let rest = if norm.centers {
-                sum::<C, FUSED>(from, |x| x - center) / count
+            let (squares, rest) = if norm.centers {
+                let [squares, rest] = sums::<C, FUSED, 2>(from, |x| {
+                    let below = x - center;
+                    [below * below, below]
+                });
+                (squares / count, rest / count)
             } else {
-                0.0
+                (sum::<C, FUSED>(from, |x| x * x) / count, 0.0)
             };
             let scale = 1.0 / (squares - rest * rest + norm.eps).sqrt();
             let center = C::narrow(mean.widen() + rest).wrap::<FUSED>();

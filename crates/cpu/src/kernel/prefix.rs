@@ -32,6 +32,11 @@ pub(crate) trait Prefix: 'static {
     fn merge(a: Self::Wide, b: Self::Wide) -> Self::Wide;
     /// The result.
     fn finish(wide: Self::Wide) -> Self::Out;
+    /// The result, to be rounded once more: an odd last bit tells that something was lost.
+    #[inline(always)]
+    fn finish_odd(wide: Self::Wide) -> Self::Out {
+        Self::finish(wide)
+    }
     /// Whether a total may stand for its items: one beyond the numbers may not.
     fn is_sound(wide: Self::Wide) -> bool {
         let _ = wide;
@@ -52,7 +57,7 @@ pub(crate) struct Narrow<P>(PhantomData<P>);
 macro_rules! impl_prefix {
     ($($scan:ident<$item:ty>, $wide:ty, tree $tree:literal, chunked $chunked:literal, $start:expr,
         |$x:ident| $widen:expr, |$a:ident, $b:ident| $merge:expr, |$w:ident| $finish:expr,
-        sound |$s:ident| $sound:expr;)*) => {$(
+        odd $odd:expr, sound |$s:ident| $sound:expr;)*) => {$(
         impl Prefix for $scan<$item> {
             type Item = $item;
             type Wide = $wide;
@@ -75,6 +80,10 @@ macro_rules! impl_prefix {
             fn finish($w: $wide) -> $item {
                 $finish
             }
+            #[inline(always)]
+            fn finish_odd($w: $wide) -> $item {
+                $odd
+            }
             fn is_sound($s: $wide) -> bool {
                 $sound
             }
@@ -83,19 +92,19 @@ macro_rules! impl_prefix {
 }
 // A float64 sum of eight float32 is always in range; products and sums of float64 are not.
 impl_prefix! {
-    Total<f32>,    f64,  tree true,  chunked true,  -0.0, |x| f64::from(x), |a, b| a + b, |w| w as f32, sound |_s| true;
-    Total<f64>,    f64,  tree false, chunked true,  -0.0, |x| x, |a, b| a + b, |w| w, sound |s| s.is_finite();
-    Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, sound |_s| true;
-    Total<c64>,    c128, tree true,  chunked true,  c128::new(-0.0, -0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a + b, |w| c64::new(w.re as f32, w.im as f32), sound |_s| true;
-    Total<c128>,   c128, tree false, chunked true,  c128::new(-0.0, -0.0), |x| x, |a, b| a + b, |w| w, sound |s| s.re.is_finite() && s.im.is_finite();
-    Product<f32>,  f64,  tree false, chunked false, 1.0, |x| f64::from(x), |a, b| a * b, |w| w as f32, sound |_s| true;
-    Product<f64>,  f64,  tree false, chunked false, 1.0, |x| x, |a, b| a * b, |w| w, sound |_s| true;
-    Product<i64>,  i64,  tree true,  chunked true,  1, |x| x, |a, b| a.wrapping_mul(b), |w| w, sound |_s| true;
-    Product<c64>,  c128, tree false, chunked false, c128::new(1.0, 0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a * b, |w| c64::new(w.re as f32, w.im as f32), sound |_s| true;
-    Product<c128>, c128, tree false, chunked false, c128::new(1.0, 0.0), |x| x, |a, b| a * b, |w| w, sound |_s| true;
+    Total<f32>,    f64,  tree true,  chunked true,  -0.0, |x| f64::from(x), |a, b| a + b, |w| w as f32, odd cut_odd(w), sound |_s| true;
+    Total<f64>,    f64,  tree false, chunked true,  -0.0, |x| x, |a, b| a + b, |w| w, odd w, sound |s| s.is_finite();
+    Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, odd w, sound |_s| true;
+    Total<c64>,    c128, tree true,  chunked true,  c128::new(-0.0, -0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a + b, |w| c64::new(w.re as f32, w.im as f32), odd c64::new(w.re as f32, w.im as f32), sound |_s| true;
+    Total<c128>,   c128, tree false, chunked true,  c128::new(-0.0, -0.0), |x| x, |a, b| a + b, |w| w, odd w, sound |s| s.re.is_finite() && s.im.is_finite();
+    Product<f32>,  f64,  tree false, chunked false, 1.0, |x| f64::from(x), |a, b| a * b, |w| w as f32, odd round_odd(w), sound |_s| true;
+    Product<f64>,  f64,  tree false, chunked false, 1.0, |x| x, |a, b| a * b, |w| w, odd w, sound |_s| true;
+    Product<i64>,  i64,  tree true,  chunked true,  1, |x| x, |a, b| a.wrapping_mul(b), |w| w, odd w, sound |_s| true;
+    Product<c64>,  c128, tree false, chunked false, c128::new(1.0, 0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a * b, |w| c64::new(w.re as f32, w.im as f32), odd c64::new(w.re as f32, w.im as f32), sound |_s| true;
+    Product<c128>, c128, tree false, chunked false, c128::new(1.0, 0.0), |x| x, |a, b| a * b, |w| w, odd w, sound |_s| true;
 }
 
-impl<P: Prefix<Item = f32, Wide = f64>> Prefix for Narrow<P> {
+impl<P: Prefix<Item = f32, Wide = f64, Out = f32>> Prefix for Narrow<P> {
     type Item = f32;
     type Wide = f64;
     type Out = f32;
@@ -115,12 +124,29 @@ impl<P: Prefix<Item = f32, Wide = f64>> Prefix for Narrow<P> {
     }
     #[inline(always)]
     fn finish(wide: f64) -> f32 {
-        let near = wide as f32;
-        let back = f64::from(near);
-        let away = u32::from(back.abs() > wide.abs());
-        let inexact = u32::from(back != wide);
-        f32::from_bits((near.to_bits() - away) | inexact)
+        P::finish_odd(wide)
     }
+}
+
+/// A float64 as float32, rounded to odd.
+#[inline(always)]
+fn round_odd(wide: f64) -> f32 {
+    let near = wide as f32;
+    let back = f64::from(near);
+    let away = u32::from(back.abs() > wide.abs());
+    let inexact = u32::from(back != wide);
+    f32::from_bits((near.to_bits() - away) | inexact)
+}
+
+/// [`round_odd`] of a sum of float32, in half the steps: below the normal numbers of float32 such a
+/// sum is exact, so that the digits to leave out are always the same.
+#[inline(always)]
+fn cut_odd(wide: f64) -> f32 {
+    const LEFT_OUT: u64 = (1 << 29) - 1;
+    let bits = wide.to_bits();
+    // A carry out of digits that are left out reaches the last one that is kept.
+    let odd = ((bits & LEFT_OUT) + LEFT_OUT) | bits;
+    f64::from_bits(odd & !LEFT_OUT) as f32
 }
 
 /// The greatest of the numbers and the sum of the exponentials of their distances from it.

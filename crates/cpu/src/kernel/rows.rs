@@ -11,10 +11,11 @@ use bytemuck::Pod;
 
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
+use crate::simd;
 use crate::tile::{Input, Source};
 
 /// Elements of lines that are read together, so that their values stay in the first-level cache.
-const GROUP: usize = 4096;
+const GROUP: usize = 2048;
 /// Elements of a block of lines, whose values stay in the second-level cache.
 const BLOCK: usize = 128 << 10;
 /// The fewest neighbouring lines of a block: a cache line of float32.
@@ -27,6 +28,9 @@ const LONGEST: usize = 256 << 10;
 pub(crate) const LANES: usize = 64;
 /// Elements that lanes add up before they are joined in float64.
 const ADDED: usize = 2048;
+
+/// Results of at least this many bytes are written past the caches, which they would only flush.
+const STREAM_FROM: usize = 8 << 20;
 
 /// Whether lines of this length are short enough for the kernels of this kind.
 #[must_use]
@@ -120,6 +124,7 @@ pub(crate) fn for_each_line<C: Accumulator>(
         source,
         encode: Conversion::new(C::DTYPE, dtype)?,
         dtype,
+        streams: out.len() >= STREAM_FROM,
         lines,
         compute: std::marker::PhantomData,
     };
@@ -135,6 +140,7 @@ struct Work<'a, C, L> {
     source: Source<'a>,
     encode: Conversion,
     dtype: DType,
+    streams: bool,
     lines: &'a L,
     compute: std::marker::PhantomData<C>,
 }
@@ -156,6 +162,9 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
                 self.group(&mut memory, first, length, out)?;
                 first += together;
             }
+            if self.streams {
+                simd::finish_streams();
+            }
             Ok(())
         })
     }
@@ -169,7 +178,12 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let count = out.len() / self.dtype.itemsize();
-        let Memory { from, to, scratch } = memory;
+        let Memory {
+            from,
+            to,
+            codes,
+            scratch,
+        } = memory;
         let from: &[C] = match self.source.in_place(first, count) {
             Some(bytes) => bytemuck::cast_slice(bytes),
             None => {
@@ -179,15 +193,23 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
                 &from[..count]
             }
         };
-        let line = first / length;
-        if self.dtype == C::DTYPE {
+        let (line, is_same) = (first / length, self.dtype == C::DTYPE);
+        if is_same && !self.streams {
             let to = bytemuck::cast_slice_mut(out);
             self.lines.lines(self.level, line, length, from, to);
+            return Ok(());
+        }
+        to.resize(count, C::ZERO);
+        let to = &mut to[..count];
+        self.lines.lines(self.level, line, length, from, to);
+        let bytes = bytemuck::cast_slice(to);
+        if is_same {
+            simd::stream(self.level, bytes, out);
+        } else if self.streams {
+            codes.resize(out.len(), 0);
+            self.encode.run(self.level, bytes, codes, scratch);
+            simd::stream(self.level, codes, out);
         } else {
-            to.resize(count, C::ZERO);
-            self.lines
-                .lines(self.level, line, length, from, &mut to[..count]);
-            let bytes = bytemuck::cast_slice(&to[..count]);
             self.encode.run(self.level, bytes, out, scratch);
         }
         Ok(())
@@ -248,6 +270,7 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
 struct Memory<C> {
     from: Vec<C>,
     to: Vec<C>,
+    codes: Vec<u8>,
     scratch: Scratch,
 }
 
@@ -256,6 +279,7 @@ impl<C> Default for Memory<C> {
         Self {
             from: Vec::new(),
             to: Vec::new(),
+            codes: Vec::new(),
             scratch: Scratch::default(),
         }
     }
@@ -267,35 +291,81 @@ pub(crate) fn sum<C: Accumulator, const FUSED: bool>(
     values: &[C],
     term: impl Fn(C::Lane<FUSED>) -> C::Lane<FUSED>,
 ) -> f64 {
-    let mut total = 0.0;
-    for values in values.chunks(ADDED) {
-        let mut lanes = [C::ZERO; LANES];
-        let (whole, rest) = values.as_chunks::<LANES>();
-        for values in whole {
-            for (lane, value) in lanes.iter_mut().zip(values) {
-                *lane = C::unwrap(lane.wrap::<FUSED>() + term(value.wrap()));
-            }
-        }
-        for (lane, value) in lanes.iter_mut().zip(rest) {
-            *lane = C::unwrap(lane.wrap::<FUSED>() + term(value.wrap()));
-        }
-        total += join::<C, FUSED>(lanes);
-    }
+    let [total] = sums::<C, FUSED, 1>(values, |x| [term(x)]);
     total
 }
 
-/// Lanes added up in pairs.
+/// Several sums in one pass, each as [`sum`] has it.
 #[inline(always)]
-pub(crate) fn join<C: Accumulator, const FUSED: bool>(mut lanes: [C; LANES]) -> f64 {
-    let mut width = LANES;
-    while width > 1 {
-        width /= 2;
-        for place in 0..width {
-            let (a, b) = (lanes[place], lanes[place + width]);
-            lanes[place] = C::unwrap(a.wrap::<FUSED>() + b.wrap());
+pub(crate) fn sums<C: Accumulator, const FUSED: bool, const N: usize>(
+    values: &[C],
+    terms: impl Fn(C::Lane<FUSED>) -> [C::Lane<FUSED>; N],
+) -> [f64; N] {
+    let mut totals = [0.0; N];
+    for values in values.chunks(ADDED) {
+        let mut lanes = [[C::ZERO; LANES]; N];
+        let (whole, rest) = values.as_chunks::<LANES>();
+        // Two at a time, so that lanes wait half as often for their own last store.
+        let (twos, whole) = whole.as_chunks::<2>();
+        for [a, b] in twos {
+            for i in 0..LANES {
+                let (a, b) = (terms(a[i].wrap()), terms(b[i].wrap()));
+                for n in 0..N {
+                    lanes[n][i] = C::unwrap(lanes[n][i].wrap::<FUSED>() + a[n] + b[n]);
+                }
+            }
+        }
+        for values in whole {
+            for i in 0..LANES {
+                let term = terms(values[i].wrap());
+                for n in 0..N {
+                    lanes[n][i] = C::unwrap(lanes[n][i].wrap::<FUSED>() + term[n]);
+                }
+            }
+        }
+        let mut last = [[C::ZERO; LANES]; N];
+        for (i, value) in rest.iter().enumerate() {
+            let term = terms(value.wrap());
+            for n in 0..N {
+                last[n][i % LANES] = C::unwrap(term[n]);
+            }
+        }
+        for n in 0..N {
+            totals[n] += join::<C, FUSED>(lanes[n], last[n]);
         }
     }
-    lanes[0].widen()
+    totals
+}
+
+/// Lanes and what is left for each added up in pairs.
+#[inline(always)]
+pub(crate) fn join<C: Accumulator, const FUSED: bool>(lanes: [C; LANES], last: [C; LANES]) -> f64 {
+    let add = |a: C, b: C| C::unwrap(a.wrap::<FUSED>() + b.wrap());
+    let mut all = lanes;
+    for (lane, last) in all.iter_mut().zip(last) {
+        *lane = add(*lane, last);
+    }
+    fold(all, add).widen()
+}
+
+/// Lanes made one in pairs: the first half with the second, and so on.
+#[inline(always)]
+pub(crate) fn fold<C: Copy>(lanes: [C; LANES], join: impl Fn(C, C) -> C) -> C {
+    /// One half with the other: a loop of its own, whose places are constants once unrolled.
+    macro_rules! halve {
+        ($lanes:ident, $half:literal) => {{
+            let mut half = [$lanes[0]; $half];
+            for (place, lane) in half.iter_mut().enumerate() {
+                *lane = join($lanes[place], $lanes[place + $half]);
+            }
+            half
+        }};
+    }
+    let lanes = halve!(lanes, 32);
+    let lanes = halve!(lanes, 16);
+    let lanes = halve!(lanes, 8);
+    let [a, b, c, d] = halve!(lanes, 4);
+    join(join(a, c), join(b, d))
 }
 
 /// The element of each line along an axis that an index names; the lines go in row-major order of

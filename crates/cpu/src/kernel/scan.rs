@@ -116,7 +116,9 @@ impl Work<'_, '_> {
         if count == 0 {
             return Ok(buffer);
         }
-        let convert = if item == self.to {
+        // Two's complement: the bits of an int64 do not depend on the sign of the items.
+        let is_same = item.is_integer() && self.to.is_integer() && item.bits() == self.to.bits();
+        let convert = if item == self.to || is_same {
             None
         } else {
             Some(Conversion::new(item, self.to)?)
@@ -276,7 +278,7 @@ impl Work<'_, '_> {
                 let to = (written + row) * inner + column;
                 writer.write::<P::Out, ()>(to, now, |out| {
                     let lanes = &mut lanes;
-                    simd::run_narrow(self.level, Rows::<P> { lanes, items, out });
+                    simd::run(self.level, Rows::<P> { lanes, items, out });
                 });
             }
         }
@@ -375,7 +377,20 @@ impl<P: Prefix> Body for Lines<'_, P> {
 
 #[inline(always)]
 fn one_by_one<P: Prefix>(mut carry: P::Wide, items: &[P::Item], out: &mut [P::Out]) -> P::Wide {
-    for (item, out) in items.iter().zip(out) {
+    // Results are finished a block at a time, which the steps between accumulators hide.
+    let (blocks, tail) = items.as_chunks::<BLOCK>();
+    let (to, to_tail) = out.as_chunks_mut::<BLOCK>();
+    for (block, to) in blocks.iter().zip(to) {
+        let mut wide = [carry; BLOCK];
+        for (wide, item) in wide.iter_mut().zip(block) {
+            carry = P::merge(carry, P::widen(*item));
+            *wide = carry;
+        }
+        for (out, wide) in to.iter_mut().zip(wide) {
+            *out = P::finish(wide);
+        }
+    }
+    for (item, out) in tail.iter().zip(to_tail) {
         carry = P::merge(carry, P::widen(*item));
         *out = P::finish(carry);
     }

@@ -3,7 +3,7 @@
 use allotrope_dtype::{DType, Error, Level};
 use allotrope_op::elementary::Elementary;
 
-use super::rows::{Accumulator, LANES, LineInput, Lines, for_each_line, join};
+use super::rows::{Accumulator, LANES, LineInput, Lines, fold, for_each_line, join};
 use crate::simd::{self, Body};
 
 /// What comes out.
@@ -99,19 +99,23 @@ impl<C: Accumulator> Body for Whole<'_, C> {
 /// The greatest number. NaN is left out: it comes out of the exponentials.
 #[inline(always)]
 fn greatest<C: Accumulator>(values: &[C]) -> C {
+    let greater = |a: C, b: C| if b > a { b } else { a };
     let mut lanes = [C::LEAST; LANES];
     let (whole, rest) = values.as_chunks::<LANES>();
-    for values in whole {
-        for (lane, value) in lanes.iter_mut().zip(values) {
-            *lane = if *value > *lane { *value } else { *lane };
+    // Four at a time: lanes that wait for their own last store take three times as long.
+    let (fours, whole) = whole.as_chunks::<4>();
+    for [a, b, c, d] in fours {
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            *lane = greater(greater(*lane, a[i]), greater(greater(b[i], c[i]), d[i]));
         }
     }
-    for (lane, value) in lanes.iter_mut().zip(rest) {
-        *lane = if *value > *lane { *value } else { *lane };
+    for values in whole {
+        for (lane, value) in lanes.iter_mut().zip(values) {
+            *lane = greater(*lane, *value);
+        }
     }
-    lanes
-        .iter()
-        .fold(C::LEAST, |a, b| if *b > a { *b } else { a })
+    let most = rest.iter().copied().fold(C::LEAST, greater);
+    greater(fold::<C>(lanes, greater), most)
 }
 
 /// The exponentials of the distances from the greatest, and their sum.
@@ -132,12 +136,14 @@ fn exponentials<C: Accumulator, const FUSED: bool>(most: C, from: &[C], to: &mut
                 *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
             }
         }
-        for ((from, to), lane) in rest.iter().zip(to_rest).zip(&mut lanes) {
+        // Apart from the lanes, which stay in registers as long as no loop counts through them.
+        let mut last = [C::ZERO; LANES];
+        for ((from, to), last) in rest.iter().zip(to_rest).zip(&mut last) {
             let exponential = (from.wrap::<FUSED>() - shift).exp();
             *to = C::unwrap(exponential);
-            *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
+            *last = C::unwrap(exponential);
         }
-        total += join::<C, FUSED>(lanes);
+        total += join::<C, FUSED>(lanes, last);
     }
     total
 }

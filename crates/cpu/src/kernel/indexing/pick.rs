@@ -8,6 +8,7 @@ use super::Places;
 use crate::gather::copy_run;
 use crate::kernel::whole_elements;
 use crate::parallel;
+use crate::simd;
 use crate::walk::Walk;
 
 /// Writes to `dst`, in row-major order, the elements that lie `index * step` behind the place that
@@ -40,6 +41,7 @@ fn pick_words<W: Pod + Send + Sync>(
     dst: &mut [W],
 ) {
     parallel::for_each_chunk(dst, |first, chunk| {
+        let mut before = None;
         walk.for_each_run(first, chunk.len(), |run| {
             let out = &mut chunk[run.at..run.at + run.length];
             let ([start, place], [along, stride]) = (run.places, run.strides);
@@ -49,7 +51,14 @@ fn pick_words<W: Pod + Send + Sync>(
                     let start = start as isize + indices[place] as isize * step;
                     copy_run(src, start as usize, along, out);
                 }
-                // Every index of its own, all of one line.
+                // Every index of its own, all of one line, whose elements are neighbours or not.
+                (0, 1) if step == 1 => {
+                    // Memory is asked for the next line, which lies as far on as this one did.
+                    let on = before.map_or(0, |before: usize| start.saturating_sub(before));
+                    prefetch_line(src, start + on, out.len());
+                    before = Some(start);
+                    pick_line(&src[start..], &indices[place..], out);
+                }
                 (0, 1) => {
                     for (out, index) in out.iter_mut().zip(&indices[place..]) {
                         *out = src[(start as isize + *index as isize * step) as usize];
@@ -67,4 +76,30 @@ fn pick_words<W: Pod + Send + Sync>(
             }
         });
     });
+}
+
+/// Asks memory for the elements from `start` on, as many as are picked or a few pages have.
+fn prefetch_line<W: Pod>(src: &[W], start: usize, count: usize) {
+    /// Bytes of a line that are asked for at most.
+    const MOST: usize = 16 << 10;
+    let bytes = bytemuck::cast_slice(src);
+    let (start, len) = (start * size_of::<W>(), count * size_of::<W>());
+    simd::prefetch_bytes(bytes, start, len.min(MOST));
+}
+
+/// Elements of a line at an index each, four at a time: their checks do not wait for each other.
+fn pick_line<W: Pod>(line: &[W], indices: &[i64], out: &mut [W]) {
+    let (indices, last) = indices[..out.len()].as_chunks::<4>();
+    let (out, rest) = out.as_chunks_mut::<4>();
+    for (out, [a, b, c, d]) in out.iter_mut().zip(indices) {
+        *out = [
+            line[*a as usize],
+            line[*b as usize],
+            line[*c as usize],
+            line[*d as usize],
+        ];
+    }
+    for (out, index) in rest.iter_mut().zip(last) {
+        *out = line[*index as usize];
+    }
 }

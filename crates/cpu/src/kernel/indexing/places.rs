@@ -1,8 +1,10 @@
 //! The range of indices, and negative ones counted from the end.
 
+use allotrope_dtype::Level;
 use allotrope_op::Layout;
 
 use crate::parallel::{self, CHUNK};
+use crate::simd::{self, Body};
 
 /// An index for every element of a shape: all are at least zero and below the size they index.
 #[derive(Clone, Copy)]
@@ -16,13 +18,8 @@ pub struct Places<'a> {
 /// The least and the greatest index; `None` if there are none.
 #[must_use]
 pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
-    let range = |chunk: &[i64]| {
-        chunk
-            .iter()
-            .fold((i64::MAX, i64::MIN), |(low, high), index| {
-                (low.min(*index), high.max(*index))
-            })
-    };
+    let level = Level::current();
+    let range = |indices: &[i64]| simd::run_narrow(level, Range { indices });
     let join = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
     if indices.is_empty() {
         None
@@ -33,6 +30,24 @@ pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
             range(&indices[chunk * CHUNK..indices.len().min((chunk + 1) * CHUNK)])
         });
         ranges.into_iter().reduce(join)
+    }
+}
+
+/// The least and the greatest: the baseline does not compare int64 in vectors.
+struct Range<'a> {
+    indices: &'a [i64],
+}
+
+impl Body for Range<'_> {
+    type Output = (i64, i64);
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> (i64, i64) {
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
+        for index in self.indices {
+            low = low.min(*index);
+            high = high.max(*index);
+        }
+        (low, high)
     }
 }
 

@@ -58,7 +58,8 @@ pub(super) fn sort_pairs<'a, W: Word, P: Pair>(
 /// A long line in order: values and places of the results, either of which may be empty.
 ///
 /// Chunks are parted into buckets of neighbouring keys, and each bucket, gathered from all chunks,
-/// is sorted in the cache.
+/// is sorted in the cache. Places that are wanted lend their memory to the pairs, which are as wide,
+/// so that one room of pairs is all that a sort needs beside its results.
 pub(super) fn sort_long<W: Word, P: Pair>(
     way: &Way<W>,
     line: &[W],
@@ -66,8 +67,14 @@ pub(super) fn sort_long<W: Word, P: Pair>(
     places: &mut [i64],
 ) -> Result<(), Error> {
     let count = line.len();
-    let (mut pairs, mut parted) = (Room::default(), Room::default());
-    let (pairs, parted) = (pairs.take::<P>(count)?, parted.take::<P>(count)?);
+    let (mut own, mut parted) = (Room::default(), Room::default());
+    let lent = places.len() == count && size_of::<P>() == size_of::<i64>();
+    let (pairs, places): (&mut [P], &mut [i64]) = if lent {
+        (bytemuck::cast_slice_mut(places), &mut [])
+    } else {
+        (own.take::<P>(count)?, places)
+    };
+    let parted = parted.take::<P>(count)?;
     let chunks = count.div_ceil(MANY);
     let part = |chunk: usize| chunk * MANY..count.min((chunk + 1) * MANY);
     // The first key of each chunk, and the bits in which others differ from it.
@@ -155,7 +162,18 @@ pub(super) fn sort_long<W: Word, P: Pair>(
                 rest = later;
             }
             let room = room.take(own.len())?;
-            write(way, line, sort_pairs::<W, P>(own, room), values, places);
+            let first = own.as_ptr();
+            let sorted = sort_pairs::<W, P>(own, room);
+            write(way, line, sorted, values, places);
+            if lent {
+                let is_elsewhere = sorted.as_ptr() != first;
+                for pair in sorted {
+                    *pair = P::new(0, pair.place());
+                }
+                if is_elsewhere {
+                    own.copy_from_slice(room);
+                }
+            }
             Ok(())
         },
     )

@@ -1,5 +1,7 @@
 //! The greatest or least element so far, and its place.
 
+use std::hint::select_unpredictable;
+
 use allotrope_dtype::{DType, Error};
 
 use super::key::{Order, Way, Word};
@@ -46,9 +48,11 @@ fn scan_line<W: Word>(way: &Way<W>, down: W, line: &[W], values: &mut [W], place
         let places = &mut places[start..start + words.len()];
         for (offset, (key, new)) in keys.iter().zip(words).enumerate() {
             let key = key.less(down);
-            if key >= best {
-                (best, word, place) = (key, *new, (start + offset) as i64);
-            }
+            // No branch: of few values every other one may be as great as the greatest.
+            let is_new = key >= best;
+            best = select_unpredictable(is_new, key, best);
+            word = select_unpredictable(is_new, *new, word);
+            place = select_unpredictable(is_new, (start + offset) as i64, place);
             values[offset] = word;
             places[offset] = place;
         }
