@@ -215,8 +215,8 @@ mod x86 {
         _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8,
         _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
         _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtph_ps,
-        _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_storeu_ps, _mm512_loadu_si512,
-        _mm512_stream_si512,
+        _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_ps,
+        _mm256_stream_si256,
     };
 
     use super::{BLOCK, Body};
@@ -297,11 +297,15 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     pub(super) fn stream_lines(src: &[u8], dst: &mut [u8]) {
         let ((from, from_rest), (to, to_rest)) = (src.as_chunks::<64>(), dst.as_chunks_mut::<64>());
-        for (from, to) in from.iter().zip(to) {
-            // SAFETY: 64 readable bytes; the load has no alignment requirement.
-            let value = unsafe { _mm512_loadu_si512(from.as_ptr().cast()) };
-            // SAFETY: 64 writable bytes at a multiple of 64, as the caller says.
-            unsafe { _mm512_stream_si512(to.as_mut_ptr().cast(), value) };
+        // In halves: halves of a vector of float32 that became 16 bits were just stored like that,
+        // and a load of both together would wait until they have left for the cache.
+        let (from, to) = (from.as_flattened(), to.as_flattened_mut());
+        let halves = from.as_chunks::<32>().0.iter();
+        for (from, to) in halves.zip(to.as_chunks_mut::<32>().0) {
+            // SAFETY: 32 readable bytes; the load has no alignment requirement.
+            let value = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+            // SAFETY: 32 writable bytes at a multiple of 32, as the caller says.
+            unsafe { _mm256_stream_si256(to.as_mut_ptr().cast(), value) };
         }
         to_rest.copy_from_slice(from_rest);
     }

@@ -18,6 +18,8 @@ use crate::tile::{Input, Source};
 const LANES: usize = 64;
 /// Items that a loop folds before its lanes are joined.
 const BLOCK: usize = 2048;
+/// Items that are made at once where they are not read in place.
+const AT_ONCE: usize = 2 * BLOCK;
 /// Items of one piece of work.
 const SEGMENT: usize = 64 << 10;
 /// Columns of a row of results that stay in the first-level cache.
@@ -151,14 +153,23 @@ fn fold_runs<F: Folding>(
 ) -> Result<(), Error> {
     let segments = reduced.div_ceil(SEGMENT);
     if segments == 1 {
-        // Whole runs, several to a piece of work.
+        // Whole runs, several to a piece of work, and to what is read at once.
         let each = (SEGMENT / reduced).max(1);
+        let at_once = (AT_ONCE / reduced).max(1);
         return parallel::try_for_each_part(out, each, |index, out| {
-            let first = index * each * reduced;
             let mut items = Items::new();
-            let items = items.read::<F::Item>(source, first, out.len() * reduced)?;
-            for (out, run) in out.iter_mut().zip(items.chunks_exact(reduced)) {
-                *out = F::finish(fold_run::<F>(level, run));
+            let mut first = index * each * reduced;
+            for out in out.chunks_mut(at_once) {
+                if let [out] = out {
+                    let run = fold_source::<F>(level, source, &mut items, [first, reduced])?;
+                    *out = F::finish(run);
+                } else {
+                    let items = items.read::<F::Item>(source, first, out.len() * reduced)?;
+                    for (out, run) in out.iter_mut().zip(items.chunks_exact(reduced)) {
+                        *out = F::finish(fold_run::<F>(level, None, run));
+                    }
+                }
+                first += out.len() * reduced;
             }
             Ok(())
         });
@@ -166,15 +177,32 @@ fn fold_runs<F: Folding>(
     let pieces = parallel::try_map(out.len() * segments, |piece| {
         let (run, segment) = (piece / segments, piece % segments);
         let start = segment * SEGMENT;
-        let len = SEGMENT.min(reduced - start);
-        let mut items = Items::new();
-        let items = items.read::<F::Item>(source, run * reduced + start, len)?;
-        Ok(fold_run::<F>(level, items))
+        let place = [run * reduced + start, SEGMENT.min(reduced - start)];
+        fold_source::<F>(level, source, &mut Items::new(), place)
     })?;
     for (out, pieces) in out.iter_mut().zip(pieces.chunks_exact(segments)) {
         *out = F::finish(merge_pairwise::<F>(pieces));
     }
     Ok(())
+}
+
+/// A run of items of a source, of which no more are made at once than stay in the first-level cache.
+fn fold_source<F: Folding>(
+    level: Level,
+    source: &Source<'_>,
+    items: &mut Items,
+    [first, count]: [usize; 2],
+) -> Result<F::Wide, Error> {
+    if let Some(bytes) = source.in_place(first, count) {
+        return Ok(fold_run::<F>(level, None, bytemuck::cast_slice(bytes)));
+    }
+    let mut folded = None;
+    for start in (0..count).step_by(AT_ONCE) {
+        let len = AT_ONCE.min(count - start);
+        let items = items.read::<F::Item>(source, first + start, len)?;
+        folded = Some(fold_run::<F>(level, folded, items));
+    }
+    Ok(folded.unwrap_or_else(|| F::widen(F::start())))
 }
 
 /// Rows of `inner` items, `reduced` of them for each row of results.
@@ -275,9 +303,9 @@ impl Items {
     }
 }
 
-/// A run of items in blocks.
-fn fold_run<F: Folding>(level: Level, items: &[F::Item]) -> F::Wide {
-    let mut blocks = items.chunks(BLOCK).map(|items| {
+/// A run of items in blocks, after what has been folded before.
+fn fold_run<F: Folding>(level: Level, before: Option<F::Wide>, items: &[F::Item]) -> F::Wide {
+    let blocks = items.chunks(BLOCK).map(|items| {
         let lane = if items.len() < LANES {
             items
                 .iter()
@@ -287,6 +315,7 @@ fn fold_run<F: Folding>(level: Level, items: &[F::Item]) -> F::Wide {
         };
         F::widen(lane)
     });
+    let mut blocks = before.into_iter().chain(blocks);
     let first = blocks.next().unwrap_or_else(|| F::widen(F::start()));
     blocks.fold(first, F::merge)
 }

@@ -24,10 +24,10 @@ struct Loop<'a, S: Store<f32>, F> {
 }
 
 impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
-    /// A block. A function and not a closure: those are shared by the levels, and what is not
-    /// inlined is compiled for the baseline.
+    /// The results of a block. A function and not a closure: those are shared by the levels, and
+    /// what is not inlined is compiled for the baseline.
     #[inline(always)]
-    fn block<const FUSED: bool>(x: &[S::Code; BLOCK]) -> [S::Code; BLOCK] {
+    fn block<const FUSED: bool>(x: &[S::Code; BLOCK]) -> [f32; BLOCK] {
         let values = S::load(x);
         let is_near = |near: bool, x: &f32| near & (x.abs() < NEAR_32 as f32);
         let mut results = [0.0; BLOCK];
@@ -40,7 +40,7 @@ impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
                 *result = F::call([Number::<f32, FUSED>(x)]).0;
             }
         }
-        S::store(results)
+        results
     }
 }
 
@@ -56,12 +56,14 @@ impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
         let last = std::iter::once((&rest, &mut rest_out)).take(x_tail.len());
         for (x, out) in x.iter().zip(out).chain(last) {
             simd::prefetch(x);
-            let result = Self::block::<FUSED>(x);
+            let results = Self::block::<FUSED>(x);
+            // Stored twice, so that what is not streamed goes from registers to its place.
             if self.streams {
+                let codes = S::store(results);
                 let out = bytemuck::cast_slice_mut(out);
-                simd::stream(self.level, bytemuck::cast_slice(&result), out);
+                simd::stream(self.level, bytemuck::cast_slice(&codes), out);
             } else {
-                *out = result;
+                *out = S::store(results);
             }
         }
         out_tail.copy_from_slice(&rest_out[..out_tail.len()]);
