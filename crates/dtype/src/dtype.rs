@@ -64,20 +64,44 @@ macro_rules! define_dtype {
             /// Every dtype, in table order.
             pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
 
-            const DESCRIPTORS: [Descriptor; Self::COUNT] = [$(Descriptor {
-                name: $name,
-                aliases: &[$($alias),*],
-                kind: Kind::$kind,
-                bits: $bits,
-                compute: <$compute as $crate::Element>::DTYPE,
-                format: [$(<$crate::$format as $crate::Format>::FORMAT)?].first().copied(),
-                dlpack_code: $dlpack,
-                safetensors_name: $safetensors,
-                numpy: NumpySource::$numpy,
-                triton_name: $triton,
-                wgsl_name: $wgsl,
-            }),*];
+            /// The kind of number.
+            #[must_use]
+            pub const fn kind(self) -> Kind {
+                const KINDS: [Kind; DType::COUNT] = [$(Kind::$kind),*];
+                KINDS[self as usize]
+            }
+
+            /// Width of one element in bits.
+            #[must_use]
+            pub const fn bits(self) -> u32 {
+                const BITS: [u8; DType::COUNT] = [$($bits),*];
+                BITS[self as usize] as u32
+            }
+
+            /// The dtype that arithmetic on this one happens in: `float32` for 8- and 16-bit
+            /// floats, itself otherwise.
+            #[must_use]
+            pub const fn compute(self) -> Self {
+                const COMPUTE: [DType; DType::COUNT] =
+                    [$(<$compute as $crate::Element>::DTYPE),*];
+                COMPUTE[self as usize]
+            }
         }
+
+        // In one place: a constant is written anew wherever a function that reads it is inlined.
+        static DESCRIPTORS: [Descriptor; DType::COUNT] = [$(Descriptor {
+            name: $name,
+            aliases: &[$($alias),*],
+            kind: Kind::$kind,
+            bits: $bits,
+            compute: <$compute as $crate::Element>::DTYPE,
+            format: [$(<$crate::$format as $crate::Format>::FORMAT)?].first().copied(),
+            dlpack_code: $dlpack,
+            safetensors_name: $safetensors,
+            numpy: NumpySource::$numpy,
+            triton_name: $triton,
+            wgsl_name: $wgsl,
+        }),*];
     };
 }
 for_each_dtype!((define_dtype));
@@ -89,25 +113,13 @@ impl DType {
     /// The row of the table.
     #[must_use]
     pub const fn descriptor(self) -> &'static Descriptor {
-        &Self::DESCRIPTORS[self as usize]
+        &DESCRIPTORS[self as usize]
     }
 
     /// The canonical name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.descriptor().name
-    }
-
-    /// The kind of number.
-    #[must_use]
-    pub const fn kind(self) -> Kind {
-        self.descriptor().kind
-    }
-
-    /// Width of one element in bits.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        self.descriptor().bits
     }
 
     /// Width of one element in whole bytes.
@@ -120,13 +132,6 @@ impl DType {
     #[must_use]
     pub const fn alignment(self) -> usize {
         crate::dispatch!(self, |T| align_of::<T>())
-    }
-
-    /// The dtype that arithmetic on this one happens in: `float32` for 8- and 16-bit floats,
-    /// itself otherwise.
-    #[must_use]
-    pub const fn compute(self) -> Self {
-        self.descriptor().compute
     }
 
     /// The bit layout of the float, or of one complex component.

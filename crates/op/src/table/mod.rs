@@ -217,24 +217,24 @@ macro_rules! define_ops {
         impl Op {
             /// Every operation, in the order of the tables.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The rows, in the order of the tables.
-            const ROWS: &'static [Row] = &[$(Row {
-                op: Self::$variant,
-                name: trim_keyword(stringify!($name)),
-                operands: &[$(stringify!($arg)),*],
-                signature: Signature::$signature,
-                autocast: Autocast::$autocast,
-                doc: $doc,
-                float: cell!($float),
-                complex: cell!($complex),
-                int: cell!($int),
-                bool: cell!($bool),
-                is_differentiable: has_derivative!($d),
-                domain: &[$($domain),*],
-                ulp: $ulp,
-            }),*];
         }
+
+        // In one place: a constant is written anew wherever a function that reads it is inlined.
+        static ROWS: [Row; Op::ALL.len()] = [$(Row {
+            op: Op::$variant,
+            name: trim_keyword(stringify!($name)),
+            operands: &[$(stringify!($arg)),*],
+            signature: Signature::$signature,
+            autocast: Autocast::$autocast,
+            doc: $doc,
+            float: cell!($float),
+            complex: cell!($complex),
+            int: cell!($int),
+            bool: cell!($bool),
+            is_differentiable: has_derivative!($d),
+            domain: &[$($domain),*],
+            ulp: $ulp,
+        }),*];
     };
 }
 for_each_op!((define_ops));
@@ -256,7 +256,7 @@ impl Op {
     /// ```
     #[must_use]
     pub const fn row(self) -> &'static Row {
-        &Self::ROWS[self as usize]
+        &ROWS[self as usize]
     }
 
     /// The name in Rust and Python.

@@ -188,13 +188,14 @@ impl<T: Sum> Body for Along<'_, T> {
             let first = self.columns.start;
             let sums = &mut self.sums[start - first..end - first];
             let items = &self.items[axis.place(start, tap) - self.first..];
-            if axis.stride == 1 {
+            if axis.stride == 1 && FUSED {
                 for (sum, item) in sums.iter_mut().zip(items) {
                     *sum = sum.add_product::<FUSED>(*item, *weight);
                 }
             } else {
                 for (sum, item) in sums.iter_mut().zip(items.iter().step_by(axis.stride)) {
-                    *sum = sum.add_product::<FUSED>(*item, *weight);
+                    let item = simd::one_by_one::<FUSED, _>(*item);
+                    *sum = sum.add_product::<FUSED>(item, *weight);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use allotrope_dtype::{DType, c64, c128};
 use bytemuck::Pod;
+use smallvec::SmallVec;
 
 use super::field::Field;
 use crate::parallel;
@@ -43,13 +44,63 @@ pub struct Results<'a> {
 }
 
 /// What is done with each matrix of a batch.
+///
+/// Implemented by [`matrix_work!`], so that loops are compiled here and not where they are called.
 pub trait MatrixWork: Sync {
-    /// Writes the results for one matrix of each operand.
+    /// Writes the results for one matrix of each operand, which are float32, float64, complex64 or
+    /// complex128.
     ///
     /// # Errors
     /// Where the matrix has no answer.
+    fn run(&self, dtype: DType, inputs: &[&[u8]], outputs: &mut [&mut [u8]])
+    -> Result<(), Failure>;
+}
+
+/// [`MatrixWork`] for numbers of any type.
+pub(super) trait FieldWork: Sync {
+    /// Writes the results for one matrix of each operand.
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure>;
 }
+
+/// Compiles [`FieldWork`] for every dtype.
+macro_rules! matrix_work {
+    ($($work:ty),*) => {$(
+        impl MatrixWork for $work {
+            fn run(
+                &self,
+                dtype: DType,
+                inputs: &[&[u8]],
+                outputs: &mut [&mut [u8]],
+            ) -> Result<(), Failure> {
+                match dtype {
+                    DType::F32 => FieldWork::run::<f32>(self, &all_typed(inputs), outputs),
+                    DType::F64 => FieldWork::run::<f64>(self, &all_typed(inputs), outputs),
+                    DType::C64 => FieldWork::run::<c64>(self, &all_typed(inputs), outputs),
+                    _ => FieldWork::run::<c128>(self, &all_typed(inputs), outputs),
+                }
+            }
+        }
+    )*};
+}
+matrix_work!(
+    super::Cholesky,
+    super::CholeskySolve,
+    super::Determinant,
+    super::Eigen,
+    super::Exponential,
+    super::HouseholderProduct,
+    super::LeastSquares,
+    super::Lu,
+    super::LuParts,
+    super::LuSolve,
+    super::Power,
+    super::PseudoInverse,
+    super::Qr,
+    super::SelfAdjoint,
+    super::Solve,
+    super::SolveTriangular,
+    super::Svd
+);
 
 /// Elements that are worked on together, at the least.
 const TOGETHER: usize = 4096;
@@ -60,38 +111,13 @@ const TOGETHER: usize = 4096;
 /// The first matrix without an answer, and why it has none.
 pub fn run_batch(
     dtype: DType,
-    work: &impl MatrixWork,
+    work: &dyn MatrixWork,
     count: usize,
     inputs: &[Matrices<'_>],
     outputs: &mut [Results<'_>],
 ) -> Result<(), (usize, Failure)> {
-    match dtype {
-        DType::F32 => run_typed::<f32>(work, count, inputs, outputs),
-        DType::F64 => run_typed::<f64>(work, count, inputs, outputs),
-        DType::C64 => run_typed::<c64>(work, count, inputs, outputs),
-        _ => run_typed::<c128>(work, count, inputs, outputs),
-    }
-}
-
-/// The results of consecutive matrices.
-struct Job<'a> {
-    first: usize,
-    count: usize,
-    outputs: Vec<&'a mut [u8]>,
-}
-
-fn run_typed<T: Field>(
-    work: &impl MatrixWork,
-    count: usize,
-    inputs: &[Matrices<'_>],
-    outputs: &mut [Results<'_>],
-) -> Result<(), (usize, Failure)> {
-    let inputs: Vec<(&[T], usize)> = inputs
-        .iter()
-        .map(|input| (typed(input.bytes), input.size))
-        .collect();
     let widths: Vec<usize> = outputs.iter().map(|output| output.width).collect();
-    let largest = inputs.iter().map(|(_, size)| *size).max().unwrap_or(0);
+    let largest = inputs.iter().map(|input| input.size).max().unwrap_or(0);
     let together = (TOGETHER / largest.max(1)).clamp(1, count.max(1));
     let mut rests: Vec<&mut [u8]> = outputs.iter_mut().map(|o| &mut *o.bytes).collect();
     let mut jobs = Vec::with_capacity(count.div_ceil(together));
@@ -112,17 +138,20 @@ fn run_typed<T: Field>(
     let run_job = |job: &mut Job<'_>| -> Result<(), (usize, Failure)> {
         let mut rests: Vec<&mut [u8]> = job.outputs.iter_mut().map(|o| &mut **o).collect();
         for index in job.first..job.first + job.count {
-            let matrices: Vec<&[T]> = inputs
+            let matrices: Few<&[u8]> = inputs
                 .iter()
-                .map(|(elements, size)| &elements[index * size..(index + 1) * size])
+                .map(|input| {
+                    let width = input.size * dtype.itemsize();
+                    &input.bytes[index * width..(index + 1) * width]
+                })
                 .collect();
-            let mut places = Vec::with_capacity(rests.len());
+            let mut places: Few<&mut [u8]> = Few::new();
             for (rest, width) in rests.iter_mut().zip(&widths) {
                 let (place, after) = std::mem::take(rest).split_at_mut(*width);
                 places.push(place);
                 *rest = after;
             }
-            work.run::<T>(&matrices, &mut places)
+            work.run(dtype, &matrices, &mut places)
                 .map_err(|failure| (index, failure))?;
         }
         Ok(())
@@ -135,6 +164,20 @@ fn run_typed<T: Field>(
         }
     });
     answers.into_iter().collect()
+}
+
+/// The results of consecutive matrices.
+struct Job<'a> {
+    first: usize,
+    count: usize,
+    outputs: Vec<&'a mut [u8]>,
+}
+
+/// The operands or results of one matrix.
+type Few<T> = SmallVec<[T; 4]>;
+
+fn all_typed<'a, T: Pod>(inputs: &[&'a [u8]]) -> Few<&'a [T]> {
+    inputs.iter().map(|bytes| typed(bytes)).collect()
 }
 
 /// Bytes as elements; nothing is nothing, wherever it lies.

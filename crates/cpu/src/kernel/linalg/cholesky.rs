@@ -1,6 +1,6 @@
 //! Triangular roots of positive definite matrices.
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::{add_product, dot};
 use super::triangular::Triangle;
@@ -70,7 +70,7 @@ pub struct Cholesky {
     pub reports: bool,
 }
 
-impl MatrixWork for Cholesky {
+impl FieldWork for Cholesky {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let a: &mut [T] = typed_mut(outputs[0]);
         a.copy_from_slice(inputs[0]);
@@ -95,7 +95,7 @@ pub struct CholeskySolve {
     pub width: usize,
 }
 
-impl MatrixWork for CholeskySolve {
+impl FieldWork for CholeskySolve {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let [root, b] = inputs else { return Ok(()) };
         let x: &mut [T] = typed_mut(outputs[0]);

@@ -3,7 +3,7 @@
 
 use allotrope_dtype::c128;
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::lu::solve_in_place;
 use super::product::add_product;
@@ -98,7 +98,7 @@ pub struct Exponential {
     pub order: usize,
 }
 
-impl MatrixWork for Exponential {
+impl FieldWork for Exponential {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         if T::PARTS == 1 {
             let a: Vec<f64> = inputs[0].iter().map(|x| x.re().wide()).collect();
@@ -122,7 +122,7 @@ pub struct Power {
     pub exponent: i64,
 }
 
-impl MatrixWork for Power {
+impl FieldWork for Power {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let n = self.order;
         let mut base = inputs[0].to_vec();

@@ -12,7 +12,7 @@ pub(super) fn ascending(numbers: Vec<f64>) -> Vec<usize> {
 }
 
 /// A real or complex number of 32 or 64 bits per part.
-pub trait Field:
+pub(super) trait Field:
     Element
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -63,7 +63,7 @@ pub trait Field:
 }
 
 /// float32 or float64.
-pub trait Real: Field<Real = Self> + PartialOrd {
+pub(super) trait Real: Field<Real = Self> + PartialOrd {
     /// The distance from one to the next number.
     const EPSILON: Self;
     /// The least normal number.

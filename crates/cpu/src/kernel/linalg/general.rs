@@ -3,7 +3,7 @@
 
 use allotrope_dtype::c128;
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::schur::Schur;
@@ -150,7 +150,7 @@ pub struct Eigen {
     pub vectors: bool,
 }
 
-impl MatrixWork for Eigen {
+impl FieldWork for Eigen {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let n = self.order;
         let (scale, found) = if T::PARTS == 1 {

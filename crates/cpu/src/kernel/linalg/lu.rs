@@ -1,6 +1,6 @@
 //! Gaussian elimination with the largest pivot of each column, and what follows from it.
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::triangular::Triangle;
@@ -148,7 +148,7 @@ pub struct Lu {
     pub pivot: bool,
 }
 
-impl MatrixWork for Lu {
+impl FieldWork for Lu {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let [factors, pivots] = outputs else {
             return Ok(());
@@ -173,7 +173,7 @@ pub struct LuParts {
     pub pivot: bool,
 }
 
-impl MatrixWork for LuParts {
+impl FieldWork for LuParts {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let [permutation, lower, upper] = outputs else {
             return Ok(());
@@ -217,7 +217,7 @@ pub struct Solve {
     pub reports: bool,
 }
 
-impl MatrixWork for Solve {
+impl FieldWork for Solve {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (order, width) = (self.order, self.width);
         let mut a = inputs[0].to_vec();
@@ -261,7 +261,7 @@ pub struct LuSolve {
     pub adjoint: bool,
 }
 
-impl MatrixWork for LuSolve {
+impl FieldWork for LuSolve {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let [factors, pivots, b] = inputs else {
             return Ok(());
@@ -308,7 +308,7 @@ pub struct Determinant {
     pub logarithm: bool,
 }
 
-impl MatrixWork for Determinant {
+impl FieldWork for Determinant {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let mut a = inputs[0].to_vec();
         let exchanged = eliminate(&mut a, self.order, self.order, true);

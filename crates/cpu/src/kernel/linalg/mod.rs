@@ -35,7 +35,6 @@ mod triangular;
 pub use batch::{Failure, Matrices, MatrixWork, Results, run_batch};
 pub use cholesky::{Cholesky, CholeskySolve};
 pub use exponential::{Exponential, Power};
-pub use field::{Field, Real};
 pub use general::Eigen;
 pub use lu::{Determinant, Lu, LuParts, LuSolve, Solve};
 pub use qr::{HouseholderProduct, Qr};

@@ -1,6 +1,6 @@
 //! Orthogonal bases by reflections.
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::reflect::{BLOCK, Block, apply_left, column, form_product, reflect};
 
@@ -47,7 +47,7 @@ pub struct Qr {
     pub kept: usize,
 }
 
-impl MatrixWork for Qr {
+impl FieldWork for Qr {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (rows, columns) = (self.rows, self.columns);
         let mut a = inputs[0].to_vec();
@@ -75,7 +75,7 @@ pub struct HouseholderProduct {
     pub columns: usize,
 }
 
-impl MatrixWork for HouseholderProduct {
+impl FieldWork for HouseholderProduct {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let [vectors, taus] = inputs else {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Singular values and vectors: a matrix is reduced to a real bidiagonal one by reflections from
 //! both sides, which is made diagonal by rotations.
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
@@ -292,7 +292,7 @@ pub struct Svd {
     pub bases: [usize; 2],
 }
 
-impl MatrixWork for Svd {
+impl FieldWork for Svd {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let parts = decompose(inputs[0], self.rows, self.columns, self.bases)?;
         typed_mut::<T::Real>(outputs[0]).copy_from_slice(&parts.values);
@@ -323,7 +323,7 @@ pub struct PseudoInverse {
     pub hermitian: bool,
 }
 
-impl MatrixWork for PseudoInverse {
+impl FieldWork for PseudoInverse {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (rows, columns) = (self.rows, self.columns);
         let inner = rows.min(columns);
@@ -373,7 +373,7 @@ pub struct LeastSquares {
     pub width: usize,
 }
 
-impl MatrixWork for LeastSquares {
+impl FieldWork for LeastSquares {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let ([a, b, absolute, relative], [x, residuals, rank, singular]) = (inputs, outputs) else {
             return Ok(());

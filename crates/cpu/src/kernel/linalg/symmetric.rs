@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices: reduced to a real tridiagonal one by
 //! reflections, which is made diagonal by rotations.
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, column, reflect};
@@ -186,7 +186,7 @@ pub struct SelfAdjoint {
     pub vectors: bool,
 }
 
-impl MatrixWork for SelfAdjoint {
+impl FieldWork for SelfAdjoint {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let mut a = complete(inputs[0], self.order, self.upper);
         let (values, vectors) = eigen(&mut a, self.order, self.vectors)?;

@@ -1,6 +1,6 @@
 //! Solutions of triangular systems.
 
-use super::batch::{Failure, MatrixWork, typed_mut};
+use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::product::{add_product, dot};
 
@@ -107,7 +107,7 @@ pub struct SolveTriangular {
     pub unit: bool,
 }
 
-impl MatrixWork for SolveTriangular {
+impl FieldWork for SolveTriangular {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let [a, b] = inputs else { return Ok(()) };
         let x: &mut [T] = typed_mut(outputs[0]);

@@ -301,7 +301,8 @@ impl<F: Fold> Body for Down<'_, F> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (total, item) in self.totals.iter_mut().zip(self.items) {
-            *total = F::join(*total, F::widen(*item));
+            let item = simd::one_by_one::<FUSED, _>(*item);
+            *total = F::join(*total, F::widen(item));
         }
     }
 }
@@ -346,12 +347,12 @@ impl<F: Fold> Body for Along<'_, F> {
             let results = &mut self.results[start - first..end - first];
             let totals = &self.totals[axis.place(start, tap) - self.first..];
             match axis.stride {
-                1 => join_each::<F, 1>(results, totals),
-                2 => join_each::<F, 2>(results, totals),
-                3 => join_each::<F, 3>(results, totals),
+                1 if FUSED => join_each::<F, 1>(results, totals),
+                2 if FUSED => join_each::<F, 2>(results, totals),
+                3 if FUSED => join_each::<F, 3>(results, totals),
                 stride => {
                     for (result, total) in results.iter_mut().zip(totals.iter().step_by(stride)) {
-                        *result = F::join(*result, *total);
+                        *result = F::join(*result, simd::one_by_one::<FUSED, _>(*total));
                     }
                 }
             }
@@ -409,6 +410,7 @@ impl<F: Fold> Body for Divide<'_, F> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (result, width) in self.results.iter_mut().zip(self.widths) {
+            let width = simd::one_by_one::<FUSED, _>(*width);
             *result = F::divide(*result, self.outer * width);
         }
     }

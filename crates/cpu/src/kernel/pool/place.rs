@@ -244,13 +244,14 @@ impl<T: Ordered> Body for Find<'_, T> {
             let items = &self.items[axis.place(start, tap) - self.first..];
             let tap = (self.tap + tap) as u32;
             match axis.stride {
-                1 => find_each::<T, 1>(greatest, taps, items, tap),
-                2 => find_each::<T, 2>(greatest, taps, items, tap),
+                1 if FUSED => find_each::<T, 1>(greatest, taps, items, tap),
+                2 if FUSED => find_each::<T, 2>(greatest, taps, items, tap),
                 stride => {
                     let results = greatest.iter_mut().zip(taps);
                     for ((greatest, place), item) in results.zip(items.iter().step_by(stride)) {
+                        let item = simd::one_by_one::<FUSED, _>(*item);
                         let beats = item.beats(*greatest);
-                        *greatest = if beats { *item } else { *greatest };
+                        *greatest = if beats { item } else { *greatest };
                         *place = if beats { tap } else { *place };
                     }
                 }

@@ -213,7 +213,7 @@ impl<T: Blend> Body for Down<'_, T> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (sum, item) in self.sums.iter_mut().zip(self.items) {
-            *sum = sum.add_part::<FUSED>(self.weight, *item);
+            *sum = sum.add_part::<FUSED>(self.weight, simd::one_by_one::<FUSED, _>(*item));
         }
     }
 }
@@ -250,9 +250,9 @@ impl<T: Blend> Body for Along<'_, T> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         match self.taps {
-            1 => self.run_taps::<FUSED, 1>(),
-            2 => self.run_taps::<FUSED, 2>(),
-            4 => self.run_taps::<FUSED, 4>(),
+            1 if FUSED => self.run_taps::<FUSED, 1>(),
+            2 if FUSED => self.run_taps::<FUSED, 2>(),
+            4 if FUSED => self.run_taps::<FUSED, 4>(),
             taps => {
                 let places = self.places.chunks_exact(taps);
                 let parts = places.zip(self.weights.chunks_exact(taps));

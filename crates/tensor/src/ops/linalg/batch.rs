@@ -113,7 +113,7 @@ impl Batch {
     /// The results of work on prepared operands.
     pub(super) fn run(
         &self,
-        work: &impl MatrixWork,
+        work: &dyn MatrixWork,
         inputs: &[&Tensor],
         outputs: &[Out<'_>],
     ) -> Result<Vec<Tensor>, Error> {
@@ -159,7 +159,7 @@ impl Batch {
     /// The first result of work.
     pub(super) fn run_one(
         &self,
-        work: &impl MatrixWork,
+        work: &dyn MatrixWork,
         inputs: &[&Tensor],
         output: Out<'_>,
     ) -> Result<Tensor, Error> {
@@ -170,7 +170,7 @@ impl Batch {
     /// Two results of work.
     pub(super) fn run_two(
         &self,
-        work: &impl MatrixWork,
+        work: &dyn MatrixWork,
         inputs: &[&Tensor],
         outputs: [Out<'_>; 2],
     ) -> Result<(Tensor, Tensor), Error> {

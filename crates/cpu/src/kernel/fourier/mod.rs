@@ -1,16 +1,24 @@
 //! Fourier transforms of lines: consecutive elements, as many as the transform is long.
 //!
-//! Plans are rustfft's, of any length, and kept for reuse; lines are shared out over threads in
-//! fixed blocks, each with the workspace of one line.
+//! Plans of any length are kept for reuse; lines are shared out over threads in fixed blocks, each
+//! with the workspace of one line.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `plan` | the transforms of a length: rustfft's, and what makes them real |
+//! | `plain` | the transforms where rustfft has none for the CPU |
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod plain;
+mod plan;
+#[cfg(test)]
+mod tests;
 
-use allotrope_dtype::{DType, Element, c64, c128};
-use realfft::num_complex::Complex;
-use realfft::{ComplexToReal, FftNum, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftDirection, FftPlanner};
+use allotrope_dtype::DType;
+use rustfft::FftDirection;
+use rustfft::num_complex::Complex;
 
 use crate::parallel::{self, CHUNK};
+use plan::Precision;
 
 /// The sign of the exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,67 +27,6 @@ pub enum Direction {
     Forward,
     /// `exp(2πi jk / n)`.
     Inverse,
-}
-
-/// How many lengths a planner may have seen before it starts again.
-const KEEP_LENGTHS: usize = 64;
-/// The longest transform whose plan is kept.
-const KEEP_LONGEST: usize = 1 << 20;
-
-/// The planners of a precision.
-pub struct Plans<T: FftNum> {
-    complex: FftPlanner<T>,
-    real: RealFftPlanner<T>,
-    lengths: usize,
-}
-
-/// f32 or f64.
-trait Precision: FftNum + Element {
-    /// The complex number of this precision.
-    type Pair: Element;
-
-    /// Where plans of this precision are kept.
-    fn plans() -> &'static Mutex<Option<Plans<Self>>>;
-
-    /// A factor in this precision.
-    fn of(value: f64) -> Self;
-}
-
-macro_rules! precision {
-    ($($real:ident $complex:ident)*) => {$(
-        impl Precision for $real {
-            type Pair = $complex;
-
-            fn plans() -> &'static Mutex<Option<Plans<Self>>> {
-                static PLANS: Mutex<Option<Plans<$real>>> = Mutex::new(None);
-                &PLANS
-            }
-
-            fn of(value: f64) -> Self {
-                value as Self
-            }
-        }
-    )*};
-}
-precision!(f32 c64 f64 c128);
-
-/// Makes a plan of a length with the planners that are kept.
-fn plan<T: Precision, P>(length: usize, make: impl FnOnce(&mut Plans<T>) -> P) -> P {
-    let fresh = || Plans {
-        complex: FftPlanner::new(),
-        real: RealFftPlanner::new(),
-        lengths: 0,
-    };
-    if length > KEEP_LONGEST {
-        return make(&mut fresh());
-    }
-    let mut kept = T::plans().lock().unwrap_or_else(PoisonError::into_inner);
-    let plans = kept.get_or_insert_with(fresh);
-    if plans.lengths > KEEP_LENGTHS {
-        *plans = fresh();
-    }
-    plans.lengths += 1;
-    make(plans)
 }
 
 /// Transforms lines of complex64 or complex128 in place, and multiplies by a factor.
@@ -102,11 +49,10 @@ fn complex_lines<T: Precision>(
         Direction::Forward => FftDirection::Forward,
         Direction::Inverse => FftDirection::Inverse,
     };
-    let plan: Arc<dyn Fft<T>> =
-        plan::<T, _>(length, |plans| plans.complex.plan_fft(length, direction));
+    let plan = plan::complex::<T>(length, direction);
     for_each_lines(lines, length, |_, block| {
-        let mut workspace = zeros(plan.get_inplace_scratch_len());
-        plan.process_with_scratch(block, &mut workspace);
+        let mut workspace = zeros(plan.workspace());
+        plan.run(block, &mut workspace);
         multiply(block, scale);
     });
 }
@@ -159,20 +105,15 @@ fn real_lines<T: Precision>(
 ) {
     let half = length / 2 + 1;
     let width = if whole { length } else { half };
-    let plan: Arc<dyn RealToComplex<T>> =
-        plan::<T, _>(length, |plans| plans.real.plan_fft_forward(length));
+    let plan = plan::real::<T>(length, FftDirection::Forward);
     for_each_lines(to, width, |first, block| {
-        let mut line = plan.make_input_vec();
-        let mut spectrum = plan.make_output_vec();
-        let mut workspace = plan.make_scratch_vec();
+        let mut workspace = zeros(plan.workspace());
         for (number, out) in block.chunks_exact_mut(width).enumerate() {
             let start = (first + number) * length;
-            line.copy_from_slice(&from[start..start + length]);
-            // The sizes are the plan's own, so that nothing can be wrong with them.
-            let _ = plan.process_with_scratch(&mut line, &mut spectrum, &mut workspace);
-            out[..half].copy_from_slice(&spectrum);
-            for place in half..width {
-                out[place] = spectrum[length - place].conj();
+            let (spectrum, rest) = out.split_at_mut(half);
+            plan.forward(&from[start..start + length], spectrum, &mut workspace);
+            for (place, out) in (half..).zip(rest) {
+                *out = spectrum[length - place].conj();
             }
             if conjugate {
                 out.iter_mut().for_each(|value| *value = value.conj());
@@ -212,11 +153,10 @@ fn lines_to_real<T: Precision>(
     scale: f64,
 ) {
     let half = length / 2 + 1;
-    let plan: Arc<dyn ComplexToReal<T>> =
-        plan::<T, _>(length, |plans| plans.real.plan_fft_inverse(length));
+    let plan = plan::real::<T>(length, FftDirection::Inverse);
     for_each_lines(to, length, |first, block| {
-        let mut spectrum = plan.make_input_vec();
-        let mut workspace = plan.make_scratch_vec();
+        let mut spectrum = zeros(half);
+        let mut workspace = zeros(plan.workspace());
         for (number, out) in block.chunks_exact_mut(length).enumerate() {
             let start = (first + number) * half;
             spectrum.copy_from_slice(&from[start..start + half]);
@@ -224,13 +164,8 @@ fn lines_to_real<T: Precision>(
                 spectrum.iter_mut().for_each(|value| *value = value.conj());
             }
             // What a real signal has no place for is left out, as every other library does.
-            if let Some(constant) = spectrum.first_mut() {
-                constant.im = T::of(0.0);
-            }
-            if let Some(fastest) = spectrum.last_mut().filter(|_| length.is_multiple_of(2)) {
-                fastest.im = T::of(0.0);
-            }
-            let _ = plan.process_with_scratch(&mut spectrum, out, &mut workspace);
+            spectrum[0].im = T::of(0.0);
+            plan.inverse(&mut spectrum, out, &mut workspace);
         }
         if scale != 1.0 {
             let scale = T::of(scale);
