@@ -129,6 +129,15 @@ impl Tensor {
         self.storage().as_ptr().expose_provenance() + self.layout.offset() * self.dtype.itemsize()
     }
 
+    /// The bytes of the elements to write to, if they lie in row-major order from the start of
+    /// memory that nothing else has.
+    pub(crate) fn own_bytes(&mut self) -> Option<&mut [u8]> {
+        let len = self.count() * self.dtype.itemsize();
+        let in_order = self.is_contiguous() && self.layout.offset() == 0;
+        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
+        own.filter(|_| in_order).map(|buffer| &mut buffer[..len])
+    }
+
     /// Changes the bytes of the value in a dtype, in row-major order from the start of the memory;
     /// if anyone else has it, a copy of them.
     pub(crate) fn rewrite(
@@ -136,10 +145,10 @@ impl Tensor {
         dtype: DType,
         change: impl FnOnce(&mut [u8]),
     ) -> Result<(), Error> {
-        let in_order = self.is_contiguous() && self.layout.offset() == 0;
-        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
-        if let Some(buffer) = own.filter(|_| dtype == self.dtype && in_order) {
-            change(buffer);
+        if dtype == self.dtype
+            && let Some(bytes) = self.own_bytes()
+        {
+            change(bytes);
             return Ok(());
         }
         let mut copy = if dtype == self.dtype {

@@ -396,9 +396,21 @@ impl Walk {
             return Ok(());
         };
         let dtype = node.outputs[0].dtype;
-        let total = match node.kept(0) {
-            Some(before) => Flow::Ready(before).plus(flow, OP, compute_dtype(dtype))?,
-            None => flow,
+        let total = match (node.kept(0), flow) {
+            (None, flow) => flow,
+            (Some(before), mut flow) => {
+                let is_added = match &mut flow {
+                    Flow::Ready(gradient) if !self.options.create_graph => {
+                        gradient.add_in_place(&before)
+                    }
+                    _ => false,
+                };
+                if is_added {
+                    flow
+                } else {
+                    Flow::Ready(before).plus(flow, OP, compute_dtype(dtype))?
+                }
+            }
         };
         let gradient = total.tensor_in(OP, dtype)?;
         // A gradient that is only repeated in memory becomes one of its own.

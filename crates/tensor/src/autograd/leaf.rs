@@ -1,11 +1,17 @@
 //! What a tensor says of its gradient, and how it is made a leaf and changed.
 
+use allotrope_cpu::parallel::for_each_block;
+use allotrope_cpu::run_row;
 use allotrope_dtype::{Error, GradientProblem, Set};
+use allotrope_op::{Op, compute_dtype};
 use smallvec::SmallVec;
 
 use super::mode::is_grad_enabled;
 use super::node::{Body, History, Hook, Node, Outline};
 use crate::Tensor;
+
+/// Bytes of a gradient that are added while they are in the first-level cache.
+const ADDED_AT_ONCE: usize = 8 << 10;
 
 impl Tensor {
     /// Whether operations on the tensor are recorded, so that a gradient can come back to it.
@@ -104,6 +110,28 @@ impl Tensor {
         }
         history.node.keep(history.output, gradient);
         Ok(())
+    }
+
+    /// Adds a tensor in the memory of this one, if nothing else has it and sums are formed in its
+    /// dtype; whether that was so. Else a step of training needs room for a third gradient.
+    pub(super) fn add_in_place(&mut self, other: &Self) -> bool {
+        let dtype = self.dtype();
+        let fits = self.shape() == other.shape() && dtype == other.dtype();
+        if !fits || !Set::Inexact.contains(dtype) || compute_dtype(dtype) != dtype {
+            return false;
+        }
+        let (Some(other), Some(own)) = (other.contiguous_bytes(), self.own_bytes()) else {
+            return false;
+        };
+        for_each_block(own, ADDED_AT_ONCE, |block, own| {
+            let mut before = [0_u64; ADDED_AT_ONCE / 8];
+            let before = &mut bytemuck::cast_slice_mut(&mut before)[..own.len()];
+            before.copy_from_slice(own);
+            let start = block * ADDED_AT_ONCE;
+            let other = &other[start..start + own.len()];
+            run_row(Op::Add, dtype, &[before, other], own);
+        });
+        true
     }
 
     /// Keeps the gradient of a computed tensor too, when one comes back.

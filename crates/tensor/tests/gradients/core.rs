@@ -307,6 +307,33 @@ fn halves_add_up_in_float32() {
 }
 
 #[test]
+fn gradients_add_up_and_leave_those_alone_that_someone_holds() {
+    for dtype in [DType::F32, DType::F64, DType::C64, DType::BF16] {
+        let leaf = || Tensor::ones(&[3000], dtype).unwrap().requires_grad_(true);
+        let (a, b) = (leaf().unwrap(), leaf().unwrap());
+        let back = |y: Tensor| y.sum(None, false, None).unwrap().real().unwrap().backward();
+        let is_all = |x: &Tensor, value: f64| {
+            let values = x.real().unwrap().to(DType::F64).unwrap().to_vec::<f64>();
+            assert_eq!(values.unwrap(), [value; 3000], "{dtype}");
+        };
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            // The gradient of a sum is one tensor for both operands.
+            back(a.add(&b).unwrap()).unwrap();
+            held.push((a.grad().unwrap(), b.grad().unwrap()));
+        }
+        for (times, (of_a, of_b)) in held.iter().enumerate() {
+            is_all(of_a, (times + 1) as f64);
+            is_all(of_b, (times + 1) as f64);
+        }
+        drop(held);
+        back(b.mul(3.0).unwrap()).unwrap();
+        is_all(&b.grad().unwrap(), 6.0);
+        is_all(&a.grad().unwrap(), 3.0);
+    }
+}
+
+#[test]
 fn long_graphs_are_walked_and_dropped() {
     let x = Tensor::ones(&[2], DType::F32)
         .unwrap()

@@ -45,7 +45,7 @@ pub struct Results<'a> {
 
 /// What is done with each matrix of a batch.
 ///
-/// Implemented by [`matrix_work!`], so that loops are compiled here and not where they are called.
+/// Implemented by `matrix_work!`, so that loops are compiled here and not where they are called.
 pub trait MatrixWork: Sync {
     /// Writes the results for one matrix of each operand, which are float32, float64, complex64 or
     /// complex128.

@@ -3,7 +3,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `field` | [`Field`]: what is computed with |
+//! | `field` | `Field`: what is computed with |
 //! | `product` | the loops that all spend their time in, compiled for each level |
 //! | `batch` | [`MatrixWork`]: what is done with every matrix of a batch |
 //! | `triangular` | solutions of triangular systems |
