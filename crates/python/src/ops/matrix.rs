@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, Integers, either, integers};
 use crate::convert;
-use crate::create::{self, operand};
+use crate::create::operand;
 use crate::error::wrong_object;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor};
@@ -167,58 +167,6 @@ forms! {
         let other = operand(op, other)?;
         run(py, work(x, &other), || x.kron(&other))
     };
-    /// beta times the tensor plus alpha times the product of two matrices, rounded once.
-    ///
-    /// >>> al.ones(1, 1).addmm(al.ones(1, 3), al.ones(3, 1), beta=10)
-    /// tensor([[13.]])
-    addmm[mat1, mat2, *, beta=None, alpha=None](
-        mat1: Any<'_, '_>,
-        mat2: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
-    ) -> PyTensor |py, op, x| {
-        let (a, b) = (operand(op, mat1)?, operand(op, mat2)?);
-        let (beta, alpha) = (coefficient(op, beta)?, coefficient(op, alpha)?);
-        run(py, work(&a, &b), || x.addmm(&a, &b, beta, alpha))
-    };
-    /// beta times the tensor plus alpha times the product of a matrix and a vector, rounded once.
-    ///
-    /// >>> al.ones(2).addmv(al.ones(2, 3), al.ones(3), alpha=2)
-    /// tensor([7., 7.])
-    addmv[mat, vec, *, beta=None, alpha=None](
-        mat: Any<'_, '_>,
-        vec: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
-    ) -> PyTensor |py, op, x| {
-        let (a, b) = (operand(op, mat)?, operand(op, vec)?);
-        let (beta, alpha) = (coefficient(op, beta)?, coefficient(op, alpha)?);
-        run(py, work(&a, &b), || x.addmv(&a, &b, beta, alpha))
-    };
-    /// beta times the tensor plus alpha times the products of pairs of matrices, rounded once.
-    ///
-    /// >>> al.zeros(1).baddbmm(al.ones(1, 1, 3), al.ones(1, 3, 1))
-    /// tensor([[[3.]]])
-    baddbmm[batch1, batch2, *, beta=None, alpha=None](
-        batch1: Any<'_, '_>,
-        batch2: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
-    ) -> PyTensor |py, op, x| {
-        let (a, b) = (operand(op, batch1)?, operand(op, batch2)?);
-        let (beta, alpha) = (coefficient(op, beta)?, coefficient(op, alpha)?);
-        run(py, work(&a, &b), || x.baddbmm(&a, &b, beta, alpha))
-    };
-}
-
-pub(super) fn coefficient(
-    op: &'static str,
-    value: Option<Any<'_, '_>>,
-) -> PyResult<allotrope_dtype::WeakScalar> {
-    match value {
-        Some(value) => create::number(op, value),
-        None => Ok(allotrope_dtype::WeakScalar::Int(1)),
-    }
 }
 
 /// The other operand of `@`; `None` if it has a say of its own.
