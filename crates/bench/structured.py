@@ -19,10 +19,7 @@ FLOATS = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn"]
 NARROW = ["float32", "float16", "bfloat16", "float8_e4m3fn", "int8", "uint8", "int16", "int32"]
 ALL = [*FLOATS, "int8", "int16", "int32", "int64"]
 
-AT_MOST_32_BITS = [
-    "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
-]
+AT_MOST_32_BITS = [d.name for d in al.dtypes() if d.itemsize <= 4 and d != al.float32]
 
 
 def sample(name, *shape):

@@ -31,6 +31,11 @@ DEFINED_ELSEWHERE = {
 AWAY = 0.0371
 
 
+# How many of the dtype's last digits a gradient may be off, beside the largest of its elements.
+FACTOR = 16
+SMALLEST = 0.1
+
+
 class Inputs:
     """Makes the tensors of a call leaves, and gives them back another time in the same order."""
 
@@ -52,6 +57,9 @@ class Inputs:
             away = away * AWAY
             made = (made.detach() + away).requires_grad_()
             self.leaves.append(made)
+            return made
+        if self.next == len(self.leaves_now):
+            # A tensor that has this dtype whatever the others have.
             return made
         leaf = self.leaves_now[self.next]
         self.next += 1
@@ -95,3 +103,65 @@ def test_gradient(name, dtype, monkeypatch):
 
     assert al.autograd.gradcheck(function, leaves)
     assert al.autograd.gradgradcheck(function, leaves)
+
+    # Once more with every leaf used twice, in memory of two other orders.
+    def twice(*leaves):
+        spread = inputs.call(name, [al.stack([x, x], -1)[..., 1] for x in leaves])
+        turned = [x.transpose(0, -1).contiguous().transpose(0, -1) if x.ndim else x for x in leaves]
+        return spread + inputs.call(name, turned)
+
+    assert al.autograd.gradcheck(twice, leaves)
+
+
+NARROW = [
+    d.name
+    for d in al.dtypes()
+    if d.is_floating_point and d.bits < 64 or d.is_complex and d.bits < 128
+]
+
+
+def gradients_of(outputs, leaves):
+    """What a sum of all results, each with a weight of its own, gives back."""
+    total = al.zeros((), dtype=al.float64)
+    for y in outputs:
+        if not y.requires_grad:
+            continue
+        parts = [y.real, y.imag] if y.dtype.is_complex else [y]
+        for place, part in enumerate(parts):
+            weights = (al.arange(part.numel(), dtype=al.float64) * 0.7 + 0.3 + place).cos()
+            total = total + (part * weights.reshape(part.shape)).sum()
+    return al.autograd.grad(total, leaves, allow_unused=True)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("name", NAMES)
+def test_gradient_of_narrow_dtype(name, dtype, monkeypatch):
+    """The gradient has the dtype of its leaf, and errs from that in float64 as the dtype does."""
+    if al.support(name, dtype) == "undefined" or name in REASONS:
+        pytest.skip("not of this dtype")
+    if name == "binary_cross_entropy":
+        pytest.skip("probabilities at both ends of their range")
+    inputs = Inputs(dtype)
+    with monkeypatch.context() as patch:
+        patch.setattr(al.Tensor, "to", lambda x, *a, **o: inputs.to(x, *a, **o))
+        al.manual_seed(0)
+        outputs = [y for y in flat(CALLS[name](inputs.dtype)) if isinstance(y, al.Tensor)]
+    leaves = inputs.leaves
+    given = gradients_of(outputs, leaves)
+    inputs.dtype = wide = al.dtype("complex128" if inputs.dtype.is_complex else "float64")
+    wide_leaves = [x.detach().to(wide).requires_grad_() for x in leaves]
+    with monkeypatch.context() as patch:
+        patch.setattr(al.Tensor, "to", lambda x, *a, **o: inputs.to(x, *a, **o))
+        outputs = inputs.call(name, wide_leaves)
+    expected = gradients_of(outputs, wide_leaves)
+    for leaf, got, want in zip(leaves, given, expected):
+        assert (got is None) == (want is None)
+        if got is None:
+            continue
+        assert got.dtype == leaf.dtype
+        if want.numel():
+            # Gradients beyond the range of the dtype become what a cast makes of them.
+            fits = want.to(leaf.dtype).to(wide).isfinite()
+            error = al.where(fits, (got.to(wide) - want).abs(), 0.0).max().item()
+            scale = max(want.abs().max().item(), SMALLEST)
+            assert error <= FACTOR * al.finfo(leaf.dtype).eps * scale
