@@ -165,3 +165,14 @@ def test_gradient_of_narrow_dtype(name, dtype, monkeypatch):
             error = al.where(fits, (got.to(wide) - want).abs(), 0.0).max().item()
             scale = max(want.abs().max().item(), SMALLEST)
             assert error <= FACTOR * al.finfo(leaf.dtype).eps * scale
+
+
+@pytest.mark.parametrize("dtype", [name for name in NARROW if not name.startswith("complex")])
+def test_probabilities_of_narrow_dtype(dtype):
+    x = al.tensor([0.25, 0.5, 0.75], dtype=dtype, requires_grad=True)
+    loss = al.nn.functional.binary_cross_entropy(x, al.tensor([0.0, 1.0, 1.0], dtype=dtype))
+    (gradient,) = al.autograd.grad(loss, [x])
+    assert gradient.dtype == x.dtype
+    # A third of 1 / (1 - p), -1 / p, -1 / p.
+    expected = al.tensor([4 / 9, -2 / 3, -4 / 9], dtype=al.float64)
+    assert (gradient.to(al.float64) - expected).abs().max().item() <= al.finfo(x.dtype).eps

@@ -1,65 +1,11 @@
-//! Gradients of rows, views, reductions and products against differences, and how a graph lives.
+//! Gradients of views, reductions and products against differences, and how a graph lives.
 
-use crate::checks::{check_both, complex_leaf, leaf, uniform};
+use crate::checks::{check_both, complex_leaf, leaf};
 use allotrope_dtype::{DType, ErrorKind, c128};
-use allotrope_op::{Cell, Op, Signature, Slice};
+use allotrope_op::Slice;
 use allotrope_tensor::{
-    BackwardOptions, GradcheckOptions, Index, Operand, Tensor, backward, enable_grad, grad,
-    gradcheck, gradgradcheck, inference_mode, no_grad,
+    BackwardOptions, Index, Tensor, backward, enable_grad, grad, inference_mode, no_grad,
 };
-
-/// Operands inside the domain of a row, away from its edges.
-fn operands(op: Op, dtype: DType, seed: u64) -> Vec<Tensor> {
-    let row = op.row();
-    let domains = row.domain.iter().enumerate();
-    let each = domains.map(|(i, (low, high))| {
-        let middle = (low + high) / 2.0;
-        let reach = ((high - low) / 2.0).min(2.0) * 0.9;
-        if row.signature == Signature::Select && i == 0 {
-            return uniform(&[4], -1.0, 1.0, seed).gt(0).unwrap();
-        }
-        let re = uniform(&[4], middle - reach, middle + reach, seed + i as u64);
-        if dtype == DType::F64 {
-            return re.requires_grad_(true).unwrap();
-        }
-        let im = uniform(&[4], -0.8, 0.8, seed + 50 + i as u64);
-        let unit = Tensor::full(&[], c128::new(0.0, 1.0), DType::C128).unwrap();
-        let number = re
-            .add(&im.to(DType::C128).unwrap().mul(&unit).unwrap())
-            .unwrap();
-        number.requires_grad_(true).unwrap()
-    });
-    each.collect()
-}
-
-#[test]
-fn every_row_has_the_gradient_of_its_differences() {
-    let mut wrong = Vec::new();
-    for dtype in [DType::F64, DType::C128] {
-        for op in Op::ALL {
-            let row = op.row();
-            let has_formula =
-                row.signature == Signature::Select || row.cell(dtype.kind()) == Cell::Formula;
-            // The last operands of `nextafter_in` are a format, which does not vary.
-            if !row.is_differentiable || !has_formula || *op == Op::NextafterIn {
-                continue;
-            }
-            let function = |x: &[Tensor]| {
-                let operands: Vec<Operand<'_>> = x.iter().map(Operand::from).collect();
-                Ok(vec![Tensor::apply(*op, &operands)?])
-            };
-            let (inputs, options) = (operands(*op, dtype, 7), GradcheckOptions::default());
-            let once = gradcheck(&function, &inputs, options);
-            let twice = gradgradcheck(&function, &inputs, options);
-            for (order, result) in [("first", once), ("second", twice)] {
-                if let Err(error) = result {
-                    wrong.push(format!("{} of {dtype}, {order}: {error}", row.name));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
 
 #[test]
 fn tensors_used_twice_broadcast_and_turned() {

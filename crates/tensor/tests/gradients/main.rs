@@ -18,6 +18,7 @@ mod movement;
 mod order;
 mod pool;
 mod products;
+mod rows;
 mod sampling;
 mod softmax_norm;
 mod spectra;
