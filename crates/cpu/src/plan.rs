@@ -117,7 +117,7 @@ impl<'a> Plan<'a> {
         // float32 takes 1.3 times as long), with two they save the read of what they overwrite.
         plan.streams &= inputs.len() > 1;
         plan.last = last.filter(|_| !plan.streams && !program.steps().is_empty());
-        for step in program.steps() {
+        for (step, slot) in program.steps().iter().zip(inputs.len()..) {
             plan.actions.push(match *step {
                 Step::Constant(scalar) => Action::Constant(scalar.to_bytes()),
                 Step::Convert { from, to } => {
@@ -126,7 +126,9 @@ impl<'a> Plan<'a> {
                 Step::ConversionRest { from } => Action::Rest(from),
                 Step::Apply { op, args } => {
                     let dtype = program.dtype(args[usize::from(op == Op::Where)]);
-                    match elementwise::find(op, dtype) {
+                    let rough = elementwise::find_rough(op);
+                    let rough = rough.filter(|_| plan.is_between_halves(args[0], slot as Slot));
+                    match rough.or_else(|| elementwise::find(op, dtype)) {
                         Some(kernel) => Action::Apply(kernel, args, op.arity()),
                         None => {
                             let set = op.row().accepted();

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use allotrope_dtype::{DType, Error, Level, Scratch};
-use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot};
+use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot, Step};
 use smallvec::SmallVec;
 
 use crate::kernel::{elementwise, fill};
@@ -109,6 +109,39 @@ impl<'a> Source<'a> {
                 Some(&bytes[first * size..(first + count) * size])
             }
             _ => None,
+        }
+    }
+
+    /// Elements that are converted from float16 or bfloat16 and nothing else, as they are before
+    /// that; at levels above Scalar.
+    pub(crate) fn halves(&self, first: usize, count: usize) -> Option<(DType, &[u8])> {
+        let plan = &self.0;
+        let &[Step::Convert { from: 0, .. }] = plan.program.steps() else {
+            return None;
+        };
+        let dtype = plan.program.dtype(0);
+        let is_half = match dtype {
+            DType::BF16 => true,
+            DType::F16 => cfg!(target_arch = "x86_64"),
+            _ => false,
+        };
+        let Some(Reader::Direct(bytes)) = plan.readers.first() else {
+            return None;
+        };
+        let is_wanted = is_half && plan.level > Level::Scalar && plan.program.outputs() == [1];
+        is_wanted.then(|| (dtype, &bytes[first * 2..(first + count) * 2]))
+    }
+
+    /// The bytes that elements from `first` on are made of, and how many each takes, as far as they are
+    /// in one piece and in the order of memory.
+    pub(crate) fn ahead(&self, first: usize, count: usize) -> (&[u8], usize) {
+        match self.0.readers.first() {
+            Some(Reader::Direct(bytes)) => {
+                let size = self.0.program.dtype(0).itemsize();
+                let end = bytes.len().min((first + count) * size);
+                (&bytes[end.min(first * size)..end], size)
+            }
+            _ => (&[], 0),
         }
     }
 

@@ -75,6 +75,14 @@ pub trait Lane:
     fn to_int_small(self) -> Self::Bits;
     /// The whole number that an integer of such a magnitude is.
     fn from_int_small(bits: Self::Bits) -> Self;
+    /// A whole number next to `self * factor`, the nearest unless two are about as near, as an
+    /// integer and as a float, for products of such a magnitude.
+    #[inline(always)]
+    #[must_use]
+    fn whole_product(self, factor: Self) -> (Self::Bits, Self) {
+        let n = (self * factor).to_int_small();
+        (n, Self::from_int_small(n))
+    }
 }
 
 /// A signed integer of a lane's width. Arithmetic wraps.
@@ -338,6 +346,14 @@ macro_rules! impl_lane {
                 const SHIFT: $float = 1.5 * (1_u64 << $mantissa) as $float;
                 let shifted = bits.wrapping_add(SHIFT.to_bits() as $int);
                 Self(<$float>::from_bits(shifted as $unsigned) - SHIFT)
+            }
+
+            #[inline(always)]
+            fn whole_product(self, factor: Self) -> ($int, Self) {
+                const SHIFT: $float = 1.5 * (1_u64 << $mantissa) as $float;
+                let shifted = self.mul_add(factor, Self(SHIFT)).0;
+                let n = (shifted.to_bits() as $int).wrapping_sub(SHIFT.to_bits() as $int);
+                (n, Self(shifted - SHIFT))
             }
         }
 

@@ -354,5 +354,42 @@ fn near_functions_agree_with_whole_ones() {
         assert_eq!(sin_near64(x), sin64(x));
         assert_eq!(cos_near64(x), cos64(x));
         assert_eq!(tan_near64(x), tan64(x));
+        let x = Number::<f32, false>(k as f32 * 4.3499e-4);
+        assert!(f64::from(x.0.abs()) < EXP_NEAR_32);
+        assert_eq!(exp_near32(x), exp32(x));
+        let x = Number::<f64, false>(f64::from(k) * 3.5399e-3);
+        assert!(x.0.abs() < EXP_NEAR_64);
+        assert_eq!(exp_near64(x), exp64(x));
+    }
+}
+
+#[test]
+fn the_rough_tangent_has_21_bits_where_16_can_tell() {
+    let bound = 2_f64.powi(-21);
+    for code in 0..=u16::MAX {
+        // All of bfloat16, and all of float16 but its subnormals.
+        let wide = u32::from(code & 0x7FFF) << 13;
+        let f16 = f32::from_bits(wide + (112 << 23) | u32::from(code & 0x8000) << 16);
+        for x in [f32::from_bits(u32::from(code) << 16), f16] {
+            let exact = f64::from(x).tanh();
+            let both = [
+                tanh_rough32(Number::<f32, false>(x)).0,
+                tanh_rough32(Number::<f32, true>(x)).0,
+            ];
+            for y in both.map(f64::from) {
+                // From 4.6 on, float16 and bfloat16 have nothing between the results and 1.
+                let is_near = (y - exact).abs() <= exact.abs() * bound;
+                let is_one = x.abs() > 4.5 && y.abs() > 1.0 - 0.49 / 2048.0 && y.abs() < 1.0001;
+                let is_tiny = x.abs() < f32::MIN_POSITIVE;
+                assert!(
+                    x.is_nan() == y.is_nan() && (x.is_nan() || is_near || is_one || is_tiny),
+                    "{x}: {y} for {exact}"
+                );
+                assert_eq!(
+                    x.is_sign_negative() && !x.is_nan(),
+                    y.is_sign_negative() && !y.is_nan()
+                );
+            }
+        }
     }
 }

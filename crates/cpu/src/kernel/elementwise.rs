@@ -3,37 +3,32 @@
 use std::num::Wrapping;
 
 use allotrope_dtype::{Bool8, DType, Level, c64, c128, dispatch_width};
-use allotrope_op::elementary::{Elementary, NEAR_32, NEAR_64};
+use allotrope_op::elementary::Elementary;
 use allotrope_op::table::formula::{
     self, BoolMap, ComplexMap, ComplexReal, ComplexTest, FloatMap, FloatTest, IntMap, IntTest,
 };
 use allotrope_op::{Complex, Number, Op, for_each_op};
 use bytemuck::Pod;
 
-use crate::simd::{self, Body};
+use crate::simd::{self, BLOCK, Body};
 
 /// A row over slices of bytes: operands, result. All have as many elements.
 pub(crate) type Kernel = fn(Level, &[&[u8]], &mut [u8]);
-
-/// Elements between two looks at whether a faster formula applies.
-const NEAR_BLOCK: usize = 512;
 
 /// A float as a lane, with or without fused multiply-add.
 pub(crate) trait Real: Pod {
     /// The lane.
     type Lane<const FUSED: bool>: Elementary<Mask = bool>;
-    /// Below this magnitude the near formulas hold.
-    const NEAR: Self;
     fn wrap<const FUSED: bool>(self) -> Self::Lane<FUSED>;
     fn unwrap<const FUSED: bool>(lane: Self::Lane<FUSED>) -> Self;
-    fn is_near(self) -> bool;
+    /// Whether the magnitude is below the limit of the width.
+    fn is_near(self, limits: [f64; 2]) -> bool;
 }
 
 macro_rules! impl_real {
-    ($($float:ty, $near:expr;)*) => {$(
+    ($($float:ty, $place:literal;)*) => {$(
         impl Real for $float {
             type Lane<const FUSED: bool> = Number<$float, FUSED>;
-            const NEAR: Self = $near as $float;
             #[inline(always)]
             fn wrap<const FUSED: bool>(self) -> Number<$float, FUSED> {
                 Number(self)
@@ -43,13 +38,13 @@ macro_rules! impl_real {
                 lane.0
             }
             #[inline(always)]
-            fn is_near(self) -> bool {
-                self.abs() < Self::NEAR
+            fn is_near(self, limits: [f64; 2]) -> bool {
+                self.abs() < limits[$place] as $float
             }
         }
     )*};
 }
-impl_real!(f32, NEAR_32; f64, NEAR_64;);
+impl_real!(f32, 0; f64, 1;);
 
 /// A complex number as two lanes.
 trait Pair: Pod {
@@ -180,30 +175,39 @@ impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let args = typed::<T, N>(self.args, self.out.len());
-        if !F::HAS_NEAR {
+        let Some(limits) = F::NEAR else {
             for (i, out) in self.out.iter_mut().enumerate() {
                 let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
                 *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
             }
             return;
+        };
+        let (whole, left) = self.out.as_chunks_mut::<BLOCK>();
+        let mut blocks = args.map(|arg| arg.as_chunks::<BLOCK>().0.iter());
+        // What is left goes the same way, so that the formulas are there once.
+        let mut rest = [[T::zeroed(); BLOCK]; N];
+        let start = whole.len() * BLOCK;
+        for (rest, arg) in rest.iter_mut().zip(args) {
+            rest[..left.len()].copy_from_slice(&arg[start..start + left.len()]);
         }
-        for (block, out) in self.out.chunks_mut(NEAR_BLOCK).enumerate() {
-            let start = block * NEAR_BLOCK;
-            let args = args.map(|arg| &arg[start..start + out.len()]);
-            if args[0].iter().fold(true, |near, x| near & x.is_near()) {
+        let mut rest_out = [T::zeroed(); BLOCK];
+        let last = std::iter::once(&mut rest_out).take(left.len());
+        for out in whole.iter_mut().chain(last) {
+            let x: [&[T; BLOCK]; N] = std::array::from_fn(|k| blocks[k].next().unwrap_or(&rest[k]));
+            let is_near = |near: bool, x: &T| near & x.is_near(limits);
+            if x[0].iter().fold(true, is_near) {
                 for (i, out) in out.iter_mut().enumerate() {
-                    let x: [T; N] =
-                        simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
+                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
                     *out = T::unwrap(F::near(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
                 }
             } else {
                 for (i, out) in out.iter_mut().enumerate() {
-                    let x: [T; N] =
-                        simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
+                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
                     *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
                 }
             }
         }
+        left.copy_from_slice(&rest_out[..left.len()]);
     }
 }
 
@@ -425,3 +429,20 @@ macro_rules! kernels {
     };
 }
 for_each_op!((kernels));
+
+/// The kernel of a row over float32 whose operand and result are converted from and to 16 bits,
+/// where it differs.
+pub(crate) fn find_rough(op: Op) -> Option<Kernel> {
+    macro_rules! rough {
+        ($($row:ident)*) => {
+            match op {
+                $(Op::$row => {
+                    const { assert!(<formula::$row as FloatMap<1>>::HAS_ROUGH) };
+                    Some(float_map::<f32, formula::Rough<formula::$row>, 1>)
+                })*
+                _ => None,
+            }
+        };
+    }
+    rough!(Tanh)
+}

@@ -3,8 +3,10 @@
 //! Lanes take turns over a block of elements, so that the loop vectorises and no lane adds many
 //! numbers; blocks are joined in a wider accumulator, in an order that only the shape decides.
 
-use allotrope_dtype::{c64, c128};
+use allotrope_dtype::{DType, Level, c64, c128};
 use bytemuck::Pod;
+
+use super::reduce;
 
 /// A reduction of items.
 pub(crate) trait Folding: 'static {
@@ -29,6 +31,16 @@ pub(crate) trait Folding: 'static {
     fn merge(a: Self::Wide, b: Self::Wide) -> Self::Wide;
     /// The result.
     fn finish(wide: Self::Wide) -> Self::Out;
+
+    /// How items are folded that are still codes of 16 bits, at levels above Scalar.
+    const HALVES: Option<Halves<Self>> = None;
+}
+
+/// Folds that convert float16 and bfloat16 on the way: a run after what was folded before, and rows
+/// into a row of lanes.
+pub(crate) struct Halves<F: Folding + ?Sized> {
+    pub(crate) run: fn(Level, DType, Option<F::Wide>, &[u8]) -> F::Wide,
+    pub(crate) rows: fn(Level, DType, &mut [F::Lane], &[u8]),
 }
 
 /// A sum of float64 with what its rounding left out.
@@ -72,7 +84,7 @@ pub(crate) struct Min<T>(std::marker::PhantomData<T>);
 macro_rules! impl_folding {
     ($fold:ty, $item:ty, $lane:ty, $wide:ty, $out:ty, $start:expr,
      |$a:ident, $x:ident| $step:expr, |$l:ident, $r:ident| $join:expr,
-     |$lane_in:ident| $widen:expr, |$w:ident, $v:ident| $merge:expr, |$f:ident| $finish:expr) => {
+     |$lane_in:ident| $widen:expr, |$w:ident, $v:ident| $merge:expr, |$f:ident| $finish:expr $(, $extra:item)?) => {
         impl Folding for $fold {
             type Item = $item;
             type Lane = $lane;
@@ -102,6 +114,7 @@ macro_rules! impl_folding {
             fn finish($f: $wide) -> $out {
                 $finish
             }
+            $($extra)?
         }
     };
 }
@@ -117,7 +130,11 @@ impl_folding!(
     |l, r| l + r,
     |a| f64::from(a),
     |w, v| w + v,
-    |f| f
+    |f| f,
+    const HALVES: Option<Halves<Self>> = Some(Halves {
+        run: reduce::fold_run_of_halves::<Self>,
+        rows: reduce::fold_rows_of_halves::<Self>,
+    });
 );
 impl_folding!(
     Sum<f64>,

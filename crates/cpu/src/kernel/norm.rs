@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Error, Level};
 
-use super::rows::{Accumulator, LineInput, Lines, for_each_line, sum, sums};
+use super::rows::{Accumulator, Ahead, LineInput, Lines, for_each_line, sums};
 use crate::simd::{self, Body};
 
 /// How lines are normalised.
@@ -62,7 +62,15 @@ impl<'a, C: Accumulator> Prepared<'a, C> {
 }
 
 impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
-    fn lines(&self, level: Level, first: usize, length: usize, from: &[C], to: &mut [C]) {
+    fn lines(
+        &self,
+        level: Level,
+        first: usize,
+        length: usize,
+        from: &[C],
+        to: &mut [C],
+        ahead: Ahead<'_>,
+    ) {
         simd::run(
             level,
             Whole {
@@ -71,6 +79,7 @@ impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
                 length,
                 from,
                 to,
+                ahead,
             },
         );
     }
@@ -83,7 +92,7 @@ impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
             lines.extend(values.iter().skip(column).step_by(width));
         }
         let mut results = vec![C::ZERO; values.len()];
-        self.lines(level, 0, length, &lines, &mut results);
+        self.lines(level, 0, length, &lines, &mut results, Ahead::default());
         for (column, line) in results.chunks_exact(length.max(1)).enumerate() {
             for (row, value) in line.iter().enumerate() {
                 values[row * width + column] = *value;
@@ -98,6 +107,7 @@ struct Whole<'a, C> {
     length: usize,
     from: &'a [C],
     to: &'a mut [C],
+    ahead: Ahead<'a>,
 }
 
 impl<C: Accumulator> Body for Whole<'_, C> {
@@ -109,25 +119,31 @@ impl<C: Accumulator> Body for Whole<'_, C> {
         let count = self.length as f64;
         let lines = self.from.chunks_exact(self.length);
         for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
+            let ahead = self.ahead.after(line * self.length);
             // The mean is rounded to the width of the elements; what is left out is made up for.
-            let mean = if norm.centers {
-                C::narrow(sum::<C, FUSED>(from, |x| x) / count)
-            } else {
-                C::ZERO
-            };
-            let center = mean.wrap::<FUSED>();
-            let (squares, rest) = if norm.centers {
-                let [squares, rest] = sums::<C, FUSED, 2>(from, |x| {
+            let (mean, squares, rest) = if norm.centers {
+                let [first, second] = ahead.shared();
+                let [total] = sums::<C, FUSED, 1>(from, first, |x| [x]);
+                let mean = C::narrow(total / count);
+                let center = mean.wrap::<FUSED>();
+                let [squares, rest] = sums::<C, FUSED, 2>(from, second, |x| {
                     let below = x - center;
                     [below * below, below]
                 });
-                (squares / count, rest / count)
+                (mean, squares / count, rest / count)
             } else {
-                (sum::<C, FUSED>(from, |x| x * x) / count, 0.0)
+                let [squares] = sums::<C, FUSED, 1>(from, ahead, |x| [x * x]);
+                (C::ZERO, squares / count, 0.0)
             };
             let scale = 1.0 / (squares - rest * rest + norm.eps).sqrt();
             let center = C::narrow(mean.widen() + rest).wrap::<FUSED>();
             let scale = C::narrow(scale).wrap::<FUSED>();
+            if norm.weight.is_none() && norm.bias.is_none() {
+                for (from, to) in from.iter().zip(to) {
+                    *to = C::unwrap((from.wrap::<FUSED>() - center) * scale);
+                }
+                continue;
+            }
             let pieces = from.chunks(norm.period).zip(to.chunks_mut(norm.period));
             if norm.period == 1 && weight.len() == self.length {
                 let terms = weight.iter().zip(bias);

@@ -6,9 +6,12 @@
 
 use allotrope_dtype::{DType, Error, Level, Problem};
 use allotrope_op::{Program, Shape};
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
 use super::fold::{Folding, Max, Min, Prod, Sum};
+#[cfg(target_arch = "x86_64")]
+use super::fused::block::Half;
+use super::fused::block::{Brain, Itself, Load};
 use crate::Buffer;
 use crate::parallel;
 use crate::simd::{self, Body};
@@ -160,13 +163,19 @@ fn fold_runs<F: Folding>(
             let mut items = Items::new();
             let mut first = index * each * reduced;
             for out in out.chunks_mut(at_once) {
-                if let [out] = out {
+                let halves = source.halves(first, out.len() * reduced);
+                if let (Some(fold), Some((dtype, codes))) = (F::HALVES, halves) {
+                    let runs = codes.chunks_exact(reduced * dtype.itemsize());
+                    for (out, codes) in out.iter_mut().zip(runs) {
+                        *out = F::finish((fold.run)(level, dtype, None, codes));
+                    }
+                } else if let [out] = out {
                     let run = fold_source::<F>(level, source, &mut items, [first, reduced])?;
                     *out = F::finish(run);
                 } else {
                     let items = items.read::<F::Item>(source, first, out.len() * reduced)?;
                     for (out, run) in out.iter_mut().zip(items.chunks_exact(reduced)) {
-                        *out = F::finish(fold_run::<F>(level, None, run));
+                        *out = F::finish(fold_run::<F, Itself>(level, None, run));
                     }
                 }
                 first += out.len() * reduced;
@@ -194,13 +203,17 @@ fn fold_source<F: Folding>(
     [first, count]: [usize; 2],
 ) -> Result<F::Wide, Error> {
     if let Some(bytes) = source.in_place(first, count) {
-        return Ok(fold_run::<F>(level, None, bytemuck::cast_slice(bytes)));
+        let items = bytemuck::cast_slice(bytes);
+        return Ok(fold_run::<F, Itself>(level, None, items));
+    }
+    if let (Some(fold), Some((dtype, codes))) = (F::HALVES, source.halves(first, count)) {
+        return Ok((fold.run)(level, dtype, None, codes));
     }
     let mut folded = None;
     for start in (0..count).step_by(AT_ONCE) {
         let len = AT_ONCE.min(count - start);
         let items = items.read::<F::Item>(source, first + start, len)?;
-        folded = Some(fold_run::<F>(level, folded, items));
+        folded = Some(fold_run::<F, Itself>(level, folded, items));
     }
     Ok(folded.unwrap_or_else(|| F::widen(F::start())))
 }
@@ -217,7 +230,7 @@ fn fold_rows<F: Folding>(
     let rows = (SEGMENT / width).max(ROWS);
     let segments = reduced.div_ceil(rows);
     let outer = out.len() / inner;
-    let pieces = parallel::try_map(outer * columns * segments, |piece| {
+    let mut pieces = parallel::try_map(outer * columns * segments, |piece| {
         let segment = piece % segments;
         let column = piece / segments % columns * COLUMNS;
         let row = piece / segments / columns * reduced + segment * rows;
@@ -225,11 +238,11 @@ fn fold_rows<F: Folding>(
         let width = COLUMNS.min(inner - column);
         fold_row_block::<F>(level, source, [row, count], [column, width, inner])
     })?;
-    for (index, pieces) in pieces.chunks_exact(segments).enumerate() {
+    for (index, pieces) in pieces.chunks_exact_mut(segments).enumerate() {
         let start = index / columns * inner + index % columns * COLUMNS;
-        for (place, out) in out[start..start + pieces[0].len()].iter_mut().enumerate() {
-            let values: Vec<F::Wide> = pieces.iter().map(|piece| piece[place]).collect();
-            *out = F::finish(merge_pairwise::<F>(&values));
+        merge_rows_pairwise::<F>(pieces);
+        for (out, wide) in out[start..].iter_mut().zip(&pieces[0]) {
+            *out = F::finish(*wide);
         }
     }
     Ok(())
@@ -258,14 +271,14 @@ fn fold_row_block<F: Folding>(
         while done < block {
             let rows = at_once.min(block - done);
             let start = (first + row + done) * inner + column;
-            let items = items.read::<F::Item>(source, start, rows * width)?;
-            simd::run(
-                level,
-                Rows::<F> {
-                    lanes: &mut lanes,
-                    items,
-                },
-            );
+            let lanes = &mut lanes[..];
+            let halves = source.halves(start, rows * width);
+            if let (Some(fold), Some((dtype, codes))) = (F::HALVES, halves) {
+                (fold.rows)(level, dtype, lanes, codes);
+            } else {
+                let codes = items.read::<F::Item>(source, start, rows * width)?;
+                simd::run(level, Rows::<F, Itself> { lanes, codes });
+            }
             done += rows;
         }
         for (wide, lane) in wide.iter_mut().zip(&mut lanes) {
@@ -304,20 +317,62 @@ impl Items {
 }
 
 /// A run of items in blocks, after what has been folded before.
-fn fold_run<F: Folding>(level: Level, before: Option<F::Wide>, items: &[F::Item]) -> F::Wide {
-    let blocks = items.chunks(BLOCK).map(|items| {
-        let lane = if items.len() < LANES {
-            items
-                .iter()
-                .fold(F::start(), |lane, item| F::step(lane, *item))
+fn fold_run<F: Folding, S: Load<F::Item>>(
+    level: Level,
+    before: Option<F::Wide>,
+    codes: &[S::Code],
+) -> F::Wide {
+    let blocks = codes.chunks(BLOCK).map(|codes| {
+        let lane = if codes.len() < LANES {
+            let items = padded::<F::Item, S>(codes);
+            let items = items[..codes.len()].iter();
+            items.fold(F::start(), |lane, item| F::step(lane, *item))
         } else {
-            simd::run(level, Run::<F> { items })
+            simd::run(level, Run::<F, S> { codes })
         };
         F::widen(lane)
     });
     let mut blocks = before.into_iter().chain(blocks);
     let first = blocks.next().unwrap_or_else(|| F::widen(F::start()));
     blocks.fold(first, F::merge)
+}
+
+/// [`fold_run`] of float16 or bfloat16.
+pub(super) fn fold_run_of_halves<F: Folding<Item = f32>>(
+    level: Level,
+    dtype: DType,
+    before: Option<F::Wide>,
+    codes: &[u8],
+) -> F::Wide {
+    let codes = bytemuck::cast_slice(codes);
+    match dtype {
+        #[cfg(target_arch = "x86_64")]
+        DType::F16 => fold_run::<F, Half>(level, before, codes),
+        _ => fold_run::<F, Brain>(level, before, codes),
+    }
+}
+
+/// Rows of float16 or bfloat16 into a row of lanes.
+pub(super) fn fold_rows_of_halves<F: Folding<Item = f32>>(
+    level: Level,
+    dtype: DType,
+    lanes: &mut [F::Lane],
+    codes: &[u8],
+) {
+    let codes = bytemuck::cast_slice(codes);
+    match dtype {
+        #[cfg(target_arch = "x86_64")]
+        DType::F16 => simd::run_above_scalar(level, Rows::<F, Half> { lanes, codes }),
+        _ => simd::run_above_scalar(level, Rows::<F, Brain> { lanes, codes }),
+    }
+}
+
+/// Less than a block of items, and something behind them.
+#[inline(always)]
+fn padded<T, S: Load<T>>(codes: &[S::Code]) -> [T; LANES] {
+    let mut all = [S::Code::zeroed(); LANES];
+    all[..codes.len()].copy_from_slice(codes);
+    S::load(&all)
 }
 
 /// Joined in a tree, so that the error grows with the logarithm of their number.
@@ -332,24 +387,38 @@ fn merge_pairwise<F: Folding>(values: &[F::Wide]) -> F::Wide {
     }
 }
 
-/// One block of a run.
-struct Run<'a, F: Folding> {
-    items: &'a [F::Item],
+/// The same for rows of them, into the first.
+fn merge_rows_pairwise<F: Folding>(rows: &mut [Vec<F::Wide>]) {
+    if rows.len() > 1 {
+        let (left, right) = rows.split_at_mut(rows.len().next_power_of_two() / 2);
+        merge_rows_pairwise::<F>(left);
+        merge_rows_pairwise::<F>(right);
+        for (a, b) in left[0].iter_mut().zip(&right[0]) {
+            *a = F::merge(*a, *b);
+        }
+    }
 }
 
-impl<F: Folding> Body for Run<'_, F> {
+/// One block of a run.
+struct Run<'a, F: Folding, S: Load<F::Item>> {
+    codes: &'a [S::Code],
+}
+
+impl<F: Folding, S: Load<F::Item>> Body for Run<'_, F, S> {
     type Output = F::Lane;
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> F::Lane {
         let mut lanes = [F::start(); LANES];
-        let (whole, rest) = self.items.as_chunks::<LANES>();
-        for items in whole {
-            for (lane, item) in lanes.iter_mut().zip(items) {
-                *lane = F::step(*lane, *item);
+        let (whole, rest) = self.codes.as_chunks::<LANES>();
+        for codes in whole {
+            simd::prefetch(codes);
+            for (lane, item) in lanes.iter_mut().zip(S::load(codes)) {
+                *lane = F::step(*lane, item);
             }
         }
-        for (lane, item) in lanes.iter_mut().zip(rest) {
-            *lane = F::step(*lane, *item);
+        let items = padded::<F::Item, S>(rest);
+        for (lane, item) in lanes.iter_mut().zip(items).take(rest.len()) {
+            *lane = F::step(*lane, item);
         }
         let mut width = LANES;
         while width > 1 {
@@ -363,18 +432,26 @@ impl<F: Folding> Body for Run<'_, F> {
 }
 
 /// Rows of items into a row of lanes.
-struct Rows<'a, F: Folding> {
+struct Rows<'a, F: Folding, S: Load<F::Item>> {
     lanes: &'a mut [F::Lane],
-    items: &'a [F::Item],
+    codes: &'a [S::Code],
 }
 
-impl<F: Folding> Body for Rows<'_, F> {
+impl<F: Folding, S: Load<F::Item>> Body for Rows<'_, F, S> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        for row in self.items.chunks_exact(self.lanes.len()) {
-            for (lane, item) in self.lanes.iter_mut().zip(row) {
-                *lane = F::step(*lane, *item);
+        for row in self.codes.chunks_exact(self.lanes.len()) {
+            let (lanes, lanes_left) = self.lanes.as_chunks_mut::<LANES>();
+            let (whole, rest) = row.as_chunks::<LANES>();
+            for (lanes, codes) in lanes.iter_mut().zip(whole) {
+                simd::prefetch(codes);
+                for (lane, item) in lanes.iter_mut().zip(S::load(codes)) {
+                    *lane = F::step(*lane, item);
+                }
+            }
+            for (lane, item) in lanes_left.iter_mut().zip(padded::<F::Item, S>(rest)) {
+                *lane = F::step(*lane, item);
             }
         }
     }

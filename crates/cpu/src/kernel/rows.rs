@@ -5,7 +5,7 @@
 //! of memory. How the work is cut depends on the sizes alone, and so do the results.
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
-use allotrope_op::elementary::Elementary;
+use allotrope_op::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary};
 use allotrope_op::{Layout, Number, Program, Shape};
 use bytemuck::Pod;
 
@@ -53,6 +53,8 @@ pub(crate) trait Accumulator: Pod + Send + Sync + PartialOrd {
     const LEAST: Self;
     /// Zero.
     const ZERO: Self;
+    /// Above this, exponentials are normal numbers.
+    const EXP_LEAST: Self;
     fn wrap<const FUSED: bool>(self) -> Self::Lane<FUSED>;
     fn unwrap<const FUSED: bool>(lane: Self::Lane<FUSED>) -> Self;
     fn narrow(value: f64) -> Self;
@@ -60,12 +62,13 @@ pub(crate) trait Accumulator: Pod + Send + Sync + PartialOrd {
 }
 
 macro_rules! impl_accumulator {
-    ($($float:ident $dtype:ident;)*) => {$(
+    ($($float:ident $dtype:ident $near:ident;)*) => {$(
         impl Accumulator for $float {
             type Lane<const FUSED: bool> = Number<$float, FUSED>;
             const DTYPE: DType = DType::$dtype;
             const LEAST: Self = $float::NEG_INFINITY;
             const ZERO: Self = 0.0;
+            const EXP_LEAST: Self = -$near as $float;
             #[inline(always)]
             fn wrap<const FUSED: bool>(self) -> Number<$float, FUSED> {
                 Number(self)
@@ -85,14 +88,69 @@ macro_rules! impl_accumulator {
         }
     )*};
 }
-impl_accumulator!(f32 F32; f64 F64;);
+impl_accumulator!(f32 F32 EXP_NEAR_32; f64 F64 EXP_NEAR_64;);
 
 /// What becomes of lines.
 pub(crate) trait Lines<C>: Sync {
-    /// Whole lines of `length` elements, from line number `first` on.
-    fn lines(&self, level: Level, first: usize, length: usize, from: &[C], to: &mut [C]);
+    /// Whole lines of `length` elements, from line number `first` on. What comes `ahead` is asked for
+    /// along the way.
+    fn lines(
+        &self,
+        level: Level,
+        first: usize,
+        length: usize,
+        from: &[C],
+        to: &mut [C],
+        ahead: Ahead<'_>,
+    );
     /// Neighbouring lines, `width` of them: rows of one element each, in place.
     fn block(&self, level: Level, width: usize, values: &mut [C]);
+}
+
+/// Elements that are read next: memory is asked for some of them whenever as many others are worked
+/// on, so that it is not idle in the meantime.
+///
+/// Measured on norms of 4096 lines of 1024 float32: 1.0 instead of 1.4 ms.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Ahead<'a> {
+    bytes: &'a [u8],
+    size: usize,
+    /// The half of each block that is asked for, where two loops share them.
+    half: Option<bool>,
+}
+
+impl Ahead<'_> {
+    /// Asks for those that correspond to `count` elements from `place` on.
+    #[inline(always)]
+    pub(crate) fn fetch(self, place: usize, count: usize) {
+        let (start, len) = (place * self.size, count * self.size);
+        match self.half {
+            Some(is_second) => {
+                let start = start + if is_second { len / 2 } else { 0 };
+                simd::prefetch_bytes(self.bytes, start, len / 2);
+            }
+            None => simd::prefetch_bytes(self.bytes, start, len),
+        }
+    }
+
+    /// For two loops that take as long as memory does only together.
+    #[inline(always)]
+    pub(crate) fn shared(self) -> [Self; 2] {
+        [false, true].map(|is_second| Self {
+            half: Some(is_second),
+            ..self
+        })
+    }
+
+    /// What corresponds to the elements from `place` on.
+    #[inline(always)]
+    pub(crate) fn after(self, place: usize) -> Self {
+        let start = (place * self.size).min(self.bytes.len());
+        Self {
+            bytes: &self.bytes[start..],
+            ..self
+        }
+    }
 }
 
 /// Elements seen as lines, and the program that reads them in the dtype they are worked on in.
@@ -194,14 +252,20 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
             }
         };
         let (line, is_same) = (first / length, self.dtype == C::DTYPE);
+        let (bytes, size) = self.source.ahead(first + count, count);
+        let ahead = Ahead {
+            bytes,
+            size,
+            half: None,
+        };
         if is_same && !self.streams {
             let to = bytemuck::cast_slice_mut(out);
-            self.lines.lines(self.level, line, length, from, to);
+            self.lines.lines(self.level, line, length, from, to, ahead);
             return Ok(());
         }
         to.resize(count, C::ZERO);
         let to = &mut to[..count];
-        self.lines.lines(self.level, line, length, from, to);
+        self.lines.lines(self.level, line, length, from, to, ahead);
         let bytes = bytemuck::cast_slice(to);
         if is_same {
             simd::stream(self.level, bytes, out);
@@ -285,29 +349,22 @@ impl<C> Default for Memory<C> {
     }
 }
 
-/// The sum of what is made of each element: lanes add up some, float64 joins them.
-#[inline(always)]
-pub(crate) fn sum<C: Accumulator, const FUSED: bool>(
-    values: &[C],
-    term: impl Fn(C::Lane<FUSED>) -> C::Lane<FUSED>,
-) -> f64 {
-    let [total] = sums::<C, FUSED, 1>(values, |x| [term(x)]);
-    total
-}
-
-/// Several sums in one pass, each as [`sum`] has it.
+/// Sums of what is made of each element, in one pass: lanes add up some, float64 joins them.
 #[inline(always)]
 pub(crate) fn sums<C: Accumulator, const FUSED: bool, const N: usize>(
     values: &[C],
+    ahead: Ahead<'_>,
     terms: impl Fn(C::Lane<FUSED>) -> [C::Lane<FUSED>; N],
 ) -> [f64; N] {
     let mut totals = [0.0; N];
-    for values in values.chunks(ADDED) {
+    for (part, values) in values.chunks(ADDED).enumerate() {
+        let ahead = ahead.after(part * ADDED);
         let mut lanes = [[C::ZERO; LANES]; N];
         let (whole, rest) = values.as_chunks::<LANES>();
         // Two at a time, so that lanes wait half as often for their own last store.
         let (twos, whole) = whole.as_chunks::<2>();
-        for [a, b] in twos {
+        for (place, [a, b]) in twos.iter().enumerate() {
+            ahead.fetch(place * 2 * LANES, 2 * LANES);
             for i in 0..LANES {
                 let (a, b) = (terms(a[i].wrap()), terms(b[i].wrap()));
                 for n in 0..N {

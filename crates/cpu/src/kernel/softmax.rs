@@ -3,7 +3,7 @@
 use allotrope_dtype::{DType, Error, Level};
 use allotrope_op::elementary::Elementary;
 
-use super::rows::{Accumulator, LANES, LineInput, Lines, fold, for_each_line, join};
+use super::rows::{Accumulator, Ahead, LANES, LineInput, Lines, fold, for_each_line, join};
 use crate::simd::{self, Body};
 
 /// What comes out.
@@ -32,7 +32,15 @@ pub fn softmax(
 }
 
 impl<C: Accumulator> Lines<C> for Softmax {
-    fn lines(&self, level: Level, _first: usize, length: usize, from: &[C], to: &mut [C]) {
+    fn lines(
+        &self,
+        level: Level,
+        _first: usize,
+        length: usize,
+        from: &[C],
+        to: &mut [C],
+        ahead: Ahead<'_>,
+    ) {
         let kind = *self;
         simd::run(
             level,
@@ -41,6 +49,7 @@ impl<C: Accumulator> Lines<C> for Softmax {
                 length,
                 from,
                 to,
+                ahead,
             },
         );
     }
@@ -64,6 +73,7 @@ struct Whole<'a, C> {
     length: usize,
     from: &'a [C],
     to: &'a mut [C],
+    ahead: Ahead<'a>,
 }
 
 impl<C: Accumulator> Body for Whole<'_, C> {
@@ -72,19 +82,19 @@ impl<C: Accumulator> Body for Whole<'_, C> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let lines = self.from.chunks_exact(self.length);
-        for (from, to) in lines.zip(self.to.chunks_exact_mut(self.length)) {
+        for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
+            let ahead = self.ahead.after(line * self.length);
             let most = greatest(from);
             let shift = most.wrap::<FUSED>();
+            let total = exponentials::<C, FUSED>(most, from, to, ahead);
             match self.kind {
                 Softmax::Shares => {
-                    let total = exponentials::<C, FUSED>(most, from, to);
                     let share = C::narrow(1.0 / total).wrap::<FUSED>();
                     for to in to {
                         *to = C::unwrap(to.wrap::<FUSED>() * share);
                     }
                 }
                 Softmax::Logarithms => {
-                    let total = super::rows::sum::<C, FUSED>(from, |x| (x - shift).exp());
                     let log = C::narrow(f64::unwrap(total.wrap::<FUSED>().log()));
                     for (to, from) in to.iter_mut().zip(from) {
                         let below = from.wrap::<FUSED>() - shift;
@@ -120,20 +130,41 @@ fn greatest<C: Accumulator>(values: &[C]) -> C {
 
 /// The exponentials of the distances from the greatest, and their sum.
 #[inline(always)]
-fn exponentials<C: Accumulator, const FUSED: bool>(most: C, from: &[C], to: &mut [C]) -> f64 {
+fn exponentials<C: Accumulator, const FUSED: bool>(
+    most: C,
+    from: &[C],
+    to: &mut [C],
+    ahead: Ahead<'_>,
+) -> f64 {
     /// Elements that lanes add up before they are joined in float64.
     const ADDED: usize = 2048;
     let shift = most.wrap::<FUSED>();
     let mut total = 0.0;
-    for (from, to) in from.chunks(ADDED).zip(to.chunks_mut(ADDED)) {
+    let parts = from.chunks(ADDED).zip(to.chunks_mut(ADDED));
+    for (part, (from, to)) in parts.enumerate() {
+        let ahead = ahead.after(part * ADDED);
         let mut lanes = [C::ZERO; LANES];
         let ((whole, rest), (to_whole, to_rest)) =
             (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
-        for (from, to) in whole.iter().zip(to_whole) {
-            for ((from, to), lane) in from.iter().zip(to).zip(&mut lanes) {
-                let exponential = (from.wrap::<FUSED>() - shift).exp();
-                *to = C::unwrap(exponential);
-                *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
+        for (place, (from, to)) in whole.iter().zip(to_whole).enumerate() {
+            ahead.fetch(place * LANES, LANES);
+            let mut below = [C::ZERO; LANES];
+            for (below, from) in below.iter_mut().zip(from) {
+                *below = C::unwrap(from.wrap::<FUSED>() - shift);
+            }
+            // False for NaN.
+            let is_near = |near: bool, below: &C| near & (*below > C::EXP_LEAST);
+            if below.iter().fold(true, is_near) {
+                for (to, below) in to.iter_mut().zip(below) {
+                    *to = C::unwrap(below.wrap::<FUSED>().exp_near());
+                }
+            } else {
+                for (to, below) in to.iter_mut().zip(below) {
+                    *to = C::unwrap(below.wrap::<FUSED>().exp());
+                }
+            }
+            for (lane, to) in lanes.iter_mut().zip(to) {
+                *lane = C::unwrap(lane.wrap::<FUSED>() + to.wrap());
             }
         }
         // Apart from the lanes, which stay in registers as long as no loop counts through them.

@@ -91,8 +91,7 @@ const LN_2_64: (f64, f64) = (0.6931471803691238, 1.9082149292705877e-10);
 /// of `n ln 2`, which is exact.
 #[inline(always)]
 fn reduce<L: Lane>(x: L, ln_2: (f64, f64)) -> (L::Bits, L, L) {
-    let n = (x * L::lit(LOG2_E)).to_int_small();
-    let whole = L::from_int_small(n);
+    let (n, whole) = x.whole_product(L::lit(LOG2_E));
     (n, whole, whole.mul_add(L::lit(-ln_2.0), x))
 }
 
@@ -112,7 +111,32 @@ fn scale<L: Lane>(y: L, n: L::Bits, below: L::Mask) -> L {
 fn exp_parts<L: Lane, const N: usize>(x: L, p: [f64; N], ln_2: (f64, f64)) -> (L, L::Bits) {
     let (n, whole, head) = reduce(x, ln_2);
     let r = whole.mul_add(L::lit(-ln_2.1), head);
-    (horner(r, p).mul_add(r * r, r) + L::lit(1.0), n)
+    let one = L::lit(1.0);
+    (horner(r, p).mul_add(r, one).mul_add(r, one), n)
+}
+
+/// `eˣ` for results that are normal numbers: `n` is added to the exponent in one step.
+#[inline(always)]
+fn exp_normal<L: Lane, const N: usize>(x: L, p: [f64; N], ln_2: (f64, f64)) -> L {
+    let (y, n) = exp_parts(x, p, ln_2);
+    L::from_bits(y.to_bits().add(n.shl(L::MANTISSA)))
+}
+
+/// Below this magnitude [`exp_near32`] holds.
+pub const EXP_NEAR_32: f64 = 87.0;
+/// Below this magnitude [`exp_near64`] holds.
+pub const EXP_NEAR_64: f64 = 708.0;
+
+/// The exponential, bit for bit as [`exp32`] has it, for magnitudes below [`EXP_NEAR_32`].
+#[inline(always)]
+pub fn exp_near32<L: Lane>(x: L) -> L {
+    exp_normal(x, EXP_32, LN_2_32)
+}
+
+/// The exponential, bit for bit as [`exp64`] has it, for magnitudes below [`EXP_NEAR_64`].
+#[inline(always)]
+pub fn exp_near64<L: Lane>(x: L) -> L {
+    exp_normal(x, EXP_64, LN_2_64)
 }
 
 /// The exponential. At most 1.1 ulp; results fade through the subnormals to 0, and overflow to ∞.

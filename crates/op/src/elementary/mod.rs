@@ -47,10 +47,13 @@ pub use digamma::{digamma32, digamma64};
 pub use division::{floor_divide, fmod, remainder};
 pub use erf::{erf32, erf64, erfc32, erfc64};
 pub use erfinv::{erfinv32, erfinv64};
-pub use exp::{exp2_32, exp2_64, exp32, exp64, expm1_32, expm1_64};
+pub use exp::{
+    EXP_NEAR_32, EXP_NEAR_64, exp_near32, exp_near64, exp2_32, exp2_64, exp32, exp64, expm1_32,
+    expm1_64,
+};
 pub use hyperbolic::{
-    acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64, tanh32,
-    tanh64, tanhshrink32, tanhshrink64,
+    acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64,
+    tanh_rough32, tanh32, tanh64, tanhshrink32, tanhshrink64,
 };
 pub use hypot::{hypot, rsqrt};
 pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
@@ -176,6 +179,7 @@ macro_rules! elementary {
 }
 elementary! {
     exp()    exp32    exp64    "The exponential: [`exp32`], [`exp64`]."
+    exp_near() exp_near32 exp_near64 "The exponential where it is a normal number: [`exp_near32`]."
     exp2()   exp2_32  exp2_64  "Two to the power: [`exp2_32`], [`exp2_64`]."
     expm1()  expm1_32 expm1_64 "The exponential minus one: [`expm1_32`], [`expm1_64`]."
     log()    log32    log64    "The natural logarithm: [`log32`], [`log64`]."
@@ -195,6 +199,7 @@ elementary! {
     sinh()   sinh32   sinh64   "The hyperbolic sine: [`sinh32`], [`sinh64`]."
     cosh()   cosh32   cosh64   "The hyperbolic cosine: [`cosh32`], [`cosh64`]."
     tanh()   tanh32   tanh64   "The hyperbolic tangent: [`tanh32`], [`tanh64`]."
+    tanh_rough() tanh_rough32 tanh64 "The hyperbolic tangent for results of 16 bits: [`tanh_rough32`]."
     tanhshrink() tanhshrink32 tanhshrink64 "The number without its `tanh`: [`tanhshrink32`], [`tanhshrink64`]."
     asinh()  asinh32  asinh64  "The inverse of `sinh`: [`asinh32`], [`asinh64`]."
     acosh()  acosh32  acosh64  "The inverse of `cosh`: [`acosh32`], [`acosh64`]."

@@ -4,21 +4,48 @@
 
 use super::math::*;
 use crate::complex::Complex;
-use crate::elementary::Elementary;
+use crate::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary, NEAR_32, NEAR_64};
 use crate::whole::{Mask, Whole};
 
 /// From floats to a float.
 pub trait FloatMap<const N: usize> {
-    /// Whether [`near`](Self::near) is another formula.
-    const HAS_NEAR: bool = false;
+    /// The magnitudes below which [`near`](Self::near) holds, for float32 and float64, if it is
+    /// another formula.
+    const NEAR: Option<[f64; 2]> = None;
+    /// Whether [`rough`](Self::rough) is another formula.
+    const HAS_ROUGH: bool = false;
 
     /// The formula.
     fn call<L: Elementary>(args: [L; N]) -> L;
 
-    /// A faster formula for magnitudes below the limit of the width.
+    /// A faster formula for magnitudes below a limit, with the same results.
     #[inline(always)]
     fn near<L: Elementary>(args: [L; N]) -> L {
         Self::call(args)
+    }
+
+    /// A faster formula for operands and results of 16 bits.
+    #[inline(always)]
+    fn rough<L: Elementary>(args: [L; N]) -> L {
+        Self::call(args)
+    }
+}
+
+/// A row by its formula for operands and results of 16 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Rough<F>(std::marker::PhantomData<F>);
+
+impl<F: FloatMap<N>, const N: usize> FloatMap<N> for Rough<F> {
+    const NEAR: Option<[f64; 2]> = if F::HAS_ROUGH { None } else { F::NEAR };
+
+    #[inline(always)]
+    fn call<L: Elementary>(args: [L; N]) -> L {
+        F::rough(args)
+    }
+
+    #[inline(always)]
+    fn near<L: Elementary>(args: [L; N]) -> L {
+        F::near(args)
     }
 }
 
@@ -66,22 +93,31 @@ pub trait BoolMap<const N: usize> {
 
 /// Implements the trait that a signature and a class of numbers ask for.
 macro_rules! formula {
-    ($class:ident $signature:ident $row:ident [$($arg:ident)*] promote $($near:tt)?) => {};
-    ($class:ident $signature:ident $row:ident [$($arg:ident)*] integer $($near:tt)?) => {};
-    ($class:ident $signature:ident $row:ident [$($arg:ident)*] refuse $($near:tt)?) => {};
+    ($class:ident $signature:ident $row:ident [$($arg:ident)*] promote $($faster:tt)*) => {};
+    ($class:ident $signature:ident $row:ident [$($arg:ident)*] integer $($faster:tt)*) => {};
+    ($class:ident $signature:ident $row:ident [$($arg:ident)*] refuse $($faster:tt)*) => {};
     (float Real $($rest:tt)*) => { formula!(float Map $($rest)*); };
     (int Real $($rest:tt)*) => { formula!(int Map $($rest)*); };
     ($class:ident Compare $($rest:tt)*) => { formula!($class Test $($rest)*); };
     (bool $signature:ident $row:ident [$($arg:ident)*] $body:tt) => {
         formula!(@impl $row [$($arg)*] BoolMap M Mask, M, M, $body);
     };
-    (float Map $row:ident [$($arg:ident)*] $body:tt $near:tt) => {
+    (float Map $row:ident [$($arg:ident)*] $body:tt near $limits:tt $near:tt) => {
         impl FloatMap<{ [$(stringify!($arg)),*].len() }> for $row {
-            const HAS_NEAR: bool = true;
+            const NEAR: Option<[f64; 2]> = Some($limits);
             #[inline(always)]
             fn call<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $body
             #[inline(always)]
             fn near<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $near
+        }
+    };
+    (float Map $row:ident [$($arg:ident)*] $body:tt rough $rough:tt) => {
+        impl FloatMap<{ [$(stringify!($arg)),*].len() }> for $row {
+            const HAS_ROUGH: bool = true;
+            #[inline(always)]
+            fn call<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $body
+            #[inline(always)]
+            fn rough<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $rough
         }
     };
     (float Map $row:ident [$($arg:ident)*] $body:tt) => {
@@ -117,11 +153,11 @@ macro_rules! formula {
 macro_rules! define_formulas {
     ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
          float $float:tt complex $complex:tt int $int:tt bool $bool:tt,
-         d $d:tt, domain $domain:tt, ulp $ulp:literal $(, near $near:tt)? })*) => {$(
+         d $d:tt, domain $domain:tt, ulp $ulp:literal $(, $($faster:tt)+)? })*) => {$(
         #[doc = $doc]
         #[derive(Clone, Copy, Debug)]
         pub struct $variant;
-        formula!(float $signature $variant [$($arg)*] $float $($near)?);
+        formula!(float $signature $variant [$($arg)*] $float $($($faster)+)?);
         formula!(complex $signature $variant [$($arg)*] $complex);
         formula!(int $signature $variant [$($arg)*] $int);
         formula!(bool $signature $variant [$($arg)*] $bool);

@@ -44,7 +44,8 @@ pub use reduce::{Outcome, Reduction};
 ///
 /// Formulas know the operands by name, and `L`, `R`, `I`: the type of a float, of the parts of a
 /// complex number, of an integer. Derivatives also know `out`. A row may end in
-/// `, near { formula }`, a faster one for floats below [`NEAR`](crate::elementary::NEAR_32).
+/// `, near [limits] { formula }`, a faster one for magnitudes below the limits of float32 and
+/// float64 with the same results, or in `, rough { formula }`, a faster one for float16 and bfloat16.
 ///
 /// ```
 /// macro_rules! names {
@@ -206,7 +207,7 @@ macro_rules! has_derivative {
 macro_rules! define_ops {
     ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
          float $float:tt complex $complex:tt int $int:tt bool $bool:tt,
-         d $d:tt, domain [$($domain:tt),*], ulp $ulp:literal $(, near $near:tt)? })*) => {
+         d $d:tt, domain [$($domain:tt),*], ulp $ulp:literal $(, $($faster:tt)+)? })*) => {
         /// An elementwise operation: a row of the tables.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]

@@ -52,7 +52,8 @@ macro_rules! for_each_unary {
             // Exponentials and logarithms.
             { Exp, exp, (x) -> out, Map, Float32, "The exponential, `eˣ`.",
               float { x.exp() } complex { x.exp() } int promote bool promote,
-              d [out], domain [(-10.0, 10.0)], ulp 2.0 }
+              d [out], domain [(-10.0, 10.0)], ulp 2.0,
+              near [EXP_NEAR_32, EXP_NEAR_64] { x.exp_near() } }
             { Exp2, exp2, (x) -> out, Map, Float32, "Two to the power of the number.",
               float { x.exp2() } complex { x.exp2() } int promote bool promote,
               d [out * std::f64::consts::LN_2], domain [(-10.0, 10.0)], ulp 2.0 }
@@ -75,13 +76,13 @@ macro_rules! for_each_unary {
             // Trigonometric and hyperbolic.
             { Sin, sin, (x) -> out, Map, Keep, "The sine.",
               float { x.sin() } complex { x.sin() } int promote bool promote,
-              d [x.cos()], domain [(-30.0, 30.0)], ulp 2.0, near { x.sin_near() } }
+              d [x.cos()], domain [(-30.0, 30.0)], ulp 2.0, near [NEAR_32, NEAR_64] { x.sin_near() } }
             { Cos, cos, (x) -> out, Map, Keep, "The cosine.",
               float { x.cos() } complex { x.cos() } int promote bool promote,
-              d [-x.sin()], domain [(-30.0, 30.0)], ulp 2.0, near { x.cos_near() } }
+              d [-x.sin()], domain [(-30.0, 30.0)], ulp 2.0, near [NEAR_32, NEAR_64] { x.cos_near() } }
             { Tan, tan, (x) -> out, Map, Float32, "The tangent.",
               float { x.tan() } complex { x.tan() } int promote bool promote,
-              d [out * out + 1.0], domain [(-1.4, 1.4)], ulp 2.0, near { x.tan_near() } }
+              d [out * out + 1.0], domain [(-1.4, 1.4)], ulp 2.0, near [NEAR_32, NEAR_64] { x.tan_near() } }
             { Asin, asin, (x) -> out, Map, Float32, "The inverse sine.",
               float { x.asin() } complex { x.asin() } int promote bool promote,
               d [(1.0 - x * x).rsqrt()], domain [(-0.9, 0.9)], ulp 2.0 }
@@ -99,7 +100,7 @@ macro_rules! for_each_unary {
               d [x.sinh()], domain [(-10.0, 10.0)], ulp 2.0 }
             { Tanh, tanh, (x) -> out, Map, Keep, "The hyperbolic tangent.",
               float { x.tanh() } complex { x.tanh() } int promote bool promote,
-              d [1.0 - out * out], domain [(-5.0, 5.0)], ulp 2.0 }
+              d [1.0 - out * out], domain [(-5.0, 5.0)], ulp 2.0, rough { x.tanh_rough() } }
             { Asinh, asinh, (x) -> out, Map, Keep, "The inverse hyperbolic sine.",
               float { x.asinh() } complex { x.asinh() } int promote bool promote,
               d [(x * x + 1.0).rsqrt()], domain [(-10.0, 10.0)], ulp 2.0 }

@@ -8,13 +8,13 @@ use crate::simd::BLOCK;
 use crate::simd::{decode_f16, encode_f16};
 
 /// How a block of elements becomes numbers of the compute dtype.
-pub(super) trait Load<V> {
+pub(in super::super) trait Load<V> {
     type Code: Pod;
     fn load(codes: &[Self::Code; BLOCK]) -> [V; BLOCK];
 }
 
 /// How a block of numbers becomes elements.
-pub(super) trait Store<V>: Load<V> {
+pub(in super::super) trait Store<V>: Load<V> {
     fn store(values: [V; BLOCK]) -> [Self::Code; BLOCK];
 }
 
@@ -50,6 +50,17 @@ plain! {
     f32 => c64, |x| c64::new(x, 0.0);
 }
 
+/// The numbers themselves, whatever they are.
+pub(in super::super) struct Itself;
+
+impl<T: Pod> Load<T> for Itself {
+    type Code = T;
+    #[inline(always)]
+    fn load(codes: &[T; BLOCK]) -> [T; BLOCK] {
+        *codes
+    }
+}
+
 /// The numbers themselves.
 macro_rules! itself {
     ($($value:ty)*) => {$(
@@ -71,7 +82,7 @@ macro_rules! itself {
 itself!(f32 f64 i64 c64);
 
 /// bfloat16, as the codec has it.
-pub(super) struct Brain;
+pub(in super::super) struct Brain;
 
 impl Load<f32> for Brain {
     type Code = u16;
@@ -95,7 +106,7 @@ impl Store<f32> for Brain {
 
 /// float16 by the CPU's own instructions: for levels above Scalar only.
 #[cfg(target_arch = "x86_64")]
-pub(super) struct Half;
+pub(in super::super) struct Half;
 
 #[cfg(target_arch = "x86_64")]
 impl Load<f32> for Half {

@@ -10,7 +10,7 @@
 //! | `binary` | sums, differences and products of two dtypes |
 
 mod binary;
-mod block;
+pub(super) mod block;
 mod unary;
 
 use allotrope_dtype::{DType, Level};

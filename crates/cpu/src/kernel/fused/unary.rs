@@ -3,8 +3,7 @@
 use std::marker::PhantomData;
 
 use allotrope_dtype::{DType, Level};
-use allotrope_op::elementary::NEAR_32;
-use allotrope_op::table::formula::{self, FloatMap};
+use allotrope_op::table::formula::{self, FloatMap, Rough};
 use allotrope_op::{Number, Op};
 use bytemuck::Zeroable;
 
@@ -29,9 +28,8 @@ impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
     #[inline(always)]
     fn block<const FUSED: bool>(x: &[S::Code; BLOCK]) -> [f32; BLOCK] {
         let values = S::load(x);
-        let is_near = |near: bool, x: &f32| near & (x.abs() < NEAR_32 as f32);
         let mut results = [0.0; BLOCK];
-        if F::HAS_NEAR && values.iter().fold(true, is_near) {
+        if F::NEAR.is_some_and(|[limit, _]| are_near(&values, limit as f32)) {
             for (result, x) in results.iter_mut().zip(values) {
                 *result = F::near([Number::<f32, FUSED>(x)]).0;
             }
@@ -42,6 +40,21 @@ impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
         }
         results
     }
+}
+
+/// Whether all magnitudes are below a limit.
+#[inline(always)]
+fn are_near(values: &[f32; BLOCK], limit: f32) -> bool {
+    const LANES: usize = 16;
+    // Magnitudes are ordered as their bits are, and NaN is above all.
+    let mut most = [0; LANES];
+    for values in values.as_chunks::<LANES>().0 {
+        for (most, value) in most.iter_mut().zip(values) {
+            *most = value.abs().to_bits().max(*most);
+        }
+    }
+    most.iter()
+        .fold(true, |near, most| near & (*most < limit.to_bits()))
 }
 
 impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
@@ -98,9 +111,9 @@ macro_rules! kernels {
             match op {
                 $(Op::$row => match dtype {
                     DType::F32 => Some(run::<f32, formula::$row>),
-                    DType::BF16 => Some(run::<Brain, formula::$row>),
+                    DType::BF16 => Some(run::<Brain, Rough<formula::$row>>),
                     #[cfg(target_arch = "x86_64")]
-                    DType::F16 => Some(run::<Half, formula::$row>),
+                    DType::F16 => Some(run::<Half, Rough<formula::$row>>),
                     _ => None,
                 },)*
                 _ => None,
