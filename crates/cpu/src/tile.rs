@@ -147,8 +147,22 @@ impl<'a> Source<'a> {
 
     /// Writes elements from `first` on.
     pub(crate) fn read(&self, first: usize, count: usize, out: &mut [u8]) -> Result<(), Error> {
-        self.0.run_chunk(first, count, &mut [out])
+        let plan = &self.0;
+        // Most programs here are one cast, and most pieces a row: to set out takes as long.
+        if let ([Reader::Direct(bytes)], [Action::Convert(cast, 0)], Some(0)) =
+            (&plan.readers[..], &plan.actions[..], plan.last)
+        {
+            let size = plan.program.dtype(0).itemsize();
+            let bytes = &bytes[first * size..(first + count) * size];
+            SCRATCH.with_borrow_mut(|(_, scratch)| cast.run(plan.level, bytes, out, scratch));
+            return Ok(());
+        }
+        plan.run_chunk(first, count, &mut [out])
     }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<(Option<Buffer>, Scratch)> = RefCell::default();
 }
 
 /// The same piece of every output.
@@ -170,9 +184,6 @@ impl Plan<'_> {
                 simd::finish_streams();
             }
             return Ok(());
-        }
-        thread_local! {
-            static SCRATCH: RefCell<(Option<Buffer>, Scratch)> = RefCell::default();
         }
         SCRATCH.with_borrow_mut(|(buffer, conversion)| {
             let kept = buffer.as_ref().map_or(0, |buffer| buffer.len());

@@ -6,6 +6,7 @@ use std::ops::Range;
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 use smallvec::SmallVec;
 
+use super::ahead::decode_few;
 use super::arithmetic::Arithmetic;
 use super::cut::Cut;
 use super::micro::{Micro, Tile};
@@ -24,6 +25,8 @@ struct Plan<'a> {
     cut: Cut,
     a: Reader<'a>,
     b: Reader<'a>,
+    /// The numbers of the first elements in the memory that is read.
+    origins: [usize; 2],
     /// Whether kernels write to the result itself.
     direct: bool,
     /// From former contents to values, if they are read.
@@ -61,13 +64,27 @@ pub(super) fn run<A: Arithmetic>(
         && (!keeps || product.beta == Coefficient::ONE)
         && is_same(A::Sum::DTYPE, product.sum)
         && is_same(A::Sum::DTYPE, target.dtype);
+    let [m, k, n] = [product.rows, product.depth, product.columns];
+    let mut a = Reader::new(level, product.a, true, through, line)?;
+    let mut b = Reader::new(level, product.b, false, through, line)?;
+    let starts = product.offsets.iter();
+    let few_a = decode_few(op, &a, [m, k], starts.clone().map(|pair| pair.0), line)?;
+    let few_b = decode_few(op, &b, [k, n], starts.map(|pair| pair.1), line)?;
+    let mut origins = [0; 2];
+    for (reader, few, origin) in [(&mut a, &few_a, 0), (&mut b, &few_b, 1)] {
+        if let Some((decoded, first)) = few {
+            *reader = reader.of_decoded(decoded, line);
+            origins[origin] = *first;
+        }
+    }
     let plan = Plan {
         level,
         op,
         product,
         cut: Cut::new::<A>(level, product, direct),
-        a: Reader::new(level, product.a, true, through, line)?,
-        b: Reader::new(level, product.b, false, through, line)?,
+        a,
+        b,
+        origins,
         direct,
         former: if keeps {
             Some(Conversion::new(target.dtype, value)?)
@@ -187,6 +204,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let columns = cut.columns.min(product.columns - first_column);
         let (tile_rows, tile_columns) = A::Sum::shape(plan.level);
         let (offset_a, offset_b) = product.offsets[batch];
+        let (offset_a, offset_b) = (offset_a - plan.origins[0], offset_b - plan.origins[1]);
         let keeps = product.beta != Coefficient::ZERO;
         let memory = self.memory.elements_mut::<A::Sum>();
         let (panels_a, rest) = memory.split_at_mut(self.sizes[0]);

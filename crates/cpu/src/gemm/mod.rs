@@ -5,6 +5,7 @@
 //! | `mod` | [`multiply`]: products as they are asked for |
 //! | `arithmetic` | how numbers are laid out for the kernels: floats, complex, int64 |
 //! | `whole` | the same for integers of up to 32 bits |
+//! | `ahead` | small integers, and factors of few elements |
 //! | `pack`, `lines` | blocks of the factors, decoded into panels |
 //! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
@@ -21,6 +22,7 @@
 //! dimension, in order; a stretch is as long as the size of that dimension says. So a result depends
 //! neither on the number of threads nor on how the work is cut.
 
+mod ahead;
 mod arithmetic;
 mod attention;
 mod block;
@@ -75,6 +77,11 @@ pub trait Rows: Sync {
     /// Writes the elements of a row from column `first` on, as many as fit in `out`, in the dtype
     /// that the [`Factor`] says. `batch` is the number of the matrix.
     fn read(&self, batch: usize, row: usize, first: usize, out: &mut [u8]);
+
+    /// Elements in memory that all that are not zero are among, if there are not many others.
+    fn memory(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// One of the two matrices of a product.
@@ -263,6 +270,8 @@ pub fn multiply_at(
     output: Output<'_>,
 ) -> Result<(), Error> {
     let level = level.min(Level::detected());
+    let narrowed = ahead::narrowed(product);
+    let product = narrowed.as_ref().unwrap_or(product);
     match Kind::of(product.common, product.sum) {
         Kind::Single => block::run::<Single>(level, op, product, output),
         Kind::Double => block::run::<Double>(level, op, product, output),

@@ -20,11 +20,11 @@ const LONGEST: usize = 512;
 /// A matrix as packing sees it: lines, along which products are summed, beside each other.
 pub(super) struct Reader<'a> {
     level: Level,
-    factor: Factor<'a>,
+    pub(super) factor: Factor<'a>,
     /// From one line to the next, and along a line; for rows that are made, whether a line is a row.
     across: isize,
     along: isize,
-    decoding: Decoding,
+    pub(super) decoding: Decoding,
 }
 
 /// The way from a dtype through others to the numbers of an arithmetic.
@@ -125,6 +125,24 @@ impl<'a> Reader<'a> {
             along,
             decoding,
         })
+    }
+
+    /// The same matrix with its elements decoded, of the dtype that they are decoded to.
+    pub(super) fn of_decoded(&self, bytes: &'a [u8], dtype: DType) -> Self {
+        let mut factor = self.factor;
+        if let Factor::Stored(matrix) = &mut factor {
+            (matrix.bytes, matrix.dtype) = (bytes, dtype);
+        }
+        let conversions = SmallVec::new();
+        let decoding = Decoding {
+            conversions,
+            ..self.decoding
+        };
+        Self {
+            factor,
+            decoding,
+            ..*self
+        }
     }
 
     /// The elements themselves and their strides (across and along), if they are stored as the

@@ -168,6 +168,41 @@ fn sums_of_unsigned_halves_are_whole() {
     check::<u16, i32>([5, 9, 7], [0, 0], [DType::U16, DType::I32], add);
 }
 
+/// Numbers at the ends of 16 bits, alone or with one that is beyond: modulo 2^32 it is all the same.
+#[test]
+fn integers_of_16_bits_among_32() {
+    let sizes @ [m, k, n] = [17, 300, 35];
+    let numbers = |count: usize| -> Vec<i32> {
+        let number = |i: usize| [-(1 << 15), (1 << 15) - 1, i as i32 % 321, -1][i % 7 % 4];
+        (0..count).map(number).collect()
+    };
+    for last in [0, 1 << 15, -(1 << 15) - 1, i32::MIN] {
+        let (mut a, b) = (numbers(m * k), numbers(k * n));
+        a[m * k - 1] = last;
+        let product = |i: usize, j: usize, l: usize| a[i * k + l].wrapping_mul(b[l * n + j]);
+        let sum = |i, j| (0..k).fold(0_i32, |sum, l| sum.wrapping_add(product(i, j, l)));
+        let expected: Vec<i32> = (0..m * n).map(|place| sum(place / n, place % n)).collect();
+        for (dtype, level) in [DType::I32, DType::U32]
+            .into_iter()
+            .flat_map(|dtype| Level::available().map(move |level| (dtype, level)))
+        {
+            let factor = |numbers, width: usize| {
+                Factor::Stored(Matrix {
+                    dtype,
+                    bytes: bytemuck::cast_slice::<i32, u8>(numbers),
+                    row_stride: width as isize,
+                    column_stride: 1,
+                })
+            };
+            let product = Product::new(sizes, factor(&a, k), factor(&b, n), &[(0, 0)], dtype);
+            let mut out = vec![7_i32; m * n];
+            let output = Output::contiguous(dtype, bytemuck::cast_slice_mut(&mut out), m, n);
+            multiply_at(level, "matmul", &product, output).unwrap();
+            assert_eq!(out, expected, "{dtype} with {last} at {level}");
+        }
+    }
+}
+
 #[test]
 fn coefficients_and_gaps() {
     let a = [1.0_f32, 2.0];

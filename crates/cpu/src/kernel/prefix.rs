@@ -4,10 +4,12 @@
 
 use std::marker::PhantomData;
 
-use allotrope_dtype::{c64, c128};
+use allotrope_dtype::{Level, c64, c128};
 use allotrope_op::Number;
 use allotrope_op::elementary::{exp64, log64};
 use bytemuck::Pod;
+
+use super::scan::{add_floats, add_integers};
 
 /// A scan of items.
 pub(crate) trait Prefix: 'static {
@@ -37,6 +39,18 @@ pub(crate) trait Prefix: 'static {
     fn finish_odd(wide: Self::Wide) -> Self::Out {
         Self::finish(wide)
     }
+    /// The prefixes of whole blocks of eight items by instructions of their own, as `TREE` has them,
+    /// and the last accumulator; nothing where there are none. `ODD` as in `finish_odd`.
+    #[inline(always)]
+    fn blocks<const ODD: bool>(
+        level: Level,
+        carry: Self::Wide,
+        items: &[Self::Item],
+        out: &mut [Self::Out],
+    ) -> Option<Self::Wide> {
+        let _ = (level, carry, items, out);
+        None
+    }
     /// Whether a total may stand for its items: one beyond the numbers may not.
     fn is_sound(wide: Self::Wide) -> bool {
         let _ = wide;
@@ -57,7 +71,7 @@ pub(crate) struct Narrow<P>(PhantomData<P>);
 macro_rules! impl_prefix {
     ($($scan:ident<$item:ty>, $wide:ty, tree $tree:literal, chunked $chunked:literal, $start:expr,
         |$x:ident| $widen:expr, |$a:ident, $b:ident| $merge:expr, |$w:ident| $finish:expr,
-        odd $odd:expr, sound |$s:ident| $sound:expr;)*) => {$(
+        odd $odd:expr, sound |$s:ident| $sound:expr $(, blocks $blocks:path)?;)*) => {$(
         impl Prefix for $scan<$item> {
             type Item = $item;
             type Wide = $wide;
@@ -87,14 +101,25 @@ macro_rules! impl_prefix {
             fn is_sound($s: $wide) -> bool {
                 $sound
             }
+            $(
+                #[inline(always)]
+                fn blocks<const ODD: bool>(
+                    level: Level,
+                    carry: $wide,
+                    items: &[$item],
+                    out: &mut [$item],
+                ) -> Option<$wide> {
+                    $blocks(level, ODD, carry, items, out)
+                }
+            )?
         }
     )*};
 }
 // A float64 sum of eight float32 is always in range; products and sums of float64 are not.
 impl_prefix! {
-    Total<f32>,    f64,  tree true,  chunked true,  -0.0, |x| f64::from(x), |a, b| a + b, |w| w as f32, odd cut_odd(w), sound |_s| true;
+    Total<f32>,    f64,  tree true,  chunked true,  -0.0, |x| f64::from(x), |a, b| a + b, |w| w as f32, odd cut_odd(w), sound |_s| true, blocks add_floats;
     Total<f64>,    f64,  tree false, chunked true,  -0.0, |x| x, |a, b| a + b, |w| w, odd w, sound |s| s.is_finite();
-    Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, odd w, sound |_s| true;
+    Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, odd w, sound |_s| true, blocks add_integers;
     Total<c64>,    c128, tree true,  chunked true,  c128::new(-0.0, -0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a + b, |w| c64::new(w.re as f32, w.im as f32), odd c64::new(w.re as f32, w.im as f32), sound |_s| true;
     Total<c128>,   c128, tree false, chunked true,  c128::new(-0.0, -0.0), |x| x, |a, b| a + b, |w| w, odd w, sound |s| s.re.is_finite() && s.im.is_finite();
     Product<f32>,  f64,  tree false, chunked false, 1.0, |x| f64::from(x), |a, b| a * b, |w| w as f32, odd round_odd(w), sound |_s| true;
@@ -125,6 +150,15 @@ impl<P: Prefix<Item = f32, Wide = f64, Out = f32>> Prefix for Narrow<P> {
     #[inline(always)]
     fn finish(wide: f64) -> f32 {
         P::finish_odd(wide)
+    }
+    #[inline(always)]
+    fn blocks<const ODD: bool>(
+        level: Level,
+        carry: f64,
+        items: &[f32],
+        out: &mut [f32],
+    ) -> Option<f64> {
+        P::blocks::<true>(level, carry, items, out)
     }
 }
 

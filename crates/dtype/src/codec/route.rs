@@ -44,7 +44,7 @@ impl Route {
         } else if from == to {
             route.push(Stage::Copy, to);
         } else if from.bits() == 8 && to.itemsize() <= 4 && !loops_better(from, to) {
-            route.push(Stage::Table { from, to, overflow }, to);
+            route.push(Stage::table(from, to, overflow), to);
         } else {
             route.push_conversion(from, to, overflow);
         }

@@ -112,24 +112,34 @@ pub(super) fn stream_wide<K: Kernel>(kernel: &K, src: &[K::From], dst: &mut [K::
 
 /// Looks bytes up in a table of 256 results, given as one 256-byte plane per result byte.
 ///
-/// `dst` holds `planes.len()` bytes for each of `src`, which is how wide a result is (1, 2 or 4).
-/// False if the CPU has no wide byte permutation.
-pub(super) fn look_up(mode: Mode, planes: &[[u8; 256]], src: &[u8], dst: &mut [u8]) -> bool {
+/// `dst` holds `planes.len()` bytes for each of `src`, which is how wide a result is (1, 2 or 4); if
+/// `is_upper`, the first two of four planes are zero. False if the CPU has no wide byte permutation.
+pub(super) fn look_up(
+    mode: Mode,
+    planes: &[[u8; 256]],
+    is_upper: bool,
+    src: &[u8],
+    dst: &mut [u8],
+) -> bool {
     #[cfg(target_arch = "x86_64")]
     if mode.level >= Level::Avx512 && x86::has_vbmi() {
         use bytemuck::cast_slice_mut;
         if let Ok(planes) = <&[_; 1]>::try_from(planes) {
-            run(mode, &x86::LookUp(planes), src, cast_slice_mut(dst));
+            run(mode, &x86::LookUp::<1, 1>(planes), src, cast_slice_mut(dst));
         } else if let Ok(planes) = <&[_; 2]>::try_from(planes) {
-            run(mode, &x86::LookUp(planes), src, cast_slice_mut(dst));
+            run(mode, &x86::LookUp::<2, 2>(planes), src, cast_slice_mut(dst));
+        } else if let ([_, _, upper @ ..], true) = (planes, is_upper)
+            && let Ok(planes) = <&[_; 2]>::try_from(upper)
+        {
+            run(mode, &x86::LookUp::<2, 4>(planes), src, cast_slice_mut(dst));
         } else if let Ok(planes) = <&[_; 4]>::try_from(planes) {
-            run(mode, &x86::LookUp(planes), src, cast_slice_mut(dst));
+            run(mode, &x86::LookUp::<4, 4>(planes), src, cast_slice_mut(dst));
         } else {
             return false;
         }
         return true;
     }
-    let _ = (mode, planes, src, dst);
+    let _ = (mode, planes, is_upper, src, dst);
     false
 }
 

@@ -39,6 +39,8 @@ pub(super) enum Stage {
         from: DType,
         to: DType,
         overflow: Overflow,
+        /// Whether the rule is the default one, whose tables are kept.
+        is_kept: bool,
     },
     /// float32 to a narrower float.
     Encode {
@@ -79,9 +81,14 @@ impl Stage {
         match self {
             Self::Copy => dst.copy_from_slice(src),
             Self::Plain(kernel) => kernel(mode, src, dst),
-            Self::Table { from, to, overflow } => {
-                Table::with(from, to, overflow, |table| table.run(mode, src, dst));
-            }
+            Self::Table {
+                from,
+                to,
+                overflow,
+                is_kept,
+            } => Table::with([from, to], overflow, is_kept, |table| {
+                table.run(mode, src, dst);
+            }),
             Self::NonZero { mask, width, pairs } => test_words(mode, mask, width, pairs, src, dst),
             Self::Encode { format, overflow } => {
                 let src = bytemuck::cast_slice(src);
@@ -112,17 +119,24 @@ impl Stage {
         }
     }
 
+    /// The results of an 8-bit source under a rule.
+    pub(super) fn table(from: DType, to: DType, overflow: Overflow) -> Self {
+        let default = crate::CastOptions::default().resolve(from, to);
+        Self::Table {
+            from,
+            to,
+            overflow,
+            is_kept: default == Ok(overflow),
+        }
+    }
+
     /// From a dtype to its compute type.
     pub(super) fn decode(from: DType) -> Self {
         match from {
             F16 => Self::Plain(decode_f16),
             BF16 => Self::Plain(plain::<DecodeBf16>),
             Bool => Self::nonzero(Bool),
-            _ => Self::Table {
-                from,
-                to: from.compute(),
-                overflow: Overflow::Ieee,
-            },
+            _ => Self::table(from, from.compute(), Overflow::Ieee),
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Table {
     planes: [[u8; 256]; 4],
     /// Bytes of a result.
     width: usize,
+    /// Whether the results are those of a narrow float or truth in float32: the lower half is zero.
+    is_upper: bool,
 }
 
 /// The value of an 8-bit code, exactly.
@@ -38,16 +40,21 @@ impl Table {
             entries,
             planes,
             width: to.itemsize(),
+            is_upper: to.itemsize() == 4 && entries.iter().all(|entry| entry & 0xFFFF == 0),
         }
     }
 
-    /// Runs `with` on the table of a cast, which is kept for the default rule and built otherwise.
-    pub(super) fn with(from: DType, to: DType, overflow: Overflow, with: impl FnOnce(&Self)) {
+    /// Runs `with` on the table of a cast, which is kept or built for this once.
+    pub(super) fn with(
+        [from, to]: [DType; 2],
+        overflow: Overflow,
+        is_kept: bool,
+        with: impl FnOnce(&Self),
+    ) {
         type Row = [OnceLock<Box<Table>>; DType::COUNT];
         static KEPT: [Row; DType::COUNT] =
             [const { [const { OnceLock::new() }; DType::COUNT] }; DType::COUNT];
-        let default = crate::CastOptions::default().resolve(from, to);
-        if default == Ok(overflow) {
+        if is_kept {
             let place = &KEPT[from as usize][to as usize];
             with(place.get_or_init(|| Box::new(Self::build(from, to, overflow))));
         } else {
@@ -57,7 +64,8 @@ impl Table {
 
     /// Looks every code up.
     pub(super) fn run(&self, mode: Mode, src: &[u8], dst: &mut [u8]) {
-        if simd::look_up(mode, &self.planes[..self.width], src, dst) {
+        let planes = &self.planes[..self.width];
+        if simd::look_up(mode, planes, self.is_upper, src, dst) {
             return;
         }
         match self.width {

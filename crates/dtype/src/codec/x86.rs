@@ -151,10 +151,11 @@ wide_to_odd! {
         |y| _mm512_cmpeq_epi32_mask(_mm512_cvttps_epu32(y), x), set_odd_16;
 }
 
-/// A table of 256 results of `W` bytes, as one 256-byte plane per byte of a result.
+/// A table of 256 results of `W` bytes, as one 256-byte plane for each of the last `P` bytes of a
+/// result; those before are zero.
 ///
 /// For the AVX-512 level on CPUs with VBMI only. Results are byte arrays, written as they are.
-pub(super) struct LookUp<'a, const W: usize>(pub(super) &'a [[u8; 256]; W]);
+pub(super) struct LookUp<'a, const P: usize, const W: usize>(pub(super) &'a [[u8; 256]; P]);
 
 /// A 256-byte plane of a look-up table, in four registers.
 struct Plane([__m512i; 4]);
@@ -190,20 +191,25 @@ fn spread(value: __m512i) -> __m512i {
     _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), value)
 }
 
-/// Two vectors of bytes as 64 little-endian pairs.
+/// Codes in an order that unpacking twice, bytes and then pairs of them, puts right.
+#[target_feature(enable = "avx512f")]
+fn spread_twice(codes: __m512i) -> __m512i {
+    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_permutexvar_epi32(order, codes)
+}
+
+/// Two vectors of bytes as 64 little-endian pairs, within 128-bit lanes.
 #[target_feature(enable = "avx512f,avx512bw")]
 fn pair_bytes(low: __m512i, high: __m512i) -> [__m512i; 2] {
-    let (low, high) = (spread(low), spread(high));
     [
         _mm512_unpacklo_epi8(low, high),
         _mm512_unpackhi_epi8(low, high),
     ]
 }
 
-/// Two vectors of 16-bit words as 32 little-endian pairs.
+/// Two vectors of 16-bit words as 32 little-endian pairs, within 128-bit lanes.
 #[target_feature(enable = "avx512f,avx512bw")]
 fn pair_words(low: __m512i, high: __m512i) -> [__m512i; 2] {
-    let (low, high) = (spread(low), spread(high));
     [
         _mm512_unpacklo_epi16(low, high),
         _mm512_unpackhi_epi16(low, high),
@@ -211,8 +217,8 @@ fn pair_words(low: __m512i, high: __m512i) -> [__m512i; 2] {
 }
 
 macro_rules! look_up {
-    ($width:literal, |$index:ident, $plane:ident| $results:expr) => {
-        impl Kernel for LookUp<'_, $width> {
+    ($planes:literal of $width:literal, |$index:ident, $plane:ident| $results:expr) => {
+        impl Kernel for LookUp<'_, $planes, $width> {
             type From = u8;
             type To = [u8; $width];
             const PERMUTES_BYTES: bool = true;
@@ -220,7 +226,7 @@ macro_rules! look_up {
             #[inline(always)]
             fn run(&self, src: &[u8], dst: &mut [[u8; $width]]) {
                 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-                fn results($index: __m512i, $plane: &[Plane; $width]) -> [__m512i; $width] {
+                fn results($index: __m512i, $plane: &[Plane; $planes]) -> [__m512i; $width] {
                     $results
                 }
                 // SAFETY: AVX-512 F belongs to the level.
@@ -241,11 +247,20 @@ macro_rules! look_up {
     };
 }
 
-look_up!(1, |index, plane| [permute(&plane[0], index)]);
-look_up!(2, |index, plane| {
+look_up!(1 of 1, |index, plane| [permute(&plane[0], index)]);
+look_up!(2 of 2, |index, plane| {
+    let index = spread(index);
     pair_bytes(permute(&plane[0], index), permute(&plane[1], index))
 });
-look_up!(4, |index, plane| {
+look_up!(2 of 4, |index, plane| {
+    let (index, zero) = (spread_twice(index), _mm512_setzero_si512());
+    let [high_0, high_1] = pair_bytes(permute(&plane[0], index), permute(&plane[1], index));
+    let [first, second] = pair_words(zero, high_0);
+    let [third, fourth] = pair_words(zero, high_1);
+    [first, second, third, fourth]
+});
+look_up!(4 of 4, |index, plane| {
+    let index = spread_twice(index);
     let [low_0, low_1] = pair_bytes(permute(&plane[0], index), permute(&plane[1], index));
     let [high_0, high_1] = pair_bytes(permute(&plane[2], index), permute(&plane[3], index));
     let [first, second] = pair_words(low_0, high_0);

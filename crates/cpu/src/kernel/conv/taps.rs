@@ -19,6 +19,8 @@ pub(super) struct Images<'a> {
     groups: usize,
     /// Of a group.
     channels: usize,
+    /// The bytes from the first element to the last, if there are few others among them.
+    used: Option<&'a [u8]>,
     /// Whether the elements of a channel follow each other.
     pub(super) is_matrix: bool,
 }
@@ -30,9 +32,13 @@ impl<'a> Images<'a> {
         strides.copy_from_slice(layout.strides());
         let row = shape[4] as isize;
         let inner = (strides[4], strides[3], strides[2]);
+        let (bytes, size) = (whole_elements(dtype, bytes), dtype.itemsize());
+        let extent = layout.extent();
+        let dense = extent.filter(|(first, end)| (end - first) / 2 <= shape.count());
         Self {
             dtype,
-            bytes: whole_elements(dtype, bytes),
+            bytes,
+            used: dense.map(|(first, end)| &bytes[first * size..end * size]),
             offset: layout.offset() as isize,
             strides,
             groups: convolution.groups,
@@ -177,5 +183,9 @@ impl Rows for Taps<'_> {
         dispatch_width!(self.images.dtype, |W| {
             self.read_words::<W>(batch, row, first, bytemuck::cast_slice_mut(out));
         });
+    }
+
+    fn memory(&self) -> Option<&[u8]> {
+        self.images.used
     }
 }

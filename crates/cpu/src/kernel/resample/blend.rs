@@ -99,9 +99,7 @@ fn run<T: Blend>(
             let group = Group::at(grid, first + done, count - done);
             blend_group(level, source, grid, stencils, &weights, &group, &mut room)?;
             if rounds {
-                for result in &mut room.results {
-                    *result = result.round();
-                }
+                simd::run_narrow(level, Round(&mut room.results));
             }
             let bytes = bytemuck::cast_slice(&room.results);
             let out = &mut out[done * size..(done + group.len()) * size];
@@ -214,6 +212,19 @@ impl<T: Blend> Body for Down<'_, T> {
     fn run<const FUSED: bool>(self) {
         for (sum, item) in self.sums.iter_mut().zip(self.items) {
             *sum = sum.add_part::<FUSED>(self.weight, simd::one_by_one::<FUSED, _>(*item));
+        }
+    }
+}
+
+/// Results to the nearest whole numbers: one at a time where the baseline has no instruction for it.
+struct Round<'a, T>(&'a mut [T]);
+
+impl<T: Blend> Body for Round<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for result in self.0 {
+            *result = result.round();
         }
     }
 }

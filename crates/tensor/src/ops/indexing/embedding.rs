@@ -265,11 +265,17 @@ impl Tensor {
         }
         let start = neutral(how, compute);
         let mut result = Self::full(&[number, columns], start, compute)?;
+        // A small table is converted once, not each time that a row of it is read.
+        let is_small = self.count() <= AT_A_TIME && self.shape()[0] <= index.count();
+        let converted = (is_small && bags.embedding.max_norm.is_none())
+            .then(|| self.to(compute))
+            .transpose()?;
+        let table = converted.as_ref().unwrap_or(self);
         let step = (AT_A_TIME / columns.max(1)).max(1);
         for first in (0..index.count()).step_by(step) {
             let some = step.min(index.count() - first);
             let part = |x: &Self| x.narrow(0, first as isize, some);
-            let mut rows = self
+            let mut rows = table
                 .rows(op, &part(&index)?, &bags.embedding)?
                 .to(compute)?;
             if let Some(weights) = &weights {

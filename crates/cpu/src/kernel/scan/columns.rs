@@ -1,0 +1,114 @@
+//! Prefixes down many columns in one pass: a thread has some columns of every row, and forms the
+//! totals of segments while it writes their prefixes.
+//!
+//! The numbers are added up as elsewhere, segment by segment, so that it does not matter how many
+//! columns a thread has.
+
+use allotrope_dtype::{Conversion, Error};
+
+use super::loops::Columns;
+use super::{COLUMNS, Prefix, Work, Writer};
+use crate::kernel::reduce::Items;
+use crate::{parallel, simd};
+
+/// The fewest columns of a piece: with less, rows are read in too small parts.
+const NARROWEST: usize = 128;
+/// Rows whose places in memory are listed at a time, about.
+const LISTED: usize = 4096;
+
+/// The columns of each piece, if there are enough for all threads.
+pub(super) fn width(inner: usize) -> Option<usize> {
+    let pieces = inner.div_ceil(COLUMNS).max(rayon::current_num_threads());
+    let width = inner.div_ceil(pieces).next_multiple_of(16);
+    (width >= NARROWEST).then_some(width)
+}
+
+/// Some columns: where they begin, what precedes their next segment, and their part of rows.
+struct Piece<'a, W> {
+    column: usize,
+    starts: &'a mut [W],
+    rows: Vec<&'a mut [u8]>,
+    is_sound: bool,
+}
+
+impl Work<'_, '_> {
+    /// Writes all prefixes, with segments of so many rows and pieces of so many columns. False if a
+    /// total is no number to go on from.
+    pub(super) fn scan_columns<P: Prefix>(
+        self,
+        [segment, width]: [usize; 2],
+        convert: Option<&Conversion>,
+        out: &mut [u8],
+    ) -> Result<bool, Error> {
+        let [_, scanned, inner] = self.sizes;
+        let size = self.to.itemsize();
+        let listed = LISTED.next_multiple_of(segment);
+        for (line, out) in out.chunks_mut(scanned * inner * size).enumerate() {
+            let mut starts = vec![P::start(); inner];
+            for (part, out) in out.chunks_mut(listed * inner * size).enumerate() {
+                let parts = starts.chunks_mut(width).enumerate();
+                let mut pieces: Vec<Piece<'_, P::Wide>> = parts
+                    .map(|(number, starts)| Piece {
+                        column: number * width,
+                        starts,
+                        rows: Vec::with_capacity(listed.min(scanned)),
+                        is_sound: true,
+                    })
+                    .collect();
+                for row in out.chunks_mut(inner * size) {
+                    for (piece, part) in pieces.iter_mut().zip(row.chunks_mut(width * size)) {
+                        piece.rows.push(part);
+                    }
+                }
+                let first = line * scanned + part * listed;
+                parallel::try_for_each_part(&mut pieces, 1, |_, pieces| {
+                    pieces.iter_mut().try_for_each(|piece| {
+                        self.scan_piece::<P>([first, segment], convert, piece)
+                    })
+                })?;
+                if !pieces.iter().all(|piece| piece.is_sound) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The prefixes of some columns, in rows from `first` on.
+    fn scan_piece<P: Prefix>(
+        self,
+        [mut row, segment]: [usize; 2],
+        convert: Option<&Conversion>,
+        piece: &mut Piece<'_, P::Wide>,
+    ) -> Result<(), Error> {
+        let (inner, width) = (self.sizes[2], piece.starts.len());
+        let mut writer = Writer::new(self, convert);
+        let mut items = Items::new();
+        let mut totals = vec![P::start(); width];
+        let mut lanes = totals.clone();
+        for rows in piece.rows.chunks_mut(segment) {
+            lanes.copy_from_slice(piece.starts);
+            totals.fill(P::start());
+            for out in rows {
+                let place = row * inner + piece.column;
+                let items = items.read::<P::Item>(self.source, place, width)?;
+                let (lanes, totals) = (&mut lanes[..], &mut totals[..]);
+                writer.write::<P::Out, ()>(out, |out| {
+                    let columns = Columns::<P> {
+                        lanes,
+                        totals,
+                        items,
+                        out,
+                    };
+                    simd::run(self.level, columns);
+                });
+                row += 1;
+            }
+            for (start, total) in piece.starts.iter_mut().zip(&totals) {
+                *start = P::merge(*start, *total);
+                piece.is_sound &= P::is_sound(*start);
+            }
+        }
+        Ok(())
+    }
+}

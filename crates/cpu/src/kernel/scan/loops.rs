@@ -1,0 +1,262 @@
+//! The loops of running totals: along lines, and over rows of accumulators.
+
+use allotrope_dtype::Level;
+
+use super::BLOCK;
+use crate::kernel::prefix::Prefix;
+use crate::simd::{self, Body};
+
+/// Prefixes of lines one after the other; the first has seen `place` items.
+pub(super) struct Lines<'a, P: Prefix> {
+    pub(super) carry: P::Wide,
+    pub(super) place: usize,
+    pub(super) length: usize,
+    pub(super) items: &'a [P::Item],
+    pub(super) out: &'a mut [P::Out],
+}
+
+impl<P: Prefix> Lines<'_, P> {
+    /// The prefixes at a level, and the last accumulator.
+    pub(super) fn scan(self, level: Level) -> P::Wide {
+        let (mut items, mut out) = (self.items, &mut *self.out);
+        let (mut carry, mut place) = (self.carry, self.place);
+        loop {
+            let now = (self.length - place).min(items.len());
+            let (line, later) = items.split_at(now);
+            let (results, rest) = out.split_at_mut(now);
+            let whole = now - now % BLOCK;
+            let (to, to_tail) = results.split_at_mut(whole);
+            let Some(last) = P::blocks::<false>(level, carry, &line[..whole], to) else {
+                return simd::run_narrow(level, self);
+            };
+            carry = one_by_one::<P>(last, &line[whole..], to_tail);
+            if later.is_empty() {
+                return carry;
+            }
+            (items, out, carry, place) = (later, rest, P::start(), 0);
+        }
+    }
+}
+
+impl<P: Prefix> Body for Lines<'_, P> {
+    type Output = P::Wide;
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> P::Wide {
+        let (mut items, mut out) = (self.items, self.out);
+        let (mut carry, mut place) = (self.carry, self.place);
+        loop {
+            let now = (self.length - place).min(items.len());
+            let (line, later) = items.split_at(now);
+            let (results, rest) = out.split_at_mut(now);
+            if P::TREE {
+                let (blocks, tail) = line.as_chunks::<BLOCK>();
+                let (to, to_tail) = results.as_chunks_mut::<BLOCK>();
+                for (block, to) in blocks.iter().zip(to) {
+                    let block = prefixes::<P>(block);
+                    for (to, prefix) in to.iter_mut().zip(block) {
+                        *to = P::finish(P::merge(carry, prefix));
+                    }
+                    carry = P::merge(carry, block[BLOCK - 1]);
+                }
+                carry = one_by_one::<P>(carry, tail, to_tail);
+            } else {
+                carry = one_by_one::<P>(carry, line, results);
+            }
+            if later.is_empty() {
+                return carry;
+            }
+            (items, out, carry, place) = (later, rest, P::start(), 0);
+        }
+    }
+}
+
+#[inline(always)]
+fn one_by_one<P: Prefix>(mut carry: P::Wide, items: &[P::Item], out: &mut [P::Out]) -> P::Wide {
+    // Results are finished a block at a time, which the steps between accumulators hide.
+    let (blocks, tail) = items.as_chunks::<BLOCK>();
+    let (to, to_tail) = out.as_chunks_mut::<BLOCK>();
+    for (block, to) in blocks.iter().zip(to) {
+        let mut wide = [carry; BLOCK];
+        for (wide, item) in wide.iter_mut().zip(block) {
+            carry = P::merge(carry, P::widen(*item));
+            *wide = carry;
+        }
+        for (out, wide) in to.iter_mut().zip(wide) {
+            *out = P::finish(wide);
+        }
+    }
+    for (item, out) in tail.iter().zip(to_tail) {
+        carry = P::merge(carry, P::widen(*item));
+        *out = P::finish(carry);
+    }
+    carry
+}
+
+/// The prefixes of a block: each step joins windows of twice the length.
+#[inline(always)]
+fn prefixes<P: Prefix>(block: &[P::Item; BLOCK]) -> [P::Wide; BLOCK] {
+    let x = block.map(P::widen);
+    let mut y = x;
+    for i in 1..BLOCK {
+        y[i] = P::merge(x[i - 1], x[i]);
+    }
+    let mut z = y;
+    for i in 2..BLOCK {
+        z[i] = P::merge(y[i - 2], y[i]);
+    }
+    let mut all = z;
+    for i in 4..BLOCK {
+        all[i] = P::merge(z[i - 4], z[i]);
+    }
+    all
+}
+
+/// Rows of items added to a row of accumulators, whose values go out after each.
+pub(super) struct Rows<'a, P: Prefix> {
+    pub(super) lanes: &'a mut [P::Wide],
+    pub(super) items: &'a [P::Item],
+    pub(super) out: &'a mut [P::Out],
+}
+
+impl<P: Prefix> Body for Rows<'_, P> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let width = self.lanes.len();
+        let rows = self.items.chunks_exact(width);
+        for (items, out) in rows.zip(self.out.chunks_exact_mut(width)) {
+            for ((lane, item), out) in self.lanes.iter_mut().zip(items).zip(out) {
+                *lane = P::merge(*lane, P::widen(*item));
+                *out = P::finish(*lane);
+            }
+        }
+    }
+}
+
+/// Rows of items added to two rows of accumulators: that of the prefixes, whose values go out after
+/// each, and that of the items alone.
+pub(super) struct Columns<'a, P: Prefix> {
+    pub(super) lanes: &'a mut [P::Wide],
+    pub(super) totals: &'a mut [P::Wide],
+    pub(super) items: &'a [P::Item],
+    pub(super) out: &'a mut [P::Out],
+}
+
+impl<P: Prefix> Body for Columns<'_, P> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let accumulators = self.lanes.iter_mut().zip(self.totals);
+        for (((lane, total), item), out) in accumulators.zip(self.items).zip(self.out) {
+            let item = P::widen(*item);
+            *total = P::merge(*total, item);
+            *lane = P::merge(*lane, item);
+            *out = P::finish(*lane);
+        }
+    }
+}
+
+/// Rows of items folded into a row of accumulators; the last row may be short.
+pub(super) struct Fold<'a, P: Prefix> {
+    pub(super) lanes: &'a mut [P::Wide],
+    pub(super) items: &'a [P::Item],
+}
+
+impl<P: Prefix> Body for Fold<'_, P> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let width = self.lanes.len();
+        if let Ok(lanes) = <&mut [P::Wide; BLOCK]>::try_from(&mut *self.lanes) {
+            let (blocks, rest) = self.items.as_chunks::<BLOCK>();
+            let mut sums = *lanes;
+            for block in blocks {
+                for (lane, item) in sums.iter_mut().zip(block) {
+                    *lane = P::merge(*lane, P::widen(*item));
+                }
+            }
+            for (lane, item) in sums.iter_mut().zip(rest) {
+                *lane = P::merge(*lane, P::widen(*item));
+            }
+            *lanes = sums;
+            return;
+        }
+        for row in self.items.chunks(width) {
+            for (lane, item) in self.lanes.iter_mut().zip(row) {
+                *lane = P::merge(*lane, P::widen(*item));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::prefix::{Narrow, Total};
+
+    /// Numbers of all magnitudes, some of them special.
+    fn numbers(count: u32) -> Vec<f32> {
+        let number = |i: u32| match i % 97 {
+            3 => -0.0,
+            4 if i > 600 => f32::INFINITY,
+            _ => {
+                let bits = i.wrapping_mul(0x9E37_79B9);
+                bits.cast_signed() as f32 * (bits % 41) as f32 * 1e-9
+            }
+        };
+        (0..count).map(number).collect()
+    }
+
+    fn check<P: Prefix<Item = f32, Wide = f64, Out = f32>>() {
+        for (place, length) in [(0, 1), (3, 8), (0, 61), (5, 1000)] {
+            let items = numbers(900);
+            let scanned = |level| {
+                let mut out = vec![0.0; items.len()];
+                let lines = Lines::<P> {
+                    carry: -0.0,
+                    place,
+                    length,
+                    items: &items,
+                    out: &mut out,
+                };
+                let last = lines.scan(level);
+                (last.to_bits(), out.into_iter().map(f32::to_bits).collect())
+            };
+            let expected: (u64, Vec<u32>) = scanned(Level::Scalar);
+            for level in Level::available() {
+                assert_eq!(scanned(level), expected, "lines of {length} at {level}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_levels_add_up_alike() {
+        check::<Total<f32>>();
+        check::<Narrow<Total<f32>>>();
+    }
+
+    #[test]
+    fn integers_add_up_in_order() {
+        let item = |i: i64| (i64::MAX / 3).wrapping_mul(i % 11 - 4).wrapping_sub(i);
+        let items: Vec<i64> = (0..900).map(item).collect();
+        for level in Level::available() {
+            let mut out = vec![0; items.len()];
+            let (carry, place, length) = (5, 3, 61);
+            let lines = Lines::<Total<i64>> {
+                carry,
+                place,
+                length,
+                items: &items,
+                out: &mut out,
+            };
+            let last = lines.scan(level);
+            let mut sum = carry;
+            for (i, item) in items.iter().enumerate() {
+                sum = if (i + place) % length == 0 { 0 } else { sum };
+                sum = sum.wrapping_add(*item);
+                assert_eq!(out[i], sum, "at {i}, {level}");
+            }
+            assert_eq!(last, sum);
+        }
+    }
+}
