@@ -17,7 +17,7 @@
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/rows` | lines along an axis, each read once |
 //! | `kernel/softmax`, `kernel/norm` | what becomes of such lines |
-//! | `kernel/scan`, `kernel/prefix` | running totals |
+//! | `kernel/scan`, `kernel/prefix` | running totals (unsafe in `scan/blocks`) |
 //! | `kernel/sort` | lines in order: sorted, selected, counted |
 //! | `kernel/copy`, `kernel/movement` | elements from one layout to another, by width |
 //! | `kernel/fourier` | Fourier transforms of lines |

@@ -1,10 +1,10 @@
-//! What is done before a product is cut: looking whether its integers are small, and decoding
-//! factors of few elements at once.
+//! What is done before a product is cut: seeing integers as signed, looking whether they are small,
+//! and decoding factors of few elements at once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use allotrope_dtype::{DType, Error, Scratch};
+use allotrope_dtype::{DType, Error, Scratch, Set};
 
 use super::pack::Reader;
 use super::{Factor, Matrix, Product};
@@ -35,6 +35,42 @@ pub(super) fn narrowed<'a>(product: &Product<'a>) -> Option<Product<'a>> {
         sum: DType::I32,
         ..*product
     })
+}
+
+/// The same product of signed integers: sums wrap, so that their bits are the same, and elements are
+/// read as they are.
+pub(super) fn signed<'a>(product: &Product<'a>) -> Product<'a> {
+    let common = match product.common {
+        DType::U32 => DType::I32,
+        DType::U64 => DType::I64,
+        _ => return *product,
+    };
+    // Elements of other dtypes are still to be widened, as their sign has it.
+    let sign = |dtype: DType| {
+        if dtype == product.common {
+            common
+        } else {
+            dtype
+        }
+    };
+    let is_inexact = |factor: Factor<'_>| Set::Inexact.contains(factor.dtype());
+    if product.sum != product.common || is_inexact(product.a) || is_inexact(product.b) {
+        return *product;
+    }
+    let [a, b] = [product.a, product.b].map(|mut factor| {
+        match &mut factor {
+            Factor::Stored(matrix) => matrix.dtype = sign(matrix.dtype),
+            Factor::Made { dtype, .. } => *dtype = sign(*dtype),
+        }
+        factor
+    });
+    Product {
+        a,
+        b,
+        common,
+        sum: common,
+        ..*product
+    }
 }
 
 /// Whether all elements of a factor are integers of 16 bits, as far as a look at its memory tells.

@@ -5,7 +5,7 @@
 //! | `mod` | [`multiply`]: products as they are asked for |
 //! | `arithmetic` | how numbers are laid out for the kernels: floats, complex, int64 |
 //! | `whole` | the same for integers of up to 32 bits |
-//! | `ahead` | small integers, and factors of few elements |
+//! | `ahead` | unsigned and small integers, factors of few elements |
 //! | `pack`, `lines` | blocks of the factors, decoded into panels |
 //! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
@@ -270,8 +270,8 @@ pub fn multiply_at(
     output: Output<'_>,
 ) -> Result<(), Error> {
     let level = level.min(Level::detected());
-    let narrowed = ahead::narrowed(product);
-    let product = narrowed.as_ref().unwrap_or(product);
+    let signed = ahead::signed(product);
+    let product = &ahead::narrowed(&signed).unwrap_or(signed);
     match Kind::of(product.common, product.sum) {
         Kind::Single => block::run::<Single>(level, op, product, output),
         Kind::Double => block::run::<Double>(level, op, product, output),
