@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::shape::Dims;
+use crate::shape::{Dims, sort_few_by_key};
 use crate::{Layout, Shape};
 
 /// One loop: how often, and how far each operand moves.
@@ -52,7 +52,7 @@ impl Nest {
             })
             .collect();
         // Stable, so that row-major order stays as it is; broadcast operands have no say.
-        loops.sort_by_key(|l| {
+        sort_few_by_key(&mut loops, |l| {
             let leading = l.strides.iter().find(|stride| **stride != 0);
             std::cmp::Reverse(leading.map_or(usize::MAX, |stride| stride.unsigned_abs()))
         });

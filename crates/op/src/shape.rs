@@ -181,3 +181,15 @@ pub fn normalize_axes(op: &'static str, axes: &[isize], rank: usize) -> Result<D
     }
     Ok(dims)
 }
+
+/// Sorts a short list by a key, equal items in the order they had: one such as that of dimensions, for
+/// which the sort of the standard library has 5 KB of code per type.
+pub fn sort_few_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
+    for end in 1..items.len() {
+        let mut place = end;
+        while place > 0 && key(&items[place]) < key(&items[place - 1]) {
+            items.swap(place, place - 1);
+            place -= 1;
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! Rows of the op tables as loops over slices, one per row and compute type.
 
+mod loops;
+
+use std::marker::PhantomData;
 use std::num::Wrapping;
 
 use allotrope_dtype::{Bool8, DType, Level, c64, c128, dispatch_width};
@@ -10,6 +13,8 @@ use allotrope_op::table::formula::{
 use allotrope_op::{Complex, Number, Op, for_each_op};
 use bytemuck::Pod;
 
+use self::loops::{OfFloats, OfNear, OfPairs, long_loop, of_length, one_loop, typed, typed_mut};
+use super::recorded;
 use crate::simd::{self, BLOCK, Body};
 
 /// A row over slices of bytes: operands, result. All have as many elements.
@@ -48,7 +53,7 @@ impl_real!(f32, 0; f64, 1;);
 
 /// A complex number as two lanes.
 trait Pair: Pod {
-    type Part: Real;
+    type Part: Real + recorded::Part;
     fn wrap<const FUSED: bool>(self) -> Complex<<Self::Part as Real>::Lane<FUSED>>;
     fn unwrap<const FUSED: bool>(value: Complex<<Self::Part as Real>::Lane<FUSED>>) -> Self;
 }
@@ -70,53 +75,6 @@ macro_rules! impl_pair {
 }
 impl_pair!(c64, f32; c128, f64;);
 
-/// Slices of the same length as the result.
-#[inline(always)]
-fn typed<'a, T: Pod, const N: usize>(args: &[&'a [u8]], len: usize) -> [&'a [T]; N] {
-    std::array::from_fn(|i| &bytemuck::cast_slice(args[i])[..len])
-}
-
-/// The most elements that fill a vector.
-const MOST_LANES: usize = 16;
-
-/// Runs the loop of a row over complex numbers with as many as fill whole vectors, and once more
-/// with the rest in memory of their own. So there is no second copy of the formula for what is
-/// left over, which takes as much room as that for vectors.
-#[inline(always)]
-fn in_whole_vectors<T, F, const N: usize, const LANES: usize, const FUSED: bool>(
-    args: [&[T]; N],
-    out: &mut [T],
-) where
-    T: Pair,
-    F: ComplexMap<N>,
-{
-    const { assert!(LANES <= MOST_LANES) };
-    let whole = out.len() / LANES * LANES;
-    let (mut out, left) = out.split_at_mut(whole);
-    let mut rest = [[T::zeroed(); MOST_LANES]; N];
-    for (rest, arg) in rest.iter_mut().zip(&args) {
-        rest[..left.len()].copy_from_slice(&arg[whole..whole + left.len()]);
-    }
-    let mut rest_out = [T::zeroed(); MOST_LANES];
-    let mut args: [&[T]; N] = std::array::from_fn(|k| &args[k][..whole]);
-    let mut is_rest = false;
-    loop {
-        let count = out.len() / LANES * LANES;
-        let now: [&[T]; N] = std::array::from_fn(|k| &args[k][..count]);
-        for (i, out) in out[..count].iter_mut().enumerate() {
-            let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| now[k][i]));
-            *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
-        }
-        if is_rest || left.is_empty() {
-            break;
-        }
-        args = std::array::from_fn(|k| &rest[k][..LANES]);
-        out = &mut rest_out[..LANES];
-        is_rest = true;
-    }
-    left.copy_from_slice(&rest_out[..left.len()]);
-}
-
 /// Defines a kernel: how an element becomes a value, what the row makes of it, and the way back.
 macro_rules! define_kernel {
     ($name:ident<$T:ident: $bound:ident>, $trait:ident, $out:ty,
@@ -127,15 +85,15 @@ macro_rules! define_kernel {
             out: &mut [u8],
         ) {
             struct Loop<'a, T: $bound, F, const N: usize> {
-                args: &'a [&'a [u8]],
+                args: [&'a [T]; N],
                 out: &'a mut [$out],
-                row: std::marker::PhantomData<(T, F)>,
+                row: PhantomData<F>,
             }
             impl<$T: $bound, F: $trait<N>, const N: usize> Body for Loop<'_, $T, F, N> {
                 type Output = ();
                 #[inline(always)]
                 fn run<const FUSED: bool>(self) {
-                    let args = typed::<$T, N>(self.args, self.out.len());
+                    let args = of_length(self.args, self.out.len());
                     for (i, out) in self.out.iter_mut().enumerate() {
                         let x: [$T; N] =
                             simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
@@ -147,13 +105,13 @@ macro_rules! define_kernel {
                     }
                 }
             }
-            let out = bytemuck::cast_slice_mut(out);
+            let out = typed_mut(out);
             simd::run_narrow(
                 level,
                 Loop::<$T, F, N> {
-                    args,
+                    args: typed(args, out.len()),
                     out,
-                    row: std::marker::PhantomData,
+                    row: PhantomData,
                 },
             );
         }
@@ -165,23 +123,19 @@ define_kernel!(complex_test<T: Pair>, ComplexTest, Bool8, |x| x.wrap::<FUSED>(),
 
 /// The loop of a row over floats; it looks ahead where there is a faster formula for most numbers.
 struct FloatLoop<'a, T: Real, F, const N: usize> {
-    args: &'a [&'a [u8]],
+    args: [&'a [T]; N],
     out: &'a mut [T],
-    row: std::marker::PhantomData<F>,
+    row: PhantomData<F>,
 }
 
 impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let args = typed::<T, N>(self.args, self.out.len());
         let Some(limits) = F::NEAR else {
-            for (i, out) in self.out.iter_mut().enumerate() {
-                let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
-                *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
-            }
-            return;
+            return one_loop::<T, OfFloats<F>, N, FUSED>(self.args, self.out);
         };
+        let args = of_length(self.args, self.out.len());
         let (whole, left) = self.out.as_chunks_mut::<BLOCK>();
         let mut blocks = args.map(|arg| arg.as_chunks::<BLOCK>().0.iter());
         // What is left goes the same way, so that the formulas are there once.
@@ -196,66 +150,12 @@ impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
             let x: [&[T; BLOCK]; N] = std::array::from_fn(|k| blocks[k].next().unwrap_or(&rest[k]));
             let is_near = |near: bool, x: &T| near & x.is_near(limits);
             if x[0].iter().fold(true, is_near) {
-                for (i, out) in out.iter_mut().enumerate() {
-                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
-                    *out = T::unwrap(F::near(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
-                }
+                one_loop::<T, OfNear<F>, N, FUSED>(x.map(|x| &x[..]), out);
             } else {
-                for (i, out) in out.iter_mut().enumerate() {
-                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
-                    *out = T::unwrap(F::call(std::array::from_fn(|k| x[k].wrap::<FUSED>())));
-                }
+                one_loop::<T, OfFloats<F>, N, FUSED>(x.map(|x| &x[..]), out);
             }
         }
         left.copy_from_slice(&rest_out[..left.len()]);
-    }
-}
-
-/// The loop of a row over complex numbers.
-struct ComplexLoop<'a, T: Pair, F, const N: usize> {
-    args: &'a [&'a [u8]],
-    out: &'a mut [T],
-    row: std::marker::PhantomData<F>,
-}
-
-impl<T: Pair, F: ComplexMap<N>, const N: usize> Body for ComplexLoop<'_, T, F, N> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let args = typed::<T, N>(self.args, self.out.len());
-        if size_of::<T::Part>() == size_of::<f32>() {
-            in_whole_vectors::<T, F, N, 16, FUSED>(args, self.out);
-        } else {
-            in_whole_vectors::<T, F, N, 8, FUSED>(args, self.out);
-        }
-    }
-}
-
-/// Whether vectors of 512 bits help a row over complex numbers of float64. Those that exponentials
-/// and sines are made of took 1.0 to 1.7 times as long with them.
-const fn is_wide(op: Op) -> bool {
-    use Op::{Cos, Cosh, Exp, Exp2, Expm1, Sin, Sinh, Tan, Tanh};
-    !matches!(
-        op,
-        Cos | Cosh | Exp | Exp2 | Expm1 | Sin | Sinh | Tan | Tanh
-    )
-}
-
-fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize, const WIDE: bool>(
-    level: Level,
-    args: &[&[u8]],
-    out: &mut [u8],
-) {
-    let out = bytemuck::cast_slice_mut(out);
-    let body = ComplexLoop::<T, F, N> {
-        args,
-        out,
-        row: std::marker::PhantomData,
-    };
-    if WIDE {
-        simd::run(level, body);
-    } else {
-        simd::run_narrow(level, body);
     }
 }
 
@@ -264,13 +164,57 @@ pub(crate) fn float_map<T: Real, F: FloatMap<N>, const N: usize>(
     args: &[&[u8]],
     out: &mut [u8],
 ) {
-    let out = bytemuck::cast_slice_mut(out);
+    let out = typed_mut(out);
     simd::run(
         level,
         FloatLoop::<T, F, N> {
-            args,
+            args: typed(args, out.len()),
             out,
-            row: std::marker::PhantomData,
+            row: PhantomData,
+        },
+    );
+}
+
+/// The loop of a row over complex numbers.
+struct ComplexLoop<'a, T: Pair, F, const N: usize> {
+    args: [&'a [T]; N],
+    out: &'a mut [T],
+    row: PhantomData<F>,
+}
+
+impl<T: Pair, F: ComplexMap<N>, const N: usize> Body for ComplexLoop<'_, T, F, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        long_loop::<T, OfPairs<F>, N, FUSED>(self.args, self.out);
+    }
+}
+
+/// Whether a row over complex numbers is run in steps: one made of exponentials and sines, each of
+/// which takes more room than all the rest.
+const fn is_in_steps(op: Op) -> bool {
+    use Op::{Cos, Cosh, Exp, Exp2, Expm1, Sigmoid, Sin, Sinh, Tan, Tanh};
+    matches!(
+        op,
+        Cos | Cosh | Exp | Exp2 | Expm1 | Sigmoid | Sin | Sinh | Tan | Tanh
+    )
+}
+
+fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize, const OP: u8, const IN_STEPS: bool>(
+    level: Level,
+    args: &[&[u8]],
+    out: &mut [u8],
+) {
+    if IN_STEPS {
+        return recorded::run::<T::Part, F, N>(usize::from(OP), level, args, out);
+    }
+    let out = typed_mut(out);
+    simd::run(
+        level,
+        ComplexLoop::<T, F, N> {
+            args: typed(args, out.len()),
+            out,
+            row: PhantomData,
         },
     );
 }
@@ -371,7 +315,7 @@ macro_rules! entry {
     };
     (complex Map $T:ty, $row:ident, $n:expr, $f:tt) => {
         Some(
-            complex_map::<$T, formula::$row, { $n }, { size_of::<$T>() == 8 || is_wide(Op::$row) }>,
+            complex_map::<$T, formula::$row, { $n }, { Op::$row as u8 }, { is_in_steps(Op::$row) }>,
         )
     };
     (complex Real $T:ty, $row:ident, $n:expr, $f:tt) => {

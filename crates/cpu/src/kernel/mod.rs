@@ -14,6 +14,7 @@ pub(crate) mod pair;
 mod pool;
 mod prefix;
 pub mod random;
+mod recorded;
 mod reduce;
 mod resample;
 mod rows;

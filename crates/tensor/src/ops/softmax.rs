@@ -3,7 +3,7 @@
 use allotrope_cpu::kernel::{Fold, LineInput, Softmax, are_lines_short, sizes_around, softmax};
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
-use allotrope_op::{Builder, Dims, Structured, Var, normalize_axis};
+use allotrope_op::{Builder, Dims, Structured, Var, normalize_axis, sort_few_by_key};
 use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range};
@@ -176,7 +176,9 @@ pub(super) fn softmax_gradient(
 fn memory_order(x: &Tensor) -> (Dims<isize>, Dims<isize>) {
     let strides = x.layout().strides();
     let mut order: Dims<isize> = (0..x.rank() as isize).collect();
-    order.sort_by_key(|dim| std::cmp::Reverse(strides[*dim as usize].unsigned_abs()));
+    sort_few_by_key(&mut order, |dim| {
+        std::cmp::Reverse(strides[*dim as usize].unsigned_abs())
+    });
     let mut back: Dims<isize> = order.clone();
     for (place, dim) in order.iter().enumerate() {
         back[*dim as usize] = place as isize;

@@ -3,7 +3,7 @@
 use allotrope_cpu::Input;
 use allotrope_cpu::kernel::{Fold, reduce};
 use allotrope_dtype::{DType, Error, Problem};
-use allotrope_op::{Dims, Layout, Program, Shape, normalize_axes};
+use allotrope_op::{Dims, Layout, Program, Shape, normalize_axes, sort_few_by_key};
 use smallvec::smallvec;
 
 use super::gradient::{extreme_gradient, product_gradient};
@@ -36,7 +36,9 @@ impl Plan {
         };
         let strides = tensor.layout().strides();
         let mut by_stride: Dims<usize> = (0..rank).collect();
-        by_stride.sort_by_key(|dim| std::cmp::Reverse(strides[*dim].unsigned_abs()));
+        sort_few_by_key(&mut by_stride, |dim| {
+            std::cmp::Reverse(strides[*dim].unsigned_abs())
+        });
         let is_reduced = |dim: &usize| reduced.contains(dim);
         let last = by_stride.iter().rposition(is_reduced).unwrap_or(0);
         let (before, inner) = by_stride.split_at((last + 1).min(rank));
@@ -156,7 +158,7 @@ impl Plan {
         let result = Tensor::from_buffer(buffer, Shape::new(op, &sizes)?, fold.result(item));
         // From the order of memory to that of the dimensions.
         let mut places: Vec<isize> = (0..self.kept.len() as isize).collect();
-        places.sort_by_key(|place| self.kept[*place as usize]);
+        sort_few_by_key(&mut places, |place| self.kept[*place as usize]);
         let mut result = result.permute(&places)?;
         let mut reduced = self.reduced.clone();
         reduced.sort_unstable();

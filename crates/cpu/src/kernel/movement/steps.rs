@@ -1,6 +1,6 @@
 //! The loops of a copy from one layout to another, and the copy on one thread.
 
-use allotrope_op::Layout;
+use allotrope_op::{Layout, sort_few_by_key};
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
@@ -44,7 +44,7 @@ impl Course {
         }
         // Row-major targets, the usual ones, are in order already.
         if !steps.is_sorted_by(|a, b| a.to >= b.to) {
-            steps.sort_by_key(|step| std::cmp::Reverse(step.to));
+            sort_few_by_key(&mut steps, |step| std::cmp::Reverse(step.to));
         }
         Self {
             steps: join(&steps),

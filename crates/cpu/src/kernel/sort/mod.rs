@@ -16,6 +16,8 @@ mod radix;
 mod running;
 mod select;
 
+use std::cmp::Ordering;
+
 use allotrope_dtype::{DType, Error, Problem};
 use rayon::prelude::*;
 
@@ -237,6 +239,11 @@ pub struct Groups {
     pub starts: Vec<usize>,
 }
 
+/// Places in an order, of which this sees a pointer: the sort is compiled once and not per width.
+fn sort_places(places: &mut [i64], order: &(dyn Fn(&i64, &i64) -> Ordering + Sync)) {
+    places.par_sort_by(order);
+}
+
 /// Rows in groups of equals, in the order of their first elements, then their second ones and so
 /// on; or as they are, if `sorted` is not asked for, so that only neighbours are a group. A row with
 /// a NaN is like no other.
@@ -261,7 +268,7 @@ pub fn group_rows(
         if sorted && width == 1 {
             sort(dtype, src, rows, false, &mut [], &mut order)?;
         } else if sorted {
-            order.par_sort_by(|a, b| row(*a).cmp(row(*b)));
+            sort_places(&mut order, &|a, b| row(*a).cmp(row(*b)));
         }
         let is_equal = |a: i64, b: i64| row(a) == row(b) && !(has_nan && row(a).contains(&W::MAX));
         let starts = (0..rows).filter(|at| *at == 0 || !is_equal(order[*at - 1], order[*at]));
