@@ -9,9 +9,12 @@ use allotrope_op::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary};
 use allotrope_op::{Layout, Number, Program, Shape};
 use bytemuck::Pod;
 
+#[cfg(target_arch = "x86_64")]
+use super::fused::block::Half;
+use super::fused::block::{Brain, Store};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
-use crate::simd;
+use crate::simd::{self, Body};
 use crate::tile::{Input, Source};
 
 /// Elements of lines that are read together, so that their values stay in the first-level cache.
@@ -270,9 +273,13 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
         if is_same {
             simd::stream(self.level, bytes, out);
         } else if self.streams {
-            codes.resize(out.len(), 0);
-            self.encode.run(self.level, bytes, codes, scratch);
-            simd::stream(self.level, codes, out);
+            let done = stream_halves::<C>(self.level, self.dtype, to, out);
+            if done < count {
+                let (bytes, out) = (bytemuck::cast_slice(&to[done..]), &mut out[done * 2..]);
+                codes.resize(out.len(), 0);
+                self.encode.run(self.level, bytes, codes, scratch);
+                simd::stream(self.level, codes, out);
+            }
         } else {
             self.encode.run(self.level, bytes, out, scratch);
         }
@@ -327,6 +334,56 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
             }
         }
         Ok(())
+    }
+}
+
+/// Encodes float32 as float16 or bfloat16 past the caches, in one pass; how many, in whole blocks.
+fn stream_halves<C: Accumulator>(
+    level: Level,
+    dtype: DType,
+    values: &[C],
+    out: &mut [u8],
+) -> usize {
+    struct Encode<'a, S> {
+        level: Level,
+        values: &'a [[f32; LANES]],
+        out: &'a mut [u8],
+        store: std::marker::PhantomData<S>,
+    }
+    impl<S: Store<f32>> Body for Encode<'_, S> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FUSED: bool>(self) {
+            let blocks = self.out.chunks_exact_mut(LANES * size_of::<S::Code>());
+            for (values, out) in self.values.iter().zip(blocks) {
+                let codes = S::store(*values);
+                simd::stream(self.level, bytemuck::cast_slice(&codes), out);
+            }
+        }
+    }
+    fn run<S: Store<f32>>(level: Level, values: &[[f32; LANES]], out: &mut [u8]) -> usize {
+        let store = std::marker::PhantomData::<S>;
+        simd::run_above_scalar(
+            level,
+            Encode {
+                level,
+                values,
+                out,
+                store,
+            },
+        );
+        values.as_flattened().len()
+    }
+    let is_aligned = out.as_ptr().addr().is_multiple_of(64);
+    if C::DTYPE != DType::F32 || level == Level::Scalar || !is_aligned {
+        return 0;
+    }
+    let values = bytemuck::cast_slice::<C, f32>(values).as_chunks().0;
+    match dtype {
+        DType::BF16 => run::<Brain>(level, values, out),
+        #[cfg(target_arch = "x86_64")]
+        DType::F16 => run::<Half>(level, values, out),
+        _ => 0,
     }
 }
 
