@@ -120,11 +120,9 @@ impl<'a> Source<'a> {
             return None;
         };
         let dtype = plan.program.dtype(0);
-        let is_half = match dtype {
-            DType::BF16 => true,
-            DType::F16 => cfg!(target_arch = "x86_64"),
-            _ => false,
-        };
+        // Only here the CPU converts float16 itself.
+        let has_f16 = cfg!(target_arch = "x86_64");
+        let is_half = dtype == DType::BF16 || (dtype == DType::F16 && has_f16);
         let Some(Reader::Direct(bytes)) = plan.readers.first() else {
             return None;
         };

@@ -369,7 +369,7 @@ fn the_rough_tangent_has_21_bits_where_16_can_tell() {
     for code in 0..=u16::MAX {
         // All of bfloat16, and all of float16 but its subnormals.
         let wide = u32::from(code & 0x7FFF) << 13;
-        let f16 = f32::from_bits(wide + (112 << 23) | u32::from(code & 0x8000) << 16);
+        let f16 = f32::from_bits((wide + (112 << 23)) | (u32::from(code & 0x8000) << 16));
         for x in [f32::from_bits(u32::from(code) << 16), f16] {
             let exact = f64::from(x).tanh();
             let both = [

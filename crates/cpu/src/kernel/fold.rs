@@ -36,10 +36,9 @@ pub(crate) trait Folding: 'static {
     const HALVES: Option<Halves<Self>> = None;
 }
 
-/// Folds that convert float16 and bfloat16 on the way: a run after what was folded before, and rows
-/// into a row of lanes.
+/// Folds that convert float16 and bfloat16 on the way: a run, and rows into a row of lanes.
 pub(crate) struct Halves<F: Folding + ?Sized> {
-    pub(crate) run: fn(Level, DType, Option<F::Wide>, &[u8]) -> F::Wide,
+    pub(crate) run: fn(Level, DType, &[u8]) -> F::Wide,
     pub(crate) rows: fn(Level, DType, &mut [F::Lane], &[u8]),
 }
 

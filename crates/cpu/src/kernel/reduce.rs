@@ -167,7 +167,7 @@ fn fold_runs<F: Folding>(
                 if let (Some(fold), Some((dtype, codes))) = (F::HALVES, halves) {
                     let runs = codes.chunks_exact(reduced * dtype.itemsize());
                     for (out, codes) in out.iter_mut().zip(runs) {
-                        *out = F::finish((fold.run)(level, dtype, None, codes));
+                        *out = F::finish((fold.run)(level, dtype, codes));
                     }
                 } else if let [out] = out {
                     let run = fold_source::<F>(level, source, &mut items, [first, reduced])?;
@@ -207,7 +207,7 @@ fn fold_source<F: Folding>(
         return Ok(fold_run::<F, Itself>(level, None, items));
     }
     if let (Some(fold), Some((dtype, codes))) = (F::HALVES, source.halves(first, count)) {
-        return Ok((fold.run)(level, dtype, None, codes));
+        return Ok((fold.run)(level, dtype, codes));
     }
     let mut folded = None;
     for start in (0..count).step_by(AT_ONCE) {
@@ -341,14 +341,13 @@ fn fold_run<F: Folding, S: Load<F::Item>>(
 pub(super) fn fold_run_of_halves<F: Folding<Item = f32>>(
     level: Level,
     dtype: DType,
-    before: Option<F::Wide>,
     codes: &[u8],
 ) -> F::Wide {
     let codes = bytemuck::cast_slice(codes);
     match dtype {
         #[cfg(target_arch = "x86_64")]
-        DType::F16 => fold_run::<F, Half>(level, before, codes),
-        _ => fold_run::<F, Brain>(level, before, codes),
+        DType::F16 => fold_run::<F, Half>(level, None, codes),
+        _ => fold_run::<F, Brain>(level, None, codes),
     }
 }
 

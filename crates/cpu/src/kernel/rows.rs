@@ -4,17 +4,21 @@
 //! work is some whole lines; else it is a block of neighbouring lines, read row by row in the order
 //! of memory. How the work is cut depends on the sizes alone, and so do the results.
 
+mod ahead;
+mod stream;
+mod sums;
+
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
 use allotrope_op::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary};
 use allotrope_op::{Layout, Number, Program, Shape};
 use bytemuck::Pod;
 
-#[cfg(target_arch = "x86_64")]
-use super::fused::block::Half;
-use super::fused::block::{Brain, Store};
+pub(crate) use self::ahead::Ahead;
+use self::stream::stream_halves;
+pub(crate) use self::sums::{fold, join, sums};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
-use crate::simd::{self, Body};
+use crate::simd;
 use crate::tile::{Input, Source};
 
 /// Elements of lines that are read together, so that their values stay in the first-level cache.
@@ -29,8 +33,6 @@ const WIDEST: usize = 512;
 const LONGEST: usize = 256 << 10;
 /// Lanes of a loop: four vectors of float32 at the widest level.
 pub(crate) const LANES: usize = 64;
-/// Elements that lanes add up before they are joined in float64.
-const ADDED: usize = 2048;
 
 /// Results of at least this many bytes are written past the caches, which they would only flush.
 const STREAM_FROM: usize = 8 << 20;
@@ -108,52 +110,6 @@ pub(crate) trait Lines<C>: Sync {
     );
     /// Neighbouring lines, `width` of them: rows of one element each, in place.
     fn block(&self, level: Level, width: usize, values: &mut [C]);
-}
-
-/// Elements that are read next: memory is asked for some of them whenever as many others are worked
-/// on, so that it is not idle in the meantime.
-///
-/// Measured on norms of 4096 lines of 1024 float32: 1.0 instead of 1.4 ms.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Ahead<'a> {
-    bytes: &'a [u8],
-    size: usize,
-    /// The half of each block that is asked for, where two loops share them.
-    half: Option<bool>,
-}
-
-impl Ahead<'_> {
-    /// Asks for those that correspond to `count` elements from `place` on.
-    #[inline(always)]
-    pub(crate) fn fetch(self, place: usize, count: usize) {
-        let (start, len) = (place * self.size, count * self.size);
-        match self.half {
-            Some(is_second) => {
-                let start = start + if is_second { len / 2 } else { 0 };
-                simd::prefetch_bytes(self.bytes, start, len / 2);
-            }
-            None => simd::prefetch_bytes(self.bytes, start, len),
-        }
-    }
-
-    /// For two loops that take as long as memory does only together.
-    #[inline(always)]
-    pub(crate) fn shared(self) -> [Self; 2] {
-        [false, true].map(|is_second| Self {
-            half: Some(is_second),
-            ..self
-        })
-    }
-
-    /// What corresponds to the elements from `place` on.
-    #[inline(always)]
-    pub(crate) fn after(self, place: usize) -> Self {
-        let start = (place * self.size).min(self.bytes.len());
-        Self {
-            bytes: &self.bytes[start..],
-            ..self
-        }
-    }
 }
 
 /// Elements seen as lines, and the program that reads them in the dtype they are worked on in.
@@ -256,11 +212,7 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
         };
         let (line, is_same) = (first / length, self.dtype == C::DTYPE);
         let (bytes, size) = self.source.ahead(first + count, count);
-        let ahead = Ahead {
-            bytes,
-            size,
-            half: None,
-        };
+        let ahead = Ahead::new(bytes, size);
         if is_same && !self.streams {
             let to = bytemuck::cast_slice_mut(out);
             self.lines.lines(self.level, line, length, from, to, ahead);
@@ -337,56 +289,6 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
     }
 }
 
-/// Encodes float32 as float16 or bfloat16 past the caches, in one pass; how many, in whole blocks.
-fn stream_halves<C: Accumulator>(
-    level: Level,
-    dtype: DType,
-    values: &[C],
-    out: &mut [u8],
-) -> usize {
-    struct Encode<'a, S> {
-        level: Level,
-        values: &'a [[f32; LANES]],
-        out: &'a mut [u8],
-        store: std::marker::PhantomData<S>,
-    }
-    impl<S: Store<f32>> Body for Encode<'_, S> {
-        type Output = ();
-        #[inline(always)]
-        fn run<const FUSED: bool>(self) {
-            let blocks = self.out.chunks_exact_mut(LANES * size_of::<S::Code>());
-            for (values, out) in self.values.iter().zip(blocks) {
-                let codes = S::store(*values);
-                simd::stream(self.level, bytemuck::cast_slice(&codes), out);
-            }
-        }
-    }
-    fn run<S: Store<f32>>(level: Level, values: &[[f32; LANES]], out: &mut [u8]) -> usize {
-        let store = std::marker::PhantomData::<S>;
-        simd::run_above_scalar(
-            level,
-            Encode {
-                level,
-                values,
-                out,
-                store,
-            },
-        );
-        values.as_flattened().len()
-    }
-    let is_aligned = out.as_ptr().addr().is_multiple_of(64);
-    if C::DTYPE != DType::F32 || level == Level::Scalar || !is_aligned {
-        return 0;
-    }
-    let values = bytemuck::cast_slice::<C, f32>(values).as_chunks().0;
-    match dtype {
-        DType::BF16 => run::<Brain>(level, values, out),
-        #[cfg(target_arch = "x86_64")]
-        DType::F16 => run::<Half>(level, values, out),
-        _ => 0,
-    }
-}
-
 /// Values of lines before and after.
 struct Memory<C> {
     from: Vec<C>,
@@ -404,82 +306,6 @@ impl<C> Default for Memory<C> {
             scratch: Scratch::default(),
         }
     }
-}
-
-/// Sums of what is made of each element, in one pass: lanes add up some, float64 joins them.
-#[inline(always)]
-pub(crate) fn sums<C: Accumulator, const FUSED: bool, const N: usize>(
-    values: &[C],
-    ahead: Ahead<'_>,
-    terms: impl Fn(C::Lane<FUSED>) -> [C::Lane<FUSED>; N],
-) -> [f64; N] {
-    let mut totals = [0.0; N];
-    for (part, values) in values.chunks(ADDED).enumerate() {
-        let ahead = ahead.after(part * ADDED);
-        let mut lanes = [[C::ZERO; LANES]; N];
-        let (whole, rest) = values.as_chunks::<LANES>();
-        // Two at a time, so that lanes wait half as often for their own last store.
-        let (twos, whole) = whole.as_chunks::<2>();
-        for (place, [a, b]) in twos.iter().enumerate() {
-            ahead.fetch(place * 2 * LANES, 2 * LANES);
-            for i in 0..LANES {
-                let (a, b) = (terms(a[i].wrap()), terms(b[i].wrap()));
-                for n in 0..N {
-                    lanes[n][i] = C::unwrap(lanes[n][i].wrap::<FUSED>() + a[n] + b[n]);
-                }
-            }
-        }
-        for values in whole {
-            for i in 0..LANES {
-                let term = terms(values[i].wrap());
-                for n in 0..N {
-                    lanes[n][i] = C::unwrap(lanes[n][i].wrap::<FUSED>() + term[n]);
-                }
-            }
-        }
-        let mut last = [[C::ZERO; LANES]; N];
-        for (i, value) in rest.iter().enumerate() {
-            let term = terms(value.wrap());
-            for n in 0..N {
-                last[n][i % LANES] = C::unwrap(term[n]);
-            }
-        }
-        for n in 0..N {
-            totals[n] += join::<C, FUSED>(lanes[n], last[n]);
-        }
-    }
-    totals
-}
-
-/// Lanes and what is left for each added up in pairs.
-#[inline(always)]
-pub(crate) fn join<C: Accumulator, const FUSED: bool>(lanes: [C; LANES], last: [C; LANES]) -> f64 {
-    let add = |a: C, b: C| C::unwrap(a.wrap::<FUSED>() + b.wrap());
-    let mut all = lanes;
-    for (lane, last) in all.iter_mut().zip(last) {
-        *lane = add(*lane, last);
-    }
-    fold(all, add).widen()
-}
-
-/// Lanes made one in pairs: the first half with the second, and so on.
-#[inline(always)]
-pub(crate) fn fold<C: Copy>(lanes: [C; LANES], join: impl Fn(C, C) -> C) -> C {
-    /// One half with the other: a loop of its own, whose places are constants once unrolled.
-    macro_rules! halve {
-        ($lanes:ident, $half:literal) => {{
-            let mut half = [$lanes[0]; $half];
-            for (place, lane) in half.iter_mut().enumerate() {
-                *lane = join($lanes[place], $lanes[place + $half]);
-            }
-            half
-        }};
-    }
-    let lanes = halve!(lanes, 32);
-    let lanes = halve!(lanes, 16);
-    let lanes = halve!(lanes, 8);
-    let [a, b, c, d] = halve!(lanes, 4);
-    join(join(a, c), join(b, d))
 }
 
 /// The element of each line along an axis that an index names; the lines go in row-major order of
