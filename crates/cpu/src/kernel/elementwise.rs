@@ -13,7 +13,9 @@ use allotrope_op::table::formula::{
 use allotrope_op::{Complex, Number, Op, for_each_op};
 use bytemuck::Pod;
 
-use self::loops::{OfFloats, OfNear, OfPairs, long_loop, of_length, one_loop, typed, typed_mut};
+use self::loops::{
+    Formula, OfFloats, OfNear, OfPairs, long_loop, of_length, one_loop, typed, typed_mut,
+};
 use super::recorded;
 use crate::simd::{self, BLOCK, Body};
 
@@ -149,10 +151,17 @@ impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
         for out in whole.iter_mut().chain(last) {
             let x: [&[T; BLOCK]; N] = std::array::from_fn(|k| blocks[k].next().unwrap_or(&rest[k]));
             let is_near = |near: bool, x: &T| near & x.is_near(limits);
+            // Over arrays: through slices, which lose their length, these are no vectors.
             if x[0].iter().fold(true, is_near) {
-                one_loop::<T, OfNear<F>, N, FUSED>(x.map(|x| &x[..]), out);
+                for (i, out) in out.iter_mut().enumerate() {
+                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
+                    *out = OfNear::<F>::of::<FUSED>(x);
+                }
             } else {
-                one_loop::<T, OfFloats<F>, N, FUSED>(x.map(|x| &x[..]), out);
+                for (i, out) in out.iter_mut().enumerate() {
+                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
+                    *out = OfFloats::<F>::of::<FUSED>(x);
+                }
             }
         }
         left.copy_from_slice(&rest_out[..left.len()]);
