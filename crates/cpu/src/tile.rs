@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
             return None;
         };
         let dtype = plan.program.dtype(0);
-        // Only here the CPU converts float16 itself.
+        // Loops over float16 are written in instructions of this CPU alone.
         let has_f16 = cfg!(target_arch = "x86_64");
         let is_half = dtype == DType::BF16 || (dtype == DType::F16 && has_f16);
         let Some(Reader::Direct(bytes)) = plan.readers.first() else {

@@ -3,6 +3,12 @@
 //! The elements are seen as `[outer, length, inner]`. Where nothing is inside the axis a piece of
 //! work is some whole lines; else it is a block of neighbouring lines, read row by row in the order
 //! of memory. How the work is cut depends on the sizes alone, and so do the results.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `ahead` | memory that is asked for before it is needed |
+//! | `sums` | sums along a line, in lanes |
+//! | `stream` | halves on their way past the caches |
 
 mod ahead;
 mod stream;

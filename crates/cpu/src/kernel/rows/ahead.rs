@@ -5,7 +5,7 @@ use crate::simd;
 /// Elements that are read next: memory is asked for some of them whenever as many others are worked
 /// on, so that it is not idle in the meantime.
 ///
-/// Measured on norms of 4096 lines of 1024 float32: 1.0 instead of 1.4 ms.
+/// Measured on norms of 4096 lines of 1024 float32: 1.25 instead of 1.44 ms.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Ahead<'a> {
     bytes: &'a [u8],
