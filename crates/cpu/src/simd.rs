@@ -89,6 +89,17 @@ pub(crate) fn decode_f16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
     unsafe { x86::decode_f16(codes) }
 }
 
+/// bfloat16 codes as float32. In loops for levels above Scalar only.
+///
+/// A plain loop is vectors too, but by way of an array in memory that no cache line begins at:
+/// layer_norm of 4096 lines of 1024 took 1.35 instead of 0.68 ms.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn decode_bf16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+    // SAFETY: AVX2 belongs to every level above Scalar.
+    unsafe { x86::decode_bf16(codes) }
+}
+
 /// float32 as float16 codes by the CPU's own instruction. In loops for levels above Scalar only.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -226,9 +237,9 @@ mod x86 {
     use std::arch::x86_64::{
         __m256i, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8,
         _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtph_ps,
-        _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_storeu_ps, _mm512_castsi256_si512,
-        _mm512_inserti64x4, _mm512_stream_si512,
+        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtepu16_epi32,
+        _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_slli_epi32, _mm256_storeu_ps,
+        _mm256_storeu_si256, _mm512_castsi256_si512, _mm512_inserti64x4, _mm512_stream_si512,
     };
 
     use super::{BLOCK, Body};
@@ -260,6 +271,25 @@ mod x86 {
             let decoded = _mm256_cvtph_ps(codes);
             // SAFETY: 32 writable bytes; the store has no alignment requirement.
             unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
+        }
+        values
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn decode_bf16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+        let mut values = [0.0; BLOCK];
+        for (from, to) in codes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .zip(values.as_chunks_mut::<8>().0)
+        {
+            // SAFETY: 16 readable bytes; the load has no alignment requirement.
+            let codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+            let bits = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(codes));
+            // SAFETY: 32 writable bytes; the store has no alignment requirement.
+            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), bits) };
         }
         values
     }

@@ -16,6 +16,9 @@ use super::target::Target;
 use super::{Coefficient, Output, Product};
 use crate::Buffer;
 
+/// Sums that are encoded at a time.
+const TOGETHER: usize = 4096;
+
 /// Everything that blocks have in common.
 struct Plan<'a> {
     level: Level,
@@ -315,6 +318,32 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let [batch, first_row, first_column] = place;
         let stride = plan.cut.columns;
         let sums = &self.memory.elements::<A::Sum>()[self.sizes[0] + self.sizes[1]..];
+        let (is_plain, is_one) = (A::ROWS == 1, plan.product.alpha == Coefficient::ONE);
+        if let ([(only, size)], None, true, true) =
+            (&plan.finish[..], &plan.former, is_plain, is_one)
+        {
+            // Sums are values, and short rows of them are encoded together: a row of 64 takes less
+            // time than to set out.
+            let at_once = if columns == stride {
+                (TOGETHER / columns).max(1)
+            } else {
+                1
+            };
+            let scratch = &mut **self.scratch.get_or_insert_default();
+            for first in (0..rows).step_by(at_once) {
+                let count = at_once.min(rows - first);
+                let sums = bytemuck::cast_slice(&sums[first * stride..][..count * columns]);
+                let codes = super::pack::bytes_of(&mut self.raw, count * columns * size);
+                only.run(plan.level, sums, codes, scratch);
+                for (row, codes) in codes.chunks_exact(columns * size).enumerate() {
+                    let row = first_row + first + row;
+                    // SAFETY: the row is part of this block, which only this thread writes to.
+                    let out = unsafe { plan.target.row(batch, row, first_column, columns) };
+                    out.copy_from_slice(codes);
+                }
+            }
+            return;
+        }
         self.values
             .resize(columns, <A::Value as bytemuck::Zeroable>::zeroed());
         self.former

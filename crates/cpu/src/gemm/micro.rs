@@ -107,6 +107,20 @@ pub(super) fn multiply_panels<T: Micro>(
     }
 }
 
+/// A statement for every row of a tile, written out: a loop that the compiler does not unroll keeps
+/// sums in memory.
+macro_rules! each_row {
+    ($R:ident, |$r:ident| $body:block) => {
+        each_row!($R, $r, $body, 0 1 2 3 4 5 6 7 8 9 10 11)
+    };
+    ($R:ident, $r:ident, $body:block, $($number:literal)*) => {$(
+        if $number < $R {
+            let $r = $number;
+            $body
+        }
+    )*};
+}
+
 /// The widest tile of any kernel, in columns.
 const WIDEST: usize = 32;
 
@@ -128,12 +142,6 @@ unsafe fn kernel<V: Vector, C: Course, const R: usize, const W: usize>(
     // promise.
     unsafe {
         let mut sums = [[V::zero(); W]; R];
-        // Rows of the result lie in different pages; they are needed only at the end.
-        for r in 0..R {
-            let row = tile.c.wrapping_add(r * tile.c_stride).cast::<u8>();
-            simd::prefetch_line(row);
-            simd::prefetch_line(row.wrapping_add(W * V::LANES * size_of::<V::Item>() - 1));
-        }
         let shifted = if V::SHIFTS {
             tile.shifted.min(steps)
         } else {
@@ -146,18 +154,27 @@ unsafe fn kernel<V: Vector, C: Course, const R: usize, const W: usize>(
             }
         }
         sums = add_steps(&tile, course, sums, shifted, steps - shifted);
+        let put = |sums: [V; W], c: *mut V::Item| {
+            for (w, sum) in sums.into_iter().enumerate() {
+                let place = c.add(w * V::LANES);
+                let sum = if tile.accumulate {
+                    V::load(place).add(sum)
+                } else {
+                    sum
+                };
+                sum.store(place);
+            }
+        };
+        if tile.columns == wide && tile.rows == R {
+            each_row!(R, |r| {
+                put(sums[r], tile.c.wrapping_add(r * tile.c_stride));
+            });
+            return;
+        }
         for (r, row) in sums.iter().enumerate().take(tile.rows) {
             let c = tile.c.add(r * tile.c_stride);
             if tile.columns == wide {
-                for (w, sum) in row.iter().enumerate() {
-                    let place = c.add(w * V::LANES);
-                    let sum = if tile.accumulate {
-                        V::load(place).add(*sum)
-                    } else {
-                        *sum
-                    };
-                    sum.store(place);
-                }
+                put(*row, c);
             } else {
                 let mut whole = [V::Item::default(); WIDEST];
                 for (w, sum) in row.iter().enumerate() {
@@ -176,20 +193,6 @@ unsafe fn kernel<V: Vector, C: Course, const R: usize, const W: usize>(
     }
 }
 
-/// A statement for every row of a tile, written out: a loop that the compiler does not unroll keeps
-/// sums in memory.
-macro_rules! each_row {
-    ($R:ident, |$r:ident| $body:block) => {
-        each_row!($R, $r, $body, 0 1 2 3 4 5 6 7 8 9 10 11)
-    };
-    ($R:ident, $r:ident, $body:block, $($number:literal)*) => {$(
-        if $number < $R {
-            let $r = $number;
-            $body
-        }
-    )*};
-}
-
 /// The sums of a tile with the products of some steps.
 ///
 /// # Safety
@@ -202,25 +205,47 @@ unsafe fn add_steps<V: Vector, C: Course, const R: usize, const W: usize>(
     first: usize,
     steps: usize,
 ) -> [[V; W]; R] {
+    /// Steps between requests for rows of the result.
+    const STEPS: usize = 16;
     // Integers are packed always, with addresses that are known.
     let a_row = if V::SHIFTS { 1 } else { tile.a_row };
     let a_step = tile.a_step;
     let mut a = tile.a.as_ptr().wrapping_add(first * a_step);
+    // Rows of the result lie in different pages, and are needed only at the end: memory is asked for
+    // some at a time, since requests for all of them at once keep the panels waiting.
+    let mut c = tile.c.cast::<u8>().cast_const();
+    let at_once = (2 * R * STEPS).div_ceil(steps.max(1));
+    let (mut asked, mut step, last) = (0, first, first + steps);
     // SAFETY: the caller promises so many steps.
     unsafe {
-        for step in first..first + steps {
-            let b = tile.b.as_ptr().add(course.place(step));
-            let mut columns = [V::zero(); W];
-            for (w, column) in columns.iter_mut().enumerate() {
-                *column = V::load(b.add(w * V::LANES));
+        while step < last {
+            let until = R.min(asked + at_once);
+            while asked < until {
+                simd::prefetch_line(c);
+                simd::prefetch_line(c.wrapping_add(W * V::LANES * size_of::<V::Item>() - 1));
+                c = c.wrapping_add(tile.c_stride * size_of::<V::Item>());
+                asked += 1;
             }
-            each_row!(R, |r| {
-                let value = V::splat(*a.add(r * a_row));
-                for (sum, column) in sums[r].iter_mut().zip(columns) {
-                    *sum = sum.fused(value, column);
+            let end = if asked < R {
+                last.min(step + STEPS)
+            } else {
+                last
+            };
+            while step < end {
+                let b = tile.b.as_ptr().add(course.place(step));
+                let mut columns = [V::zero(); W];
+                for (w, column) in columns.iter_mut().enumerate() {
+                    *column = V::load(b.add(w * V::LANES));
                 }
-            });
-            a = a.wrapping_add(a_step);
+                each_row!(R, |r| {
+                    let value = V::splat(*a.add(r * a_row));
+                    for (sum, column) in sums[r].iter_mut().zip(columns) {
+                        *sum = sum.fused(value, column);
+                    }
+                });
+                a = a.wrapping_add(a_step);
+                step += 1;
+            }
         }
     }
     sums

@@ -1,8 +1,16 @@
 //! Lines brought to mean zero and variance one, or to mean square one.
 
+mod halves;
+
+use std::marker::PhantomData;
+
 use allotrope_dtype::{DType, Error, Level};
 
-use super::rows::{Accumulator, Ahead, LineInput, Lines, for_each_line, sums};
+use self::halves::Halves;
+use super::fused::block::Store;
+use super::rows::{
+    Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half, sums,
+};
 use crate::simd::{self, Body};
 
 /// How lines are normalised.
@@ -33,7 +41,7 @@ pub fn normalize_lines(
 ) -> Result<(), Error> {
     match from.program.output_dtypes().next() {
         Some(DType::F64) => for_each_line::<f64>(from, &Prepared::new(norm), dtype, out),
-        _ => for_each_line::<f32>(from, &Prepared::new(norm), dtype, out),
+        _ => for_each_line_or_half(from, &Prepared::new(norm), dtype, out),
     }
 }
 
@@ -98,6 +106,30 @@ impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
                 values[row * width + column] = *value;
             }
         }
+    }
+}
+
+impl HalfLines for Prepared<'_, f32> {
+    fn halves<S: Store<f32, Code = u16>>(
+        &self,
+        level: Level,
+        first: usize,
+        length: usize,
+        from: &[u16],
+        to: &mut [u16],
+    ) {
+        let prepared = self;
+        simd::run_above_scalar(
+            level,
+            Halves::<S> {
+                prepared,
+                first,
+                length,
+                from,
+                to,
+                coded: PhantomData,
+            },
+        );
     }
 }
 

@@ -8,10 +8,10 @@
 //! |---|---|
 //! | `ahead` | memory that is asked for before it is needed |
 //! | `sums` | sums along a line, in lanes |
-//! | `stream` | halves on their way past the caches |
+//! | `halves` | lines of float16 and bfloat16, without values in between |
 
 mod ahead;
-mod stream;
+mod halves;
 mod sums;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
@@ -20,8 +20,8 @@ use allotrope_op::{Layout, Number, Program, Shape};
 use bytemuck::Pod;
 
 pub(crate) use self::ahead::Ahead;
-use self::stream::stream_halves;
-pub(crate) use self::sums::{fold, join, sums};
+pub(crate) use self::halves::{HalfLines, fill_up, for_each_line_or_half};
+pub(crate) use self::sums::{ADDED, fold, join, sums};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
 use crate::simd;
@@ -138,7 +138,17 @@ pub(crate) fn for_each_line<C: Accumulator>(
 ) -> Result<(), Error> {
     let level = Level::current();
     let source = Source::new(level, from.program, &[from.input])?;
-    let [_, length, inner] = from.sizes;
+    work_on_lines(level, source, from.sizes, lines, dtype, out)
+}
+
+fn work_on_lines<C: Accumulator>(
+    level: Level,
+    source: Source<'_>,
+    [_, length, inner]: [usize; 3],
+    lines: &impl Lines<C>,
+    dtype: DType,
+    out: &mut [u8],
+) -> Result<(), Error> {
     if out.is_empty() || length == 0 {
         return Ok(());
     }
@@ -158,9 +168,9 @@ pub(crate) fn for_each_line<C: Accumulator>(
     }
 }
 
-struct Work<'a, C, L> {
+struct Work<'a, 's, C, L> {
     level: Level,
-    source: Source<'a>,
+    source: Source<'s>,
     encode: Conversion,
     dtype: DType,
     streams: bool,
@@ -168,7 +178,7 @@ struct Work<'a, C, L> {
     compute: std::marker::PhantomData<C>,
 }
 
-impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
+impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
     fn whole_lines(&self, length: usize, out: &mut [u8]) -> Result<(), Error> {
         let size = self.dtype.itemsize();
         let each = (CHUNK / length).max(1);
@@ -231,13 +241,9 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, C, L> {
         if is_same {
             simd::stream(self.level, bytes, out);
         } else if self.streams {
-            let done = stream_halves::<C>(self.level, self.dtype, to, out);
-            if done < count {
-                let (bytes, out) = (bytemuck::cast_slice(&to[done..]), &mut out[done * 2..]);
-                codes.resize(out.len(), 0);
-                self.encode.run(self.level, bytes, codes, scratch);
-                simd::stream(self.level, codes, out);
-            }
+            codes.resize(out.len(), 0);
+            self.encode.run(self.level, bytes, codes, scratch);
+            simd::stream(self.level, codes, out);
         } else {
             self.encode.run(self.level, bytes, out, scratch);
         }

@@ -1,9 +1,16 @@
 //! Lines of exponentials that add up to one.
 
+use std::marker::PhantomData;
+
 use allotrope_dtype::{DType, Error, Level};
 use allotrope_op::elementary::Elementary;
+use bytemuck::Zeroable;
 
-use super::rows::{Accumulator, Ahead, LANES, LineInput, Lines, fold, for_each_line, join};
+use super::fused::block::{Itself, Load, Store};
+use super::rows::{
+    ADDED, Accumulator, Ahead, HalfLines, LANES, LineInput, Lines, fill_up, fold, for_each_line,
+    for_each_line_or_half, join,
+};
 use crate::simd::{self, Body};
 
 /// What comes out.
@@ -27,7 +34,7 @@ pub fn softmax(
 ) -> Result<(), Error> {
     match from.program.output_dtypes().next() {
         Some(DType::F64) => for_each_line::<f64>(from, &kind, dtype, out),
-        _ => for_each_line::<f32>(from, &kind, dtype, out),
+        _ => for_each_line_or_half(from, &kind, dtype, out),
     }
 }
 
@@ -67,6 +74,78 @@ impl<C: Accumulator> Lines<C> for Softmax {
     }
 }
 
+impl HalfLines for Softmax {
+    fn halves<S: Store<f32, Code = u16>>(
+        &self,
+        level: Level,
+        _first: usize,
+        length: usize,
+        from: &[u16],
+        to: &mut [u16],
+    ) {
+        simd::run_above_scalar(
+            level,
+            Halves::<S> {
+                kind: *self,
+                length,
+                from,
+                to,
+                coded: PhantomData,
+            },
+        );
+    }
+}
+
+/// Whole lines of halves.
+struct Halves<'a, S> {
+    kind: Softmax,
+    length: usize,
+    from: &'a [u16],
+    to: &'a mut [u16],
+    coded: PhantomData<S>,
+}
+
+impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let blocks = self.length.div_ceil(LANES);
+        let mut values = vec![[0.0; LANES]; blocks];
+        let lines = self.from.chunks_exact(self.length);
+        for (from, to) in lines.zip(self.to.chunks_exact_mut(self.length)) {
+            let most = greatest::<f32, S>(from);
+            let exponentials = &mut values.as_flattened_mut()[..self.length];
+            let total = self::exponentials::<f32, S, FUSED>(most, from, exponentials, None);
+            let ((to, to_rest), (from, rest)) = (to.as_chunks_mut(), from.as_chunks());
+            let mut last = [0; LANES];
+            match self.kind {
+                Softmax::Shares => {
+                    let share = (1.0 / total) as f32;
+                    let to = to.iter_mut().chain(std::iter::once(&mut last));
+                    for (values, to) in values.iter().zip(to) {
+                        let mut shares = *values;
+                        shares.iter_mut().for_each(|x| *x *= share);
+                        *to = S::store(shares);
+                    }
+                }
+                Softmax::Logarithms => {
+                    let log = f64::unwrap(total.wrap::<FUSED>().log()) as f32;
+                    let rest = fill_up(rest, 0);
+                    let from = from.iter().chain(std::iter::once(&rest));
+                    let to = to.iter_mut().chain(std::iter::once(&mut last));
+                    for (from, to) in from.zip(to) {
+                        let mut values = S::load(from);
+                        values.iter_mut().for_each(|x| *x = *x - most - log);
+                        *to = S::store(values);
+                    }
+                }
+            }
+            to_rest.copy_from_slice(&last[..to_rest.len()]);
+        }
+    }
+}
+
 /// Whole lines.
 struct Whole<'a, C> {
     kind: Softmax,
@@ -84,9 +163,9 @@ impl<C: Accumulator> Body for Whole<'_, C> {
         let lines = self.from.chunks_exact(self.length);
         for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
             let ahead = self.ahead.after(line * self.length);
-            let most = greatest(from);
+            let most = greatest::<C, Itself>(from);
             let shift = most.wrap::<FUSED>();
-            let total = exponentials::<C, FUSED>(most, from, to, ahead);
+            let total = exponentials::<C, Itself, FUSED>(most, from, to, Some(ahead));
             match self.kind {
                 Softmax::Shares => {
                     let share = C::narrow(1.0 / total).wrap::<FUSED>();
@@ -108,49 +187,59 @@ impl<C: Accumulator> Body for Whole<'_, C> {
 
 /// The greatest number. NaN is left out: it comes out of the exponentials.
 #[inline(always)]
-fn greatest<C: Accumulator>(values: &[C]) -> C {
+fn greatest<C: Accumulator, S: Load<C>>(codes: &[S::Code]) -> C {
     let greater = |a: C, b: C| if b > a { b } else { a };
     let mut lanes = [C::LEAST; LANES];
-    let (whole, rest) = values.as_chunks::<LANES>();
+    let (whole, rest) = codes.as_chunks::<LANES>();
     // Four at a time: lanes that wait for their own last store take three times as long.
     let (fours, whole) = whole.as_chunks::<4>();
     for [a, b, c, d] in fours {
+        let (a, b, c, d) = (S::load(a), S::load(b), S::load(c), S::load(d));
         for (i, lane) in lanes.iter_mut().enumerate() {
             *lane = greater(greater(*lane, a[i]), greater(greater(b[i], c[i]), d[i]));
         }
     }
-    for values in whole {
-        for (lane, value) in lanes.iter_mut().zip(values) {
-            *lane = greater(*lane, *value);
+    for codes in whole {
+        for (lane, value) in lanes.iter_mut().zip(S::load(codes)) {
+            *lane = greater(*lane, value);
         }
     }
-    let most = rest.iter().copied().fold(C::LEAST, greater);
-    greater(fold::<C>(lanes, greater), most)
+    let rest = load_rest::<C, S>(rest).into_iter().take(rest.len());
+    greater(fold::<C>(lanes, greater), rest.fold(C::LEAST, greater))
+}
+
+/// What is left at the end of a line, and after it zeros.
+#[inline(always)]
+fn load_rest<C: Accumulator, S: Load<C>>(rest: &[S::Code]) -> [C; LANES] {
+    let mut block = [S::Code::zeroed(); LANES];
+    block[..rest.len()].copy_from_slice(rest);
+    S::load(&block)
 }
 
 /// The exponentials of the distances from the greatest, and their sum.
 #[inline(always)]
-fn exponentials<C: Accumulator, const FUSED: bool>(
+fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool>(
     most: C,
-    from: &[C],
+    from: &[S::Code],
     to: &mut [C],
-    ahead: Ahead<'_>,
+    ahead: Option<Ahead<'_>>,
 ) -> f64 {
-    /// Elements that lanes add up before they are joined in float64.
-    const ADDED: usize = 2048;
     let shift = most.wrap::<FUSED>();
     let mut total = 0.0;
     let parts = from.chunks(ADDED).zip(to.chunks_mut(ADDED));
     for (part, (from, to)) in parts.enumerate() {
-        let ahead = ahead.after(part * ADDED);
+        let ahead = ahead.map(|ahead| ahead.after(part * ADDED));
         let mut lanes = [C::ZERO; LANES];
         let ((whole, rest), (to_whole, to_rest)) =
             (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
         for (place, (from, to)) in whole.iter().zip(to_whole).enumerate() {
-            ahead.fetch(place * LANES, LANES);
-            let mut below = [C::ZERO; LANES];
-            for (below, from) in below.iter_mut().zip(from) {
-                *below = C::unwrap(from.wrap::<FUSED>() - shift);
+            match ahead {
+                Some(ahead) => ahead.fetch(place * LANES, LANES),
+                None => simd::prefetch(from),
+            }
+            let mut below = S::load(from);
+            for below in &mut below {
+                *below = C::unwrap(below.wrap::<FUSED>() - shift);
             }
             // False for NaN.
             let is_near = |near: bool, below: &C| near & (*below > C::EXP_LEAST);
@@ -169,6 +258,7 @@ fn exponentials<C: Accumulator, const FUSED: bool>(
         }
         // Apart from the lanes, which stay in registers as long as no loop counts through them.
         let mut last = [C::ZERO; LANES];
+        let rest = load_rest::<C, S>(rest);
         for ((from, to), last) in rest.iter().zip(to_rest).zip(&mut last) {
             let exponential = (from.wrap::<FUSED>() - shift).exp();
             *to = C::unwrap(exponential);

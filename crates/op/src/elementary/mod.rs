@@ -80,11 +80,17 @@ const TINY_64: f64 = 1.0 / (1_u64 << 54) as f64;
 /// hide the latency of the chain, so it takes the scheme with the fewest operations.
 #[inline(always)]
 pub(crate) fn horner<L: Lane, const N: usize>(x: L, coefficients: [f64; N]) -> L {
-    let mut reversed = coefficients.into_iter().rev();
-    let mut sum = L::lit(reversed.next().unwrap_or(0.0));
-    for coefficient in reversed {
-        sum = sum.mul_add(x, L::lit(coefficient));
+    /// Steps written out: a loop around a loop of vectors is not always unrolled.
+    macro_rules! steps {
+        ($sum:ident, $($number:literal)*) => {
+            const { assert!(N > 0 && N <= [$($number),*].len() + 1) };
+            $(if $number < N {
+                $sum = $sum.mul_add(x, L::lit(coefficients[N - 1 - $number]));
+            })*
+        };
     }
+    let mut sum = L::lit(coefficients[N - 1]);
+    steps!(sum, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
     sum
 }
 

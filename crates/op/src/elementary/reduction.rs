@@ -181,12 +181,19 @@ fn reduce_far<L: Lane, const N: usize>(x: L, c: &Constants<N>) -> Turns<L> {
     let position = exponent.sub(lit(L::BIAS + i64::from(L::MANTISSA) + 2 - i64::from(width)));
     let index = position.shr(c.log_width);
     let mut window = [0, 1, 2, 3].map(|j| lit(word(c, j)));
-    for k in 1..N - 3 {
-        let here = index.eq(lit(k as i64));
-        for (j, chosen) in window.iter_mut().enumerate() {
-            *chosen = L::Bits::select(here, lit(word(c, k + j)), *chosen);
-        }
+    /// Choices written out, as in `horner`.
+    macro_rules! choose {
+        ($($k:literal)*) => {
+            const { assert!(N <= [$($k),*].len() + 4) };
+            $(if $k + 3 < N {
+                let here = index.eq(lit($k));
+                for (j, chosen) in window.iter_mut().enumerate() {
+                    *chosen = L::Bits::select(here, lit(word(c, $k + j)), *chosen);
+                }
+            })*
+        };
     }
+    choose!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     let [a, b, d, e] = window;
     let shift = position & lit(i64::from(width) - 1);
     let back = lit(i64::from(width) - 1).sub(shift);

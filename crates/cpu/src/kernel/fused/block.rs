@@ -5,7 +5,7 @@ use bytemuck::Pod;
 
 use crate::simd::BLOCK;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{decode_f16, encode_f16};
+use crate::simd::{decode_bf16, decode_f16, encode_f16};
 
 /// How a block of elements becomes numbers of the compute dtype.
 pub(in super::super) trait Load<V> {
@@ -81,13 +81,16 @@ macro_rules! itself {
 }
 itself!(f32 f64 i64 c64);
 
-/// bfloat16, as the codec has it.
+/// bfloat16, as the codec has it: for levels above Scalar only.
 pub(in super::super) struct Brain;
 
 impl Load<f32> for Brain {
     type Code = u16;
     #[inline(always)]
     fn load(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+        #[cfg(target_arch = "x86_64")]
+        return decode_bf16(codes);
+        #[cfg(not(target_arch = "x86_64"))]
         map(codes, |code| f32::from_bits(u32::from(code) << 16))
     }
 }

@@ -184,11 +184,12 @@ fn each<W: Word, const FUSED: bool, const N: usize>(
     out: &mut [Line<W>],
 ) {
     for (index, out) in out.iter_mut().enumerate() {
-        let lines: [&Line<W>; 3] =
-            std::array::from_fn(|k| from[if k < N { k } else { 0 }].line(index));
+        let a = from[0].line(index);
+        let b = from[usize::from(N > 1)].line(index);
+        let c = from[if N > 2 { 2 } else { 0 }].line(index);
         let mut results = Line::<W>::default();
         for (lane, result) in results.iter_mut().enumerate() {
-            *result = W::of::<FUSED>(action, lines.map(|line| line[lane]));
+            *result = W::of::<FUSED>(action, [a[lane], b[lane], c[lane]]);
         }
         *out = results;
     }
@@ -230,7 +231,8 @@ macro_rules! impl_word {
             #[inline(always)]
             fn of<const FUSED: bool>(action: Action, [a, b, c]: [Self; 3]) -> Self {
                 let mask = |truth: bool| if truth { Self::MAX } else { 0 };
-                let [x, y, z] = [a, b, c].map(|bits| Number::<$float, FUSED>(<$float>::from_bits(bits)));
+                let float = |bits: Self| Number::<$float, FUSED>(<$float>::from_bits(bits));
+                let (x, y, z) = (float(a), float(b), float(c));
                 let float = match action {
                     Action::Add => x + y,
                     Action::Sub => x - y,

@@ -3,7 +3,7 @@
 use super::{Accumulator, Ahead, LANES};
 
 /// Elements that lanes add up before they are joined in float64.
-const ADDED: usize = 2048;
+pub(crate) const ADDED: usize = 2048;
 
 /// Sums of what is made of each element, in one pass: lanes add up some, float64 joins them.
 #[inline(always)]
