@@ -92,7 +92,8 @@ pub(crate) fn decode_f16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
 /// bfloat16 codes as float32. In loops for levels above Scalar only.
 ///
 /// A plain loop is vectors too, but by way of an array in memory that no cache line begins at:
-/// layer_norm of 4096 lines of 1024 took 1.35 instead of 0.68 ms.
+/// layer_norm of 4096 lines of 1024 took 1.35 instead of 0.68 ms, sums of two tensors 0.23 instead of
+/// 0.15 ns.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn decode_bf16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
@@ -237,9 +238,10 @@ mod x86 {
     use std::arch::x86_64::{
         __m256i, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi8,
         _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_cvtepu16_epi32,
-        _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_loadu_ps, _mm256_slli_epi32, _mm256_storeu_ps,
-        _mm256_storeu_si256, _mm512_castsi256_si512, _mm512_inserti64x4, _mm512_stream_si512,
+        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_castsi256_ps,
+        _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_loadu_ps,
+        _mm256_slli_epi32, _mm256_storeu_ps, _mm512_castsi256_si512, _mm512_inserti64x4,
+        _mm512_stream_si512,
     };
 
     use super::{BLOCK, Body};
@@ -288,8 +290,9 @@ mod x86 {
             // SAFETY: 16 readable bytes; the load has no alignment requirement.
             let codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
             let bits = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(codes));
+            let decoded = _mm256_castsi256_ps(bits);
             // SAFETY: 32 writable bytes; the store has no alignment requirement.
-            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), bits) };
+            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
         }
         values
     }

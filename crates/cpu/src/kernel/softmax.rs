@@ -135,7 +135,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
                     let from = from.iter().chain(std::iter::once(&rest));
                     let to = to.iter_mut().chain(std::iter::once(&mut last));
                     for (from, to) in from.zip(to) {
-                        let mut values = S::load(from);
+                        let mut values = S::load_in_vectors(from);
                         values.iter_mut().for_each(|x| *x = *x - most - log);
                         *to = S::store(values);
                     }
@@ -194,13 +194,18 @@ fn greatest<C: Accumulator, S: Load<C>>(codes: &[S::Code]) -> C {
     // Four at a time: lanes that wait for their own last store take three times as long.
     let (fours, whole) = whole.as_chunks::<4>();
     for [a, b, c, d] in fours {
-        let (a, b, c, d) = (S::load(a), S::load(b), S::load(c), S::load(d));
+        let (a, b, c, d) = (
+            S::load_in_vectors(a),
+            S::load_in_vectors(b),
+            S::load_in_vectors(c),
+            S::load_in_vectors(d),
+        );
         for (i, lane) in lanes.iter_mut().enumerate() {
             *lane = greater(greater(*lane, a[i]), greater(greater(b[i], c[i]), d[i]));
         }
     }
     for codes in whole {
-        for (lane, value) in lanes.iter_mut().zip(S::load(codes)) {
+        for (lane, value) in lanes.iter_mut().zip(S::load_in_vectors(codes)) {
             *lane = greater(*lane, value);
         }
     }
@@ -213,7 +218,7 @@ fn greatest<C: Accumulator, S: Load<C>>(codes: &[S::Code]) -> C {
 fn load_rest<C: Accumulator, S: Load<C>>(rest: &[S::Code]) -> [C; LANES] {
     let mut block = [S::Code::zeroed(); LANES];
     block[..rest.len()].copy_from_slice(rest);
-    S::load(&block)
+    S::load_in_vectors(&block)
 }
 
 /// The exponentials of the distances from the greatest, and their sum.
@@ -237,7 +242,7 @@ fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool>(
                 Some(ahead) => ahead.fetch(place * LANES, LANES),
                 None => simd::prefetch(from),
             }
-            let mut below = S::load(from);
+            let mut below = S::load_in_vectors(from);
             for below in &mut below {
                 *below = C::unwrap(below.wrap::<FUSED>() - shift);
             }

@@ -54,7 +54,7 @@ struct Loop<'a, V, A: Load<V>, B: Load<V>, O: Store<V>, F> {
 impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Loop<'_, V, A, B, O, F> {
     #[inline(always)]
     fn block<const FUSED: bool>(a: &[A::Code; BLOCK], b: &[B::Code; BLOCK]) -> [O::Code; BLOCK] {
-        let (x, y) = (A::load(a), B::load(b));
+        let (x, y) = (A::load_in_vectors(a), B::load_in_vectors(b));
         let mut result = [V::zeroed(); BLOCK];
         for (i, result) in result.iter_mut().enumerate() {
             *result = F::apply::<FUSED>(x[i], y[i]);

@@ -27,7 +27,11 @@ impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
     /// what is not inlined is compiled for the baseline.
     #[inline(always)]
     fn block<const FUSED: bool>(x: &[S::Code; BLOCK]) -> [f32; BLOCK] {
-        let values = S::load(x);
+        let values = if F::NEAR.is_some() {
+            S::load(x)
+        } else {
+            S::load_in_vectors(x)
+        };
         let mut results = [0.0; BLOCK];
         if F::NEAR.is_some_and(|[limit, _]| are_near(&values, limit as f32)) {
             for (result, x) in results.iter_mut().zip(values) {

@@ -79,13 +79,13 @@ fn for_each_block<S: Store<f32, Code = u16>>(
     let ((from, from_rest), (to, to_rest)) = (from.as_chunks(), to.as_chunks_mut());
     let mut place = 0;
     for (from, to) in from.iter().zip(to) {
-        let mut values = S::load(from);
+        let mut values = S::load_in_vectors(from);
         work(place, &mut values);
         *to = S::store(values);
         place += LANES;
     }
     if !from_rest.is_empty() {
-        let mut values = S::load(&fill_up(from_rest, 0));
+        let mut values = S::load_in_vectors(&fill_up(from_rest, 0));
         work(place, &mut values);
         to_rest.copy_from_slice(&S::store(values)[..to_rest.len()]);
     }
@@ -119,11 +119,11 @@ impl Moments {
             let (whole, rest) = codes.as_chunks::<LANES>();
             let last = fill_up(rest, codes[0]);
             let (first, others) = whole.split_first().unwrap_or((&last, &[]));
-            let starts = S::load(first);
+            let starts = S::load_in_vectors(first);
             let (mut sums, mut squares) = ([0.0_f32; LANES], [0.0_f32; LANES]);
             for block in others {
                 simd::prefetch(block);
-                let values = S::load(block);
+                let values = S::load_in_vectors(block);
                 for i in 0..LANES {
                     let above = values[i] - starts[i];
                     sums[i] += above;
@@ -132,7 +132,7 @@ impl Moments {
             }
             let mut counts = [whole.len() as f32; LANES];
             if !rest.is_empty() {
-                let values = S::load(&last);
+                let values = S::load_in_vectors(&last);
                 for i in 0..LANES {
                     let is_there = i < rest.len();
                     let above = if is_there { values[i] - starts[i] } else { 0.0 };
@@ -193,11 +193,11 @@ impl Moments {
         };
         for codes in codes.chunks(ADDED) {
             let (whole, rest) = codes.as_chunks::<LANES>();
-            let mut squares = S::load(&fill_up(rest, 0));
+            let mut squares = S::load_in_vectors(&fill_up(rest, 0));
             squares.iter_mut().for_each(|x| *x *= *x);
             for block in whole {
                 simd::prefetch(block);
-                for (square, x) in squares.iter_mut().zip(S::load(block)) {
+                for (square, x) in squares.iter_mut().zip(S::load_in_vectors(block)) {
                     *square = x.mul_add(x, *square);
                 }
             }
