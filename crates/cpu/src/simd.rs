@@ -258,43 +258,30 @@ mod x86 {
         body.run::<true>()
     }
 
-    #[inline]
-    #[target_feature(enable = "avx2,f16c")]
-    pub(super) fn decode_f16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
-        let mut values = [0.0; BLOCK];
-        for (from, to) in codes
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .zip(values.as_chunks_mut::<8>().0)
-        {
-            // SAFETY: 16 readable bytes; the load has no alignment requirement.
-            let codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
-            let decoded = _mm256_cvtph_ps(codes);
-            // SAFETY: 32 writable bytes; the store has no alignment requirement.
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
-        }
-        values
+    /// Functions that decode a block, eight codes at a time.
+    macro_rules! decode {
+        ($($name:ident $features:literal |$codes:ident| $decoded:expr;)*) => {$(
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn $name(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+                let mut values = [0.0; BLOCK];
+                let to = values.as_chunks_mut::<8>().0;
+                for (from, to) in codes.as_chunks::<8>().0.iter().zip(to) {
+                    // SAFETY: 16 readable bytes; the load has no alignment requirement.
+                    let $codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+                    let decoded = $decoded;
+                    // SAFETY: 32 writable bytes; the store has no alignment requirement.
+                    unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
+                }
+                values
+            }
+        )*};
     }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn decode_bf16(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
-        let mut values = [0.0; BLOCK];
-        for (from, to) in codes
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .zip(values.as_chunks_mut::<8>().0)
-        {
-            // SAFETY: 16 readable bytes; the load has no alignment requirement.
-            let codes = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
-            let bits = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(codes));
-            let decoded = _mm256_castsi256_ps(bits);
-            // SAFETY: 32 writable bytes; the store has no alignment requirement.
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), decoded) };
-        }
-        values
+    decode! {
+        decode_f16 "avx2,f16c" |codes| _mm256_cvtph_ps(codes);
+        decode_bf16 "avx2" |codes| {
+            _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(codes)))
+        };
     }
 
     #[inline]

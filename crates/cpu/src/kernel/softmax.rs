@@ -216,9 +216,7 @@ fn greatest<C: Accumulator, S: Load<C>>(codes: &[S::Code]) -> C {
 /// What is left at the end of a line, and after it zeros.
 #[inline(always)]
 fn load_rest<C: Accumulator, S: Load<C>>(rest: &[S::Code]) -> [C; LANES] {
-    let mut block = [S::Code::zeroed(); LANES];
-    block[..rest.len()].copy_from_slice(rest);
-    S::load_in_vectors(&block)
+    S::load_in_vectors(&fill_up(rest, S::Code::zeroed()))
 }
 
 /// The exponentials of the distances from the greatest, and their sum.

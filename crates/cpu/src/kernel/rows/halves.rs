@@ -62,7 +62,7 @@ pub(crate) fn for_each_line_or_half(
 
 /// A whole block that begins with what is left at the end of a line.
 #[inline(always)]
-pub(crate) fn fill_up(rest: &[u16], filling: u16) -> [u16; LANES] {
+pub(crate) fn fill_up<T: Copy>(rest: &[T], filling: T) -> [T; LANES] {
     let mut block = [filling; LANES];
     block[..rest.len()].copy_from_slice(rest);
     block
