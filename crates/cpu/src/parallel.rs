@@ -168,6 +168,7 @@ unsafe impl<T: Send> Sync for Blocks<'_, T> {}
 
 impl<'a, T: Send> Blocks<'a, T> {
     fn new(slice: &'a mut [T], size: usize) -> Self {
+        debug_assert!(size > 0 || slice.is_empty(), "blocks of nothing");
         Self {
             first: slice.as_mut_ptr(),
             len: slice.len(),

@@ -2,7 +2,7 @@
 
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
-use super::product::{add_product, dot};
+use super::product::{Factors, add_product};
 use super::triangular::Triangle;
 
 /// Columns that are computed together; the rest is updated with their product.
@@ -17,7 +17,8 @@ pub(super) fn decompose<T: Field>(a: &mut [T], n: usize) -> Result<(), Failure> 
         for j in start..end {
             let row = &a[j * n + start..j * n + j];
             let known: Vec<T> = row.iter().map(|x| x.conj()).collect();
-            let square = a[j * n + j].re() - dot(row, &known).re();
+            let known = Factors::new(&known);
+            let square = a[j * n + j].re() - known.dot(row).re();
             let is_positive = square > T::Real::ZERO;
             if !is_positive {
                 return Err(Failure::NotPositive { row: j });
@@ -26,7 +27,7 @@ pub(super) fn decompose<T: Field>(a: &mut [T], n: usize) -> Result<(), Failure> 
             a[j * n + j] = T::from_real(diagonal);
             for i in j + 1..n {
                 let place = i * n + j;
-                let below = dot(&a[i * n + start..place], &known);
+                let below = known.dot(&a[i * n + start..place]);
                 a[place] = (a[place] - below).scale(T::Real::ONE / diagonal);
             }
         }

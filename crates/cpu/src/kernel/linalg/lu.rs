@@ -34,13 +34,15 @@ pub(super) fn eliminate<T: Field>(
             }
             let (top, below) = a.split_at_mut((k + 1) * columns);
             let pivot_row = &top[k * columns + k + 1..k * columns + end];
-            for row in below.chunks_exact_mut(columns) {
-                let factor = row[k] / diagonal;
-                row[k] = factor;
-                for (x, y) in row[k + 1..end].iter_mut().zip(pivot_row) {
-                    *x -= factor * *y;
-                }
-            }
+            let factors: Vec<T> = below
+                .chunks_exact_mut(columns)
+                .map(|row| {
+                    row[k] = row[k] / diagonal;
+                    -row[k]
+                })
+                .collect();
+            let (beside, width) = (below.get_mut(k + 1..).unwrap_or_default(), end - k - 1);
+            add_product(beside, columns, &factors, 1, pivot_row, width, width);
         }
         if end == columns {
             continue;

@@ -3,12 +3,12 @@
 
 use allotrope_dtype::Level;
 
-use super::field::Field;
+use super::field::{Field, Real};
 use crate::parallel;
-use crate::simd::{Body, run, run_narrow};
+use crate::simd::{Body, run_narrow};
 
 /// Multiplications from which a product is shared out over threads.
-const SHARE_FROM: usize = 1 << 18;
+const SHARE_FROM: usize = 1 << 20;
 /// Rows of the result that are computed together: each element on the right is used that often.
 const ROWS: usize = 4;
 /// Columns that are computed together, so that they stay in the first-level cache.
@@ -16,6 +16,10 @@ const COLUMNS: usize = 512;
 
 /// Adds the product of `left`, whose rows of `inner` elements follow each other, and the matrix in
 /// `right` to the one in `out`; both have rows of `columns` elements, `stride` apart.
+///
+/// A complex product is a real one of twice the sizes. `(a + b i) x` is `a` times the parts of `x`
+/// plus `b` times those of `i x`: either there are rows `i x` after the rows `x`, or the products
+/// with `b` are rows of their own, which are turned in the end. The fewer rows decide.
 pub(super) fn add_product<T: Field>(
     out: &mut [T],
     out_stride: usize,
@@ -28,15 +32,87 @@ pub(super) fn add_product<T: Field>(
     if inner == 0 || columns == 0 || left.is_empty() {
         return;
     }
+    let real: &[T::Real] = bytemuck::cast_slice(right);
+    let right = Right {
+        elements: real,
+        stride: right_stride * T::PARTS,
+    };
+    let rows = left.len() / inner;
+    let width = columns * T::PARTS;
+    if T::PARTS == 2 && rows < inner {
+        let parts: Vec<T::Real> = left
+            .chunks_exact(inner)
+            .flat_map(|row| {
+                let re = row.iter().map(|x| x.re());
+                re.chain(row.iter().map(|x| x.im()))
+            })
+            .collect();
+        let mut products = vec![T::Real::ZERO; rows * 2 * width];
+        add_real_product(&mut products, width, &parts, inner, right, width);
+        let products: &[T] = bytemuck::cast_slice(&products);
+        for (out, products) in out.chunks_mut(out_stride).zip(products.chunks(columns * 2)) {
+            let (plain, turned) = products.split_at(columns);
+            for ((out, x), y) in out.iter_mut().zip(plain).zip(turned) {
+                *out += *x + T::from_parts(-y.im(), y.re());
+            }
+        }
+        return;
+    }
+    let turned;
+    let right = if T::PARTS == 2 {
+        turned = with_turned_rows(right, inner, width);
+        Right {
+            elements: &turned,
+            stride: width,
+        }
+    } else {
+        right
+    };
+    add_real_product(
+        bytemuck::cast_slice_mut(out),
+        out_stride * T::PARTS,
+        bytemuck::cast_slice(left),
+        inner * T::PARTS,
+        right,
+        width,
+    );
+}
+
+/// Each row of complex numbers, seen as their parts, and `i` times it after it.
+fn with_turned_rows<R: Real>(right: Right<'_, R>, rows: usize, width: usize) -> Vec<R> {
+    let mut turned = Vec::with_capacity(rows * width * 2);
+    for row in 0..rows {
+        let row = right.part(row, 0, width);
+        turned.extend_from_slice(row);
+        turned.extend(
+            row.as_chunks::<2>()
+                .0
+                .iter()
+                .flat_map(|[re, im]| [-*im, *re]),
+        );
+    }
+    turned
+}
+
+fn add_real_product<R: Real>(
+    out: &mut [R],
+    out_stride: usize,
+    left: &[R],
+    inner: usize,
+    right: Right<'_, R>,
+    columns: usize,
+) {
     let rows = left.len() / inner;
     let level = Level::current();
     let together = if rows * inner * columns >= SHARE_FROM {
-        (SHARE_FROM / 4 / (inner * columns)).next_multiple_of(ROWS)
+        (SHARE_FROM / 4 / (inner * columns))
+            .max(1)
+            .next_multiple_of(ROWS)
     } else {
         rows
     };
     let end = (rows - 1) * out_stride + columns;
-    let work = |block: usize, out: &mut [T]| {
+    let work = |block: usize, out: &mut [R]| {
         let first = block * together * inner;
         let last = (first + together * inner).min(left.len());
         let product = AddProduct {
@@ -45,14 +121,9 @@ pub(super) fn add_product<T: Field>(
             left: &left[first..last],
             inner,
             right,
-            right_stride,
             columns,
         };
-        if T::PARTS == 1 {
-            run(level, product);
-        } else {
-            run_narrow(level, product);
-        }
+        run_narrow(level, product);
     };
     let part = if together >= rows {
         end
@@ -62,29 +133,23 @@ pub(super) fn add_product<T: Field>(
     parallel::for_each_part(&mut out[..end], part, work);
 }
 
-struct AddProduct<'a, T> {
-    out: &'a mut [T],
+struct AddProduct<'a, R> {
+    out: &'a mut [R],
     out_stride: usize,
-    left: &'a [T],
+    left: &'a [R],
     inner: usize,
-    right: &'a [T],
-    right_stride: usize,
+    right: Right<'a, R>,
     columns: usize,
 }
 
-impl<T: Field> Body for AddProduct<'_, T> {
+impl<R: Real> Body for AddProduct<'_, R> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for start in (0..self.columns).step_by(COLUMNS) {
             let width = COLUMNS.min(self.columns - start);
-            let right = Right {
-                elements: self.right,
-                stride: self.right_stride,
-                start,
-                width,
-            };
+            let right = |row| self.right.part(row, start, width);
             let mut rows = self.left.chunks_exact(self.inner * ROWS);
             let mut first = 0;
             for left in rows.by_ref() {
@@ -92,138 +157,176 @@ impl<T: Field> Body for AddProduct<'_, T> {
                 let (a, rest) = out.split_at_mut(self.out_stride);
                 let (b, rest) = rest.split_at_mut(self.out_stride);
                 let (c, d) = rest.split_at_mut(self.out_stride);
+                let out = [a, b, c, d].map(|row| &mut row[..width]);
                 let left = [0, 1, 2, 3].map(|row| &left[row * self.inner..(row + 1) * self.inner]);
-                four_rows::<T, FUSED>([a, b, c, d], left, right);
+                four_rows::<R, FUSED>(out, left, right);
                 first += ROWS;
             }
             for left in rows.remainder().chunks_exact(self.inner) {
                 let place = first * self.out_stride + start;
                 let out = &mut self.out[place..place + width];
-                one_row::<T, FUSED>(out, left, right);
+                one_row::<R, FUSED>(out, left, right);
                 first += 1;
             }
         }
     }
 }
 
-/// Some columns of a matrix.
+/// The matrix on the right.
 #[derive(Clone, Copy)]
-struct Right<'a, T> {
-    elements: &'a [T],
+struct Right<'a, R> {
+    elements: &'a [R],
     stride: usize,
-    start: usize,
-    width: usize,
 }
 
-impl<'a, T> Right<'a, T> {
+impl<'a, R> Right<'a, R> {
+    /// Some of a row.
     #[inline(always)]
-    fn row(&self, row: usize) -> &'a [T] {
-        let place = row * self.stride + self.start;
-        &self.elements[place..place + self.width]
+    fn part(&self, row: usize, start: usize, width: usize) -> &'a [R] {
+        let place = row * self.stride + start;
+        &self.elements[place..place + width]
     }
 }
 
 #[inline(always)]
-fn four_rows<T: Field, const FUSED: bool>(
-    out: [&mut [T]; ROWS],
-    left: [&[T]; ROWS],
-    right: Right<'_, T>,
+fn four_rows<'a, R: Real, const FUSED: bool>(
+    [a, b, c, d]: [&mut [R]; ROWS],
+    left: [&[R]; ROWS],
+    right: impl Fn(usize) -> &'a [R],
 ) {
-    let width = right.width;
-    let [a, b, c, d] = out.map(|row| &mut row[..width]);
     let inner = left[0].len();
     for step in (0..inner - inner % 2).step_by(2) {
-        let (x, y) = (right.row(step), right.row(step + 1));
-        let l = left.map(|left| (left[step], left[step + 1]));
-        for j in 0..width {
-            a[j] = l[0]
-                .0
-                .mul_add::<FUSED>(x[j], l[0].1.mul_add::<FUSED>(y[j], a[j]));
-            b[j] = l[1]
-                .0
-                .mul_add::<FUSED>(x[j], l[1].1.mul_add::<FUSED>(y[j], b[j]));
-            c[j] = l[2]
-                .0
-                .mul_add::<FUSED>(x[j], l[2].1.mul_add::<FUSED>(y[j], c[j]));
-            d[j] = l[3]
-                .0
-                .mul_add::<FUSED>(x[j], l[3].1.mul_add::<FUSED>(y[j], d[j]));
+        let l = left.map(|left| [left[step], left[step + 1]]);
+        let right = right(step).iter().zip(right(step + 1));
+        let out = a.iter_mut().zip(&mut *b).zip(&mut *c).zip(&mut *d);
+        for ((((a, b), c), d), (x, y)) in out.zip(right) {
+            *a = l[0][0].mul_add::<FUSED>(*x, l[0][1].mul_add::<FUSED>(*y, *a));
+            *b = l[1][0].mul_add::<FUSED>(*x, l[1][1].mul_add::<FUSED>(*y, *b));
+            *c = l[2][0].mul_add::<FUSED>(*x, l[2][1].mul_add::<FUSED>(*y, *c));
+            *d = l[3][0].mul_add::<FUSED>(*x, l[3][1].mul_add::<FUSED>(*y, *d));
         }
     }
     if inner % 2 == 1 {
-        let x = right.row(inner - 1);
         let l = left.map(|left| left[inner - 1]);
-        for j in 0..width {
-            a[j] = l[0].mul_add::<FUSED>(x[j], a[j]);
-            b[j] = l[1].mul_add::<FUSED>(x[j], b[j]);
-            c[j] = l[2].mul_add::<FUSED>(x[j], c[j]);
-            d[j] = l[3].mul_add::<FUSED>(x[j], d[j]);
+        let out = a.iter_mut().zip(b).zip(c).zip(d);
+        for ((((a, b), c), d), x) in out.zip(right(inner - 1)) {
+            *a = l[0].mul_add::<FUSED>(*x, *a);
+            *b = l[1].mul_add::<FUSED>(*x, *b);
+            *c = l[2].mul_add::<FUSED>(*x, *c);
+            *d = l[3].mul_add::<FUSED>(*x, *d);
         }
     }
 }
 
 #[inline(always)]
-fn one_row<T: Field, const FUSED: bool>(out: &mut [T], left: &[T], right: Right<'_, T>) {
+fn one_row<'a, R: Real, const FUSED: bool>(
+    out: &mut [R],
+    left: &[R],
+    right: impl Fn(usize) -> &'a [R],
+) {
     let (fours, rest) = left.as_chunks::<4>();
     for (step, l) in fours.iter().enumerate() {
-        let [w, x, y, z] = [0, 1, 2, 3].map(|i| right.row(step * 4 + i));
-        for (j, out) in out.iter_mut().enumerate() {
-            let late = l[2].mul_add::<FUSED>(y[j], l[3].mul_add::<FUSED>(z[j], *out));
-            *out = l[0].mul_add::<FUSED>(w[j], l[1].mul_add::<FUSED>(x[j], late));
+        let [w, x, y, z] = [0, 1, 2, 3].map(|i| right(step * 4 + i));
+        for ((((out, w), x), y), z) in out.iter_mut().zip(w).zip(x).zip(y).zip(z) {
+            let late = l[2].mul_add::<FUSED>(*y, l[3].mul_add::<FUSED>(*z, *out));
+            *out = l[0].mul_add::<FUSED>(*w, l[1].mul_add::<FUSED>(*x, late));
         }
     }
     for (step, l) in rest.iter().enumerate() {
-        for (out, x) in out.iter_mut().zip(right.row(fours.len() * 4 + step)) {
+        for (out, x) in out.iter_mut().zip(right(fours.len() * 4 + step)) {
             *out = l.mul_add::<FUSED>(*x, *out);
         }
     }
 }
 
-/// The sum of products of elements, in lanes.
-pub(super) fn dot<T: Field>(x: &[T], y: &[T]) -> T {
-    run(Level::current(), Dot { x, y })
+/// Numbers that others are multiplied with and summed up.
+pub(super) struct Factors<T: Field> {
+    /// Of the real parts of the products: the numbers, or the parts of their conjugates.
+    plain: Vec<T::Real>,
+    /// Of the imaginary parts: the parts of `i` times the conjugates.
+    turned: Vec<T::Real>,
 }
 
-struct Dot<'a, T> {
-    x: &'a [T],
-    y: &'a [T],
+impl<T: Field> Factors<T> {
+    pub(super) fn new(numbers: &[T]) -> Self {
+        let plain = numbers.iter();
+        if T::PARTS == 1 {
+            return Self {
+                plain: plain.map(|x| x.re()).collect(),
+                turned: Vec::new(),
+            };
+        }
+        Self {
+            plain: plain.flat_map(|x| [x.re(), -x.im()]).collect(),
+            turned: numbers.iter().flat_map(|x| [x.im(), x.re()]).collect(),
+        }
+    }
+
+    /// The sum of products with as many numbers.
+    pub(super) fn dot(&self, numbers: &[T]) -> T {
+        let dots = Dots {
+            numbers: bytemuck::cast_slice(numbers),
+            plain: &self.plain,
+            turned: &self.turned,
+        };
+        let [re, im] = run_narrow(Level::current(), dots);
+        T::from_parts(re, im)
+    }
 }
 
-impl<T: Field> Body for Dot<'_, T> {
-    type Output = T;
+/// Sums of products with two lists of numbers, of which the second may be empty.
+struct Dots<'a, R> {
+    numbers: &'a [R],
+    plain: &'a [R],
+    turned: &'a [R],
+}
+
+impl<R: Real> Body for Dots<'_, R> {
+    type Output = [R; 2];
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) -> T {
-        const LANES: usize = 16;
-        let mut lanes = [T::ZERO; LANES];
-        let ((x, x_rest), (y, y_rest)) = (self.x.as_chunks::<LANES>(), self.y.as_chunks::<LANES>());
-        for (x, y) in x.iter().zip(y) {
-            for lane in 0..LANES {
-                lanes[lane] = x[lane].mul_add::<FUSED>(y[lane], lanes[lane]);
-            }
+    fn run<const FUSED: bool>(self) -> [R; 2] {
+        let re = dot::<R, FUSED>(self.numbers, self.plain);
+        if self.turned.is_empty() {
+            return [re, R::ZERO];
         }
-        let mut rest = T::ZERO;
-        for (x, y) in x_rest.iter().zip(y_rest) {
-            rest = x.mul_add::<FUSED>(*y, rest);
-        }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for lane in 0..width {
-                lanes[lane] += lanes[lane + width];
-            }
-            width /= 2;
-        }
-        lanes[0] + rest
+        [re, dot::<R, FUSED>(self.numbers, self.turned)]
     }
+}
+
+/// The sum of products, in lanes.
+#[inline(always)]
+fn dot<R: Real, const FUSED: bool>(x: &[R], y: &[R]) -> R {
+    const LANES: usize = 32;
+    let mut lanes = [R::ZERO; LANES];
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    for (x, y) in x.iter().zip(y) {
+        for lane in 0..LANES {
+            lanes[lane] = x[lane].mul_add::<FUSED>(y[lane], lanes[lane]);
+        }
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+        width /= 2;
+    }
+    let mut sum = lanes[0];
+    for (x, y) in x_rest.iter().zip(y_rest) {
+        sum = x.mul_add::<FUSED>(*y, sum);
+    }
+    sum
 }
 
 /// The product of a matrix with rows `stride` apart and a vector.
 pub(super) fn times_vector<T: Field>(matrix: &[T], stride: usize, vector: &[T], out: &mut [T]) {
+    let factors = Factors::new(vector);
     let together = (SHARE_FROM / 4 / vector.len().max(1)).max(1);
     let work = |block: usize, out: &mut [T]| {
         for (row, out) in out.iter_mut().enumerate() {
             let start = (block * together + row) * stride;
-            *out = dot(&matrix[start..start + vector.len()], vector);
+            *out = factors.dot(&matrix[start..start + vector.len()]);
         }
     };
     parallel::for_each_part(out, together, work);

@@ -4,7 +4,7 @@ use allotrope_dtype::Level;
 
 use super::field::{Field, Real};
 use crate::parallel;
-use crate::simd::{Body, run};
+use crate::simd::{Body, run_narrow};
 
 /// Real numbers that are rotated together.
 const LANES: usize = 16;
@@ -76,7 +76,7 @@ impl<R: Real> Rotated<R> {
     fn finish(&mut self) {
         let (turns, level) = (&self.turns, Level::current());
         parallel::for_each_part(&mut self.strips, self.columns, |_, strip| {
-            run(level, Turns { strip, turns });
+            run_narrow(level, Turns { strip, turns });
         });
         self.turns.clear();
     }

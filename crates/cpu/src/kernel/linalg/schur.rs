@@ -1,12 +1,13 @@
 //! Schur's form `A = Z T Zᴴ`: Hessenberg's by reflections, then the QR iteration. `T` is triangular
 //! for complex matrices; for real ones pairs of eigenvalues stay as blocks of two on its diagonal.
 
-use allotrope_dtype::c128;
+use allotrope_dtype::{Level, c128};
 
 use super::batch::Failure;
 use super::field::Field;
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
+use crate::simd::{Body, run_narrow};
 
 /// Sweeps per eigenvalue before an iteration is given up; three are usual.
 const SWEEPS: usize = 60;
@@ -84,31 +85,67 @@ impl<T: Field> Schur<T> {
         to: usize,
         q: &[[T; N]; N],
     ) {
-        let n = self.order;
-        for j in from..n {
-            let old: [T; N] = std::array::from_fn(|i| self.at(k + i, j));
-            for (i, row) in q.iter().enumerate() {
-                let sum = row
-                    .iter()
-                    .zip(old)
-                    .fold(T::ZERO, |sum, (q, x)| sum + *q * x);
-                self.set(k + i, j, sum);
-            }
+        let (n, level) = (self.order, Level::current());
+        let mut rows = self.t[k * n..].chunks_exact_mut(n);
+        let rows = std::array::from_fn(|_| rows.next().map_or(&mut [][..], |row| &mut row[from..]));
+        run_narrow(level, CombineRows { rows, q });
+        let q = q.map(|row| row.map(Field::conj));
+        for matrix in [&mut self.t[..to * n], &mut self.z[..]] {
+            run_narrow(level, CombineColumns { matrix, n, k, q });
         }
-        combine_columns(&mut self.t[..to * n], n, k, q);
-        combine_columns(&mut self.z, n, k, q);
     }
 }
 
-/// The columns of a matrix times `Qᴴ`.
-fn combine_columns<T: Field, const N: usize>(a: &mut [T], n: usize, k: usize, q: &[[T; N]; N]) {
-    for row in a.chunks_exact_mut(n) {
-        let old: [T; N] = std::array::from_fn(|i| row[k + i]);
-        for (i, q) in q.iter().enumerate() {
-            row[k + i] = q
-                .iter()
-                .zip(old)
-                .fold(T::ZERO, |sum, (q, x)| sum + q.conj() * x);
+/// A matrix times some numbers.
+#[inline(always)]
+fn product<T: Field, const FUSED: bool, const N: usize>(q: &[[T; N]; N], x: [T; N]) -> [T; N] {
+    let mut sums = [T::ZERO; N];
+    for (sum, q) in sums.iter_mut().zip(q) {
+        for (q, x) in q.iter().zip(x) {
+            *sum = q.mul_add::<FUSED>(x, *sum);
+        }
+    }
+    sums
+}
+
+/// `Q` times some rows.
+struct CombineRows<'a, T, const N: usize> {
+    rows: [&'a mut [T]; N],
+    q: &'a [[T; N]; N],
+}
+
+impl<T: Field, const N: usize> Body for CombineRows<'_, T, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(mut self) {
+        for j in 0..self.rows[0].len() {
+            let old = std::array::from_fn(|i| self.rows[i][j]);
+            let new = product::<T, FUSED, N>(self.q, old);
+            for (row, new) in self.rows.iter_mut().zip(new) {
+                row[j] = new;
+            }
+        }
+    }
+}
+
+/// Columns from `k` on times the transpose of `q`.
+struct CombineColumns<'a, T, const N: usize> {
+    matrix: &'a mut [T],
+    n: usize,
+    k: usize,
+    q: [[T; N]; N],
+}
+
+impl<T: Field, const N: usize> Body for CombineColumns<'_, T, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for row in self.matrix.chunks_exact_mut(self.n) {
+            if let Some(row) = row[self.k..].first_chunk_mut::<N>() {
+                *row = product::<T, FUSED, N>(&self.q, *row);
+            }
         }
     }
 }
