@@ -23,7 +23,7 @@ build: $(BIN)/maturin ## build the release wheel and install it, with its test e
 demo: build ## print the dtype, promotion and device tables, and a few casts
 	$(BIN)/python examples/tour.py
 
-test: test-rust test-python ## run all tests but the exhaustive ones
+test: test-rust test-size test-python ## run all tests but the exhaustive ones
 
 test-rust:
 	cargo test --workspace

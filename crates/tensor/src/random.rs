@@ -1,5 +1,7 @@
 //! Random tensors. Every function takes a generator, or that of the process.
 
+use std::ops::RangeInclusive;
+
 use allotrope_cpu::Buffer;
 use allotrope_cpu::kernel::random::{self, Chances, Moments, Stream};
 use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
@@ -400,24 +402,24 @@ fn round_bound(op: &'static str, bound: f64, dtype: DType) -> Result<f64, Error>
 struct Limits {
     what: &'static str,
     accepted: &'static str,
-    holds: fn(f64) -> bool,
+    range: RangeInclusive<f64>,
 }
 
 const PROBABILITY: Limits = Limits {
     what: "probability",
     accepted: "0 to 1",
-    holds: |p| (0.0..=1.0).contains(&p),
+    range: 0.0..=1.0,
 };
 
 const DEVIATION: Limits = Limits {
     what: "standard deviation",
     accepted: "0 and above",
-    holds: |std| std >= 0.0,
+    range: 0.0..=f64::INFINITY,
 };
 
 impl Limits {
     fn check(&self, op: &'static str, value: f64, index: Option<usize>) -> Result<(), Error> {
-        if (self.holds)(value) {
+        if self.range.contains(&value) {
             return Ok(());
         }
         let problem = Problem::OutOfRange {
@@ -430,7 +432,9 @@ impl Limits {
     }
 
     fn check_each(&self, op: &'static str, values: &[f64]) -> Result<(), Error> {
-        let mut numbered = values.iter().enumerate();
-        numbered.try_for_each(|(i, value)| self.check(op, *value, Some(i)))
+        match values.iter().position(|value| !self.range.contains(value)) {
+            Some(index) => self.check(op, values[index], Some(index)),
+            None => Ok(()),
+        }
     }
 }

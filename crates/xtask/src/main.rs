@@ -22,7 +22,7 @@ const USAGE: &str = "usage: cargo run -p xtask [--features accuracy] -- \
                      generate [--check | --accuracy] | size <library>";
 
 /// Bytes that the stripped extension module may have.
-const MOST_BYTES: u64 = 12_000_000;
+const MOST_BYTES: usize = 12_000_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -74,18 +74,22 @@ fn write_file(path: &str, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{path}: {error}"))
 }
 
-/// An error if a library is larger than it may be.
+/// An error if a library is larger than it may be. The limit is for what a linker has packed; others,
+/// older ones than `python/build.rs` asks, make more of the same code.
 fn check_size(library: &Path) -> Result<(), String> {
     let name = library.display();
-    let size = fs::metadata(library).map_err(|error| format!("{name}: {error}"))?;
-    if size.len() <= MOST_BYTES {
+    let bytes = fs::read(library).map_err(|error| format!("{name}: {error}"))?;
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let is_packed = bytes.windows(9).any(|text| text == b".relr.dyn");
+    let size = format!("{name} has {:.2} MB", megabytes(bytes.len()));
+    if bytes.len() <= MOST_BYTES || !is_packed {
+        let packed = if is_packed { "" } else { ", not packed" };
+        println!("{size}{packed}");
         return Ok(());
     }
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let most = megabytes(MOST_BYTES);
     Err(format!(
-        "{name} has {:.1} MB, {:.0} are allowed: ARCHITECTURE.md says where its bytes are",
-        megabytes(size.len()),
-        megabytes(MOST_BYTES)
+        "{size}, {most:.0} are allowed: ARCHITECTURE.md says where its bytes are"
     ))
 }
 

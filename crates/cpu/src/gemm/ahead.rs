@@ -137,29 +137,46 @@ fn span(
     (span.len() / 2 <= count).then_some(span)
 }
 
-/// The elements of a factor decoded, and the number of the first in memory; nothing where they are
-/// as they should be, made on demand, or many.
-pub(super) fn decode_few(
-    op: &'static str,
-    reader: &Reader<'_>,
-    sizes: [usize; 2],
-    offsets: impl Iterator<Item = usize> + Clone,
-    line: DType,
-) -> Result<Option<(Buffer, usize)>, Error> {
-    let Factor::Stored(matrix) = reader.factor else {
-        return Ok(None);
-    };
-    let span = span(&matrix, sizes, offsets);
-    let few = span.filter(|span| span.len() <= FEW && !reader.decoding.is_copy());
-    let Some(span) = few else { return Ok(None) };
-    let mut decoded = Buffer::for_overwrite(op, span.len() * line.itemsize())?;
-    let size = matrix.dtype.itemsize();
-    let bytes = &matrix.bytes[span.start * size..span.end * size];
-    let mut stops = [const { Vec::new() }; 2];
-    let mut scratch = Scratch::default();
-    let count = span.len();
-    reader
-        .decoding
-        .run(bytes, count, &mut decoded, &mut stops, &mut scratch);
-    Ok(Some((decoded, span.start)))
+/// Few elements of a factor, which are decoded together.
+pub(super) struct Few {
+    decoded: Buffer,
+    span: Range<usize>,
+}
+
+impl Few {
+    /// Room for the elements of a factor; nothing where they are as they should be, made on demand,
+    /// or many.
+    pub(super) fn of(
+        op: &'static str,
+        reader: &Reader<'_>,
+        sizes: [usize; 2],
+        offsets: impl Iterator<Item = usize> + Clone,
+        line: DType,
+    ) -> Result<Option<Self>, Error> {
+        let Factor::Stored(matrix) = reader.factor else {
+            return Ok(None);
+        };
+        let span = span(&matrix, sizes, offsets);
+        let few = span.filter(|span| span.len() <= FEW && !reader.decoding.is_copy());
+        let Some(span) = few else { return Ok(None) };
+        let decoded = Buffer::for_overwrite(op, span.len() * line.itemsize())?;
+        Ok(Some(Self { decoded, span }))
+    }
+
+    pub(super) fn decode(&mut self, reader: &Reader<'_>) {
+        let Factor::Stored(matrix) = reader.factor else {
+            return;
+        };
+        let (span, size) = (&self.span, matrix.dtype.itemsize());
+        let bytes = &matrix.bytes[span.start * size..span.end * size];
+        let mut stops = [const { Vec::new() }; 2];
+        let mut scratch = Scratch::default();
+        let (decoding, out) = (&reader.decoding, &mut self.decoded);
+        decoding.run(bytes, span.len(), out, &mut stops, &mut scratch);
+    }
+
+    /// A reader of the decoded elements, and the number of the first.
+    pub(super) fn reader<'a>(&'a self, reader: &Reader<'a>, line: DType) -> (Reader<'a>, usize) {
+        (reader.of_decoded(&self.decoded, line), self.span.start)
+    }
 }

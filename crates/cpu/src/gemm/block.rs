@@ -2,11 +2,12 @@
 #![allow(unsafe_code, reason = "calls kernels that write to the block")]
 
 use std::ops::Range;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 use smallvec::SmallVec;
 
-use super::ahead::decode_few;
+use super::ahead::Few;
 use super::arithmetic::Arithmetic;
 use super::cut::Cut;
 use super::micro::{Micro, Tile};
@@ -26,10 +27,6 @@ struct Plan<'a> {
     product: &'a Product<'a>,
     target: Target<'a>,
     cut: Cut,
-    a: Reader<'a>,
-    b: Reader<'a>,
-    /// The numbers of the first elements in the memory that is read.
-    origins: [usize; 2],
     /// Whether kernels write to the result itself.
     direct: bool,
     /// From former contents to values, if they are read.
@@ -68,26 +65,20 @@ pub(super) fn run<A: Arithmetic>(
         && is_same(A::Sum::DTYPE, product.sum)
         && is_same(A::Sum::DTYPE, target.dtype);
     let [m, k, n] = [product.rows, product.depth, product.columns];
-    let mut a = Reader::new(level, product.a, true, through, line)?;
-    let mut b = Reader::new(level, product.b, false, through, line)?;
+    let a = Reader::new(level, product.a, true, through, line)?;
+    let b = Reader::new(level, product.b, false, through, line)?;
     let starts = product.offsets.iter();
-    let few_a = decode_few(op, &a, [m, k], starts.clone().map(|pair| pair.0), line)?;
-    let few_b = decode_few(op, &b, [k, n], starts.map(|pair| pair.1), line)?;
-    let mut origins = [0; 2];
-    for (reader, few, origin) in [(&mut a, &few_a, 0), (&mut b, &few_b, 1)] {
-        if let Some((decoded, first)) = few {
-            *reader = reader.of_decoded(decoded, line);
-            origins[origin] = *first;
-        }
-    }
+    let few_a = Few::of(op, &a, [m, k], starts.clone().map(|pair| pair.0), line)?;
+    let few_b = Few::of(op, &b, [k, n], starts.map(|pair| pair.1), line)?;
+    let factors = Factors {
+        readers: [a, b],
+        origins: [0; 2],
+    };
     let plan = Plan {
         level,
         op,
         product,
         cut: Cut::new::<A>(level, product, direct),
-        a,
-        b,
-        origins,
         direct,
         former: if keeps {
             Some(Conversion::new(target.dtype, value)?)
@@ -98,12 +89,21 @@ pub(super) fn run<A: Arithmetic>(
         finish,
     };
     let blocks = plan.cut.tall * plan.cut.broad * count;
+    // Few elements are decoded by whoever comes first, while the others are waking up.
+    let (few, decoded) = (Mutex::new([few_a, few_b]), OnceLock::new());
     share(plan.cut.threads, blocks, &|pieces| {
+        let decoded = decoded.get_or_init(|| {
+            let mut few = few.lock().unwrap_or_else(PoisonError::into_inner);
+            for (few, reader) in few.iter_mut().zip(&factors.readers) {
+                few.iter_mut().for_each(|few| few.decode(reader));
+            }
+            std::mem::take(&mut *few)
+        });
         let mut worker = None;
         while let Some(range) = pieces.take() {
             let worker = match &mut worker {
                 Some(worker) => worker,
-                none => none.insert(Worker::<A>::new(&plan)?),
+                none => none.insert(Worker::<A>::new(&plan, factors.decoded(decoded, line))?),
             };
             worker.run(range);
         }
@@ -111,18 +111,36 @@ pub(super) fn run<A: Arithmetic>(
     })
 }
 
-impl<'a> Plan<'a> {
+/// The left and the right factor, and the numbers of the first elements in the memory that is read.
+#[derive(Clone)]
+struct Factors<'a> {
+    readers: [Reader<'a>; 2],
+    origins: [usize; 2],
+}
+
+impl<'a> Factors<'a> {
+    /// The same factors, with few elements decoded.
+    fn decoded(&self, few: &'a [Option<Few>; 2], line: DType) -> Self {
+        let mut factors = self.clone();
+        for (i, few) in few.iter().enumerate() {
+            if let Some(few) = few {
+                (factors.readers[i], factors.origins[i]) = few.reader(&self.readers[i], line);
+            }
+        }
+        factors
+    }
+
     /// The left factor and how far its rows are apart, if kernels read it where it is: rows that
     /// are near each other, for few columns.
-    fn rows_in_place<A: Arithmetic>(&self) -> Option<(&'a [A::Sum], usize)> {
+    fn rows_in_place<A: Arithmetic>(&self, cut: &Cut) -> Option<(&'a [A::Sum], usize)> {
         /// Bytes from one row to the next beyond which rows compete for few lines of the cache.
         const NEAR: usize = 2048;
         /// Columns beyond which packing pays.
         const FEW: usize = 512;
-        if !A::IS_PLAIN || self.cut.columns > FEW {
+        if !A::IS_PLAIN || cut.columns > FEW {
             return None;
         }
-        let (source, across, along) = self.a.in_place::<A::Sum>()?;
+        let (source, across, along) = self.readers[0].in_place::<A::Sum>()?;
         let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
         (along == 1 && near.contains(&across)).then_some((source, across as usize))
     }
@@ -141,6 +159,7 @@ fn is_same(sum: DType, other: DType) -> bool {
 /// What a thread needs to make blocks.
 struct Worker<'a, A: Arithmetic> {
     plan: &'a Plan<'a>,
+    factors: Factors<'a>,
     memory: Buffer,
     /// Numbers of packed rows and columns; sums come after them.
     sizes: [usize; 2],
@@ -158,7 +177,7 @@ struct Worker<'a, A: Arithmetic> {
 }
 
 impl<'a, A: Arithmetic> Worker<'a, A> {
-    fn new(plan: &'a Plan<'a>) -> Result<Self, Error> {
+    fn new(plan: &'a Plan<'a>, factors: Factors<'a>) -> Result<Self, Error> {
         let Cut {
             rows,
             columns,
@@ -176,6 +195,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let bytes = (sizes[0] + sizes[1] + sums) * size_of::<A::Sum>();
         Ok(Self {
             plan,
+            factors,
             memory: Buffer::for_overwrite(plan.op, bytes)?,
             sizes,
             room: Room::new(),
@@ -202,12 +222,13 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
     fn block(&mut self, batch: usize, row_block: usize, column_block: usize) {
         let plan = self.plan;
         let (cut, product) = (&plan.cut, plan.product);
+        let Factors { readers, origins } = &self.factors;
         let (first_row, first_column) = (row_block * cut.rows, column_block * cut.columns);
         let rows = cut.rows.min(product.rows - first_row);
         let columns = cut.columns.min(product.columns - first_column);
         let (tile_rows, tile_columns) = A::Sum::shape(plan.level);
         let (offset_a, offset_b) = product.offsets[batch];
-        let (offset_a, offset_b) = (offset_a - plan.origins[0], offset_b - plan.origins[1]);
+        let (offset_a, offset_b) = (offset_a - origins[0], offset_b - origins[1]);
         let keeps = product.beta != Coefficient::ZERO;
         let memory = self.memory.elements_mut::<A::Sum>();
         let (panels_a, rest) = memory.split_at_mut(self.sizes[0]);
@@ -233,10 +254,9 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             let size_b = A::depth(count) * tile_columns;
             // Made rows may differ between matrices that start at the same place.
             let key_b = (offset_b, first_column, first);
-            if self.packed_b != Some(key_b) || plan.b.is_made() {
+            if self.packed_b != Some(key_b) || readers[1].is_made() {
                 let used = columns.div_ceil(tile_columns) * size_b;
-                plan.b
-                    .pack::<A, false>(block, &mut panels_b[..used], &mut self.room);
+                readers[1].pack::<A, false>(block, &mut panels_b[..used], &mut self.room);
                 self.packed_b = Some(key_b);
                 self.small_b = A::is_small::<false>(&panels_b[..used], tile_columns, count);
             }
@@ -244,7 +264,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             let depth = A::depth(count);
             for part in (0..rows).step_by(cut.part) {
                 let part_rows = cut.part.min(rows - part);
-                let in_place = plan.rows_in_place::<A>();
+                let in_place = self.factors.rows_in_place::<A>(cut);
                 // Whole tiles are read where they are, the rows after them are packed.
                 let packed_from = in_place.map_or(0, |_| part_rows - part_rows % tile_rows);
                 let block = Block {
@@ -255,10 +275,10 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                     ..block
                 };
                 let key = (offset_a, block.first_line, first);
-                if block.lines > 0 && (self.packed_a != Some(key) || plan.a.is_made()) {
+                if block.lines > 0 && (self.packed_a != Some(key) || readers[0].is_made()) {
                     let used = (block.lines * A::ROWS).div_ceil(tile_rows) * tile_rows * depth;
                     let panels = &mut panels_a[..used];
-                    plan.a.pack::<A, true>(block, panels, &mut self.room);
+                    readers[0].pack::<A, true>(block, panels, &mut self.room);
                     self.packed_a = Some(key);
                     self.small_a = A::is_small::<true>(panels, tile_rows, count);
                 }

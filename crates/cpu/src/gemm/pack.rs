@@ -18,6 +18,7 @@ const DEEP: usize = 32;
 const LONGEST: usize = 512;
 
 /// A matrix as packing sees it: lines, along which products are summed, beside each other.
+#[derive(Clone)]
 pub(super) struct Reader<'a> {
     level: Level,
     pub(super) factor: Factor<'a>,
@@ -28,6 +29,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// The way from a dtype through others to the numbers of an arithmetic.
+#[derive(Clone)]
 pub(super) struct Decoding {
     level: Level,
     /// The casts, with the width of what comes out.

@@ -147,12 +147,16 @@ impl<W: Pod> Transposition<'_, W> {
         let side = side::<W>();
         for group in 0..LINE / VECTOR {
             // A line from each of the columns whose elements fill a vector.
-            let lines: [&[u8]; COUNT] = std::array::from_fn(|i| {
+            let mut lines = [&[0_u8; 0][..]; COUNT];
+            for (i, line) in lines.iter_mut().enumerate() {
                 let start = self.start(row, column + group * COUNT + i, side);
-                bytemuck::cast_slice(&self.src[start..start + side])
-            });
+                *line = bytemuck::cast_slice(&self.src[start..start + side]);
+            }
             for part in 0..LINE / VECTOR {
-                let square = lines.map(|line| line.as_chunks::<VECTOR>().0[part]);
+                let mut square = [[0; VECTOR]; COUNT];
+                for (vector, line) in square.iter_mut().zip(lines) {
+                    *vector = line.as_chunks().0[part];
+                }
                 let turned = simd::turn_square::<SIZE, COUNT>(square);
                 for (i, vector) in turned.iter().enumerate() {
                     tile.0[part * COUNT + i].as_chunks_mut::<VECTOR>().0[group] = *vector;

@@ -3,7 +3,7 @@
 use allotrope_dtype::Level;
 
 use super::record::{Action, NONE, Step};
-use super::tile::{self, Line, Place, Room, Word};
+use super::tile::{self, LINE, Line, Place, Room, Word};
 use crate::kernel::elementwise::{self, Kernel};
 
 /// Where a value lies.
@@ -157,7 +157,7 @@ impl<W: Word> Recipe<W> {
             return [W::cut(step.bits); _];
         }
         let places = from.map(|from| self.place(&[], from));
-        let mut out = [Line::default()];
+        let mut out = [[W::default(); LINE]];
         tile::perform(level, task, places, &mut out);
         out[0]
     }

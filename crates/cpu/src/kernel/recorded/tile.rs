@@ -8,8 +8,8 @@ use super::recipe::Task;
 use super::record::Action;
 use crate::simd::{self, Body};
 
-/// The elements that a step takes at a time: a vector or some.
-pub(super) const LINE: usize = 16;
+/// The elements that a step takes at a time: so many that their loop stays one until it is vectors.
+pub(super) const LINE: usize = 64;
 
 /// So many values.
 pub(crate) type Line<W> = [W; LINE];
@@ -35,11 +35,11 @@ pub(crate) struct Room<W> {
 
 impl<W: Word> Room<W> {
     pub(super) fn new() -> Self {
-        // Some lines more, so that rooms do not lie at multiples of each other's length: a read that
-        // differs from a recent write by a multiple of 4 KiB waits for it.
-        let memory = vec![W::default(); (W::LINES + 2) * LINE];
-        let start = memory.as_ptr().align_offset(64);
-        let start = start.min(LINE);
+        // Some cache lines more, so that rooms do not lie at multiples of each other's length: a read
+        // that differs from a recent write by a multiple of 4 KiB waits for it.
+        let line = 64 / size_of::<W>();
+        let memory = vec![W::default(); W::LINES * LINE + 2 * line];
+        let start = memory.as_ptr().align_offset(64).min(line);
         Self { memory, start }
     }
 
@@ -187,7 +187,7 @@ fn each<W: Word, const FUSED: bool, const N: usize>(
         let a = from[0].line(index);
         let b = from[usize::from(N > 1)].line(index);
         let c = from[if N > 2 { 2 } else { 0 }].line(index);
-        let mut results = Line::<W>::default();
+        let mut results = [W::default(); LINE];
         for (lane, result) in results.iter_mut().enumerate() {
             *result = W::of::<FUSED>(action, [a[lane], b[lane], c[lane]]);
         }

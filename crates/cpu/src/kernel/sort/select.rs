@@ -106,14 +106,14 @@ fn best_of<W: Word, P: Pair>(
     for (block, words) in words.chunks(BLOCK).enumerate() {
         way.keys(words, &mut keys[..words.len()]);
         let keys = &keys[..words.len()];
-        let is_better = |key: &W| worst.is_none_or(|worst| *key < worst);
         // Equal keys at a later place are no better.
-        if !keys.iter().fold(false, |any, key| any | is_better(key)) {
+        let has_better = |worst| keys.iter().fold(false, |any, key| any | (*key < worst));
+        if !worst.is_none_or(has_better) {
             continue;
         }
         let place = start + block * BLOCK;
         for (offset, key) in keys.iter().enumerate() {
-            if is_better(key) {
+            if worst.is_none_or(|worst| *key < worst) {
                 best.push(P::new(key.wide(), place + offset));
             }
         }
