@@ -15,8 +15,6 @@ use crate::parallel::{self, CHUNK};
 use crate::plan::{Action, LINE, Plan, Reader};
 use crate::{Buffer, simd};
 
-/// Pieces of a tile between which memory is asked for the next one.
-const PARTS: usize = 8;
 /// Outputs of at least this many bytes are written past the caches, which they would only flush.
 const STREAM_FROM: usize = 8 << 20;
 
@@ -281,12 +279,7 @@ impl Plan<'_> {
                     for (operand, slot) in operands.iter_mut().zip(&args[..*arity]) {
                         *operand = value(*slot);
                     }
-                    if self.ahead == Some(step) {
-                        let ahead = |part| self.prefetch(start + len, len, part);
-                        apply_in_parts(*kernel, self.level, operands[0], out, ahead);
-                    } else {
-                        kernel(self.level, &operands[..*arity], out);
-                    }
+                    kernel(self.level, &operands[..*arity], out);
                 }
                 Action::Absorbing(kernel, operands) => {
                     kernel(self.level, &operands.map(value), out, false);
@@ -305,16 +298,6 @@ impl Plan<'_> {
                 simd::stream(self.level, value, target);
             } else {
                 target.copy_from_slice(value);
-            }
-        }
-    }
-
-    /// Asks memory for a part of the inputs of a tile.
-    fn prefetch(&self, start: usize, len: usize, part: usize) {
-        for (reader, dtype) in self.readers.iter().zip(self.program.input_dtypes()) {
-            if let Reader::Direct(bytes) = reader {
-                let (first, len) = (start * dtype.itemsize(), len * dtype.itemsize() / PARTS);
-                simd::prefetch_bytes(bytes, first + part * len, len);
             }
         }
     }
@@ -401,22 +384,5 @@ impl<'s> Values<'s> {
             Some(place) => &self.after[place..place + len],
             None => &self.before[place..place + len],
         }
-    }
-}
-
-/// A function of one operand over a tile, in parts before each of which something else is done.
-fn apply_in_parts(
-    kernel: elementwise::Kernel,
-    level: Level,
-    operand: &[u8],
-    out: &mut [u8],
-    mut before: impl FnMut(usize),
-) {
-    // Parts start at cache lines, as tiles do.
-    let part = |len: usize| (len / PARTS).next_multiple_of(64).max(64);
-    let operands = operand.chunks(part(operand.len()));
-    for (i, (operand, out)) in operands.zip(out.chunks_mut(part(out.len()))).enumerate() {
-        before(i);
-        kernel(level, &[operand], out);
     }
 }

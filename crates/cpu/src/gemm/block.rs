@@ -89,21 +89,14 @@ pub(super) fn run<A: Arithmetic>(
         finish,
     };
     let blocks = plan.cut.tall * plan.cut.broad * count;
-    // Few elements are decoded by whoever comes first, while the others are waking up.
-    let (few, decoded) = (Mutex::new([few_a, few_b]), OnceLock::new());
+    let few = Decoded::new([few_a, few_b]);
     share(plan.cut.threads, blocks, &|pieces| {
-        let decoded = decoded.get_or_init(|| {
-            let mut few = few.lock().unwrap_or_else(PoisonError::into_inner);
-            for (few, reader) in few.iter_mut().zip(&factors.readers) {
-                few.iter_mut().for_each(|few| few.decode(reader));
-            }
-            std::mem::take(&mut *few)
-        });
+        let factors = factors.decoded(few.get(&factors), line);
         let mut worker = None;
         while let Some(range) = pieces.take() {
             let worker = match &mut worker {
                 Some(worker) => worker,
-                none => none.insert(Worker::<A>::new(&plan, factors.decoded(decoded, line))?),
+                none => none.insert(Worker::<A>::new(&plan, factors.clone())?),
             };
             worker.run(range);
         }
@@ -120,9 +113,9 @@ struct Factors<'a> {
 
 impl<'a> Factors<'a> {
     /// The same factors, with few elements decoded.
-    fn decoded(&self, few: &'a [Option<Few>; 2], line: DType) -> Self {
+    fn decoded(&self, few: [&'a Option<Few>; 2], line: DType) -> Self {
         let mut factors = self.clone();
-        for (i, few) in few.iter().enumerate() {
+        for (i, few) in few.into_iter().enumerate() {
             if let Some(few) = few {
                 (factors.readers[i], factors.origins[i]) = few.reader(&self.readers[i], line);
             }
@@ -143,6 +136,43 @@ impl<'a> Factors<'a> {
         let (source, across, along) = self.readers[0].in_place::<A::Sum>()?;
         let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
         (along == 1 && near.contains(&across)).then_some((source, across as usize))
+    }
+}
+
+/// Few elements of each factor, decoded by the threads that come first while others are waking up.
+struct Decoded {
+    waiting: Mutex<Vec<(usize, Option<Few>)>>,
+    ready: [OnceLock<Option<Few>>; 2],
+}
+
+impl Decoded {
+    fn new([a, b]: [Option<Few>; 2]) -> Self {
+        Self {
+            waiting: Mutex::new(vec![(1, b), (0, a)]),
+            ready: [const { OnceLock::new() }; 2],
+        }
+    }
+
+    /// What is decoded, by this thread as far as no other has begun.
+    fn get(&self, factors: &Factors<'_>) -> [&Option<Few>; 2] {
+        let next = || {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.pop()
+        };
+        while let Some((i, mut few)) = next() {
+            few.iter_mut()
+                .for_each(|few| few.decode(&factors.readers[i]));
+            self.ready[i].get_or_init(|| few);
+        }
+        // The others take microseconds: to sleep would take longer.
+        self.ready.each_ref().map(|ready| {
+            loop {
+                match ready.get() {
+                    Some(few) => return few,
+                    None => std::thread::yield_now(),
+                }
+            }
+        })
     }
 }
 

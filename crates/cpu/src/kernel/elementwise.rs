@@ -383,8 +383,7 @@ macro_rules! kernels {
 }
 for_each_op!((kernels));
 
-/// The kernel of a row over float32 whose operand and result are converted from and to 16 bits,
-/// where it differs.
+/// The kernel of a row over float32 whose result is used as 16 bits alone, where it differs.
 pub(crate) fn find_rough(op: Op) -> Option<Kernel> {
     macro_rules! rough {
         ($($row:ident)*) => {

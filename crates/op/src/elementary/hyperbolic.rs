@@ -51,23 +51,25 @@ const TANH_64: [f64; 12] = [
     6.467533020977372e-06,
 ];
 
-/// `tanh x / x` as a quotient of polynomials of `x²`, to 25 bits for `|x|` up to [`ROUGH_MOST`].
-const ROUGH: [[f64; 4]; 2] = [
+/// `tanh x / x` as a quotient of polynomials of `x²`, to 26 bits for `|x|` up to [`ROUGH_MOST`].
+const ROUGH: [[f64; 5]; 2] = [
     [
-        0.9999999719497225,
-        0.1258708045831638,
-        0.0025482725248446043,
-        5.434690824052515e-06,
+        0.9999999917610906,
+        0.13432128444695698,
+        0.0035566927204442383,
+        2.163737430570394e-05,
+        1.4840683640782804e-08,
     ],
     [
         1.0,
-        0.4592038380506194,
-        0.022283418336598856,
-        0.00017389890084162622,
+        0.46765454192731354,
+        0.026108323236290285,
+        0.0003386451324065492,
+        8.370658123605072e-07,
     ],
 ];
-/// From here on `tanh x` is 1 to 12 bits.
-const ROUGH_MOST: f64 = 4.6;
+/// From here on `tanh x` is 1 to 22 bits.
+const ROUGH_MOST: f64 = 8.2;
 
 /// Where the square no longer counts beside the number: `asinh x = ln 2x` from here on.
 const BIG_32: f64 = (1_u64 << 26) as f64;
@@ -162,8 +164,8 @@ pub fn tanh64<L: Lane>(x: L) -> L {
     tangent(x, TANH_64, 20.0)
 }
 
-/// The hyperbolic tangent to 21 bits, for results that are rounded to float16 or bfloat16; ±1 as
-/// they have it from 4.6 on; a zero keeps its sign.
+/// The hyperbolic tangent to 21 bits, for results that are rounded to float16 or bfloat16; a zero
+/// keeps its sign.
 #[inline(always)]
 pub fn tanh_rough32<L: Lane>(x: L) -> L {
     let x = clamp(x, -ROUGH_MOST, ROUGH_MOST);

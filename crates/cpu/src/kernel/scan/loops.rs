@@ -72,11 +72,12 @@ impl<P: Prefix> Body for Lines<'_, P> {
 
 #[inline(always)]
 fn one_by_one<P: Prefix>(mut carry: P::Wide, items: &[P::Item], out: &mut [P::Out]) -> P::Wide {
-    // Results are finished a block at a time, which the steps between accumulators hide.
-    let (blocks, tail) = items.as_chunks::<BLOCK>();
-    let (to, to_tail) = out.as_chunks_mut::<BLOCK>();
+    // Results are finished so many at a time, which the steps between accumulators hide.
+    const TOGETHER: usize = 64;
+    let (blocks, tail) = items.as_chunks::<TOGETHER>();
+    let (to, to_tail) = out.as_chunks_mut::<TOGETHER>();
     for (block, to) in blocks.iter().zip(to) {
-        let mut wide = [carry; BLOCK];
+        let mut wide = [carry; TOGETHER];
         for (wide, item) in wide.iter_mut().zip(block) {
             carry = P::merge(carry, P::widen(*item));
             *wide = carry;
