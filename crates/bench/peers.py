@@ -34,6 +34,8 @@ except ImportError:
 
 ROUNDS = 5
 TURN = 0.02
+# Threads of OpenMP go on turning after their work, on the cores of the next.
+PAUSE = 0.02
 DTYPES = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "int32", "int64"]
 MIXED = [
     ("float32", "bfloat16"),
@@ -57,11 +59,11 @@ def sample(name, elements):
     return values.astype(numpy_dtype(name))
 
 
-def best(works):
+def best(works, pause=PAUSE):
     """The best time of one call of each work; None where it refuses.
 
-    All take turns, a turn being calls for `TURN` seconds: threads that the work before left waiting,
-    or its data in the caches, are not what is measured.
+    All take turns, a turn being calls for `TURN` seconds after a pause: threads that the work before
+    left waiting, or its data in the caches, are not what is measured.
     """
     works = list(works)
     times = [None] * len(works)
@@ -69,6 +71,7 @@ def best(works):
         for i, work in enumerate(works):
             if work is None:
                 continue
+            time.sleep(pause)
             end = time.perf_counter() + TURN
             try:
                 while True:
