@@ -14,7 +14,7 @@
 //! | `kernel/elementwise`, `kernel/pair` | rows of the op tables as loops, one or two in a pass |
 //! | `kernel/recorded` | complex rows of many steps, run by the loops of those steps |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
-//! | `float8` | sums and products of 8-bit floats, 64 at a time (unsafe) |
+//! | `float8` | sums and products of 8-bit floats, in vectors from end to end (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
 //! | `kernel/rows` | lines along an axis, each read once |
 //! | `kernel/softmax`, `kernel/norm` | what becomes of such lines |

@@ -171,6 +171,26 @@ impl_non_zero! {
     [u64; 2], |x, mask| (x[0] | x[1]) & mask[0];
 }
 
+/// Truth values as zero and the code of one.
+pub(super) struct Truth<W> {
+    pub(super) one: W,
+}
+
+macro_rules! impl_truth {
+    ($($word:ty)*) => {$(
+        impl Kernel for Truth<$word> {
+            type From = u8;
+            type To = $word;
+            #[inline(always)]
+            fn run(&self, src: &[u8], dst: &mut [$word]) {
+                let one = self.one;
+                each!(src, dst, |x| if x == 0 { 0 } else { one });
+            }
+        }
+    )*};
+}
+impl_truth!(u8 u16 u32);
+
 /// A complex number with this real part.
 #[derive(Default)]
 pub(super) struct Interleave<T>(PhantomData<T>);
@@ -277,14 +297,14 @@ impl Kernel for SoftDecodeF16 {
 /// `UZ` says that zero has no sign.
 pub(super) struct Encode<W, const UZ: bool> {
     /// Mantissa bits dropped from a float32.
-    shift: u32,
+    pub(super) shift: u32,
     /// The float32 code of the smallest normal number.
-    least_normal: u32,
+    pub(super) least_normal: u32,
     /// The float32 code that everything beyond the range is moved to: the largest finite number,
     /// or the first one after it, whose code is infinity or NaN.
-    limit: u32,
+    pub(super) limit: u32,
     /// The code of NaN, and which bits of a float32 payload it takes over.
-    nan_code: u32,
+    pub(super) nan_code: u32,
     payload: u32,
     /// Where the sign goes.
     sign_shift: u32,

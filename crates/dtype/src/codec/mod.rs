@@ -9,9 +9,12 @@
 //! | `kernels` | the conversions as plain loops over compute types |
 //! | `table` | 8-bit sources: the 256 results, looked up |
 //! | `careful` | the options that need each value looked at: raise, zero, stochastic |
+//! | `float8` | 8-bit floats to float32 and back, in vectors of AVX2 (unsafe) |
 //! | `simd`, `x86` | multiversioning and intrinsics (unsafe) |
 
 mod careful;
+#[cfg(target_arch = "x86_64")]
+mod float8;
 mod fused;
 mod kernels;
 mod level;

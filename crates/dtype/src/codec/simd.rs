@@ -16,6 +16,8 @@ pub(super) trait Kernel {
     type To: bytemuck::Pod;
     /// Whether `run` uses byte permutations, which not every CPU of the AVX-512 level has.
     const PERMUTES_BYTES: bool = false;
+    /// Whether `run` is made of the vectors of AVX2, which a higher level runs as well.
+    const NARROW: bool = false;
     /// Bytes written at one place of a streamed target before the next place has its turn.
     const TURN: usize = 256;
     /// Writes the image of each element of `src` to `dst`.
@@ -74,7 +76,9 @@ pub(super) fn run<K: Kernel>(mode: Mode, kernel: &K, src: &[K::From], dst: &mut 
                     x86::stream_vbmi(kernel, src_rest, dst_rest, places);
                 },
                 // SAFETY: the level is available, and the target starts at a cache line.
-                Level::Avx512 => unsafe { x86::stream_avx512(kernel, src_rest, dst_rest, places) },
+                Level::Avx512 if !K::NARROW => unsafe {
+                    x86::stream_avx512(kernel, src_rest, dst_rest, places);
+                },
                 // SAFETY: as above.
                 _ => unsafe { x86::stream_avx2(kernel, src_rest, dst_rest, places) },
             }
@@ -85,14 +89,15 @@ pub(super) fn run<K: Kernel>(mode: Mode, kernel: &K, src: &[K::From], dst: &mut 
     match level {
         Level::Scalar => kernel.run(src, dst),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a level above Scalar is only handed out when the CPU has its features.
-        Level::Avx2 => unsafe { x86::run_avx2(kernel, src, dst) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above, and such a kernel is only made if the CPU permutes bytes.
+        // SAFETY: a level above Scalar is only handed out when the CPU has its features, and such a
+        // kernel is only made if the CPU permutes bytes.
         Level::Avx512 if K::PERMUTES_BYTES => unsafe { x86::run_vbmi(kernel, src, dst) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Level::Avx512 => unsafe { x86::run_avx512(kernel, src, dst) },
+        Level::Avx512 if !K::NARROW => unsafe { x86::run_avx512(kernel, src, dst) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above; each level has the features of those below.
+        _ => unsafe { x86::run_avx2(kernel, src, dst) },
         #[cfg(not(target_arch = "x86_64"))]
         Level::Avx2 | Level::Avx512 => kernel.run(src, dst),
     }
@@ -110,6 +115,12 @@ pub(super) fn stream_wide<K: Kernel>(kernel: &K, src: &[K::From], dst: &mut [K::
     false
 }
 
+/// Whether a level has wide byte permutations on this CPU.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn permutes_bytes(level: Level) -> bool {
+    level >= Level::Avx512 && x86::has_vbmi()
+}
+
 /// Looks bytes up in a table of 256 results, given as one 256-byte plane per result byte.
 ///
 /// `dst` holds `planes.len()` bytes for each of `src`, which is how wide a result is (1, 2 or 4); if
@@ -122,7 +133,7 @@ pub(super) fn look_up(
     dst: &mut [u8],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if mode.level >= Level::Avx512 && x86::has_vbmi() {
+    if permutes_bytes(mode.level) {
         use bytemuck::cast_slice_mut;
         if let Ok(planes) = <&[_; 1]>::try_from(planes) {
             run(mode, &x86::LookUp::<1, 1>(planes), src, cast_slice_mut(dst));
@@ -153,7 +164,7 @@ pub(super) fn finish_streams() {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{DecodeF16, EncodeF16, WideToOdd};
+pub(super) use x86::{DecodeF16, EncodeF16, WideToOdd, in_blocks};
 
 /// Where there are no instructions of their own, the plain loops stand in for these kernels.
 #[cfg(not(target_arch = "x86_64"))]

@@ -1,9 +1,13 @@
 //! One step of a route: a kernel with its run-time parameters.
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
+use super::float8::{DecodeF8, EncodeF8};
 use super::kernels::{
     As, DecodeBf16, Encode, EncodeBf16, Interleave, NonZero, SoftDecodeF16, SoftEncodeF16, ToOdd,
 };
+#[cfg(target_arch = "x86_64")]
+use super::simd::permutes_bytes;
 use super::simd::{DecodeF16, EncodeF16, Kernel, Mode, run};
 use super::table::Table;
 use crate::DType::{self, BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
@@ -75,6 +79,34 @@ fn encode_f16(mode: Mode, src: &[u8], dst: &mut [u8]) {
     }
 }
 
+/// 8-bit floats to float32 by vectors; false where a table does it better, or there are none.
+fn decode_f8(mode: Mode, from: DType, src: &[u8], dst: &mut [u8]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(format) = from.format()
+        && mode.level > Level::Scalar
+        && !permutes_bytes(mode.level)
+    {
+        let dst = bytemuck::cast_slice_mut(dst);
+        if format.has_negative_zero() {
+            run(mode, &DecodeF8::<false>::new(format), src, dst);
+        } else {
+            run(mode, &DecodeF8::<true>::new(format), src, dst);
+        }
+        return true;
+    }
+    let _ = (mode, from, src, dst);
+    false
+}
+
+/// float32 to 8-bit floats.
+fn encode_f8<const UZ: bool>(mode: Mode, kernel: Encode<u8, UZ>, src: &[f32], dst: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if mode.level == Level::Avx2 {
+        return run(mode, &EncodeF8(kernel), src, dst);
+    }
+    run(mode, &kernel, src, dst);
+}
+
 impl Stage {
     /// Converts every element of `src`.
     pub(super) fn run(self, mode: Mode, src: &[u8], dst: &mut [u8]) {
@@ -86,9 +118,14 @@ impl Stage {
                 to,
                 overflow,
                 is_kept,
-            } => Table::with([from, to], overflow, is_kept, |table| {
-                table.run(mode, src, dst);
-            }),
+            } => {
+                if to == F32 && decode_f8(mode, from, src, dst) {
+                    return;
+                }
+                Table::with([from, to], overflow, is_kept, |table| {
+                    table.run(mode, src, dst);
+                });
+            }
             Self::NonZero { mask, width, pairs } => test_words(mode, mask, width, pairs, src, dst),
             Self::Encode { format, overflow } => {
                 let src = bytemuck::cast_slice(src);
@@ -96,9 +133,9 @@ impl Stage {
                     let kernel = Encode::<u16, false>::new(format, overflow);
                     run(mode, &kernel, src, bytemuck::cast_slice_mut(dst));
                 } else if format.has_negative_zero() {
-                    run(mode, &Encode::<u8, false>::new(format, overflow), src, dst);
+                    encode_f8::<false>(mode, Encode::new(format, overflow), src, dst);
                 } else {
-                    run(mode, &Encode::<u8, true>::new(format, overflow), src, dst);
+                    encode_f8::<true>(mode, Encode::new(format, overflow), src, dst);
                 }
             }
         }

@@ -1,7 +1,9 @@
 //! Casts from 8-bit dtypes as a table of all 256 results.
 
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
+use super::kernels::Truth;
 use super::simd::{self, Kernel, Mode};
 use crate::cast::{Exact, Overflow, Rounding, Target};
 use crate::{DType, Kind};
@@ -16,6 +18,8 @@ pub(super) struct Table {
     width: usize,
     /// Whether the results are those of a narrow float or truth in float32: the lower half is zero.
     is_upper: bool,
+    /// Whether every code but zero has the same result, and zero has zero.
+    is_truth: bool,
 }
 
 /// The value of an 8-bit code, exactly.
@@ -40,6 +44,7 @@ impl Table {
             entries,
             planes,
             width: to.itemsize(),
+            is_truth: entries[0] == 0 && entries[2..].iter().all(|entry| *entry == entries[1]),
             is_upper: to.itemsize() == 4 && entries.iter().all(|entry| entry & 0xFFFF == 0),
         }
     }
@@ -68,17 +73,29 @@ impl Table {
         if simd::look_up(mode, planes, self.is_upper, src, dst) {
             return;
         }
+        let entries = &self.entries;
+        if self.is_truth {
+            let one = entries[1];
+            return match self.width {
+                1 => simd::run(mode, &Truth { one: one as u8 }, src, dst),
+                2 => {
+                    let one = one as u16;
+                    simd::run(mode, &Truth { one }, src, bytemuck::cast_slice_mut(dst));
+                }
+                _ => simd::run(mode, &Truth { one }, src, bytemuck::cast_slice_mut(dst)),
+            };
+        }
         match self.width {
-            1 => simd::run(mode, &LookUp::<u8>::new(self), src, dst),
+            1 => simd::run(mode, &LookUp::<u8>(entries, PhantomData), src, dst),
             2 => simd::run(
                 mode,
-                &LookUp::<u16>::new(self),
+                &LookUp::<u16>(entries, PhantomData),
                 src,
                 bytemuck::cast_slice_mut(dst),
             ),
             _ => simd::run(
                 mode,
-                &LookUp::<u32>::new(self),
+                &LookUp::<u32>(entries, PhantomData),
                 src,
                 bytemuck::cast_slice_mut(dst),
             ),
@@ -87,22 +104,17 @@ impl Table {
 }
 
 /// One load per element.
-struct LookUp<W>([W; 256]);
+struct LookUp<'a, W>(&'a [u32; 256], PhantomData<W>);
 
 macro_rules! impl_look_up {
     ($($word:ty)*) => {$(
-        impl LookUp<$word> {
-            fn new(table: &Table) -> Self {
-                Self(table.entries.map(|entry| entry as $word))
-            }
-        }
-        impl Kernel for LookUp<$word> {
+        impl Kernel for LookUp<'_, $word> {
             type From = u8;
             type To = $word;
             #[inline(always)]
             fn run(&self, src: &[u8], dst: &mut [$word]) {
                 for (out, code) in dst.iter_mut().zip(src) {
-                    *out = self.0[usize::from(*code)];
+                    *out = self.0[usize::from(*code)] as $word;
                 }
             }
         }

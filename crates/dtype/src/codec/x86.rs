@@ -71,7 +71,12 @@ impl Kernel for EncodeF16 {
 
 /// Applies a function to blocks of fixed size; the tail goes through a padded block.
 #[inline(always)]
-fn in_blocks<A: Copy + Default, B: Copy + Default, const N: usize, const M: usize>(
+pub(in super::super) fn in_blocks<
+    A: Copy + Default,
+    B: Copy + Default,
+    const N: usize,
+    const M: usize,
+>(
     src: &[A],
     dst: &mut [B],
     block: impl Fn(&[A; N], &mut [B; M]),

@@ -1,80 +1,28 @@
-//! Sums, differences and products of 8-bit floats, 64 at a time (AVX-512 with VBMI).
+//! 64 codes at a time, for AVX-512 with VBMI.
 //!
 //! A code without its sign is an index into 128 float32 numbers, of which the upper halves are all
-//! there is: two byte permutations decode 64 codes. Results become float16, scaled so that its
-//! exponent field is that of the 8-bit format and its subnormal numbers are those of the format; the
-//! rest of the rounding is integer arithmetic on 16 bits. Rounding twice is safe here: a sum or
-//! product of numbers of three or four digits that has more than the eleven digits of float16 is
-//! never near the middle of two 8-bit numbers. All pairs of codes are tested.
+//! there is: two byte permutations decode 64 codes.
 #![allow(unsafe_code, reason = "loads and stores of whole vectors")]
 
 use std::arch::x86_64::*;
-use std::sync::OnceLock;
 
-use allotrope_dtype::{DType, E4M3Fn, E5M2, FloatFormat, Format, Level, Specials};
-use allotrope_op::Op;
+use allotrope_dtype::{FloatFormat, Format, Level};
 
-use crate::kernel::fused::Kernel;
+use super::{ADD, Ends, MUL, SUB};
 
-/// Bytes between a load and the prefetch that goes with it. Measured on sums beyond the caches:
-/// 1.1 of memcpy's speed, and 0.9 with a fourth of the distance.
-const AHEAD: usize = 4096;
-
-/// Operations, as constants of a loop.
-const ADD: u8 = 0;
-const SUB: u8 = 1;
-const MUL: u8 = 2;
-
-/// The kernel of a row of an 8-bit format, if there is one and the CPU has what it takes.
-pub(crate) fn find(level: Level, op: Op, dtype: DType) -> Option<Kernel> {
-    static VBMI: OnceLock<bool> = OnceLock::new();
-    if level < Level::Avx512 || !*VBMI.get_or_init(|| is_x86_feature_detected!("avx512vbmi")) {
-        return None;
-    }
-    match (dtype, op) {
-        (DType::F8E4M3Fn, Op::Add) => Some(run::<E4M3Fn, ADD>),
-        (DType::F8E4M3Fn, Op::Sub) => Some(run::<E4M3Fn, SUB>),
-        (DType::F8E4M3Fn, Op::Mul) => Some(run::<E4M3Fn, MUL>),
-        (DType::F8E5M2, Op::Add) => Some(run::<E5M2, ADD>),
-        (DType::F8E5M2, Op::Sub) => Some(run::<E5M2, SUB>),
-        (DType::F8E5M2, Op::Mul) => Some(run::<E5M2, MUL>),
-        _ => None,
-    }
-}
-
-/// What vectors need to know of a format.
+/// The numbers of a format, in vectors.
 struct Constants {
     /// The numbers of all codes without a sign: the third and the fourth byte as float32.
     numbers: [[u8; 128]; 2],
     /// The same, as much smaller as the float16 with the same exponent field is.
     scaled: [[u8; 128]; 2],
-    /// The greatest code that a number is rounded to.
-    greatest: u8,
-    /// The code of NaN, and the least that NaN has become by rounding.
-    nan: u8,
-    rounded_nan: u8,
 }
 
 impl Constants {
     const fn new(format: FloatFormat) -> Self {
-        /// The exponent bias of float16.
-        const BIAS: i32 = 15;
-        let mut scale = 1.0;
-        let mut exponent = format.bias;
-        while exponent < BIAS {
-            scale /= 2.0;
-            exponent += 1;
-        }
-        let greatest = match format.specials {
-            Specials::Ieee => format.infinity_code(),
-            _ => format.max_code(),
-        };
         Self {
             numbers: planes(format, 1.0),
-            scaled: planes(format, scale),
-            greatest: greatest as u8,
-            nan: format.nan_code() as u8,
-            rounded_nan: (0x7E00 >> (10 - format.mantissa_bits)) as u8,
+            scaled: planes(format, 1.0 / super::scale(format)),
         }
     }
 }
@@ -109,7 +57,12 @@ const PLACES: [u8; 64] = {
     places
 };
 
-fn run<F: Format, const OP: u8>(_: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
+pub(super) fn run<F: Format, const OP: u8>(
+    _: Level,
+    operands: &[&[u8]],
+    out: &mut [u8],
+    streams: bool,
+) {
     if let [a, b] = operands {
         // SAFETY: `find` hands this out only where the CPU has AVX-512 with VBMI.
         unsafe { combine::<F, OP>(a, b, out, streams) };
@@ -135,16 +88,15 @@ fn combine<F: Format, const OP: u8>(a: &[u8], b: &[u8], out: &mut [u8], streams:
             SUB => _mm512_sub_ps(x[i], y[i]),
             _ => _mm512_mul_ps(x[i], y[i]),
         });
-        encode::<F>(constants, [half(p, q), half(r, s)], places)
+        encode::<F>([half(p, q), half(r, s)], places)
     };
     let ((a, a_tail), (b, b_tail)) = (a.as_chunks::<64>(), b.as_chunks::<64>());
     let (out, out_tail) = out.as_chunks_mut::<64>();
     // A stream of stores needs whole cache lines.
     let streams = streams && out.as_ptr().addr().is_multiple_of(64);
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        for operand in [a, b] {
-            _mm_prefetch::<_MM_HINT_T0>(operand.as_ptr().wrapping_add(AHEAD).cast());
-        }
+        super::ask_ahead(a);
+        super::ask_ahead(b);
         let result = block(a, b);
         if streams {
             // SAFETY: 64 writable bytes at a multiple of 64.
@@ -222,7 +174,8 @@ fn half(even: __m512, odd: __m512) -> __m512i {
 /// Scaled float16 as codes, nearest even.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn encode<F: Format>(constants: &Constants, halves: [__m512i; 2], places: __m512i) -> __m512i {
+fn encode<F: Format>(halves: [__m512i; 2], places: __m512i) -> __m512i {
+    let ends = const { &Ends::new(F::FORMAT) };
     let dropped = 10 - F::FORMAT.mantissa_bits;
     let magnitude = halves.map(|half| {
         let magnitude = _mm512_and_si512(half, _mm512_set1_epi16(0x7FFF));
@@ -237,8 +190,8 @@ fn encode<F: Format>(constants: &Constants, halves: [__m512i; 2], places: __m512
     let upper = _mm512_add_epi8(places, _mm512_set1_epi8(1));
     let signs = _mm512_permutex2var_epi8(halves[0], upper, halves[1]);
     let byte = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    let is_nan = _mm512_cmpge_epu8_mask(codes, byte(constants.rounded_nan));
-    let codes = _mm512_min_epu8(codes, byte(constants.greatest));
-    let codes = _mm512_mask_mov_epi8(codes, is_nan, byte(constants.nan));
+    let is_nan = _mm512_cmpge_epu8_mask(codes, byte(ends.rounded_nan));
+    let codes = _mm512_min_epu8(codes, byte(ends.greatest));
+    let codes = _mm512_mask_mov_epi8(codes, is_nan, byte(ends.nan));
     _mm512_ternarylogic_epi32::<0xF8>(codes, signs, byte(0x80))
 }
