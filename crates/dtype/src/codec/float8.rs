@@ -4,9 +4,11 @@
 #![allow(unsafe_code, reason = "loads and stores of whole vectors")]
 
 use std::arch::x86_64::*;
+use std::sync::OnceLock;
 
 use super::kernels::Encode;
 use super::simd::{Kernel, in_blocks};
+use crate::DType;
 use crate::format::FloatFormat;
 
 /// 8-bit float codes to float32. For levels above Scalar only. `UZ` says that zero has no sign, and
@@ -14,7 +16,10 @@ use crate::format::FloatFormat;
 ///
 /// A float32 with few digits is its upper half. For most codes that is the code, shifted, and a
 /// constant; what the first and the last 16 differ by is looked up.
-pub(super) struct DecodeF8<const UZ: bool> {
+pub(super) struct DecodeF8<const UZ: bool>(pub(super) &'static Numbers);
+
+/// The numbers of a format, as vectors find them.
+pub(super) struct Numbers {
     /// Mantissa bits that the upper half of a float32 has more.
     shift: u32,
     /// What makes the exponent field that of a float32.
@@ -28,8 +33,14 @@ pub(super) struct DecodeF8<const UZ: bool> {
 /// The least of the last 16 codes.
 const LAST: u8 = 0x70;
 
-impl<const UZ: bool> DecodeF8<UZ> {
-    pub(super) fn new(format: FloatFormat) -> Self {
+impl Numbers {
+    /// The numbers of an 8-bit float dtype, made once: that takes longer than a short slice.
+    pub(super) fn of(dtype: DType, format: FloatFormat) -> &'static Self {
+        static KEPT: [OnceLock<Numbers>; DType::COUNT] = [const { OnceLock::new() }; DType::COUNT];
+        KEPT[dtype as usize].get_or_init(|| Self::new(format))
+    }
+
+    fn new(format: FloatFormat) -> Self {
         let shift = 7 - format.mantissa_bits;
         let rebias = ((127 - format.bias) as u16) << 7;
         let difference = |code: u8| {
@@ -62,14 +73,14 @@ impl<const UZ: bool> Kernel for DecodeF8<UZ> {
     fn run(&self, src: &[u8], dst: &mut [f32]) {
         in_blocks(src, dst, |codes: &[u8; 32], out: &mut [f32; 32]| {
             // SAFETY: AVX2 belongs to every level above Scalar.
-            unsafe { decode(self, codes, out) };
+            unsafe { decode::<UZ>(self.0, codes, out) };
         });
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn decode<const UZ: bool>(format: &DecodeF8<UZ>, codes: &[u8; 32], out: &mut [f32; 32]) {
+fn decode<const UZ: bool>(format: &Numbers, codes: &[u8; 32], out: &mut [f32; 32]) {
     // SAFETY: 32 readable bytes; the load has no alignment requirement.
     let codes = unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) };
     // In an order that unpacking bytes and then words within 128 bits puts right.

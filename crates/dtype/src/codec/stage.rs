@@ -2,7 +2,7 @@
 
 use super::Level;
 #[cfg(target_arch = "x86_64")]
-use super::float8::{DecodeF8, EncodeF8};
+use super::float8::{DecodeF8, EncodeF8, Numbers};
 use super::kernels::{
     As, DecodeBf16, Encode, EncodeBf16, Interleave, NonZero, SoftDecodeF16, SoftEncodeF16, ToOdd,
 };
@@ -86,11 +86,11 @@ fn decode_f8(mode: Mode, from: DType, src: &[u8], dst: &mut [u8]) -> bool {
         && mode.level > Level::Scalar
         && !permutes_bytes(mode.level)
     {
-        let dst = bytemuck::cast_slice_mut(dst);
+        let (numbers, dst) = (Numbers::of(from, format), bytemuck::cast_slice_mut(dst));
         if format.has_negative_zero() {
-            run(mode, &DecodeF8::<false>::new(format), src, dst);
+            run(mode, &DecodeF8::<false>(numbers), src, dst);
         } else {
-            run(mode, &DecodeF8::<true>::new(format), src, dst);
+            run(mode, &DecodeF8::<true>(numbers), src, dst);
         }
         return true;
     }
