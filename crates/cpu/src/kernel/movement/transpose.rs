@@ -37,21 +37,9 @@ pub(super) struct Transposition<'a, W> {
     pub(super) stream: bool,
 }
 
-/// A tile as it was read, and turned.
+/// A turned tile.
 #[repr(align(64))]
-struct Tile {
-    read: [[u8; LINE]; LINE],
-    turned: [[u8; LINE]; LINE],
-}
-
-impl Tile {
-    fn new() -> Self {
-        Self {
-            read: [[0; LINE]; LINE],
-            turned: [[0; LINE]; LINE],
-        }
-    }
-}
+struct Tile([[u8; LINE]; LINE]);
 
 impl<W: Pod> Transposition<'_, W> {
     /// Copies all of it on this thread. A square of bytes fills 16 registers: only the widest level
@@ -71,11 +59,11 @@ impl<W: Pod> Transposition<'_, W> {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
         let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
-        let mut tile = Tile::new();
+        let mut tile = Tile([[0; LINE]; LINE]);
         for column in (0..whole_columns).step_by(side) {
             for row in (0..whole_rows).step_by(side) {
                 self.turn_tile::<SIZE, COUNT>(row, column, &mut tile);
-                for (i, line) in tile.turned[..side].iter().enumerate() {
+                for (i, line) in tile.0[..side].iter().enumerate() {
                     let place = self.row_of(row, i) * self.row_length + column;
                     let target = bytemuck::cast_slice_mut(&mut self.dst[place..place + side]);
                     if self.stream {
@@ -97,13 +85,13 @@ impl<W: Pod> Transposition<'_, W> {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
         let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
-        let mut tile = Tile::new();
+        let mut tile = Tile([[0; LINE]; LINE]);
         // What the last tile and this one have for each row.
         let mut recent = vec![[0; 2 * LINE]; whole_rows];
         for column in (0..whole_columns).step_by(side) {
             for row in (0..whole_rows).step_by(side) {
                 self.turn_tile::<SIZE, COUNT>(row, column, &mut tile);
-                for (i, line) in tile.turned[..side].iter().enumerate() {
+                for (i, line) in tile.0[..side].iter().enumerate() {
                     recent[self.row_of(row, i)][LINE..].copy_from_slice(line);
                 }
                 // Only now: a load across two fresh stores waits for both.
@@ -157,26 +145,21 @@ impl<W: Pod> Transposition<'_, W> {
         tile: &mut Tile,
     ) {
         let side = side::<W>();
-        // Whole lines first: where they are a power of two apart, a few of them push each other out of
-        // the cache, and each would be read once per part. Those of the next tile are asked for.
-        let next = if self.backwards { -1 } else { 1 } * LINE as isize;
-        for (i, line) in tile.read[..side].iter_mut().enumerate() {
-            let start = self.start(row, column + i, side);
-            let source: &[u8] = bytemuck::cast_slice(&self.src[start..start + side]);
-            simd::prefetch_line(source.as_ptr().wrapping_offset(next));
-            if let Some(source) = source.first_chunk() {
-                *line = *source;
-            }
-        }
         for group in 0..LINE / VECTOR {
+            // A line from each of the columns whose elements fill a vector.
+            let mut lines = [&[0_u8; 0][..]; COUNT];
+            for (i, line) in lines.iter_mut().enumerate() {
+                let start = self.start(row, column + group * COUNT + i, side);
+                *line = bytemuck::cast_slice(&self.src[start..start + side]);
+            }
             for part in 0..LINE / VECTOR {
                 let mut square = [[0; VECTOR]; COUNT];
-                for (vector, line) in square.iter_mut().zip(&tile.read[group * COUNT..]) {
+                for (vector, line) in square.iter_mut().zip(lines) {
                     *vector = line.as_chunks().0[part];
                 }
                 let turned = simd::turn_square::<SIZE, COUNT>(square);
                 for (i, vector) in turned.iter().enumerate() {
-                    tile.turned[part * COUNT + i].as_chunks_mut::<VECTOR>().0[group] = *vector;
+                    tile.0[part * COUNT + i].as_chunks_mut::<VECTOR>().0[group] = *vector;
                 }
             }
         }
