@@ -73,7 +73,7 @@ impl<P: Prefix> Body for Lines<'_, P> {
 #[inline(always)]
 fn one_by_one<P: Prefix>(mut carry: P::Wide, items: &[P::Item], out: &mut [P::Out]) -> P::Wide {
     // Results are finished so many at a time, which the steps between accumulators hide.
-    const TOGETHER: usize = 64;
+    const TOGETHER: usize = 32;
     let (blocks, tail) = items.as_chunks::<TOGETHER>();
     let (to, to_tail) = out.as_chunks_mut::<TOGETHER>();
     for (block, to) in blocks.iter().zip(to) {
