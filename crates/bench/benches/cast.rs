@@ -139,7 +139,7 @@ fn print_milliseconds() {
             )
             .unwrap_or_default();
         };
-        let [time, _] = alternate(20, cast, || {});
+        let [time, _] = alternate(ROUNDS, cast, || {});
         println!("  -> {to:<9}{:.3}", time.as_secs_f64() * 1e3);
     }
 }

@@ -8,7 +8,7 @@
 use allotrope_cpu::{Buffer, Input, run_at};
 use allotrope_dtype::DType::{self, BF16, C64, F8E4M3Fn, F8E5M2, F16, F32, F64, I8, I32, I64, U8};
 use allotrope_dtype::Level;
-use allotrope_op::{Argument, Layout, Op, Program, Shape, Slice, infer};
+use allotrope_op::{Argument, Builder, Layout, Op, Program, Shape, Slice, infer};
 
 const SAME: [DType; 4] = [BF16, F16, F8E4M3Fn, F8E5M2];
 const MIXED: [(DType, DType); 9] = [
@@ -193,19 +193,38 @@ fn every_pair_of_8_bit_floats() {
         bytes: &apart,
         layout: &strided,
     };
-    for dtype in [F8E4M3Fn, F8E5M2] {
-        for op in [Op::Add, Op::Sub, Op::Mul] {
+    let rows = [Op::Add, Op::Sub, Op::Mul];
+    let cells = [F8E4M3Fn, F8E5M2].map(|dtype| rows.map(|op| (dtype, op)));
+    for level in Level::available() {
+        for &(dtype, op) in cells.as_flattened() {
             let program = program(op, dtype, dtype);
-            let one = evaluate(Level::detected(), &program, &[x, y], 1 << 16);
-            let tiles = evaluate(Level::detected(), &program, &[x, y_apart], 1 << 16);
+            let one = evaluate(level, &program, &[x, y], 1 << 16);
+            let tiles = evaluate(level, &program, &[x, y_apart], 1 << 16);
             for pair in 0..1 << 16 {
                 let codes = [pairs[0][pair], pairs[1][pair], one[pair], tiles[pair]];
                 // Which of two NaN is kept is the compiler's choice.
                 let nan = codes.map(|code| is_nan(dtype, u64::from(code)));
                 let same = codes[2] == codes[3] || (nan[0] && nan[1] && nan[2] && nan[3]);
-                assert!(same, "{op:?} {dtype} {codes:02x?}");
+                assert!(same, "{op:?} {dtype} {codes:02x?} at {level}");
             }
         }
+    }
+}
+
+#[test]
+fn sums_of_8_bit_floats_as_integers() {
+    let one_and_a_half = [0x3C; 100];
+    let layout = Layout::contiguous(Shape::new("eval", &[100]).unwrap());
+    let input = Input {
+        bytes: &one_and_a_half,
+        layout: &layout,
+    };
+    let builder = Builder::new(&[F8E4M3Fn; 2]);
+    let [x, y] = [0, 1].map(|i| builder.input(i).to(DType::I32));
+    let program = builder.finish(&[(x + y).to(F8E4M3Fn)]);
+    for level in Level::available() {
+        let sums = evaluate(level, &program, &[input, input], 100);
+        assert_eq!(sums[..], [0x40; 100], "1 + 1 at {level}");
     }
 }
 

@@ -364,7 +364,7 @@ fn near_functions_agree_with_whole_ones() {
 }
 
 #[test]
-fn the_rough_tangent_has_21_bits_where_16_can_tell() {
+fn the_rough_tangent_has_21_bits() {
     let bound = 2_f64.powi(-21);
     for code in 0..=u16::MAX {
         // All of bfloat16, and all of float16 but its subnormals.
@@ -377,12 +377,10 @@ fn the_rough_tangent_has_21_bits_where_16_can_tell() {
                 tanh_rough32(Number::<f32, true>(x)).0,
             ];
             for y in both.map(f64::from) {
-                // From 4.6 on, float16 and bfloat16 have nothing between the results and 1.
                 let is_near = (y - exact).abs() <= exact.abs() * bound;
-                let is_one = x.abs() > 4.5 && y.abs() > 1.0 - 0.49 / 2048.0 && y.abs() < 1.0001;
                 let is_tiny = x.abs() < f32::MIN_POSITIVE;
                 assert!(
-                    x.is_nan() == y.is_nan() && (x.is_nan() || is_near || is_one || is_tiny),
+                    x.is_nan() == y.is_nan() && (x.is_nan() || is_near || is_tiny),
                     "{x}: {y} for {exact}"
                 );
                 assert_eq!(

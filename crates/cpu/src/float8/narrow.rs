@@ -33,11 +33,12 @@ fn combine<F: Format, const OP: u8>(a: &[u8], b: &[u8], out: &mut [u8], streams:
     a_rest[..a_tail.len()].copy_from_slice(a_tail);
     b_rest[..b_tail.len()].copy_from_slice(b_tail);
     let last = std::iter::once(((&a_rest, &b_rest), &mut rest)).take(out_tail.len());
-    for ((a, b), out) in a.iter().zip(b).zip(out).chain(last) {
+    // A stream of stores needs whole vectors, and fills whole cache lines.
+    let streams = streams && out.as_ptr().addr().is_multiple_of(32);
+    let whole = a.iter().zip(b).zip(out).map(|block| (block, streams));
+    for (((a, b), out), streams) in whole.chain(last.map(|block| (block, false))) {
         super::ask_ahead(a);
         super::ask_ahead(b);
-        // A stream of stores needs whole vectors, and fills whole cache lines.
-        let streams = streams && out.as_ptr().addr().is_multiple_of(32);
         let (a, b) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
         for ((a, b), out) in a.iter().zip(b).zip(out.as_chunks_mut::<32>().0) {
             let result = block::<F, OP>(load(a), load(b));

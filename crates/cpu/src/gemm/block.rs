@@ -159,10 +159,12 @@ impl Decoded {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.pop()
         };
-        while let Some((i, mut few)) = next() {
-            few.iter_mut()
-                .for_each(|few| few.decode(&factors.readers[i]));
-            self.ready[i].get_or_init(|| few);
+        while let Some((i, few)) = next() {
+            let ready = &self.ready[i];
+            let mut turn = Turn { ready, few };
+            if let Some(few) = &mut turn.few {
+                few.decode(&factors.readers[i]);
+            }
         }
         // The others take microseconds: to sleep would take longer.
         self.ready.each_ref().map(|ready| {
@@ -173,6 +175,20 @@ impl Decoded {
                 }
             }
         })
+    }
+}
+
+/// Elements on their way, which nobody waits for in vain: after a panic they are not there, and what
+/// needs them is decoded line by line.
+struct Turn<'a> {
+    ready: &'a OnceLock<Option<Few>>,
+    few: Option<Few>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let few = self.few.take().filter(|_| !std::thread::panicking());
+        self.ready.get_or_init(|| few);
     }
 }
 

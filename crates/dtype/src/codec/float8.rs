@@ -1,6 +1,7 @@
 //! 8-bit floats to float32 and back, 32 at a time, for AVX2.
 //!
-//! Byte tables do the same with AVX-512 (`x86::LookUp`), plain loops on other CPUs (`kernels`).
+//! Where there are byte permutations a table decodes (`x86::LookUp`), and with AVX-512 a plain loop
+//! encodes (`kernels::Encode`).
 #![allow(unsafe_code, reason = "loads and stores of whole vectors")]
 
 use std::arch::x86_64::*;

@@ -24,14 +24,14 @@ pub trait FloatMap<const N: usize> {
         Self::call(args)
     }
 
-    /// A faster formula for operands and results of 16 bits.
+    /// A faster formula for results that are used as 16 bits alone.
     #[inline(always)]
     fn rough<L: Elementary>(args: [L; N]) -> L {
         Self::call(args)
     }
 }
 
-/// A row by its formula for operands and results of 16 bits.
+/// A row by its formula for results that are used as 16 bits alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Rough<F>(std::marker::PhantomData<F>);
 

@@ -121,7 +121,10 @@ macro_rules! kernels {
             out: DType,
         ) -> Option<Kernel> {
             #[cfg(target_arch = "x86_64")]
-            if operands == [out; 2] && let Some(kernel) = crate::float8::find(level, op, out) {
+            if operands == [out; 2]
+                && compute == DType::F32
+                && let Some(kernel) = crate::float8::find(level, op, out)
+            {
                 return Some(kernel);
             }
             // The baseline converts slowly and has no stores past the caches: tiles do as well.

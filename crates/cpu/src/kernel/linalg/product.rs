@@ -274,6 +274,20 @@ impl<T: Field> Factors<T> {
     }
 }
 
+/// The sum of products of as many numbers.
+pub(super) fn multiply_and_add<T: Field>(a: &[T], b: &[T]) -> T {
+    if T::PARTS == 2 {
+        return Factors::new(a).dot(b);
+    }
+    let dots = Dots {
+        numbers: bytemuck::cast_slice(b),
+        plain: bytemuck::cast_slice(a),
+        turned: &[],
+    };
+    let [re, im]: [T::Real; 2] = run_narrow(Level::current(), dots);
+    T::from_parts(re, im)
+}
+
 /// Sums of products with two lists of numbers, of which the second may be empty.
 struct Dots<'a, R> {
     numbers: &'a [R],

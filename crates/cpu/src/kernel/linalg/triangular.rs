@@ -2,7 +2,7 @@
 
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
-use super::product::{Factors, add_product};
+use super::product::{add_product, multiply_and_add};
 
 /// Rows that are solved together; what is known before them is subtracted as a product.
 const BLOCK: usize = 48;
@@ -32,7 +32,7 @@ impl<T: Field> Triangle<'_, T> {
     pub(super) fn solve_lower(&self, b: &mut [T], width: usize) {
         if width == 1 {
             for i in 0..self.order {
-                let known = Factors::new(&b[..i]).dot(self.row(i, 0..i));
+                let known = multiply_and_add(&b[..i], self.row(i, 0..i));
                 b[i] = self.divided(i, b[i] - known);
             }
             return;
@@ -56,7 +56,7 @@ impl<T: Field> Triangle<'_, T> {
         let order = self.order;
         if width == 1 {
             for i in (0..order).rev() {
-                let known = Factors::new(&b[i + 1..order]).dot(self.row(i, i + 1..order));
+                let known = multiply_and_add(&b[i + 1..order], self.row(i, i + 1..order));
                 b[i] = self.divided(i, b[i] - known);
             }
             return;
