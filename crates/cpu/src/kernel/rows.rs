@@ -21,7 +21,7 @@ use bytemuck::Pod;
 
 pub(crate) use self::ahead::Ahead;
 pub(crate) use self::halves::{HalfLines, fill_up, for_each_line_or_half};
-pub(crate) use self::sums::{ADDED, fold, join, sums};
+pub(crate) use self::sums::{ADDED, fold, fold_half, join, sums};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
 use crate::simd;

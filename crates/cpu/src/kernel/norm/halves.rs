@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::super::fused::block::{Load, Store};
-use super::super::rows::{ADDED, LANES, fill_up, fold};
+use super::super::rows::{ADDED, LANES, fill_up, fold, fold_half};
 use super::Prepared;
 use crate::simd::{self, Body};
 
@@ -91,6 +91,10 @@ fn for_each_block<S: Store<f32, Code = u16>>(
     }
 }
 
+/// Lanes that moments are taken in: with AVX2 those of more do not stay in registers, since each has
+/// three numbers.
+const FEW: usize = LANES / 2;
+
 /// What is known of some numbers after one look at each.
 #[derive(Clone, Copy, Default)]
 struct Moments {
@@ -118,24 +122,25 @@ impl Moments {
         for codes in codes.chunks(ADDED) {
             let (whole, rest) = codes.as_chunks::<LANES>();
             let last = fill_up(rest, codes[0]);
-            let (first, others) = whole.split_first().unwrap_or((&last, &[]));
-            let starts = S::load_in_vectors(first);
-            let (mut sums, mut squares) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-            for block in others {
+            let mut starts = [0.0; FEW];
+            starts.copy_from_slice(&S::load_in_vectors(whole.first().unwrap_or(&last))[..FEW]);
+            let (mut sums, mut squares) = ([0.0_f32; FEW], [0.0_f32; FEW]);
+            for block in whole {
                 simd::prefetch(block);
                 let values = S::load_in_vectors(block);
-                for i in 0..LANES {
-                    let above = values[i] - starts[i];
-                    sums[i] += above;
-                    squares[i] = above.mul_add(above, squares[i]);
+                for values in values.as_chunks::<FEW>().0 {
+                    for i in 0..FEW {
+                        let above = values[i] - starts[i];
+                        sums[i] += above;
+                        squares[i] = above.mul_add(above, squares[i]);
+                    }
                 }
             }
-            let mut counts = [whole.len() as f32; LANES];
+            let mut counts = [(whole.len() * LANES / FEW) as f32; FEW];
             if !rest.is_empty() {
-                let values = S::load_in_vectors(&last);
-                for i in 0..LANES {
-                    let is_there = i < rest.len();
-                    let above = if is_there { values[i] - starts[i] } else { 0.0 };
+                for (place, value) in S::load_in_vectors(&last).into_iter().enumerate() {
+                    let (i, is_there) = (place % FEW, place < rest.len());
+                    let above = if is_there { value - starts[i] } else { 0.0 };
                     sums[i] += above;
                     squares[i] = above.mul_add(above, squares[i]);
                     counts[i] += f32::from(u8::from(is_there));
@@ -154,26 +159,26 @@ impl Moments {
     #[inline(always)]
     fn with_lanes(
         self,
-        starts: [f32; LANES],
-        sums: [f32; LANES],
-        mut squares: [f32; LANES],
-        counts: [f32; LANES],
+        starts: [f32; FEW],
+        sums: [f32; FEW],
+        mut squares: [f32; FEW],
+        counts: [f32; FEW],
         count: usize,
     ) -> Self {
-        let (mut means, mut weighted) = ([0.0; LANES], [0.0; LANES]);
-        for i in 0..LANES {
+        let (mut means, mut weighted) = ([0.0; FEW], [0.0; FEW]);
+        for i in 0..FEW {
             let mean = sums[i] / counts[i].max(1.0);
             squares[i] -= sums[i] * mean;
             means[i] = (starts[i] - self.pivot) + mean;
             weighted[i] = means[i] * counts[i];
         }
         let add = |a: f32, b: f32| a + b;
-        let mean = fold(weighted, add) / count as f32;
-        for i in 0..LANES {
+        let mean = fold_half(weighted, add) / count as f32;
+        for i in 0..FEW {
             let above = means[i] - mean;
             squares[i] += counts[i] * above * above;
         }
-        let (added, mean) = (f64::from(fold(squares, add)), f64::from(mean));
+        let (added, mean) = (f64::from(fold_half(squares, add)), f64::from(mean));
         let (count, above) = (count as f64, mean - self.mean);
         let share = count / (self.count + count);
         Self {

@@ -64,6 +64,16 @@ pub(crate) fn join<C: Accumulator, const FUSED: bool>(lanes: [C; LANES], last: [
 /// Lanes made one in pairs: the first half with the second, and so on.
 #[inline(always)]
 pub(crate) fn fold<C: Copy>(lanes: [C; LANES], join: impl Fn(C, C) -> C) -> C {
+    let mut half = [lanes[0]; LANES / 2];
+    for (place, lane) in half.iter_mut().enumerate() {
+        *lane = join(lanes[place], lanes[place + LANES / 2]);
+    }
+    fold_half(half, join)
+}
+
+/// The same of half as many.
+#[inline(always)]
+pub(crate) fn fold_half<C: Copy>(lanes: [C; LANES / 2], join: impl Fn(C, C) -> C) -> C {
     /// One half with the other: a loop of its own, whose places are constants once unrolled.
     macro_rules! halve {
         ($lanes:ident, $half:literal) => {{
@@ -74,7 +84,6 @@ pub(crate) fn fold<C: Copy>(lanes: [C; LANES], join: impl Fn(C, C) -> C) -> C {
             half
         }};
     }
-    let lanes = halve!(lanes, 32);
     let lanes = halve!(lanes, 16);
     let lanes = halve!(lanes, 8);
     let [a, b, c, d] = halve!(lanes, 4);
