@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use allotrope_dtype::{DType, Error, Scratch, Set};
 
@@ -178,5 +179,58 @@ impl Few {
     /// A reader of the decoded elements, and the number of the first.
     pub(super) fn reader<'a>(&'a self, reader: &Reader<'a>, line: DType) -> (Reader<'a>, usize) {
         (reader.of_decoded(&self.decoded, line), self.span.start)
+    }
+}
+
+/// Few elements of each factor, decoded by the threads that come first while others are waking up.
+pub(super) struct Decoded {
+    waiting: Mutex<Vec<(usize, Option<Few>)>>,
+    ready: [OnceLock<Option<Few>>; 2],
+}
+
+impl Decoded {
+    pub(super) fn new([a, b]: [Option<Few>; 2]) -> Self {
+        Self {
+            waiting: Mutex::new(vec![(1, b), (0, a)]),
+            ready: [const { OnceLock::new() }; 2],
+        }
+    }
+
+    /// What is decoded, by this thread as far as no other has begun.
+    pub(super) fn get(&self, readers: &[Reader<'_>; 2]) -> [&Option<Few>; 2] {
+        let next = || {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.pop()
+        };
+        while let Some((i, few)) = next() {
+            let ready = &self.ready[i];
+            let mut turn = Turn { ready, few };
+            if let Some(few) = &mut turn.few {
+                few.decode(&readers[i]);
+            }
+        }
+        // The others take microseconds: to sleep would take longer.
+        self.ready.each_ref().map(|ready| {
+            loop {
+                match ready.get() {
+                    Some(few) => return few,
+                    None => std::thread::yield_now(),
+                }
+            }
+        })
+    }
+}
+
+/// Elements on their way, which nobody waits for in vain: after a panic they are not there, and what
+/// needs them is decoded line by line.
+struct Turn<'a> {
+    ready: &'a OnceLock<Option<Few>>,
+    few: Option<Few>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let few = self.few.take().filter(|_| !std::thread::panicking());
+        self.ready.get_or_init(|| few);
     }
 }

@@ -2,12 +2,11 @@
 #![allow(unsafe_code, reason = "calls kernels that write to the block")]
 
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 use smallvec::SmallVec;
 
-use super::ahead::Few;
+use super::ahead::{Decoded, Few};
 use super::arithmetic::Arithmetic;
 use super::cut::Cut;
 use super::micro::{Micro, Tile};
@@ -91,7 +90,7 @@ pub(super) fn run<A: Arithmetic>(
     let blocks = plan.cut.tall * plan.cut.broad * count;
     let few = Decoded::new([few_a, few_b]);
     share(plan.cut.threads, blocks, &|pieces| {
-        let factors = factors.decoded(few.get(&factors), line);
+        let factors = factors.decoded(few.get(&factors.readers), line);
         let mut worker = None;
         while let Some(range) = pieces.take() {
             let worker = match &mut worker {
@@ -136,59 +135,6 @@ impl<'a> Factors<'a> {
         let (source, across, along) = self.readers[0].in_place::<A::Sum>()?;
         let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
         (along == 1 && near.contains(&across)).then_some((source, across as usize))
-    }
-}
-
-/// Few elements of each factor, decoded by the threads that come first while others are waking up.
-struct Decoded {
-    waiting: Mutex<Vec<(usize, Option<Few>)>>,
-    ready: [OnceLock<Option<Few>>; 2],
-}
-
-impl Decoded {
-    fn new([a, b]: [Option<Few>; 2]) -> Self {
-        Self {
-            waiting: Mutex::new(vec![(1, b), (0, a)]),
-            ready: [const { OnceLock::new() }; 2],
-        }
-    }
-
-    /// What is decoded, by this thread as far as no other has begun.
-    fn get(&self, factors: &Factors<'_>) -> [&Option<Few>; 2] {
-        let next = || {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            waiting.pop()
-        };
-        while let Some((i, few)) = next() {
-            let ready = &self.ready[i];
-            let mut turn = Turn { ready, few };
-            if let Some(few) = &mut turn.few {
-                few.decode(&factors.readers[i]);
-            }
-        }
-        // The others take microseconds: to sleep would take longer.
-        self.ready.each_ref().map(|ready| {
-            loop {
-                match ready.get() {
-                    Some(few) => return few,
-                    None => std::thread::yield_now(),
-                }
-            }
-        })
-    }
-}
-
-/// Elements on their way, which nobody waits for in vain: after a panic they are not there, and what
-/// needs them is decoded line by line.
-struct Turn<'a> {
-    ready: &'a OnceLock<Option<Few>>,
-    few: Option<Few>,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let few = self.few.take().filter(|_| !std::thread::panicking());
-        self.ready.get_or_init(|| few);
     }
 }
 
