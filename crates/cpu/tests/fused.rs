@@ -269,6 +269,12 @@ fn every_function_of_halves() {
                 };
                 let bad = (0..1 << 16).find(differs);
                 assert_eq!(bad, None, "{op:?} {dtype} at {level}");
+                let signals = |i: &usize| {
+                    let code = code(&one, *i);
+                    out == BF16 && is_nan(out, code) && code & 0x40 == 0
+                };
+                let bad = (0..1 << 16).find(signals);
+                assert_eq!(bad, None, "a NaN of {op:?} signals at {level}");
             }
         }
     }

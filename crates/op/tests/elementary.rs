@@ -391,3 +391,33 @@ fn the_rough_tangent_has_21_bits() {
         }
     }
 }
+
+#[test]
+fn the_rough_exponential_has_18_bits() {
+    let bound = 2_f64.powi(-18);
+    for code in 0..=u16::MAX {
+        // All of bfloat16, and all of float16 but its subnormals.
+        let wide = u32::from(code & 0x7FFF) << 13;
+        let f16 = f32::from_bits((wide + (112 << 23)) | (u32::from(code & 0x8000) << 16));
+        for x in [f32::from_bits(u32::from(code) << 16), f16] {
+            // Beyond the range of float32 the exact one is infinite or zero too once rounded.
+            let exact = f64::from(x).exp();
+            let (fused, plain) = (Number::<f32, true>(x), Number::<f32, false>(x));
+            let both = [exp_rough32(fused).0, exp_rough32(plain).0];
+            if f64::from(x.abs()) < EXP_NEAR_32 {
+                let near = [exp_rough_near32(fused).0, exp_rough_near32(plain).0];
+                assert_eq!(near, both, "{x}");
+            }
+            // Without fused steps the product by which the exponent is found loses digits.
+            for (y, more) in both.into_iter().zip([0.0, 2_f64.powi(-17)]) {
+                let wide = f64::from(y);
+                let is_near = (wide - exact).abs() <= exact * (bound + more) + 2_f64.powi(-149);
+                let is_beyond = exact > f64::from(f32::MAX) && y == f32::INFINITY;
+                assert!(
+                    x.is_nan() == y.is_nan() && (x.is_nan() || is_near || is_beyond),
+                    "{x}: {y} for {exact}"
+                );
+            }
+        }
+    }
+}

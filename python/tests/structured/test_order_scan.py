@@ -104,6 +104,30 @@ def test_every_prefix_is_rounded_once(dtype, shape):
         assert (np.abs(got - exact) <= bound * exact).all()
 
 
+@pytest.mark.parametrize("dtype", [d for d in FLOATS if d.bits == 8], ids=named)
+def test_sums_of_8_bit_floats_are_rounded_from_the_exact_sum(dtype):
+    """Float64 holds every such sum. Lines stay small, grow, come back, end in infinities and NaN."""
+    generator = np.random.default_rng(3)
+    scales = np.array([2.0**-9, 0.01, 1.0, 1.0, 30.0, 3000.0, 3000.0, 1.0])[:, None]
+    array = (generator.standard_normal((8, 1003)) * scales).astype(np.float32)
+    array[3, 500:510] = 57344.0
+    array[3, 510:520] = -57344.0
+    array[5, 900] = np.nan
+    array[6, ::2] = 3000.0
+    array[6, 1::2] = -3000.0
+    array[7, :] = -0.0
+    x = al.tensor(array).to(dtype)
+    wide = x.to(al.float64).numpy()
+    with np.errstate(invalid="ignore"):
+        for dim in (0, 1):
+            want = al.tensor(np.cumsum(wide, dim)).to(dtype)
+            got = x.cumsum(dim)
+            numbers = ~np.isnan(want.to(al.float64).numpy())
+            np.testing.assert_array_equal(np.isnan(got.to(al.float64).numpy()), ~numbers)
+            codes = [t.view(al.uint8).numpy()[numbers] for t in (got, want)]
+            np.testing.assert_array_equal(*codes)
+
+
 def test_halves_are_rounded_from_the_exact_sum():
     """1 + 2^-8 + 2^-40 lies just above the middle of two bfloat16: twice rounded it is below."""
     x = al.tensor([1.0, 2.0**-8, 2.0**-40]).to(al.bfloat16)

@@ -396,5 +396,5 @@ pub(crate) fn find_rough(op: Op) -> Option<Kernel> {
             }
         };
     }
-    rough!(Tanh)
+    rough!(Exp Tanh)
 }

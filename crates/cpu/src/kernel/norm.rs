@@ -1,6 +1,16 @@
 //! Lines brought to mean zero and variance one, or to mean square one.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `halves` | lines of float16 and bfloat16, as they are in memory |
+//! | `moments` | mean and variance from one look at each number |
+//! | `pieces` | long lines of other dtypes that are converted |
+//! | `scaling` | what is done with the moments |
 
 mod halves;
+mod moments;
+mod pieces;
+mod scaling;
 
 use std::marker::PhantomData;
 
@@ -12,6 +22,7 @@ use super::rows::{
     Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half, sums,
 };
 use crate::simd::{self, Body};
+use crate::tile::Source;
 
 /// How lines are normalised.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +52,18 @@ pub fn normalize_lines(
 ) -> Result<(), Error> {
     match from.program.output_dtypes().next() {
         Some(DType::F64) => for_each_line::<f64>(from, &Prepared::new(norm), dtype, out),
-        _ => for_each_line_or_half(from, &Prepared::new(norm), dtype, out),
+        _ => {
+            let prepared = Prepared::new(norm);
+            let (level, [_, length, inner]) = (Level::current(), from.sizes);
+            if inner == 1 && pieces::are_pieces_better(level, length) {
+                let source = Source::new(level, from.program, &[from.input])?;
+                let is_as_it_is = source.in_place(0, 0).is_some() || source.halves(0, 0).is_some();
+                if !is_as_it_is {
+                    return pieces::normalize(level, &source, length, &prepared, dtype, out);
+                }
+            }
+            for_each_line_or_half(from, &prepared, dtype, out)
+        }
     }
 }
 

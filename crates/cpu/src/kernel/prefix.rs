@@ -40,15 +40,17 @@ pub(crate) trait Prefix: 'static {
         Self::finish(wide)
     }
     /// The prefixes of whole blocks of eight items by instructions of their own, as `TREE` has them,
-    /// and the last accumulator; nothing where there are none. `ODD` as in `finish_odd`.
+    /// and the last accumulator; nothing where there are none. `ODD` as in `finish_odd`; accumulators
+    /// of magnitudes below `exact` are results without loss.
     #[inline(always)]
     fn blocks<const ODD: bool>(
         level: Level,
+        exact: f32,
         carry: Self::Wide,
         items: &[Self::Item],
         out: &mut [Self::Out],
     ) -> Option<Self::Wide> {
-        let _ = (level, carry, items, out);
+        let _ = (level, exact, carry, items, out);
         None
     }
     /// Whether a total may stand for its items: one beyond the numbers may not.
@@ -105,11 +107,12 @@ macro_rules! impl_prefix {
                 #[inline(always)]
                 fn blocks<const ODD: bool>(
                     level: Level,
+                    exact: f32,
                     carry: $wide,
                     items: &[$item],
                     out: &mut [$item],
                 ) -> Option<$wide> {
-                    $blocks(level, ODD, carry, items, out)
+                    $blocks(level, ODD, exact, carry, items, out)
                 }
             )?
         }
@@ -154,11 +157,12 @@ impl<P: Prefix<Item = f32, Wide = f64, Out = f32>> Prefix for Narrow<P> {
     #[inline(always)]
     fn blocks<const ODD: bool>(
         level: Level,
+        exact: f32,
         carry: f64,
         items: &[f32],
         out: &mut [f32],
     ) -> Option<f64> {
-        P::blocks::<true>(level, carry, items, out)
+        P::blocks::<true>(level, exact, carry, items, out)
     }
 }
 

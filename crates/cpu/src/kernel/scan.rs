@@ -15,7 +15,7 @@ mod columns;
 mod loops;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Problem, Scratch};
-use allotrope_op::Program;
+use allotrope_op::{Program, Step};
 use bytemuck::Pod;
 
 use super::prefix::{LogSum, Narrow, Prefix, Product, Total};
@@ -81,15 +81,21 @@ pub fn scan(
     let level = Level::current().min(Level::detected());
     let source = Source::new(level, program, inputs)?;
     let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+    let exact = exact_sums(program, to);
     let work = Work {
         level,
         source: &source,
         sizes,
         to,
+        exact,
     };
     use allotrope_dtype::{c64, c128};
-    // Narrower floats than the items': to be rounded once more, from an odd last bit.
+    // Narrower floats than the items': to be rounded once more, from an odd last bit, unless sums
+    // that lose digits are beyond the range anyway.
     let is_narrow = item == DType::F32 && to != DType::F32;
+    let greatest = to.format().map_or(0.0, |f| f.decode(f.max_code()));
+    let is_exact = scan == Scan::Sum && f64::from(exact) > 2.0 * greatest;
+    let is_narrow = is_narrow && !is_exact;
     match (scan, item) {
         (Scan::Sum, DType::F32) if is_narrow => work.run::<Narrow<Total<f32>>>(item),
         (Scan::Prod, DType::F32) if is_narrow => work.run::<Narrow<Product<f32>>>(item),
@@ -111,6 +117,18 @@ pub fn scan(
     }
 }
 
+/// The magnitude below which sums of 8-bit floats that stay such are float32, digit for digit: all are
+/// multiples of the smallest one. Zero for other dtypes.
+fn exact_sums(program: &Program, to: DType) -> f32 {
+    let is_cast = matches!(program.steps(), [Step::Convert { .. }]);
+    match to.format() {
+        Some(format) if is_cast && to.bits() == 8 && program.dtype(0) == to => {
+            2_f32.powi(f32::MANTISSA_DIGITS as i32 + format.quantum_exponent())
+        }
+        _ => 0.0,
+    }
+}
+
 /// What is scanned.
 #[derive(Clone, Copy)]
 struct Work<'a, 's> {
@@ -118,6 +136,8 @@ struct Work<'a, 's> {
     source: &'a Source<'s>,
     sizes: [usize; 3],
     to: DType,
+    /// Sums of magnitudes below this are float32 without loss.
+    exact: f32,
 }
 
 impl Work<'_, '_> {
@@ -275,6 +295,7 @@ impl Work<'_, '_> {
             carry = writer.write::<P::Out, P::Wide>(out, |out| {
                 let lines = Lines::<P> {
                     carry,
+                    exact: self.exact,
                     place,
                     length,
                     items,

@@ -6,7 +6,7 @@ use super::{TINY_32, TINY_64, clamp, horner, power_of_two, sum_ordered};
 use crate::{Lane, LaneBits};
 
 // Coefficients: interpolation at Chebyshev nodes with 60 digits, then rounded; those of `EXP_32`
-// minimise the largest relative error of the result.
+// and `EXP2_ROUGH` minimise the largest relative error of the result.
 
 /// `(eʳ - 1 - r) / r²` for `|r| ≤ ln 2 / 2`, in powers of `r`.
 const EXP_32: [f64; 5] = [
@@ -82,6 +82,15 @@ const EXP2_64: [f64; 12] = [
     2.5729426100386432e-11,
 ];
 
+/// `2ʳ` for `|r| ≤ 1/2` to 18.5 bits.
+const EXP2_ROUGH: [f64; 5] = [
+    0.9999992605624636,
+    0.6931217946534451,
+    0.24024746501400224,
+    0.05591802511248003,
+    0.009570082798394261,
+];
+
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 /// `ln 2` as a head with so few digits that its product with `n` is exact, and the rest.
 const LN_2_32: (f64, f64) = (0.693115234375, 3.1946184945309415e-05);
@@ -151,6 +160,29 @@ pub fn exp32<L: Lane>(x: L) -> L {
 pub fn exp64<L: Lane>(x: L) -> L {
     let (y, n) = exp_parts(clamp(x, -746.0, 710.0), EXP_64, LN_2_64);
     scale(y, n, x.lt(L::lit(0.0)))
+}
+
+/// The parts of [`exp_parts`] to 18 bits: powers of two, whose exponents are a product's digits after
+/// the point.
+#[inline(always)]
+fn rough_parts<L: Lane>(x: L) -> (L, L::Bits) {
+    let log2_e = L::lit(LOG2_E);
+    let (n, whole) = x.whole_product(log2_e);
+    (horner(x.mul_add(log2_e, -whole), EXP2_ROUGH), n)
+}
+
+/// The exponential to 18 bits, for results that are rounded to float16 or bfloat16.
+#[inline(always)]
+pub fn exp_rough32<L: Lane>(x: L) -> L {
+    let (y, n) = rough_parts(clamp(x, -104.0, 89.0));
+    scale(y, n, x.lt(L::lit(0.0)))
+}
+
+/// The same, bit for bit, for magnitudes below [`EXP_NEAR_32`].
+#[inline(always)]
+pub fn exp_rough_near32<L: Lane>(x: L) -> L {
+    let (y, n) = rough_parts(x);
+    L::from_bits(y.to_bits().add(n.shl(L::MANTISSA)))
 }
 
 /// An exponential that is to be multiplied before it is scaled and rounded.

@@ -29,6 +29,12 @@ pub trait FloatMap<const N: usize> {
     fn rough<L: Elementary>(args: [L; N]) -> L {
         Self::call(args)
     }
+
+    /// [`rough`](Self::rough) as [`near`](Self::near) is to [`call`](Self::call).
+    #[inline(always)]
+    fn rough_near<L: Elementary>(args: [L; N]) -> L {
+        Self::near(args)
+    }
 }
 
 /// A row by its formula for results that are used as 16 bits alone.
@@ -36,7 +42,8 @@ pub trait FloatMap<const N: usize> {
 pub struct Rough<F>(std::marker::PhantomData<F>);
 
 impl<F: FloatMap<N>, const N: usize> FloatMap<N> for Rough<F> {
-    const NEAR: Option<[f64; 2]> = if F::HAS_ROUGH { None } else { F::NEAR };
+    // Where there is one for near numbers, both formulas have one.
+    const NEAR: Option<[f64; 2]> = F::NEAR;
 
     #[inline(always)]
     fn call<L: Elementary>(args: [L; N]) -> L {
@@ -45,7 +52,7 @@ impl<F: FloatMap<N>, const N: usize> FloatMap<N> for Rough<F> {
 
     #[inline(always)]
     fn near<L: Elementary>(args: [L; N]) -> L {
-        F::near(args)
+        F::rough_near(args)
     }
 }
 
@@ -102,26 +109,27 @@ macro_rules! formula {
     (bool $signature:ident $row:ident [$($arg:ident)*] $body:tt) => {
         formula!(@impl $row [$($arg)*] BoolMap M Mask, M, M, $body);
     };
-    (float Map $row:ident [$($arg:ident)*] $body:tt near $limits:tt $near:tt) => {
+    (float Map $row:ident [$($arg:ident)*] $body:tt $($faster:tt)*) => {
         impl FloatMap<{ [$(stringify!($arg)),*].len() }> for $row {
-            const NEAR: Option<[f64; 2]> = Some($limits);
-            #[inline(always)]
-            fn call<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $body
-            #[inline(always)]
-            fn near<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $near
+            formula!(@method call [$($arg)*] $body);
+            formula!(@faster [$($arg)*] $($faster)*);
         }
     };
-    (float Map $row:ident [$($arg:ident)*] $body:tt rough $rough:tt) => {
-        impl FloatMap<{ [$(stringify!($arg)),*].len() }> for $row {
-            const HAS_ROUGH: bool = true;
-            #[inline(always)]
-            fn call<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $body
-            #[inline(always)]
-            fn rough<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $rough
-        }
+    (@faster $args:tt) => {};
+    (@faster $args:tt near $limits:tt $near:tt $(, $($rest:tt)+)?) => {
+        const NEAR: Option<[f64; 2]> = Some($limits);
+        formula!(@method near $args $near);
+        $(formula!(@faster $args $($rest)+);)?
     };
-    (float Map $row:ident [$($arg:ident)*] $body:tt) => {
-        formula!(@impl $row [$($arg)*] FloatMap L Elementary, L, L, $body);
+    (@faster $args:tt rough $rough:tt $(near $near:tt)?) => {
+        const HAS_ROUGH: bool = true;
+        formula!(@method rough $args $rough);
+        $(formula!(@method rough_near $args $near);)?
+    };
+    (@method $name:ident [$($arg:ident)*] $body:tt) => {
+        #[inline(always)]
+        #[allow(unused_variables, reason = "a formula may ignore an operand")]
+        fn $name<L: Elementary>([$($arg),*]: [L; { [$(stringify!($arg)),*].len() }]) -> L $body
     };
     (float Test $row:ident [$($arg:ident)*] $body:tt) => {
         formula!(@impl $row [$($arg)*] FloatTest L Elementary, L, L::Mask, $body);

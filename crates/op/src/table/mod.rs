@@ -45,8 +45,8 @@ pub use reduce::{Outcome, Reduction};
 /// Formulas know the operands by name, and `L`, `R`, `I`: the type of a float, of the parts of a
 /// complex number, of an integer. Derivatives also know `out`. A row may end in
 /// `, near [limits] { formula }`, a faster one for magnitudes below the limits of float32 and
-/// float64 with the same results, or in `, rough { formula }`, a faster one for results that are
-/// used as float16 or bfloat16 alone.
+/// float64 with the same results, in `, rough { formula }`, a faster one for results that are used as
+/// float16 or bfloat16 alone, or in both, with `near { formula }` for the second.
 ///
 /// ```
 /// macro_rules! names {

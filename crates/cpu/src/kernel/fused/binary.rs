@@ -12,6 +12,7 @@ use super::Kernel;
 #[cfg(target_arch = "x86_64")]
 use super::block::Half;
 use super::block::{Brain, Load, Store};
+use super::pairs;
 use crate::simd::{self, BLOCK, Body};
 
 /// What a row makes of two numbers.
@@ -132,6 +133,12 @@ macro_rules! kernels {
                 return None;
             }
             match (operands, compute, out) {
+                ([DType::BF16, DType::BF16], DType::F32, DType::BF16) => match op {
+                    Op::Add => Some(pairs::run::<formula::Add, 2, { pairs::is_checked(Op::Add) }>),
+                    Op::Sub => Some(pairs::run::<formula::Sub, 2, { pairs::is_checked(Op::Sub) }>),
+                    Op::Mul => Some(pairs::run::<formula::Mul, 2, { pairs::is_checked(Op::Mul) }>),
+                    _ => None,
+                },
                 $($(#[$attribute])? ([DType::$a, DType::$b], DType::$v, DType::$o) => match op {
                     Op::Add => Some(run::<$value, $x, $y, $out, formula::Add>),
                     Op::Sub => Some(run::<$value, $x, $y, $out, formula::Sub>),
@@ -144,7 +151,6 @@ macro_rules! kernels {
     };
 }
 kernels! {
-    BF16 Brain, BF16 Brain => F32 f32, BF16 Brain;
     #[cfg(target_arch = "x86_64")] F16 Half, F16 Half => F32 f32, F16 Half;
     F32 f32, BF16 Brain => F32 f32, F32 f32;
     BF16 Brain, F32 f32 => F32 f32, F32 f32;

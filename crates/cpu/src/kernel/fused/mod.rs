@@ -8,9 +8,11 @@
 //! | `block` | elements as numbers and back |
 //! | `unary` | functions of halves and of large float32 |
 //! | `binary` | sums, differences and products of two dtypes |
+//! | `pairs` | both of bfloat16, a word of two at a time |
 
 mod binary;
 pub(super) mod block;
+mod pairs;
 mod unary;
 
 use allotrope_dtype::{DType, Level};

@@ -10,7 +10,8 @@ use bytemuck::Zeroable;
 use super::Kernel;
 #[cfg(target_arch = "x86_64")]
 use super::block::Half;
-use super::block::{Brain, Store};
+use super::block::Store;
+use super::pairs;
 use crate::simd::{self, BLOCK, Body};
 
 /// The loop of a row over one operand.
@@ -115,7 +116,10 @@ macro_rules! kernels {
             match op {
                 $(Op::$row => match dtype {
                     DType::F32 => Some(run::<f32, formula::$row>),
-                    DType::BF16 => Some(run::<Brain, Rough<formula::$row>>),
+                    DType::BF16 => {
+                        const CHECKED: bool = pairs::is_checked(Op::$row);
+                        Some(pairs::run::<Rough<formula::$row>, 1, CHECKED>)
+                    }
                     #[cfg(target_arch = "x86_64")]
                     DType::F16 => Some(run::<Half, Rough<formula::$row>>),
                     _ => None,

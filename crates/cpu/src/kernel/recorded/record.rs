@@ -362,6 +362,8 @@ macro_rules! rows {
 rows! {
     exp() Exp;
     exp_near() Exp;
+    exp_rough() Exp;
+    exp_rough_near() Exp;
     exp2() Exp2;
     expm1() Expm1;
     log() Log;

@@ -9,6 +9,8 @@ use crate::simd::{self, Body};
 /// Prefixes of lines one after the other; the first has seen `place` items.
 pub(super) struct Lines<'a, P: Prefix> {
     pub(super) carry: P::Wide,
+    /// Sums of magnitudes below this are results without loss.
+    pub(super) exact: f32,
     pub(super) place: usize,
     pub(super) length: usize,
     pub(super) items: &'a [P::Item],
@@ -26,7 +28,8 @@ impl<P: Prefix> Lines<'_, P> {
             let (results, rest) = out.split_at_mut(now);
             let whole = now - now % BLOCK;
             let (to, to_tail) = results.split_at_mut(whole);
-            let Some(last) = P::blocks::<false>(level, carry, &line[..whole], to) else {
+            let Some(last) = P::blocks::<false>(level, self.exact, carry, &line[..whole], to)
+            else {
                 return simd::run_narrow(level, self);
             };
             carry = one_by_one::<P>(last, &line[whole..], to_tail);
@@ -215,6 +218,7 @@ mod tests {
                 let mut out = vec![0.0; items.len()];
                 let lines = Lines::<P> {
                     carry: -0.0,
+                    exact: 0.0,
                     place,
                     length,
                     items: &items,
@@ -245,6 +249,7 @@ mod tests {
             let (carry, place, length) = (5, 3, 61);
             let lines = Lines::<Total<i64>> {
                 carry,
+                exact: 0.0,
                 place,
                 length,
                 items: &items,
