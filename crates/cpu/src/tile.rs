@@ -15,9 +15,6 @@ use crate::parallel::{self, CHUNK};
 use crate::plan::{Action, LINE, Plan, Reader};
 use crate::{Buffer, simd};
 
-/// Outputs of at least this many bytes are written past the caches, which they would only flush.
-const STREAM_FROM: usize = 8 << 20;
-
 /// A tensor that a program reads: bytes, and the layout in them after broadcasting.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
@@ -57,7 +54,13 @@ pub fn run_at(
         return Ok(());
     }
     let written: usize = outputs.iter().map(|out| out.len()).sum();
-    let plan = Plan::new(level, program, inputs, written >= STREAM_FROM)?;
+    let read: usize = program
+        .input_dtypes()
+        .iter()
+        .map(|d| count * d.itemsize())
+        .sum();
+    let streams = simd::streams(level, written, read);
+    let plan = Plan::new(level, program, inputs, streams)?;
     if count <= CHUNK {
         return plan.run_chunk(0, count, outputs);
     }

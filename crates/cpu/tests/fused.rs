@@ -33,7 +33,7 @@ const LENGTHS: [usize; 11] = [
     65,
     1000,
     40_000,
-    (8 << 20) / 2 + 7,
+    (40 << 20) / 6 + 7,
 ];
 
 /// Every pair in both orders.

@@ -40,9 +40,6 @@ const LONGEST: usize = 256 << 10;
 /// Lanes of a loop: four vectors of float32 at the widest level.
 pub(crate) const LANES: usize = 64;
 
-/// Results of at least this many bytes are written past the caches, which they would only flush.
-const STREAM_FROM: usize = 8 << 20;
-
 /// Whether lines of this length are short enough for the kernels of this kind.
 #[must_use]
 pub fn are_lines_short(length: usize, inner: usize) -> bool {
@@ -157,7 +154,7 @@ fn work_on_lines<C: Accumulator>(
         source,
         encode: Conversion::new(C::DTYPE, dtype)?,
         dtype,
-        streams: out.len() >= STREAM_FROM,
+        streams: simd::streams(level, out.len(), out.len()),
         lines,
         compute: std::marker::PhantomData,
     };
