@@ -190,11 +190,11 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 (C::ZERO, squares / count, 0.0)
             };
             let scale = 1.0 / (squares - rest * rest + norm.eps).sqrt();
-            let center = C::narrow(mean.widen() + rest).wrap::<FUSED>();
+            let (center, rest) = (mean.wrap::<FUSED>(), C::narrow(rest).wrap::<FUSED>());
             let scale = C::narrow(scale).wrap::<FUSED>();
             if norm.weight.is_none() && norm.bias.is_none() {
                 for (from, to) in from.iter().zip(to) {
-                    *to = C::unwrap((from.wrap::<FUSED>() - center) * scale);
+                    *to = C::unwrap((from.wrap::<FUSED>() - center - rest) * scale);
                 }
                 continue;
             }
@@ -202,7 +202,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
             if norm.period == 1 && weight.len() == self.length {
                 let terms = weight.iter().zip(bias);
                 for ((from, to), (weight, bias)) in from.iter().zip(to).zip(terms) {
-                    let value = (from.wrap::<FUSED>() - center) * scale;
+                    let value = (from.wrap::<FUSED>() - center - rest) * scale;
                     *to = C::unwrap(value * weight.wrap() + bias.wrap());
                 }
                 continue;
@@ -213,7 +213,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 let factor = weight[channel].wrap::<FUSED>();
                 let summand = bias[channel].wrap::<FUSED>();
                 for (from, to) in from.iter().zip(to) {
-                    let value = (from.wrap::<FUSED>() - center) * scale;
+                    let value = (from.wrap::<FUSED>() - center - rest) * scale;
                     *to = C::unwrap(value * factor + summand);
                 }
             }

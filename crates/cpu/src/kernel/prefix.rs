@@ -125,7 +125,7 @@ impl_prefix! {
     Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, odd w, sound |_s| true, blocks add_integers;
     Total<c64>,    c128, tree true,  chunked true,  c128::new(-0.0, -0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a + b, |w| c64::new(w.re as f32, w.im as f32), odd c64::new(w.re as f32, w.im as f32), sound |_s| true;
     Total<c128>,   c128, tree false, chunked true,  c128::new(-0.0, -0.0), |x| x, |a, b| a + b, |w| w, odd w, sound |s| s.re.is_finite() && s.im.is_finite();
-    Product<f32>,  f64,  tree false, chunked false, 1.0, |x| f64::from(x), |a, b| a * b, |w| w as f32, odd round_odd(w), sound |_s| true;
+    Product<f32>,  f64,  tree false, chunked false, 1.0, |x| f64::from(x), |a, b| a * b, |w| w as f32, odd cut_odd(w), sound |_s| true;
     Product<f64>,  f64,  tree false, chunked false, 1.0, |x| x, |a, b| a * b, |w| w, odd w, sound |_s| true;
     Product<i64>,  i64,  tree true,  chunked true,  1, |x| x, |a, b| a.wrapping_mul(b), |w| w, odd w, sound |_s| true;
     Product<c64>,  c128, tree false, chunked false, c128::new(1.0, 0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a * b, |w| c64::new(w.re as f32, w.im as f32), odd c64::new(w.re as f32, w.im as f32), sound |_s| true;
@@ -166,21 +166,14 @@ impl<P: Prefix<Item = f32, Wide = f64, Out = f32>> Prefix for Narrow<P> {
     }
 }
 
-/// A float64 as float32, rounded to odd.
-#[inline(always)]
-fn round_odd(wide: f64) -> f32 {
-    let near = wide as f32;
-    let back = f64::from(near);
-    let away = u32::from(back.abs() > wide.abs());
-    let inexact = u32::from(back != wide);
-    f32::from_bits((near.to_bits() - away) | inexact)
-}
+/// Digits of a float64 behind the 15 that are kept for a float of at most 11.
+pub(crate) const LEFT_OUT: u64 = (1 << 38) - 1;
 
-/// [`round_odd`] of a sum of float32, in half the steps: below the normal numbers of float32 such a
-/// sum is exact, so that the digits to leave out are always the same.
+/// A float64 cut to 15 digits, the last of them odd where something is left out: what float16,
+/// bfloat16 and narrower make of that is what they make of all of it. Float32 has room for them, also
+/// below its normal numbers as far as bfloat16 goes there.
 #[inline(always)]
 fn cut_odd(wide: f64) -> f32 {
-    const LEFT_OUT: u64 = (1 << 29) - 1;
     let bits = wide.to_bits();
     // A carry out of digits that are left out reaches the last one that is kept.
     let odd = ((bits & LEFT_OUT) + LEFT_OUT) | bits;

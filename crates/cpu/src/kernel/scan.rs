@@ -92,7 +92,7 @@ pub fn scan(
     use allotrope_dtype::{c64, c128};
     // Narrower floats than the items': to be rounded once more, from an odd last bit, unless sums
     // that lose digits are beyond the range anyway.
-    let is_narrow = item == DType::F32 && to != DType::F32;
+    let is_narrow = item == DType::F32 && to.is_floating_point() && to.bits() < 32;
     let greatest = to.format().map_or(0.0, |f| f.decode(f.max_code()));
     let is_exact = scan == Scan::Sum && f64::from(exact) > 2.0 * greatest;
     let is_narrow = is_narrow && !is_exact;
@@ -146,13 +146,19 @@ impl Work<'_, '_> {
         self.sizes.iter().product::<usize>() * self.to.itemsize()
     }
 
-    fn run<P: Prefix>(self, item: DType) -> Result<Buffer, Error> {
-        let [outer, scanned, inner] = self.sizes;
-        let count = outer * scanned * inner;
+    /// Room for the result.
+    fn room(self) -> Result<Buffer, Error> {
+        let count: usize = self.sizes.iter().product();
         let bytes = count.checked_mul(self.to.itemsize());
         let bytes =
             bytes.ok_or_else(|| Error::new("scan", Problem::OutOfMemory { bytes: usize::MAX }))?;
-        let mut buffer = Buffer::for_overwrite("scan", bytes)?;
+        Buffer::for_overwrite("scan", bytes)
+    }
+
+    fn run<P: Prefix>(self, item: DType) -> Result<Buffer, Error> {
+        let [outer, scanned, inner] = self.sizes;
+        let count = outer * scanned * inner;
+        let mut buffer = self.room()?;
         if count == 0 {
             return Ok(buffer);
         }

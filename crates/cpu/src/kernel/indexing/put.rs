@@ -48,7 +48,8 @@ pub struct Put<'a> {
 
 /// Puts elements of a compute dtype to their places in `dst`, where all of them must exist.
 ///
-/// Truth values are combined as uint8: the greater is the disjunction, the lesser the conjunction.
+/// Of truth values the sum and the greater are the disjunction, the product and the lesser the
+/// conjunction.
 pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
     /// Instances of the loop for listed types.
     macro_rules! with_types {
@@ -82,6 +83,13 @@ pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
                 *to = x
             }));
         }
+        // Not by a comparison, which nobody can foretell the outcome of: twice as long.
+        Combine::Add | Combine::Max if dtype == DType::Bool => {
+            put_words::<u8>(dtype, job, dst, |to, x| *to |= x);
+        }
+        Combine::Multiply | Combine::Min if dtype == DType::Bool => {
+            put_words::<u8>(dtype, job, dst, |to, x| *to &= x);
+        }
         Combine::Add => arithmetic!(
             |to, x| *to += x,
             |to, x| *to += x,
@@ -102,8 +110,7 @@ pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
             |to, x| *to = to.wrapping_mul(x),
             |to, x| *to = to.wrapping_mul(x)
         ),
-        // Written so that NaN stays once it is there, and enters if it is new; and always written, since
-        // nobody can foretell which is greater: random truth values took twice as long.
+        // Written so that NaN stays once it is there, and enters if it is new.
         #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is not greater")]
         #[allow(clippy::eq_op, reason = "NaN is not itself")]
         Combine::Max => with_types!(

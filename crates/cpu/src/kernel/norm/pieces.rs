@@ -1,5 +1,5 @@
-//! Norms of long lines that are converted: read twice, a piece at a time, so that values before and
-//! after stay in the first-level cache.
+//! Norms of long lines that are converted: a piece at a time, so that values before and after stay in
+//! the caches.
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 
@@ -13,6 +13,9 @@ use crate::tile::Source;
 
 /// Elements of a piece.
 const PIECE: usize = ADDED;
+
+/// Elements of a line whose values stay in the second-level cache.
+const KEPT: usize = 64 << 10;
 
 /// Whether lines are longer than pieces. The baseline has no fused steps, which these loops are of.
 pub(super) fn are_pieces_better(level: Level, length: usize) -> bool {
@@ -30,14 +33,19 @@ pub(super) fn normalize(
 ) -> Result<(), Error> {
     let encode = Conversion::new(DType::F32, dtype)?;
     let size = dtype.itemsize();
+    // What is decoded stays in the second-level cache until the moments are known.
+    let is_kept = length <= KEPT;
     parallel::try_for_each_part(out, length * size, |line, out| {
-        let (mut from, mut to) = ([0.0; PIECE], [0.0; PIECE]);
+        let mut values = vec![0.0; if is_kept { length } else { PIECE }];
+        let mut to = [0.0; PIECE];
         let mut scratch = Scratch::default();
         let mut moments = Moments::default();
         for place in (0..length).step_by(PIECE) {
-            let from = &mut from[..PIECE.min(length - place)];
-            let first = line * length + place;
-            source.read(first, from.len(), bytemuck::cast_slice_mut(from))?;
+            let count = PIECE.min(length - place);
+            let start = if is_kept { place } else { 0 };
+            let from = &mut values[start..start + count];
+            let bytes = bytemuck::cast_slice_mut(from);
+            source.read(line * length + place, count, bytes)?;
             let more = More {
                 centers: prepared.norm.centers,
                 from,
@@ -47,34 +55,30 @@ pub(super) fn normalize(
         }
         let scaling = Scaling::new(prepared, moments);
         for (number, out) in out.chunks_mut(PIECE * size).enumerate() {
-            let place = number * PIECE;
-            let count = out.len() / size;
-            let (from, to) = (&mut from[..count], &mut to[..count]);
-            let start = line * length + place;
-            source.read(start, count, bytemuck::cast_slice_mut(from))?;
-            if dtype == DType::F32 {
-                let to = bytemuck::cast_slice_mut(out);
-                let at = [start, place, length];
-                simd::run_above_scalar(
-                    level,
-                    Scaled {
-                        scaling,
-                        at,
-                        from,
-                        to,
-                    },
-                );
-                continue;
+            let (place, count) = (number * PIECE, out.len() / size);
+            let start = if is_kept { place } else { 0 };
+            let from = &mut values[start..start + count];
+            if !is_kept {
+                let bytes = bytemuck::cast_slice_mut(from);
+                source.read(line * length + place, count, bytes)?;
             }
-            let at = [start, place, length];
-            let scaled = Scaled {
-                scaling,
-                at,
-                from,
-                to: &mut *to,
+            let at = [line * length + place, place, length];
+            let scale = |to: &mut [f32]| {
+                let scaled = Scaled {
+                    scaling,
+                    at,
+                    from,
+                    to,
+                };
+                simd::run_above_scalar(level, scaled);
             };
-            simd::run_above_scalar(level, scaled);
-            encode.run(level, bytemuck::cast_slice(to), out, &mut scratch);
+            if dtype == DType::F32 {
+                scale(bytemuck::cast_slice_mut(out));
+            } else {
+                let to = &mut to[..count];
+                scale(to);
+                encode.run(level, bytemuck::cast_slice(to), out, &mut scratch);
+            }
         }
         Ok(())
     })

@@ -64,22 +64,18 @@ pub(crate) fn add_integers(
     None
 }
 
-/// Digits of a float64 that float32 has no room for.
-#[cfg(target_arch = "x86_64")]
-const LEFT_OUT: i64 = (1 << 29) - 1;
-
 /// Blocks as vectors of eight.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::LEFT_OUT;
+    use crate::kernel::prefix::LEFT_OUT;
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2")]
     pub(super) fn add_floats(odd: bool, carry: f64, items: &[f32], out: &mut [f32]) -> f64 {
         // What every number can be added to and stays itself.
         let nothing = _mm512_castpd_si512(_mm512_set1_pd(-0.0));
-        let left_out = _mm512_set1_epi64(LEFT_OUT);
+        let left_out = _mm512_set1_epi64(LEFT_OUT.cast_signed());
         let last = _mm512_set1_epi64(7);
         let mut carry = _mm512_set1_pd(carry);
         let (blocks, to) = (items.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
@@ -135,7 +131,7 @@ mod wide {
 mod narrow {
     use std::arch::x86_64::*;
 
-    use super::LEFT_OUT;
+    use crate::kernel::prefix::LEFT_OUT;
 
     /// Items that are added before it is known whether sums stayed exact.
     const TRIED: usize = 256;
@@ -207,42 +203,49 @@ mod narrow {
 
     #[target_feature(enable = "avx2")]
     pub(super) fn add_floats<const ODD: bool>(carry: f64, items: &[f32], out: &mut [f32]) -> f64 {
-        // What every number can be added to and stays itself.
-        let nothing = _mm256_set1_pd(-0.0);
         let mut carry = _mm256_set1_pd(carry);
         let (blocks, to) = (items.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
         for (block, to) in blocks.iter().zip(to) {
             // SAFETY: 32 readable bytes; the load has no alignment requirement.
             let block = unsafe { _mm256_loadu_ps(block.as_ptr()) };
-            let a = _mm256_cvtps_pd(_mm256_castps256_ps128(block));
-            let b = _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(block));
-            // The halves next to each other, from which all that comes before is taken.
-            let (first, middle) = (
-                _mm256_permute2f128_pd::<0x02>(a, nothing),
-                _mm256_permute2f128_pd::<0x21>(a, b),
-            );
-            let a = _mm256_add_pd(_mm256_shuffle_pd::<0b0101>(first, a), a);
-            let b = _mm256_add_pd(_mm256_shuffle_pd::<0b0101>(middle, b), b);
-            let (first, middle) = (
-                _mm256_permute2f128_pd::<0x02>(a, nothing),
-                _mm256_permute2f128_pd::<0x21>(a, b),
-            );
-            let (a, b) = (_mm256_add_pd(first, a), _mm256_add_pd(middle, b));
-            let b = _mm256_add_pd(a, b);
-            let sums = [_mm256_add_pd(carry, a), _mm256_add_pd(carry, b)];
-            carry = _mm256_add_pd(carry, _mm256_permute4x64_pd::<0xFF>(b));
-            let [low, high] = sums.map(|sums| if ODD { odd(sums) } else { sums });
-            let sums = _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+            let sums = add_block::<ODD>(&mut carry, block);
             // SAFETY: 32 writable bytes; the store has no alignment requirement.
             unsafe { _mm256_storeu_ps(to.as_mut_ptr(), sums) };
         }
         _mm256_cvtsd_f64(carry)
     }
 
+    /// The sums of a block after `carry`, which becomes the last of them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn add_block<const ODD: bool>(carry: &mut __m256d, block: __m256) -> __m256 {
+        // What every number can be added to and stays itself.
+        let nothing = _mm256_set1_pd(-0.0);
+        let a = _mm256_cvtps_pd(_mm256_castps256_ps128(block));
+        let b = _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(block));
+        // The halves next to each other, from which all that comes before is taken.
+        let (first, middle) = (
+            _mm256_permute2f128_pd::<0x02>(a, nothing),
+            _mm256_permute2f128_pd::<0x21>(a, b),
+        );
+        let a = _mm256_add_pd(_mm256_shuffle_pd::<0b0101>(first, a), a);
+        let b = _mm256_add_pd(_mm256_shuffle_pd::<0b0101>(middle, b), b);
+        let (first, middle) = (
+            _mm256_permute2f128_pd::<0x02>(a, nothing),
+            _mm256_permute2f128_pd::<0x21>(a, b),
+        );
+        let (a, b) = (_mm256_add_pd(first, a), _mm256_add_pd(middle, b));
+        let b = _mm256_add_pd(a, b);
+        let sums = [_mm256_add_pd(*carry, a), _mm256_add_pd(*carry, b)];
+        *carry = _mm256_add_pd(*carry, _mm256_permute4x64_pd::<0xFF>(b));
+        let [low, high] = sums.map(|sums| if ODD { odd(sums) } else { sums });
+        _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low))
+    }
+
     #[inline]
     #[target_feature(enable = "avx2")]
     fn odd(sums: __m256d) -> __m256d {
-        let left_out = _mm256_set1_epi64x(LEFT_OUT);
+        let left_out = _mm256_set1_epi64x(LEFT_OUT.cast_signed());
         let bits = _mm256_castpd_si256(sums);
         // A carry out of digits that are left out reaches the last one that is kept.
         let carried = _mm256_add_epi64(_mm256_and_si256(bits, left_out), left_out);

@@ -77,10 +77,10 @@ impl<'a> Target<'a> {
         if shape.count() == 0 {
             return Ok(());
         }
-        let how = match (how, self.dtype) {
-            (Combine::Add, DType::Bool) => Combine::Max,
-            (Combine::Multiply, DType::Bool) => Combine::Min,
-            _ => how,
+        // The bytes of truth values are those of the dtype they are computed in.
+        let dtype = match self.dtype {
+            DType::Bool => DType::Bool,
+            _ => self.compute,
         };
         let source = source.expand(shape).map_err(|error| error.in_op(self.op))?;
         let sizes = self.value.shape().clone();
@@ -105,7 +105,7 @@ impl<'a> Target<'a> {
             used,
         };
         self.value
-            .rewrite(self.compute, |bytes| put(self.compute, how, &job, bytes))
+            .rewrite(self.compute, |bytes| put(dtype, how, &job, bytes))
     }
 
     /// The tensor with what was put into it.
