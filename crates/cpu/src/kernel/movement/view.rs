@@ -1,6 +1,6 @@
 //! Elements from one layout to another, on all threads.
 
-use allotrope_dtype::{DType, dispatch_width};
+use allotrope_dtype::{DType, Level, dispatch_width};
 use allotrope_op::Layout;
 use bytemuck::Pod;
 
@@ -8,10 +8,8 @@ use super::steps::{Course, Step, copy_run, copy_steps, count};
 use super::transpose::{Transposition, side};
 use crate::kernel::whole_elements;
 use crate::parallel::{self, CHUNK};
-use crate::simd::finish_streams;
+use crate::simd;
 
-/// Targets of at least so many bytes are written past the caches where whole lines are.
-const STREAM_FROM: usize = 8 << 20;
 /// Rows of transposed work that a thread takes at most: a row of the source is read so far before the
 /// next, which the prefetchers want long, and the rows of the target need pages. Measured on 4096
 /// by 4096 elements of 4 bytes: 0.62 of memcpy with 1024 rows, 0.43 with 256, 0.22 with 32.
@@ -59,7 +57,8 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
     };
     let per_turn = outer.to as usize;
     if turning == Some(0) {
-        let is_large = total * size_of::<W>() >= STREAM_FROM;
+        let bytes = total * size_of::<W>();
+        let is_large = simd::streams(Level::current(), bytes, bytes);
         // Where a copy is cut does not change it, so that threads may have a say.
         let share = outer.count.div_ceil(2 * rayon::current_num_threads());
         let block = share.min(ROWS).next_multiple_of(side::<W>());
@@ -72,7 +71,7 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
             };
             turn(src, from, part, &rows, inner, is_large);
             if is_large {
-                finish_streams();
+                simd::finish_streams();
             }
         };
         // The last row may have more room behind it than it needs.
