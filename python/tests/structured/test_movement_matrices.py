@@ -22,6 +22,20 @@ def test_transposed_copies(dtype, sizes):
 
 
 @each_width
+@pytest.mark.parametrize("more", [0, 5])
+def test_transposed_copies_that_are_larger_than_the_caches(dtype, more):
+    rows = {1: 4672, 2: 3328, 4: 2368, 8: 1664, 16: 1216}[dtype.itemsize]
+    codes = np.arange(rows * (rows + more), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    small = codes.view(np.uint8)[7::8] % 100
+    array = small.reshape(rows, -1).astype(dtype.numpy_dtype)
+    got = al.tensor(array).T.contiguous().numpy()
+    assert (got == array.T).all()
+    # Every second row backwards, which starts at no cache line.
+    got = al.tensor(array)[::-2, 3:].T.contiguous().numpy()
+    assert (got == array[::-2, 3:].T).all()
+
+
+@each_width
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3)))[1:])
 def test_permuted_copies(dtype, order):
     x = numbered(dtype, 70, 66, 36)
