@@ -5,7 +5,7 @@ use bytemuck::Pod;
 
 use crate::simd::BLOCK;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{decode_bf16, decode_f16, encode_f16};
+use crate::simd::{decode_bf16, decode_f16, decode_i8, decode_u8, encode_f16};
 
 /// How a block of elements becomes numbers of the compute dtype.
 pub(in super::super) trait Load<V> {
@@ -37,19 +37,26 @@ pub(super) fn map<A: Copy, B: Pod>(from: &[A; BLOCK], f: impl Fn(A) -> B) -> [B;
 
 /// Elements that a cast by `as` or less makes numbers.
 macro_rules! plain {
-    ($($code:ty => $value:ty, |$x:ident| $number:expr;)*) => {$(
+    ($($code:ty => $value:ty, |$x:ident| $number:expr $(, vectors $decode:path)?;)*) => {$(
         impl Load<$value> for $code {
             type Code = $code;
             #[inline(always)]
             fn load(codes: &[$code; BLOCK]) -> [$value; BLOCK] {
                 map(codes, |$x| $number)
             }
+            $(
+                #[cfg(target_arch = "x86_64")]
+                #[inline(always)]
+                fn load_in_vectors(codes: &[$code; BLOCK]) -> [$value; BLOCK] {
+                    $decode(codes)
+                }
+            )?
         }
     )*};
 }
 plain! {
-    u8 => f32, |x| f32::from(x);
-    i8 => f32, |x| f32::from(x);
+    u8 => f32, |x| f32::from(x), vectors decode_u8;
+    i8 => f32, |x| f32::from(x), vectors decode_i8;
     f32 => f64, |x| f64::from(x);
     u8 => i64, |x| i64::from(x);
     i8 => i64, |x| i64::from(x);
