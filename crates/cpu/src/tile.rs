@@ -54,11 +54,13 @@ pub fn run_at(
         return Ok(());
     }
     let written: usize = outputs.iter().map(|out| out.len()).sum();
-    let read: usize = program
-        .input_dtypes()
+    // Of what is broadcast only the bytes that there are.
+    let sizes = program.input_dtypes().iter().map(|d| count * d.itemsize());
+    let read = inputs
         .iter()
-        .map(|d| count * d.itemsize())
-        .sum();
+        .zip(sizes)
+        .map(|(x, size)| size.min(x.bytes.len()));
+    let read: usize = read.sum();
     let streams = simd::streams(level, written, read);
     let plan = Plan::new(level, program, inputs, streams)?;
     if count <= CHUNK {

@@ -1,4 +1,4 @@
-"""Long lines that are converted are normalised a piece at a time: against float64."""
+"""Long lines that are converted or gathered are normalised a piece at a time: against float64."""
 
 import numpy as np
 import pytest
@@ -69,6 +69,21 @@ def test_group_norm(dtype, inside):
     ones = (1,) * len(inside)
     got = F.group_norm(x.to(al.float32).to(x.dtype), 2, al.tensor(w), al.tensor(b))
     check(got, groups * w.reshape(6, *ones) + b.reshape(6, *ones))
+
+
+@pytest.mark.parametrize("length", [3000, 65_000, 100_000])
+def test_one_number_far_from_all_others(length):
+    """In float32 it costs the others nothing, wherever it is and however lines lie in memory."""
+    for place in (0, 40, length - 1):
+        numbers = np.random.default_rng(5).standard_normal((2, length)).astype(np.float32)
+        numbers[:, place] = 1000.0
+        exact = normalize(numbers.astype(np.float64))
+        for x in (al.tensor(numbers), al.tensor(np.ascontiguousarray(numbers.T)).T):
+            got = F.layer_norm(x, (length,)).to(al.float64).numpy()
+            np.testing.assert_allclose(got, exact, rtol=1e-6, atol=1e-6)
+        whole = np.round(numbers * 100).astype(np.int32)
+        got = F.layer_norm(al.tensor(whole), (length,)).to(al.float64).numpy()
+        np.testing.assert_allclose(got, normalize(whole.astype(np.float64)), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("length", [3000, 70_000])

@@ -6,9 +6,9 @@
 //! | `narrow` | 32 codes at a time, for AVX2 (unsafe) |
 //!
 //! Operands become float32, scaled as the float16 with the same exponent field is (in a product, one
-//! of them). Results become
-//! float16 again, whose subnormal numbers are those of the format; the rest of the rounding is integer
-//! arithmetic on 16 bits. Rounding twice is safe here: a sum or product of numbers of three or four
+//! of them). Results become float16 again, whose subnormal numbers are those of the format; the rest of
+//! the rounding is integer arithmetic on 16 bits. (Sums at AVX2 go another way, which `narrow` tells.)
+//! Rounding twice is safe here: a sum or product of numbers of three or four
 //! digits that has more than the eleven digits of float16 is never near the middle of two 8-bit
 //! numbers. All pairs of codes are tested.
 

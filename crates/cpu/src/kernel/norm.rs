@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `halves` | lines of float16 and bfloat16, as they are in memory |
 //! | `moments` | mean and variance from one look at each number |
-//! | `pieces` | long lines of other dtypes that are converted |
+//! | `pieces` | long lines that are converted or gathered |
 //! | `scaling` | what is done with the moments |
 
 mod halves;
@@ -55,7 +55,7 @@ pub fn normalize_lines(
         _ => {
             let prepared = Prepared::new(norm);
             let (level, [_, length, inner]) = (Level::current(), from.sizes);
-            if inner == 1 && pieces::are_pieces_better(level, length) {
+            if inner == 1 && pieces::are_pieces_better(level, length, dtype) {
                 let source = Source::new(level, from.program, &[from.input])?;
                 let is_as_it_is = source.in_place(0, 0).is_some() || source.halves(0, 0).is_some();
                 if !is_as_it_is {

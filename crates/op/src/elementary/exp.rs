@@ -162,7 +162,7 @@ pub fn exp64<L: Lane>(x: L) -> L {
     scale(y, n, x.lt(L::lit(0.0)))
 }
 
-/// The parts of [`exp_parts`] to 18 bits: powers of two, whose exponents are a product's digits after
+/// The parts of [`exp_parts`] to 18 bits, 17 without fused steps: powers of two, whose exponents are a product's digits after
 /// the point.
 #[inline(always)]
 fn rough_parts<L: Lane>(x: L) -> (L, L::Bits) {
@@ -171,7 +171,8 @@ fn rough_parts<L: Lane>(x: L) -> (L, L::Bits) {
     (horner(x.mul_add(log2_e, -whole), EXP2_ROUGH), n)
 }
 
-/// The exponential to 18 bits, for results that are rounded to float16 or bfloat16.
+/// The exponential to 18 bits, 17 without fused steps, for results that are rounded to float16 or
+/// bfloat16.
 #[inline(always)]
 pub fn exp_rough32<L: Lane>(x: L) -> L {
     let (y, n) = rough_parts(clamp(x, -104.0, 89.0));

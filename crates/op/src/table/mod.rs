@@ -137,6 +137,9 @@ pub struct Row {
     pub domain: &'static [(f64, f64)],
     /// The greatest error over the domain, in units in the last place of float32 and float64.
     pub ulp: f64,
+    /// Whether results that are used as float16 or bfloat16 alone have a formula of fewer digits: they
+    /// are within 0.51 units in the last place.
+    pub has_rough: bool,
 }
 
 impl Row {
@@ -205,6 +208,19 @@ macro_rules! has_derivative {
     };
 }
 
+/// Whether a row has a formula for results of 16 bits.
+macro_rules! has_rough {
+    () => {
+        false
+    };
+    (rough $($rest:tt)*) => {
+        true
+    };
+    ($first:tt $($rest:tt)*) => {
+        has_rough!($($rest)*)
+    };
+}
+
 macro_rules! define_ops {
     ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
          float $float:tt complex $complex:tt int $int:tt bool $bool:tt,
@@ -236,6 +252,7 @@ macro_rules! define_ops {
             is_differentiable: has_derivative!($d),
             domain: &[$($domain),*],
             ulp: $ulp,
+            has_rough: has_rough!($($($faster)+)?),
         }),*];
     };
 }

@@ -75,10 +75,11 @@ impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Body for Loop<'_,
         let mut rest = [O::Code::zeroed(); BLOCK];
         a_rest[..a_tail.len()].copy_from_slice(a_tail);
         b_rest[..b_tail.len()].copy_from_slice(b_tail);
-        let last = std::iter::once(((&a_rest, &b_rest), &mut rest)).take(out_tail.len());
-        for ((a, b), out) in a.iter().zip(b).zip(out).chain(last) {
+        let last = std::iter::once((((&a_rest, &b_rest), &mut rest), false)).take(out_tail.len());
+        let whole = a.iter().zip(b).zip(out).map(|block| (block, self.streams));
+        for (((a, b), out), streams) in whole.chain(last) {
             // Twice, so that what is not streamed goes from registers to its place: twice as fast.
-            if self.streams {
+            if streams {
                 simd::prefetch(a);
                 simd::prefetch(b);
                 let result = Self::block::<FUSED>(a, b);

@@ -99,15 +99,16 @@ impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Body for Loop<'_, F, N
             let tail = operand.as_chunks::<BLOCK>().1;
             rest[..tail.len()].copy_from_slice(tail);
         }
-        let last = std::iter::once(&mut rest_out).take(out_tail.len());
-        for out in out.iter_mut().chain(last) {
+        let last = std::iter::once((&mut rest_out, false)).take(out_tail.len());
+        let whole = out.iter_mut().map(|out| (out, self.streams));
+        for (out, streams) in whole.chain(last) {
             let mut operands = [&[0; BLOCK]; N];
             for k in 0..N {
                 operands[k] = blocks[k].next().unwrap_or(&rest[k]);
                 simd::prefetch(operands[k]);
             }
             // Twice, so that what is not streamed goes from registers to its place.
-            if self.streams {
+            if streams {
                 let results = Self::block::<FUSED>(operands);
                 let out = bytemuck::cast_slice_mut(out);
                 simd::stream(self.level, bytemuck::cast_slice(&results), out);

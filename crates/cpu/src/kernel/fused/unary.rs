@@ -71,12 +71,13 @@ impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
         // What is left goes the same way, so that the formula is there once.
         let (mut rest, mut rest_out) = ([S::Code::zeroed(); BLOCK], [S::Code::zeroed(); BLOCK]);
         rest[..x_tail.len()].copy_from_slice(x_tail);
-        let last = std::iter::once((&rest, &mut rest_out)).take(x_tail.len());
-        for (x, out) in x.iter().zip(out).chain(last) {
+        let last = std::iter::once(((&rest, &mut rest_out), false)).take(x_tail.len());
+        let whole = x.iter().zip(out).map(|block| (block, self.streams));
+        for ((x, out), streams) in whole.chain(last) {
             simd::prefetch(x);
             let results = Self::block::<FUSED>(x);
             // Stored twice, so that what is not streamed goes from registers to its place.
-            if self.streams {
+            if streams {
                 let codes = S::store(results);
                 let out = bytemuck::cast_slice_mut(out);
                 simd::stream(self.level, bytemuck::cast_slice(&codes), out);

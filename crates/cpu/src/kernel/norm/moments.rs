@@ -29,8 +29,8 @@ impl Moments {
         if variance < 0.0 { 0.0 } else { variance }
     }
 
-    /// With more numbers. Each lane takes distances from its own first number, so that one far from all others spoils
-    /// no more than the last digits; then the lanes' means and squares are joined.
+    /// With more numbers. Each lane takes distances from its own first number, so that one far from all
+    /// others spoils one lane; then the lanes' means and squares are joined. Good for 16 bits, and some.
     #[inline(always)]
     pub(super) fn and<S: Load<f32>>(self, codes: &[S::Code]) -> Self {
         let mut all = self;
@@ -83,7 +83,10 @@ impl Moments {
         let (mut means, mut weighted) = ([0.0; FEW], [0.0; FEW]);
         for i in 0..FEW {
             let mean = sums[i] / counts[i].max(1.0);
-            squares[i] -= sums[i] * mean;
+            // Beyond the numbers there is nothing to take away.
+            if squares[i] != f32::INFINITY {
+                squares[i] -= sums[i] * mean;
+            }
             means[i] = (starts[i] - self.pivot) + mean;
             weighted[i] = means[i] * counts[i];
         }

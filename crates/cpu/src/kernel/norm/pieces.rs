@@ -1,9 +1,13 @@
-//! Norms of long lines that are converted: a piece at a time, so that values before and after stay in
-//! the caches.
+//! Norms of long lines that are converted or gathered: a piece at a time, so that values before and
+//! after stay in the caches.
+//!
+//! For results of at most 16 bits mean and variance come of one look at each value; for float32 the
+//! variance is that of distances from the mean, as it is of lines that need no conversion.
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
+use allotrope_op::Number;
 
-use super::super::rows::ADDED;
+use super::super::rows::{ADDED, Ahead, sums};
 use super::Prepared;
 use super::moments::Moments;
 use super::scaling::Scaling;
@@ -17,9 +21,10 @@ const PIECE: usize = ADDED;
 /// Elements of a line whose values stay in the second-level cache.
 const KEPT: usize = 64 << 10;
 
-/// Whether lines are longer than pieces. The baseline has no fused steps, which these loops are of.
-pub(super) fn are_pieces_better(level: Level, length: usize) -> bool {
-    level > Level::Scalar && length > PIECE
+/// Whether lines are longer than pieces, and can be looked at twice where they have to. The baseline has
+/// no fused steps, which these loops are of.
+pub(super) fn are_pieces_better(level: Level, length: usize, dtype: DType) -> bool {
+    level > Level::Scalar && length > PIECE && (length <= KEPT || dtype.bits() <= 16)
 }
 
 /// Every line of `length` elements normalised, as `dtype`; at levels above Scalar.
@@ -39,21 +44,41 @@ pub(super) fn normalize(
         let mut values = vec![0.0; if is_kept { length } else { PIECE }];
         let mut to = [0.0; PIECE];
         let mut scratch = Scratch::default();
-        let mut moments = Moments::default();
+        let (mut moments, mut total) = (Moments::default(), 0.0);
+        let is_wide = dtype.bits() > 16;
         for place in (0..length).step_by(PIECE) {
             let count = PIECE.min(length - place);
             let start = if is_kept { place } else { 0 };
             let from = &mut values[start..start + count];
             let bytes = bytemuck::cast_slice_mut(from);
             source.read(line * length + place, count, bytes)?;
-            let more = More {
-                centers: prepared.norm.centers,
-                from,
-                moments: &mut moments,
-            };
-            simd::run_above_scalar(level, more);
+            if is_wide {
+                total += simd::run(level, Total(from));
+            } else {
+                let more = More {
+                    centers: prepared.norm.centers,
+                    from,
+                    moments: &mut moments,
+                };
+                simd::run_above_scalar(level, more);
+            }
         }
-        let scaling = Scaling::new(prepared, moments);
+        let scaling = if is_wide {
+            let mean = if prepared.norm.centers {
+                (total / length as f64) as f32
+            } else {
+                0.0
+            };
+            let from = &values[..];
+            let [squares, rest] = simd::run(level, Spread { mean, from });
+            Scaling::around(
+                prepared,
+                mean,
+                [squares, rest].map(|sum| sum / length as f64),
+            )
+        } else {
+            Scaling::new(prepared, moments)
+        };
         for (number, out) in out.chunks_mut(PIECE * size).enumerate() {
             let (place, count) = (number * PIECE, out.len() / size);
             let start = if is_kept { place } else { 0 };
@@ -82,6 +107,38 @@ pub(super) fn normalize(
         }
         Ok(())
     })
+}
+
+/// The sum of some numbers.
+struct Total<'a>(&'a [f32]);
+
+impl Body for Total<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> f64 {
+        let [total] = sums::<f32, FUSED, 1>(self.0, Ahead::default(), |x| [x]);
+        total
+    }
+}
+
+/// The sums of the squares of distances from a mean, and of the distances.
+struct Spread<'a> {
+    mean: f32,
+    from: &'a [f32],
+}
+
+impl Body for Spread<'_> {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> [f64; 2] {
+        let center = Number::<f32, FUSED>(self.mean);
+        sums::<f32, FUSED, 2>(self.from, Ahead::default(), |x| {
+            let below = x - center;
+            [below * below, below]
+        })
+    }
 }
 
 /// Moments with more numbers.

@@ -28,6 +28,21 @@ impl<'a> Scaling<'a> {
         }
     }
 
+    /// The same by a mean, and the means of the squares of distances from it and of the distances.
+    pub(super) fn around(
+        prepared: &'a Prepared<'a, f32>,
+        mean: f32,
+        [squares, rest]: [f64; 2],
+    ) -> Self {
+        let rest = if prepared.norm.centers { rest } else { 0.0 };
+        Self {
+            prepared,
+            pivot: mean,
+            mean: rest as f32,
+            scale: (1.0 / (squares - rest * rest + prepared.norm.eps).sqrt()) as f32,
+        }
+    }
+
     /// Part of a line: the numbers of its first element among all and in the line, and the length of
     /// the line.
     #[inline(always)]
@@ -41,7 +56,8 @@ impl<'a> Scaling<'a> {
             pivot, mean, scale, ..
         } = self;
         let Prepared { norm, weight, bias } = self.prepared;
-        // The distance from the pivot is small and nearly exact, and so is its mean.
+        // The distance from the pivot is nearly exact, and so is its mean, unless the pivot is far from
+        // all others: then both have as many digits too few as it is farther, of those of float32.
         let normal = |x: &mut f32| *x = ((*x - pivot) - mean) * scale;
         if norm.weight.is_none() && norm.bias.is_none() {
             for_each_block::<S>(from, to, |_, values| values.iter_mut().for_each(normal));
