@@ -363,14 +363,18 @@ fn near_functions_agree_with_whole_ones() {
     }
 }
 
+/// The bfloat16 of a code, and the float16, whose subnormals come out as other numbers.
+fn halves(code: u16) -> [f32; 2] {
+    let wide = u32::from(code & 0x7FFF) << 13;
+    let f16 = f32::from_bits((wide + (112 << 23)) | (u32::from(code & 0x8000) << 16));
+    [f32::from_bits(u32::from(code) << 16), f16]
+}
+
 #[test]
 fn the_rough_tangent_has_21_bits() {
     let bound = 2_f64.powi(-21);
     for code in 0..=u16::MAX {
-        // All of bfloat16, and all of float16 but its subnormals.
-        let wide = u32::from(code & 0x7FFF) << 13;
-        let f16 = f32::from_bits((wide + (112 << 23)) | (u32::from(code & 0x8000) << 16));
-        for x in [f32::from_bits(u32::from(code) << 16), f16] {
+        for x in halves(code) {
             let exact = f64::from(x).tanh();
             let both = [
                 tanh_rough32(Number::<f32, false>(x)).0,
@@ -396,10 +400,7 @@ fn the_rough_tangent_has_21_bits() {
 fn the_rough_exponential_has_18_bits() {
     let bound = 2_f64.powi(-18);
     for code in 0..=u16::MAX {
-        // All of bfloat16, and all of float16 but its subnormals.
-        let wide = u32::from(code & 0x7FFF) << 13;
-        let f16 = f32::from_bits((wide + (112 << 23)) | (u32::from(code & 0x8000) << 16));
-        for x in [f32::from_bits(u32::from(code) << 16), f16] {
+        for x in halves(code) {
             // Beyond the range of float32 the exact one is infinite or zero too once rounded.
             let exact = f64::from(x).exp();
             let (fused, plain) = (Number::<f32, true>(x), Number::<f32, false>(x));
