@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import allotrope as al
-from reference import DTYPES, FLOATS, INTEGERS, REALS, is_nan, named, to_float64
+from reference import DTYPES, FLOATS, INTEGERS, REALS, is_nan, named, round_integer, to_float64
 
 COMPLEX = [d for d in DTYPES if d.is_complex]
 SHAPES = [(0,), (1,), (7,), (8,), (2049,), (70_001,), (3, 5), (40, 3), (33, 20), (2, 9, 17)]
@@ -132,6 +132,41 @@ def test_halves_are_rounded_from_the_exact_sum():
     """1 + 2^-8 + 2^-40 lies just above the middle of two bfloat16: twice rounded it is below."""
     x = al.tensor([1.0, 2.0**-8, 2.0**-40]).to(al.bfloat16)
     assert x.cumsum(0).to(al.float64).tolist() == [1.0, 1.0, 1.0 + 2.0**-7]
+
+
+LINES = {
+    "around zero": lambda g, n: g.standard_normal(n),
+    "far from zero": lambda g, n: 20.0 + g.standard_normal(n),
+    "of many sizes": lambda g, n: g.choice([-1.0, 1.0], n) * 2.0 ** g.uniform(-22, 6, n),
+    "whole numbers": lambda g, n: g.integers(-9, 10, n) * 1.0,
+    "small": lambda g, n: g.integers(-3, 4, n) * 2.0**-24,
+    "mostly zero": lambda g, n: np.where(g.random(n) < 0.01, g.standard_normal(n), 0.0),
+    "zeros with a sign first": lambda g, n: np.where(np.arange(n) < 700, -0.0, 0.25),
+    "small, then large": lambda g, n: np.where(np.arange(n) < 900, 2.0**-20, 3.0),
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+@pytest.mark.parametrize("dtype", [d for d in FLOATS if d.bits == 16], ids=named)
+def test_sums_of_halves_are_rounded_from_sums_of_integers(dtype, line):
+    """Multiples of 2**-60, which all of these are, added in Python and rounded once."""
+    numbers = line(np.random.default_rng(5), 3000)
+    x = al.tensor(numbers.astype(np.float32)).to(dtype)
+    items = x.to(al.float64).numpy()
+    precision = round(-math.log2(float(dtype.finfo.eps))) + 1
+    # No multiple of this has a place behind those of subnormal numbers.
+    unit = 2.0**-24 if dtype == al.float16 else 2.0**-60
+    sums, total = [], 0
+    for item in items.tolist():
+        count = item / unit
+        assert count == int(count)
+        total += int(count)
+        sums.append(round_integer(total, precision) * unit)
+    want = np.array(sums)
+    want[np.logical_and.accumulate((items == 0) & np.signbit(items))] = -0.0
+    got = x.cumsum(0).to(al.float64).numpy()
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
 
 
 def test_special_values_of_sums_and_products():

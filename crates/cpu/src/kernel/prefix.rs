@@ -9,7 +9,7 @@ use allotrope_op::Number;
 use allotrope_op::elementary::{exp64, log64};
 use bytemuck::Pod;
 
-use super::scan::{add_floats, add_integers};
+use super::scan::{Digits, add_floats, add_integers};
 
 /// A scan of items.
 pub(crate) trait Prefix: 'static {
@@ -40,17 +40,17 @@ pub(crate) trait Prefix: 'static {
         Self::finish(wide)
     }
     /// The prefixes of whole blocks of eight items by instructions of their own, as `TREE` has them,
-    /// and the last accumulator; nothing where there are none. `ODD` as in `finish_odd`; accumulators
-    /// of magnitudes below `exact` are results without loss.
+    /// and the last accumulator; nothing where there are none. `ODD` as in `finish_odd`;
+    /// `digits` is what is known of items with few of them.
     #[inline(always)]
     fn blocks<const ODD: bool>(
         level: Level,
-        exact: f32,
+        digits: Option<Digits>,
         carry: Self::Wide,
         items: &[Self::Item],
         out: &mut [Self::Out],
     ) -> Option<Self::Wide> {
-        let _ = (level, exact, carry, items, out);
+        let _ = (level, digits, carry, items, out);
         None
     }
     /// Whether a total may stand for its items: one beyond the numbers may not.
@@ -107,12 +107,12 @@ macro_rules! impl_prefix {
                 #[inline(always)]
                 fn blocks<const ODD: bool>(
                     level: Level,
-                    exact: f32,
+                    digits: Option<Digits>,
                     carry: $wide,
                     items: &[$item],
                     out: &mut [$item],
                 ) -> Option<$wide> {
-                    $blocks(level, ODD, exact, carry, items, out)
+                    $blocks(level, ODD, digits, carry, items, out)
                 }
             )?
         }
@@ -157,12 +157,12 @@ impl<P: Prefix<Item = f32, Wide = f64, Out = f32>> Prefix for Narrow<P> {
     #[inline(always)]
     fn blocks<const ODD: bool>(
         level: Level,
-        exact: f32,
+        digits: Option<Digits>,
         carry: f64,
         items: &[f32],
         out: &mut [f32],
     ) -> Option<f64> {
-        P::blocks::<true>(level, exact, carry, items, out)
+        P::blocks::<true>(level, digits, carry, items, out)
     }
 }
 

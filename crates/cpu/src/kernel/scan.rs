@@ -24,7 +24,7 @@ use crate::Buffer;
 use crate::parallel;
 use crate::simd;
 use crate::tile::{Input, Source};
-pub(super) use blocks::{add_floats, add_integers};
+pub(super) use blocks::{Digits, add_floats, add_integers};
 use loops::{Fold, Lines, Rows};
 
 /// Items of one piece of work.
@@ -81,20 +81,20 @@ pub fn scan(
     let level = Level::current().min(Level::detected());
     let source = Source::new(level, program, inputs)?;
     let item = program.output_dtypes().next().unwrap_or(DType::Bool);
-    let exact = exact_sums(program, to);
+    let digits = digits_of(program, to);
     let work = Work {
         level,
         source: &source,
         sizes,
         to,
-        exact,
+        digits,
     };
     use allotrope_dtype::{c64, c128};
     // Narrower floats than the items': to be rounded once more, from an odd last bit, unless sums
     // that lose digits are beyond the range anyway.
     let is_narrow = item == DType::F32 && to.is_floating_point() && to.bits() < 32;
     let greatest = to.format().map_or(0.0, |f| f.decode(f.max_code()));
-    let is_exact = scan == Scan::Sum && f64::from(exact) > 2.0 * greatest;
+    let is_exact = scan == Scan::Sum && digits.is_some_and(|d| d.exact() > 2.0 * greatest);
     let is_narrow = is_narrow && !is_exact;
     match (scan, item) {
         (Scan::Sum, DType::F32) if is_narrow => work.run::<Narrow<Total<f32>>>(item),
@@ -117,16 +117,11 @@ pub fn scan(
     }
 }
 
-/// The magnitude below which sums of 8-bit floats that stay such are float32, digit for digit: all are
-/// multiples of the smallest one. Zero for other dtypes.
-fn exact_sums(program: &Program, to: DType) -> f32 {
+/// What is known of items that are narrow floats, and stay such.
+fn digits_of(program: &Program, to: DType) -> Option<Digits> {
     let is_cast = matches!(program.steps(), [Step::Convert { .. }]);
-    match to.format() {
-        Some(format) if is_cast && to.bits() == 8 && program.dtype(0) == to => {
-            2_f32.powi(f32::MANTISSA_DIGITS as i32 + format.quantum_exponent())
-        }
-        _ => 0.0,
-    }
+    let is_same = is_cast && to.bits() <= 16 && program.dtype(0) == to;
+    to.format().filter(|_| is_same).map(Digits::of)
 }
 
 /// What is scanned.
@@ -136,8 +131,8 @@ struct Work<'a, 's> {
     source: &'a Source<'s>,
     sizes: [usize; 3],
     to: DType,
-    /// Sums of magnitudes below this are float32 without loss.
-    exact: f32,
+    /// What is known of items with few digits.
+    digits: Option<Digits>,
 }
 
 impl Work<'_, '_> {
@@ -301,7 +296,7 @@ impl Work<'_, '_> {
             carry = writer.write::<P::Out, P::Wide>(out, |out| {
                 let lines = Lines::<P> {
                     carry,
-                    exact: self.exact,
+                    digits: self.digits,
                     place,
                     length,
                     items,

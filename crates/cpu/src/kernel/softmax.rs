@@ -32,13 +32,34 @@ pub fn softmax(
     dtype: DType,
     out: &mut [u8],
 ) -> Result<(), Error> {
+    let lines = Shares {
+        kind,
+        // A logarithm near zero would be that of the errors.
+        is_rough: kind == Softmax::Shares && dtype.bits() <= 16,
+    };
     match from.program.output_dtypes().next() {
-        Some(DType::F64) => for_each_line::<f64>(from, &kind, dtype, out),
-        _ => for_each_line_or_half(from, &kind, dtype, out),
+        Some(DType::F64) => for_each_line::<f64>(from, &lines, dtype, out),
+        _ => for_each_line_or_half(from, &lines, dtype, out),
     }
 }
 
-impl<C: Accumulator> Lines<C> for Softmax {
+/// What is made of lines.
+#[derive(Clone, Copy)]
+struct Shares {
+    kind: Softmax,
+    /// Whether exponentials may be those for results of 16 bits.
+    is_rough: bool,
+}
+
+impl Shares {
+    /// Whether they are, of floats that have others.
+    #[inline(always)]
+    fn is_rough<C: Accumulator>(self) -> bool {
+        C::DTYPE == DType::F32 && self.is_rough
+    }
+}
+
+impl<C: Accumulator> Lines<C> for Shares {
     fn lines(
         &self,
         level: Level,
@@ -48,11 +69,11 @@ impl<C: Accumulator> Lines<C> for Softmax {
         to: &mut [C],
         ahead: Ahead<'_>,
     ) {
-        let kind = *self;
+        let shares = *self;
         simd::run(
             level,
             Whole {
-                kind,
+                shares,
                 length,
                 from,
                 to,
@@ -62,11 +83,11 @@ impl<C: Accumulator> Lines<C> for Softmax {
     }
 
     fn block(&self, level: Level, width: usize, values: &mut [C]) {
-        let kind = *self;
+        let shares = *self;
         simd::run(
             level,
             Block {
-                kind,
+                shares,
                 width,
                 values,
             },
@@ -74,7 +95,7 @@ impl<C: Accumulator> Lines<C> for Softmax {
     }
 }
 
-impl HalfLines for Softmax {
+impl HalfLines for Shares {
     fn halves<S: Store<f32, Code = u16>>(
         &self,
         level: Level,
@@ -86,7 +107,7 @@ impl HalfLines for Softmax {
         simd::run_above_scalar(
             level,
             Halves::<S> {
-                kind: *self,
+                kind: self.kind,
                 length,
                 from,
                 to,
@@ -116,7 +137,14 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
         for (from, to) in lines.zip(self.to.chunks_exact_mut(self.length)) {
             let most = greatest::<f32, S>(from);
             let exponentials = &mut values.as_flattened_mut()[..self.length];
-            let total = self::exponentials::<f32, S, FUSED>(most, from, exponentials, None);
+            let total = match self.kind {
+                Softmax::Shares => {
+                    self::exponentials::<f32, S, FUSED, true>(most, from, exponentials, None)
+                }
+                Softmax::Logarithms => {
+                    self::exponentials::<f32, S, FUSED, false>(most, from, exponentials, None)
+                }
+            };
             let ((to, to_rest), (from, rest)) = (to.as_chunks_mut(), from.as_chunks());
             let mut last = [0; LANES];
             match self.kind {
@@ -148,7 +176,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
 
 /// Whole lines.
 struct Whole<'a, C> {
-    kind: Softmax,
+    shares: Shares,
     length: usize,
     from: &'a [C],
     to: &'a mut [C],
@@ -165,8 +193,12 @@ impl<C: Accumulator> Body for Whole<'_, C> {
             let ahead = self.ahead.after(line * self.length);
             let most = greatest::<C, Itself>(from);
             let shift = most.wrap::<FUSED>();
-            let total = exponentials::<C, Itself, FUSED>(most, from, to, Some(ahead));
-            match self.kind {
+            let total = if self.shares.is_rough::<C>() {
+                exponentials::<C, Itself, FUSED, true>(most, from, to, Some(ahead))
+            } else {
+                exponentials::<C, Itself, FUSED, false>(most, from, to, Some(ahead))
+            };
+            match self.shares.kind {
                 Softmax::Shares => {
                     let share = C::narrow(1.0 / total).wrap::<FUSED>();
                     for to in to {
@@ -219,9 +251,25 @@ fn load_rest<C: Accumulator, S: Load<C>>(rest: &[S::Code]) -> [C; LANES] {
     S::load_in_vectors(&fill_up(rest, S::Code::zeroed()))
 }
 
+/// The exponential, or the one for results of 16 bits.
+#[inline(always)]
+fn exp<L: Elementary, const ROUGH: bool>(x: L) -> L {
+    if ROUGH { x.exp_rough() } else { x.exp() }
+}
+
+/// The same where it is a normal number.
+#[inline(always)]
+fn exp_near<L: Elementary, const ROUGH: bool>(x: L) -> L {
+    if ROUGH {
+        x.exp_rough_near()
+    } else {
+        x.exp_near()
+    }
+}
+
 /// The exponentials of the distances from the greatest, and their sum.
 #[inline(always)]
-fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool>(
+fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool, const ROUGH: bool>(
     most: C,
     from: &[S::Code],
     to: &mut [C],
@@ -248,11 +296,11 @@ fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool>(
             let is_near = |near: bool, below: &C| near & (*below > C::EXP_LEAST);
             if below.iter().fold(true, is_near) {
                 for (to, below) in to.iter_mut().zip(below) {
-                    *to = C::unwrap(below.wrap::<FUSED>().exp_near());
+                    *to = C::unwrap(exp_near::<_, ROUGH>(below.wrap::<FUSED>()));
                 }
             } else {
                 for (to, below) in to.iter_mut().zip(below) {
-                    *to = C::unwrap(below.wrap::<FUSED>().exp());
+                    *to = C::unwrap(exp::<_, ROUGH>(below.wrap::<FUSED>()));
                 }
             }
             for (lane, to) in lanes.iter_mut().zip(to) {
@@ -263,7 +311,7 @@ fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool>(
         let mut last = [C::ZERO; LANES];
         let rest = load_rest::<C, S>(rest);
         for ((from, to), last) in rest.iter().zip(to_rest).zip(&mut last) {
-            let exponential = (from.wrap::<FUSED>() - shift).exp();
+            let exponential = exp::<_, ROUGH>(from.wrap::<FUSED>() - shift);
             *to = C::unwrap(exponential);
             *last = C::unwrap(exponential);
         }
@@ -274,7 +322,7 @@ fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool>(
 
 /// Neighbouring lines, row by row.
 struct Block<'a, C> {
-    kind: Softmax,
+    shares: Shares,
     width: usize,
     values: &'a mut [C],
 }
@@ -284,8 +332,20 @@ impl<C: Accumulator> Body for Block<'_, C> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
+        if self.shares.is_rough::<C>() {
+            self.work::<FUSED, true>();
+        } else {
+            self.work::<FUSED, false>();
+        }
+    }
+}
+
+impl<C: Accumulator> Block<'_, C> {
+    #[inline(always)]
+    fn work<const FUSED: bool, const ROUGH: bool>(self) {
         /// Rows that lanes add up before they are widened.
         const ROWS: usize = 128;
+        let kind = self.shares.kind;
         let width = self.width;
         let mut most = vec![C::LEAST; width];
         for row in self.values.chunks_exact(width) {
@@ -299,9 +359,9 @@ impl<C: Accumulator> Body for Block<'_, C> {
             for row in rows.chunks_exact_mut(width) {
                 for ((value, most), lane) in row.iter_mut().zip(&most).zip(&mut lanes) {
                     let below = value.wrap::<FUSED>() - most.wrap();
-                    let exponential = below.exp();
+                    let exponential = exp::<_, ROUGH>(below);
                     *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
-                    *value = C::unwrap(match self.kind {
+                    *value = C::unwrap(match kind {
                         Softmax::Shares => exponential,
                         Softmax::Logarithms => below,
                     });
@@ -312,7 +372,7 @@ impl<C: Accumulator> Body for Block<'_, C> {
             }
         }
         for (lane, total) in lanes.iter_mut().zip(&totals) {
-            *lane = C::narrow(match self.kind {
+            *lane = C::narrow(match kind {
                 Softmax::Shares => 1.0 / total,
                 Softmax::Logarithms => f64::unwrap(total.wrap::<FUSED>().log()),
             });
@@ -320,7 +380,7 @@ impl<C: Accumulator> Body for Block<'_, C> {
         for row in self.values.chunks_exact_mut(width) {
             for (value, last) in row.iter_mut().zip(&lanes) {
                 let (value_lane, last) = (value.wrap::<FUSED>(), last.wrap());
-                *value = C::unwrap(match self.kind {
+                *value = C::unwrap(match kind {
                     Softmax::Shares => value_lane * last,
                     Softmax::Logarithms => value_lane - last,
                 });

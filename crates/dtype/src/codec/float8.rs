@@ -150,47 +150,60 @@ impl<const UZ: bool> Kernel for EncodeF8<UZ> {
     #[inline(always)]
     fn run(&self, src: &[f32], dst: &mut [u8]) {
         in_blocks(src, dst, |values: &[f32; 32], out: &mut [u8; 32]| {
-            // SAFETY: AVX2 belongs to every level above Scalar.
+            // SAFETY: AVX2 and FMA belong to every level above Scalar.
             unsafe { encode(&self.0, values, out) };
         });
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn encode<const UZ: bool>(format: &Encode<u8, UZ>, values: &[f32; 32], out: &mut [u8; 32]) {
     let word = |word: u32| _mm256_set1_epi32(word.cast_signed());
     let byte = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
-    let shift = _mm_cvtsi32_si128(format.shift.cast_signed());
+    let kept = 23 - format.shift;
+    // The quanta next to the exponent field, which is the upper half of a word.
+    let side_by_side = word(1 << 16 | 1 << (7 - kept));
+    let power = _mm256_castsi256_ps(word((127 + format.shift) << 23));
     let (mut bits, mut codes) = ([_mm256_setzero_si256(); 4], [_mm256_setzero_si256(); 4]);
-    let mut is_nan = codes;
     for (i, values) in values.as_chunks::<8>().0.iter().enumerate() {
         // SAFETY: 32 readable bytes; the load has no alignment requirement.
         bits[i] = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
         let magnitude = _mm256_and_si256(bits[i], word(0x7FFF_FFFF));
-        is_nan[i] = _mm256_cmpgt_epi32(magnitude, word(0x7F80_0000));
         let limited = _mm256_min_epu32(magnitude, word(format.limit));
-        // How far the exponent is above that of the smallest normal number: of words whose lower
-        // halves are zero.
         let exponent = _mm256_and_si256(limited, word(0x7F80_0000));
-        let above = _mm256_subs_epu16(exponent, word(format.least_normal));
+        let exponent = _mm256_max_epu32(exponent, word(format.least_normal));
         // Adding a power of two whose last place is the format's quantum leaves the rounded number
         // of quanta in the low bits.
-        let magic = _mm256_add_epi32(above, word(format.least_normal + (format.shift << 23)));
-        let sum = _mm256_add_ps(_mm256_castsi256_ps(limited), _mm256_castsi256_ps(magic));
-        let quanta = _mm256_sub_epi32(_mm256_castps_si256(sum), magic);
-        codes[i] = _mm256_add_epi32(_mm256_srl_epi32(above, shift), quanta);
+        let sum = _mm256_fmadd_ps(
+            _mm256_castsi256_ps(exponent),
+            power,
+            _mm256_castsi256_ps(limited),
+        );
+        codes[i] = _mm256_madd_epi16(_mm256_castps_si256(sum), side_by_side);
     }
-    let words = |[a, b, c, d]: [__m256i; 4]| {
+    // The exponent field of what rounded subnormal numbers.
+    let least = ((format.least_normal >> 23) + format.shift) << 7;
+    let least = _mm256_set1_epi16((least as u16).cast_signed());
+    let count = _mm_cvtsi32_si128((7 - kept).cast_signed());
+    let [a, b, c, d] = codes;
+    let words = [_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d)];
+    let [low, high] = words.map(|word| _mm256_srl_epi16(_mm256_sub_epi16(word, least), count));
+    let mut codes = _mm256_packus_epi16(low, high);
+    let narrow = |[a, b, c, d]: [__m256i; 4]| {
         // Saturated, words keep their signs and masks stay masks.
         let (low, high) = (_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
         _mm256_packs_epi16(low, high)
     };
-    let [a, b, c, d] = codes;
-    let (low, high) = (_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
-    let mut codes = _mm256_packus_epi16(low, high);
-    let mut signs = _mm256_and_si256(words(bits), byte(0x80));
-    codes = _mm256_blendv_epi8(codes, byte(format.nan_code as u8), words(is_nan));
+    if !format.limit_is_nan {
+        let mut is_nan = bits;
+        for words in &mut is_nan {
+            let magnitude = _mm256_and_si256(*words, word(0x7FFF_FFFF));
+            *words = _mm256_cmpgt_epi32(magnitude, word(0x7F80_0000));
+        }
+        codes = _mm256_blendv_epi8(codes, byte(format.nan_code as u8), narrow(is_nan));
+    }
+    let mut signs = _mm256_and_si256(narrow(bits), byte(0x80));
     if UZ {
         let is_zero = _mm256_cmpeq_epi8(codes, _mm256_setzero_si256());
         signs = _mm256_andnot_si256(is_zero, signs);

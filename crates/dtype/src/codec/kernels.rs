@@ -303,6 +303,8 @@ pub(super) struct Encode<W, const UZ: bool> {
     /// The float32 code that everything beyond the range is moved to: the largest finite number,
     /// or the first one after it, whose code is infinity or NaN.
     pub(super) limit: u32,
+    /// Whether that one's code is NaN's.
+    pub(super) limit_is_nan: bool,
     /// The code of NaN, and which bits of a float32 payload it takes over.
     pub(super) nan_code: u32,
     payload: u32,
@@ -321,6 +323,7 @@ impl<W, const UZ: bool> Encode<W, UZ> {
             shift,
             least_normal: ((format.min_exponent() + 127) as u32) << 23,
             limit: ((limit_field as u32) << shift) + rebias,
+            limit_is_nan: limit_field == format.nan_code(),
             nan_code: format.nan_code() as u32,
             payload: (1 << (format.mantissa_bits - 1)) - 1,
             sign_shift: 32 - format.bits(),

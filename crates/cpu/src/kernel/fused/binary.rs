@@ -54,13 +54,34 @@ struct Loop<'a, V, A: Load<V>, B: Load<V>, O: Store<V>, F> {
 
 impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Loop<'_, V, A, B, O, F> {
     #[inline(always)]
-    fn block<const FUSED: bool>(a: &[A::Code; BLOCK], b: &[B::Code; BLOCK]) -> [O::Code; BLOCK] {
+    fn step<const FUSED: bool, const N: usize>(
+        a: &[A::Code; N],
+        b: &[B::Code; N],
+        out: &mut [O::Code; N],
+    ) {
         let (x, y) = (A::load_in_vectors(a), B::load_in_vectors(b));
-        let mut result = [V::zeroed(); BLOCK];
+        let mut result = [V::zeroed(); N];
         for (i, result) in result.iter_mut().enumerate() {
             *result = F::apply::<FUSED>(x[i], y[i]);
         }
-        O::store(result)
+        *out = O::store(result);
+    }
+
+    #[inline(always)]
+    fn block<const FUSED: bool>(
+        a: &[A::Code; BLOCK],
+        b: &[B::Code; BLOCK],
+        out: &mut [O::Code; BLOCK],
+    ) {
+        /// As many of 8 bytes as stay in registers.
+        const FEW: usize = 16;
+        if size_of::<V>() <= 4 {
+            return Self::step::<FUSED, BLOCK>(a, b, out);
+        }
+        let (a, b) = (a.as_chunks::<FEW>().0, b.as_chunks::<FEW>().0);
+        for ((a, b), out) in a.iter().zip(b).zip(out.as_chunks_mut::<FEW>().0) {
+            Self::step::<FUSED, FEW>(a, b, out);
+        }
     }
 }
 
@@ -82,11 +103,12 @@ impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Body for Loop<'_,
             if streams {
                 simd::prefetch(a);
                 simd::prefetch(b);
-                let result = Self::block::<FUSED>(a, b);
+                let mut result = [O::Code::zeroed(); BLOCK];
+                Self::block::<FUSED>(a, b, &mut result);
                 let out = bytemuck::cast_slice_mut(out);
                 simd::stream(self.level, bytemuck::cast_slice(&result), out);
             } else {
-                *out = Self::block::<FUSED>(a, b);
+                Self::block::<FUSED>(a, b, out);
             }
         }
         out_tail.copy_from_slice(&rest[..out_tail.len()]);

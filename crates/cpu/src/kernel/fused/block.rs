@@ -3,32 +3,31 @@
 use allotrope_dtype::c64;
 use bytemuck::Pod;
 
-use crate::simd::BLOCK;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{decode_bf16, decode_f16, decode_i8, decode_u8, encode_f16};
+use crate::simd::convert::{decode_bf16, decode_f16, decode_i8, decode_u8, encode_f16};
 
 /// How a block of elements becomes numbers of the compute dtype.
 pub(in super::super) trait Load<V> {
     type Code: Pod;
-    fn load(codes: &[Self::Code; BLOCK]) -> [V; BLOCK];
+    fn load<const N: usize>(codes: &[Self::Code; N]) -> [V; N];
     /// The same, in vectors from the start. Which one is faster was measured loop by loop: in front of
     /// functions that look at the bits of their arguments this one is taken apart into single numbers,
     /// and plain sums gain nothing.
     #[inline(always)]
-    fn load_in_vectors(codes: &[Self::Code; BLOCK]) -> [V; BLOCK] {
+    fn load_in_vectors<const N: usize>(codes: &[Self::Code; N]) -> [V; N] {
         Self::load(codes)
     }
 }
 
 /// How a block of numbers becomes elements.
 pub(in super::super) trait Store<V>: Load<V> {
-    fn store(values: [V; BLOCK]) -> [Self::Code; BLOCK];
+    fn store<const N: usize>(values: [V; N]) -> [Self::Code; N];
 }
 
 /// A function of each element of a block.
 #[inline(always)]
-pub(super) fn map<A: Copy, B: Pod>(from: &[A; BLOCK], f: impl Fn(A) -> B) -> [B; BLOCK] {
-    let mut to = [B::zeroed(); BLOCK];
+pub(super) fn map<A: Copy, B: Pod, const N: usize>(from: &[A; N], f: impl Fn(A) -> B) -> [B; N] {
+    let mut to = [B::zeroed(); N];
     for (to, from) in to.iter_mut().zip(from) {
         *to = f(*from);
     }
@@ -41,13 +40,13 @@ macro_rules! plain {
         impl Load<$value> for $code {
             type Code = $code;
             #[inline(always)]
-            fn load(codes: &[$code; BLOCK]) -> [$value; BLOCK] {
+            fn load<const N: usize>(codes: &[$code; N]) -> [$value; N] {
                 map(codes, |$x| $number)
             }
             $(
                 #[cfg(target_arch = "x86_64")]
                 #[inline(always)]
-                fn load_in_vectors(codes: &[$code; BLOCK]) -> [$value; BLOCK] {
+                fn load_in_vectors<const N: usize>(codes: &[$code; N]) -> [$value; N] {
                     $decode(codes)
                 }
             )?
@@ -70,7 +69,7 @@ pub(in super::super) struct Itself;
 impl<T: Pod> Load<T> for Itself {
     type Code = T;
     #[inline(always)]
-    fn load(codes: &[T; BLOCK]) -> [T; BLOCK] {
+    fn load<const N: usize>(codes: &[T; N]) -> [T; N] {
         *codes
     }
 }
@@ -81,13 +80,13 @@ macro_rules! itself {
         impl Load<$value> for $value {
             type Code = $value;
             #[inline(always)]
-            fn load(codes: &[$value; BLOCK]) -> [$value; BLOCK] {
+            fn load<const N: usize>(codes: &[$value; N]) -> [$value; N] {
                 *codes
             }
         }
         impl Store<$value> for $value {
             #[inline(always)]
-            fn store(values: [$value; BLOCK]) -> [$value; BLOCK] {
+            fn store<const N: usize>(values: [$value; N]) -> [$value; N] {
                 values
             }
         }
@@ -101,20 +100,20 @@ pub(in super::super) struct Brain;
 impl Load<f32> for Brain {
     type Code = u16;
     #[inline(always)]
-    fn load(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+    fn load<const N: usize>(codes: &[u16; N]) -> [f32; N] {
         map(codes, |code| f32::from_bits(u32::from(code) << 16))
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn load_in_vectors(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+    fn load_in_vectors<const N: usize>(codes: &[u16; N]) -> [f32; N] {
         decode_bf16(codes)
     }
 }
 
 impl Store<f32> for Brain {
     #[inline(always)]
-    fn store(values: [f32; BLOCK]) -> [u16; BLOCK] {
+    fn store<const N: usize>(values: [f32; N]) -> [u16; N] {
         map(&values, |x| {
             let bits = x.to_bits();
             let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1));
@@ -132,7 +131,7 @@ pub(in super::super) struct Half;
 impl Load<f32> for Half {
     type Code = u16;
     #[inline(always)]
-    fn load(codes: &[u16; BLOCK]) -> [f32; BLOCK] {
+    fn load<const N: usize>(codes: &[u16; N]) -> [f32; N] {
         decode_f16(codes)
     }
 }
@@ -140,7 +139,7 @@ impl Load<f32> for Half {
 #[cfg(target_arch = "x86_64")]
 impl Store<f32> for Half {
     #[inline(always)]
-    fn store(values: [f32; BLOCK]) -> [u16; BLOCK] {
+    fn store<const N: usize>(values: [f32; N]) -> [u16; N] {
         encode_f16(&values)
     }
 }

@@ -11,6 +11,7 @@ use super::super::rows::{ADDED, Ahead, sums};
 use super::Prepared;
 use super::moments::Moments;
 use super::scaling::Scaling;
+use crate::buffer::Buffer;
 use crate::parallel;
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -41,7 +42,9 @@ pub(super) fn normalize(
     // What is decoded stays in the second-level cache until the moments are known.
     let is_kept = length <= KEPT;
     parallel::try_for_each_part(out, length * size, |line, out| {
-        let mut values = vec![0.0; if is_kept { length } else { PIECE }];
+        let count = if is_kept { length } else { PIECE };
+        let mut values = Buffer::for_overwrite("norm", count * size_of::<f32>())?;
+        let values = values.elements_mut::<f32>();
         let mut to = [0.0; PIECE];
         let mut scratch = Scratch::default();
         let (mut moments, mut total) = (Moments::default(), 0.0);

@@ -2,15 +2,15 @@
 
 use allotrope_dtype::Level;
 
-use super::BLOCK;
+use super::{BLOCK, Digits};
 use crate::kernel::prefix::Prefix;
 use crate::simd::{self, Body};
 
 /// Prefixes of lines one after the other; the first has seen `place` items.
 pub(super) struct Lines<'a, P: Prefix> {
     pub(super) carry: P::Wide,
-    /// Sums of magnitudes below this are results without loss.
-    pub(super) exact: f32,
+    /// What is known of items with few digits.
+    pub(super) digits: Option<Digits>,
     pub(super) place: usize,
     pub(super) length: usize,
     pub(super) items: &'a [P::Item],
@@ -28,7 +28,7 @@ impl<P: Prefix> Lines<'_, P> {
             let (results, rest) = out.split_at_mut(now);
             let whole = now - now % BLOCK;
             let (to, to_tail) = results.split_at_mut(whole);
-            let Some(last) = P::blocks::<false>(level, self.exact, carry, &line[..whole], to)
+            let Some(last) = P::blocks::<false>(level, self.digits, carry, &line[..whole], to)
             else {
                 return simd::run_narrow(level, self);
             };
@@ -218,7 +218,7 @@ mod tests {
                 let mut out = vec![0.0; items.len()];
                 let lines = Lines::<P> {
                     carry: -0.0,
-                    exact: 0.0,
+                    digits: None,
                     place,
                     length,
                     items: &items,
@@ -249,7 +249,7 @@ mod tests {
             let (carry, place, length) = (5, 3, 61);
             let lines = Lines::<Total<i64>> {
                 carry,
-                exact: 0.0,
+                digits: None,
                 place,
                 length,
                 items: &items,
