@@ -22,6 +22,9 @@ ALL = [*FLOATS, "int8", "int16", "int32", "int64"]
 # Threads of OpenBLAS go on turning for up to 60 ms after their work: a product of torch's took 400 times
 # as long, one of ours twice.
 PAUSE = 0.1
+# How much longer than float32 other dtypes of at most 32 bits may take, and how often more is measured
+# again.
+BOUND, REPEATS = 1.5, 3
 AT_MOST_32_BITS = [d.name for d in al.dtypes() if d.itemsize <= 4 and d != al.float32]
 
 
@@ -203,13 +206,18 @@ def narrow_table(wanted):
         ratios = {}
         for dtype in AT_MOST_32_BITS:
             given = [al.tensor(a) for a in arrays(dtype)]
-            first, own = best([lambda: work(*plain), lambda: work(*given)], 0)
+            both = [lambda: work(*plain), lambda given=given: work(*given)]
+            first, own = best(both, 0)
+            # A disturbance is as likely as a slow kernel: the least of both, some rounds more.
+            for _ in range(REPEATS):
+                if own is not None and own / first > BOUND:
+                    first, own = map(min, (first, own), best(both, 0))
             if own is not None:
                 ratios[dtype] = (own / first, first)
         if not ratios:
             continue
         worst = max(ratios, key=ratios.get)
-        beyond = [f"{d} {r:.2f}" for d, (r, _) in ratios.items() if r > 1.5 and d != worst]
+        beyond = [f"{d} {r:.2f}" for d, (r, _) in ratios.items() if r > BOUND and d != worst]
         milliseconds = min(first for _, first in ratios.values()) * 1e3
         line = f"{name:>40}{milliseconds:>10.3f}{ratios[worst][0]:>8.2f} {worst}"
         print(line + (f"; also {', '.join(beyond)}" if beyond else ""), flush=True)

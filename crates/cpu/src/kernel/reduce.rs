@@ -368,7 +368,7 @@ pub(super) fn fold_rows_of_halves<F: Folding<Item = f32>>(
 
 /// Less than a block of items, and something behind them.
 #[inline(always)]
-fn padded<T, S: Load<T>>(codes: &[S::Code]) -> [T; LANES] {
+fn padded<T: Pod, S: Load<T>>(codes: &[S::Code]) -> [T; LANES] {
     let mut all = [S::Code::zeroed(); LANES];
     all[..codes.len()].copy_from_slice(codes);
     S::load(&all)

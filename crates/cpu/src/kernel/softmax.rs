@@ -34,8 +34,12 @@ pub fn softmax(
 ) -> Result<(), Error> {
     let lines = Shares {
         kind,
-        // A logarithm near zero would be that of the errors.
-        is_rough: kind == Softmax::Shares && dtype.bits() <= 16,
+        // Logarithms near zero would be those of the errors: 8 bits have none so near.
+        is_rough: dtype.bits()
+            <= match kind {
+                Softmax::Shares => 16,
+                Softmax::Logarithms => 8,
+            },
     };
     match from.program.output_dtypes().next() {
         Some(DType::F64) => for_each_line::<f64>(from, &lines, dtype, out),
@@ -158,7 +162,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
                     }
                 }
                 Softmax::Logarithms => {
-                    let log = f64::unwrap(total.wrap::<FUSED>().log()) as f32;
+                    let log = log_of_total::<FUSED>(total) as f32;
                     let rest = fill_up(rest, 0);
                     let from = from.iter().chain(std::iter::once(&rest));
                     let to = to.iter_mut().chain(std::iter::once(&mut last));
@@ -206,7 +210,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                     }
                 }
                 Softmax::Logarithms => {
-                    let log = C::narrow(f64::unwrap(total.wrap::<FUSED>().log()));
+                    let log = C::narrow(log_of_total::<FUSED>(total));
                     for (to, from) in to.iter_mut().zip(from) {
                         let below = from.wrap::<FUSED>() - shift;
                         *to = C::unwrap(below - log.wrap());
@@ -215,6 +219,14 @@ impl<C: Accumulator> Body for Whole<'_, C> {
             }
         }
     }
+}
+
+/// The logarithm of a sum of exponentials, the greatest of which is one: a rough one may be less.
+#[inline(always)]
+fn log_of_total<const FUSED: bool>(total: f64) -> f64 {
+    // NaN is kept.
+    let total = if total < 1.0 { 1.0 } else { total };
+    f64::unwrap(total.wrap::<FUSED>().log())
 }
 
 /// The greatest number. NaN is left out: it comes out of the exponentials.
@@ -374,7 +386,7 @@ impl<C: Accumulator> Block<'_, C> {
         for (lane, total) in lanes.iter_mut().zip(&totals) {
             *lane = C::narrow(match kind {
                 Softmax::Shares => 1.0 / total,
-                Softmax::Logarithms => f64::unwrap(total.wrap::<FUSED>().log()),
+                Softmax::Logarithms => log_of_total::<FUSED>(*total),
             });
         }
         for row in self.values.chunks_exact_mut(width) {

@@ -43,7 +43,7 @@ apply! {
 }
 
 /// The loop of a row over two operands.
-struct Loop<'a, V, A: Load<V>, B: Load<V>, O: Store<V>, F> {
+struct Loop<'a, V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F> {
     level: Level,
     a: &'a [A::Code],
     b: &'a [B::Code],
@@ -73,14 +73,20 @@ impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Loop<'_, V, A, B,
         b: &[B::Code; BLOCK],
         out: &mut [O::Code; BLOCK],
     ) {
-        /// As many of 8 bytes as stay in registers.
+        /// As many complex numbers as stay in registers.
         const FEW: usize = 16;
         if size_of::<V>() <= 4 {
-            return Self::step::<FUSED, BLOCK>(a, b, out);
-        }
-        let (a, b) = (a.as_chunks::<FEW>().0, b.as_chunks::<FEW>().0);
-        for ((a, b), out) in a.iter().zip(b).zip(out.as_chunks_mut::<FEW>().0) {
-            Self::step::<FUSED, FEW>(a, b, out);
+            Self::step::<FUSED, BLOCK>(a, b, out);
+        } else if align_of::<V>() == size_of::<V>() {
+            // Nothing between: blocks of 8 bytes do not stay in registers.
+            for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+                *out = O::code(F::apply::<FUSED>(A::one(*a), B::one(*b)));
+            }
+        } else {
+            let (a, b) = (a.as_chunks::<FEW>().0, b.as_chunks::<FEW>().0);
+            for ((a, b), out) in a.iter().zip(b).zip(out.as_chunks_mut::<FEW>().0) {
+                Self::step::<FUSED, FEW>(a, b, out);
+            }
         }
     }
 }

@@ -4,12 +4,17 @@ use allotrope_dtype::c64;
 use bytemuck::Pod;
 
 #[cfg(target_arch = "x86_64")]
-use crate::simd::convert::{decode_bf16, decode_f16, decode_i8, decode_u8, encode_f16};
+use crate::simd::convert::*;
 
 /// How a block of elements becomes numbers of the compute dtype.
-pub(in super::super) trait Load<V> {
+pub(in super::super) trait Load<V: Pod> {
     type Code: Pod;
-    fn load<const N: usize>(codes: &[Self::Code; N]) -> [V; N];
+    /// One element.
+    fn one(code: Self::Code) -> V;
+    #[inline(always)]
+    fn load<const N: usize>(codes: &[Self::Code; N]) -> [V; N] {
+        map(codes, Self::one)
+    }
     /// The same, in vectors from the start. Which one is faster was measured loop by loop: in front of
     /// functions that look at the bits of their arguments this one is taken apart into single numbers,
     /// and plain sums gain nothing.
@@ -20,8 +25,13 @@ pub(in super::super) trait Load<V> {
 }
 
 /// How a block of numbers becomes elements.
-pub(in super::super) trait Store<V>: Load<V> {
-    fn store<const N: usize>(values: [V; N]) -> [Self::Code; N];
+pub(in super::super) trait Store<V: Pod>: Load<V> {
+    /// The code of one number.
+    fn code(value: V) -> Self::Code;
+    #[inline(always)]
+    fn store<const N: usize>(values: [V; N]) -> [Self::Code; N] {
+        map(&values, Self::code)
+    }
 }
 
 /// A function of each element of a block.
@@ -40,8 +50,8 @@ macro_rules! plain {
         impl Load<$value> for $code {
             type Code = $code;
             #[inline(always)]
-            fn load<const N: usize>(codes: &[$code; N]) -> [$value; N] {
-                map(codes, |$x| $number)
+            fn one($x: $code) -> $value {
+                $number
             }
             $(
                 #[cfg(target_arch = "x86_64")]
@@ -60,7 +70,7 @@ plain! {
     u8 => i64, |x| i64::from(x);
     i8 => i64, |x| i64::from(x);
     i32 => i64, |x| i64::from(x);
-    f32 => c64, |x| c64::new(x, 0.0);
+    f32 => c64, |x| c64::new(x, 0.0), vectors complete_f32;
 }
 
 /// The numbers themselves, whatever they are.
@@ -68,6 +78,10 @@ pub(in super::super) struct Itself;
 
 impl<T: Pod> Load<T> for Itself {
     type Code = T;
+    #[inline(always)]
+    fn one(code: T) -> T {
+        code
+    }
     #[inline(always)]
     fn load<const N: usize>(codes: &[T; N]) -> [T; N] {
         *codes
@@ -80,11 +94,19 @@ macro_rules! itself {
         impl Load<$value> for $value {
             type Code = $value;
             #[inline(always)]
+            fn one(code: $value) -> $value {
+                code
+            }
+            #[inline(always)]
             fn load<const N: usize>(codes: &[$value; N]) -> [$value; N] {
                 *codes
             }
         }
         impl Store<$value> for $value {
+            #[inline(always)]
+            fn code(value: $value) -> $value {
+                value
+            }
             #[inline(always)]
             fn store<const N: usize>(values: [$value; N]) -> [$value; N] {
                 values
@@ -100,8 +122,8 @@ pub(in super::super) struct Brain;
 impl Load<f32> for Brain {
     type Code = u16;
     #[inline(always)]
-    fn load<const N: usize>(codes: &[u16; N]) -> [f32; N] {
-        map(codes, |code| f32::from_bits(u32::from(code) << 16))
+    fn one(code: u16) -> f32 {
+        f32::from_bits(u32::from(code) << 16)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -113,13 +135,11 @@ impl Load<f32> for Brain {
 
 impl Store<f32> for Brain {
     #[inline(always)]
-    fn store<const N: usize>(values: [f32; N]) -> [u16; N] {
-        map(&values, |x| {
-            let bits = x.to_bits();
-            let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1));
-            let quiet = bits | 0x0040_0000;
-            ((if x.is_nan() { quiet } else { rounded }) >> 16) as u16
-        })
+    fn code(value: f32) -> u16 {
+        let bits = value.to_bits();
+        let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1));
+        let quiet = bits | 0x0040_0000;
+        ((if value.is_nan() { quiet } else { rounded }) >> 16) as u16
     }
 }
 
@@ -131,6 +151,10 @@ pub(in super::super) struct Half;
 impl Load<f32> for Half {
     type Code = u16;
     #[inline(always)]
+    fn one(code: u16) -> f32 {
+        decode_f16(&[code; 8])[0]
+    }
+    #[inline(always)]
     fn load<const N: usize>(codes: &[u16; N]) -> [f32; N] {
         decode_f16(codes)
     }
@@ -138,6 +162,10 @@ impl Load<f32> for Half {
 
 #[cfg(target_arch = "x86_64")]
 impl Store<f32> for Half {
+    #[inline(always)]
+    fn code(value: f32) -> u16 {
+        encode_f16(&[value; 8])[0]
+    }
     #[inline(always)]
     fn store<const N: usize>(values: [f32; N]) -> [u16; N] {
         encode_f16(&values)

@@ -27,9 +27,9 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
         for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
             let moments = Moments::default();
             let moments = if self.prepared.norm.centers {
-                moments.and::<S>(from)
+                moments.and::<S, true>(from)
             } else {
-                moments.and_around_zero::<S>(from)
+                moments.and_around_zero::<S, true>(from)
             };
             let scaling = Scaling::new(self.prepared, moments);
             let start = (self.first + line) * self.length;

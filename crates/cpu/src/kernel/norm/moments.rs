@@ -31,8 +31,9 @@ impl Moments {
 
     /// With more numbers. Each lane takes distances from its own first number, so that one far from all
     /// others spoils one lane; then the lanes' means and squares are joined. Good for 16 bits, and some.
+    /// Those that are far are asked for ahead.
     #[inline(always)]
-    pub(super) fn and<S: Load<f32>>(self, codes: &[S::Code]) -> Self {
+    pub(super) fn and<S: Load<f32>, const IS_FAR: bool>(self, codes: &[S::Code]) -> Self {
         let mut all = self;
         for codes in codes.chunks(ADDED) {
             let (whole, rest) = codes.as_chunks::<LANES>();
@@ -41,7 +42,9 @@ impl Moments {
             starts.copy_from_slice(&S::load_in_vectors(whole.first().unwrap_or(&last))[..FEW]);
             let (mut sums, mut squares) = ([0.0_f32; FEW], [0.0_f32; FEW]);
             for block in whole {
-                simd::prefetch(block);
+                if IS_FAR {
+                    simd::prefetch(block);
+                }
                 let values = S::load_in_vectors(block);
                 for values in values.as_chunks::<FEW>().0 {
                     for i in 0..FEW {
@@ -109,7 +112,10 @@ impl Moments {
 
     /// The same for mean squares: the mean is taken to be zero.
     #[inline(always)]
-    pub(super) fn and_around_zero<S: Load<f32>>(self, codes: &[S::Code]) -> Self {
+    pub(super) fn and_around_zero<S: Load<f32>, const IS_FAR: bool>(
+        self,
+        codes: &[S::Code],
+    ) -> Self {
         let mut all = Self {
             count: self.count + codes.len() as f64,
             ..self
@@ -119,7 +125,9 @@ impl Moments {
             let mut squares = S::load_in_vectors(&fill_up(rest, S::Code::zeroed()));
             squares.iter_mut().for_each(|x| *x *= *x);
             for block in whole {
-                simd::prefetch(block);
+                if IS_FAR {
+                    simd::prefetch(block);
+                }
                 for (square, x) in squares.iter_mut().zip(S::load_in_vectors(block)) {
                     *square = x.mul_add(x, *square);
                 }

@@ -157,9 +157,9 @@ impl Body for More<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         *self.moments = if self.centers {
-            self.moments.and::<f32>(self.from)
+            self.moments.and::<f32, false>(self.from)
         } else {
-            self.moments.and_around_zero::<f32>(self.from)
+            self.moments.and_around_zero::<f32, false>(self.from)
         };
     }
 }
