@@ -8,12 +8,16 @@
     reason = "blocks of one slice, handed out by their number"
 )]
 
+mod crew;
+
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use allotrope_dtype::Error;
+
+pub(crate) use self::crew::Crew;
 
 /// Elements per chunk, and the amount below which threads cost more than they bring.
 pub const CHUNK: usize = 32 << 10;
@@ -35,6 +39,7 @@ struct Indices {
     next: AtomicUsize,
     count: usize,
     threads: usize,
+    crew: Crew,
 }
 
 impl Indices {
@@ -45,29 +50,23 @@ impl Indices {
         };
         let (now, then) = (Ordering::Relaxed, Ordering::Relaxed);
         let first = self.next.fetch_update(now, then, part).ok()?;
+        if first > 0 {
+            self.crew.let_begin();
+        }
         Some(first..part(first)?)
     }
 }
 
-/// Calls `work` on all threads with numbers that it takes. The caller's thread is one of them and begins
-/// at once, for to wake another takes as long as a small work: sums of a million float32 took 1.2 times
-/// as long while the caller only waited.
+/// Calls `work` on all threads with numbers that it takes.
 fn share(count: usize, work: &(dyn Fn(&Indices) + Sync)) {
-    let threads = rayon::current_num_threads().min(count);
+    let threads = rayon::current_num_threads().min(count).max(1);
     let indices = Indices {
         next: AtomicUsize::new(0),
         count,
-        threads: threads.max(1),
+        threads,
+        crew: Crew::default(),
     };
-    if threads <= 1 {
-        return work(&indices);
-    }
-    rayon::in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| work(&indices));
-        }
-        work(&indices);
-    });
+    indices.crew.run(threads, &|| work(&indices));
 }
 
 /// Calls `work` with every index below `count`, on all threads or on this one.

@@ -16,7 +16,7 @@ from neural_reference import (
     standardized,
     wide,
 )
-from reference import FLOATS, REALS, named
+from reference import FLOATS, REALS, named, positive_values
 
 F = al.nn.functional
 NARROW = ["bfloat16", "float16", "float8_e5m2", "uint8", "int64", "float64"]
@@ -78,6 +78,18 @@ def test_softmax_at_the_ends(axis):
     x = al.tensor(lines)
     x, want = (x, np.array(want)) if axis == 1 else (x.T, np.array(want).T)
     assert np.array_equal(wide(x.softmax(axis)), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [d for d in FLOATS if d.bits == 8], ids=str)
+@pytest.mark.parametrize("count", [3, 5, 10, 30, 100])
+def test_logarithms_of_8_bits_near_zero(count, dtype):
+    """Beside numbers 14 below it, the share of the greatest is nearly one."""
+    line = al.tensor([0.0] + [-14.0] * count).to(dtype)
+    exact = -math.log1p(count * math.exp(-14))
+    values = positive_values(dtype)
+    want = -values[np.argmin(np.abs(values + exact))]
+    assert line.log_softmax(0)[0].item() == want
+    assert al.stack([line, line], 1).log_softmax(0)[0].tolist() == [want, want]
 
 
 def test_softmax_of_no_dimensions_and_no_elements():

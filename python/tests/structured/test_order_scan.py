@@ -142,6 +142,8 @@ LINES = {
     "small": lambda g, n: g.integers(-3, 4, n) * 2.0**-24,
     "mostly zero": lambda g, n: np.where(g.random(n) < 0.01, g.standard_normal(n), 0.0),
     "zeros with a sign first": lambda g, n: np.where(np.arange(n) < 700, -0.0, 0.25),
+    "below zero": lambda g, n: -g.random(n),
+    "in zeros": lambda g, n: np.where(np.arange(n) // 600 % 2 == 0, 0.0, g.standard_normal(n)),
     "small, then large": lambda g, n: np.where(np.arange(n) < 900, 2.0**-20, 3.0),
 }
 

@@ -32,9 +32,9 @@ pub fn softmax(
     dtype: DType,
     out: &mut [u8],
 ) -> Result<(), Error> {
-    let lines = Shares {
+    let lines = Exponentials {
         kind,
-        // Logarithms near zero would be those of the errors: 8 bits have none so near.
+        // Their errors are not small beside logarithms near zero: those of 8 bits are long over.
         is_rough: dtype.bits()
             <= match kind {
                 Softmax::Shares => 16,
@@ -47,23 +47,23 @@ pub fn softmax(
     }
 }
 
-/// What is made of lines.
+/// How lines are worked on.
 #[derive(Clone, Copy)]
-struct Shares {
+struct Exponentials {
     kind: Softmax,
     /// Whether exponentials may be those for results of 16 bits.
     is_rough: bool,
 }
 
-impl Shares {
-    /// Whether they are, of floats that have others.
+impl Exponentials {
+    /// The same, known to be false where there are no others.
     #[inline(always)]
     fn is_rough<C: Accumulator>(self) -> bool {
         C::DTYPE == DType::F32 && self.is_rough
     }
 }
 
-impl<C: Accumulator> Lines<C> for Shares {
+impl<C: Accumulator> Lines<C> for Exponentials {
     fn lines(
         &self,
         level: Level,
@@ -73,11 +73,11 @@ impl<C: Accumulator> Lines<C> for Shares {
         to: &mut [C],
         ahead: Ahead<'_>,
     ) {
-        let shares = *self;
+        let exponentials = *self;
         simd::run(
             level,
             Whole {
-                shares,
+                exponentials,
                 length,
                 from,
                 to,
@@ -87,11 +87,11 @@ impl<C: Accumulator> Lines<C> for Shares {
     }
 
     fn block(&self, level: Level, width: usize, values: &mut [C]) {
-        let shares = *self;
+        let exponentials = *self;
         simd::run(
             level,
             Block {
-                shares,
+                exponentials,
                 width,
                 values,
             },
@@ -99,7 +99,7 @@ impl<C: Accumulator> Lines<C> for Shares {
     }
 }
 
-impl HalfLines for Shares {
+impl HalfLines for Exponentials {
     fn halves<S: Store<f32, Code = u16>>(
         &self,
         level: Level,
@@ -162,7 +162,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
                     }
                 }
                 Softmax::Logarithms => {
-                    let log = log_of_total::<FUSED>(total) as f32;
+                    let log = log_of_total::<f32, FUSED>(total, false) as f32;
                     let rest = fill_up(rest, 0);
                     let from = from.iter().chain(std::iter::once(&rest));
                     let to = to.iter_mut().chain(std::iter::once(&mut last));
@@ -180,7 +180,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
 
 /// Whole lines.
 struct Whole<'a, C> {
-    shares: Shares,
+    exponentials: Exponentials,
     length: usize,
     from: &'a [C],
     to: &'a mut [C],
@@ -197,12 +197,13 @@ impl<C: Accumulator> Body for Whole<'_, C> {
             let ahead = self.ahead.after(line * self.length);
             let most = greatest::<C, Itself>(from);
             let shift = most.wrap::<FUSED>();
-            let total = if self.shares.is_rough::<C>() {
+            let is_rough = self.exponentials.is_rough::<C>();
+            let total = if is_rough {
                 exponentials::<C, Itself, FUSED, true>(most, from, to, Some(ahead))
             } else {
                 exponentials::<C, Itself, FUSED, false>(most, from, to, Some(ahead))
             };
-            match self.shares.kind {
+            match self.exponentials.kind {
                 Softmax::Shares => {
                     let share = C::narrow(1.0 / total).wrap::<FUSED>();
                     for to in to {
@@ -210,7 +211,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                     }
                 }
                 Softmax::Logarithms => {
-                    let log = C::narrow(log_of_total::<FUSED>(total));
+                    let log = C::narrow(log_of_total::<C, FUSED>(total, is_rough));
                     for (to, from) in to.iter_mut().zip(from) {
                         let below = from.wrap::<FUSED>() - shift;
                         *to = C::unwrap(below - log.wrap());
@@ -221,12 +222,16 @@ impl<C: Accumulator> Body for Whole<'_, C> {
     }
 }
 
-/// The logarithm of a sum of exponentials, the greatest of which is one: a rough one may be less.
+/// The logarithm of a sum of exponentials, the greatest of which is that of zero. The rough one of zero
+/// is not quite one, which a logarithm near zero would show.
 #[inline(always)]
-fn log_of_total<const FUSED: bool>(total: f64) -> f64 {
-    // NaN is kept.
-    let total = if total < 1.0 { 1.0 } else { total };
-    f64::unwrap(total.wrap::<FUSED>().log())
+fn log_of_total<C: Accumulator, const FUSED: bool>(total: f64, is_rough: bool) -> f64 {
+    let greatest = if is_rough {
+        C::unwrap(exp::<_, true>(C::ZERO.wrap::<FUSED>())).widen()
+    } else {
+        1.0
+    };
+    f64::unwrap((total / greatest).wrap::<FUSED>().log())
 }
 
 /// The greatest number. NaN is left out: it comes out of the exponentials.
@@ -334,7 +339,7 @@ fn exponentials<C: Accumulator, S: Load<C>, const FUSED: bool, const ROUGH: bool
 
 /// Neighbouring lines, row by row.
 struct Block<'a, C> {
-    shares: Shares,
+    exponentials: Exponentials,
     width: usize,
     values: &'a mut [C],
 }
@@ -344,7 +349,7 @@ impl<C: Accumulator> Body for Block<'_, C> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        if self.shares.is_rough::<C>() {
+        if self.exponentials.is_rough::<C>() {
             self.work::<FUSED, true>();
         } else {
             self.work::<FUSED, false>();
@@ -357,7 +362,7 @@ impl<C: Accumulator> Block<'_, C> {
     fn work<const FUSED: bool, const ROUGH: bool>(self) {
         /// Rows that lanes add up before they are widened.
         const ROWS: usize = 128;
-        let kind = self.shares.kind;
+        let kind = self.exponentials.kind;
         let width = self.width;
         let mut most = vec![C::LEAST; width];
         for row in self.values.chunks_exact(width) {
@@ -386,7 +391,7 @@ impl<C: Accumulator> Block<'_, C> {
         for (lane, total) in lanes.iter_mut().zip(&totals) {
             *lane = C::narrow(match kind {
                 Softmax::Shares => 1.0 / total,
-                Softmax::Logarithms => log_of_total::<FUSED>(*total),
+                Softmax::Logarithms => log_of_total::<C, FUSED>(*total, ROUGH),
             });
         }
         for row in self.values.chunks_exact_mut(width) {

@@ -304,6 +304,10 @@ pub(super) struct Encode<W, const UZ: bool> {
     /// or the first one after it, whose code is infinity or NaN.
     pub(super) limit: u32,
     /// Whether that one's code is NaN's.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "the plain loop looks at every number")
+    )]
     pub(super) limit_is_nan: bool,
     /// The code of NaN, and which bits of a float32 payload it takes over.
     pub(super) nan_code: u32,

@@ -195,6 +195,8 @@ impl<P: Prefix> Body for Fold<'_, P> {
 
 #[cfg(test)]
 mod tests {
+    use allotrope_dtype::{Conversion, DType, FloatFormat, Scratch};
+
     use super::*;
     use crate::kernel::prefix::{Narrow, Total};
 
@@ -238,6 +240,75 @@ mod tests {
     fn all_levels_add_up_alike() {
         check::<Total<f32>>();
         check::<Narrow<Total<f32>>>();
+    }
+
+    /// Lines of numbers of a format: around zero, of many sizes, huge, subnormal, with zeros between,
+    /// some of them special.
+    fn lines_of(format: FloatFormat, mut seed: u32) -> Vec<f32> {
+        let mut random = move || {
+            seed = seed.wrapping_mul(0x9E37_79B9).wrapping_add(0x7F4A_7C15);
+            seed ^ seed >> 15
+        };
+        let (codes, signs) = (format.max_code() as u32 + 1, format.sign_mask() as u32);
+        let fields = codes >> format.mantissa_bits;
+        let mut items = Vec::new();
+        for part in 0..24 {
+            // Exponent fields from some place on, more of them in later parts.
+            let kind = random() % 8;
+            let first = random() % fields;
+            let some = 1 + random() % (part / 2 + 2);
+            for _ in 0..8 * (1 + random() % 80) {
+                let field = (first + random() % some).min(fields - 1);
+                let digits = random() % (1 << format.mantissa_bits);
+                let code = (field << format.mantissa_bits | digits) % codes;
+                let sign = if kind == 3 { signs } else { random() & signs };
+                items.push(match (kind, random() % 4000) {
+                    (0, _) => 0.0,
+                    (1, _) => -0.0,
+                    (2, 0..3000) => 0.0,
+                    (_, 3999) if part > 16 => f32::NAN,
+                    (_, 3998) if part > 16 => f32::NEG_INFINITY,
+                    _ => format.decode(u64::from(code | sign)) as f32,
+                });
+            }
+        }
+        items
+    }
+
+    /// Shorter ways for items with few digits lead to the same results, once rounded.
+    #[test]
+    fn few_digits_add_up_alike() {
+        for dtype in DType::ALL.into_iter().filter(|d| d.bits() <= 16) {
+            let Some(format) = dtype.format() else {
+                continue;
+            };
+            let encode = Conversion::new(DType::F32, dtype).expect("a cast");
+            for seed in 0..400 {
+                let items = lines_of(format, seed);
+                let scanned = |level, digits| {
+                    let mut out = vec![0.0; items.len()];
+                    let lines = Lines::<Narrow<Total<f32>>> {
+                        carry: -0.0,
+                        digits,
+                        place: 0,
+                        length: items.len(),
+                        items: &items,
+                        out: &mut out,
+                    };
+                    let last = lines.scan(level);
+                    let mut codes = vec![0_u8; items.len() * dtype.itemsize()];
+                    let bytes = bytemuck::cast_slice(&out);
+                    encode.run(Level::Scalar, bytes, &mut codes, &mut Scratch::default());
+                    let last = if last.is_nan() { f64::NAN } else { last };
+                    (last.to_bits(), codes)
+                };
+                let expected = scanned(Level::Scalar, None);
+                for level in Level::available() {
+                    let got = scanned(level, Some(Digits::of(format)));
+                    assert!(got == expected, "{dtype}, seed {seed} at {level}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn add_digits(
     for (items, out) in items.chunks(TRIED).zip(out.chunks_mut(TRIED)) {
         if left_out == 0 {
             let last = match digits.after_first {
-                // Nearly all sums of bytes are below.
+                // Most sums of bytes are below what any of them are exact to.
                 0..=3 => add_exactly(digits.exact(), carry, items, out),
                 after_first => add_few(after_first, carry, items, out),
             };
@@ -102,7 +102,12 @@ fn add_few(after_first: u32, carry: f64, items: &[f32], out: &mut [f32]) -> Opti
     }
     let most = f64::from(f32::from_bits(greatest(most)));
     let least = f64::from(f32::from_bits(self::least(least).wrapping_add(1)));
-    let unit = (power(least) * half_to_the(after_first)).min(last_digit(carry));
+    // Zeros are multiples of anything.
+    let unit = match least {
+        0.0 => f64::INFINITY,
+        least => power(least) * half_to_the(after_first),
+    };
+    let unit = unit.min(last_digit(carry));
     let exact = unit * EXACT;
     // A guess: sums of numbers around zero are seldom longer.
     if carry.abs() + 16.0 * most < exact
@@ -114,11 +119,11 @@ fn add_few(after_first: u32, carry: f64, items: &[f32], out: &mut [f32]) -> Opti
 }
 
 /// Sums of multiples of a unit, the greatest of magnitude `most`, as integers of 32 bits, if these
-/// have room: the last one. What is written else is of no use. The results are odd as [`odd`] has
-/// them.
+/// have room: the last one. What is written else is of no use. Sums of more digits than float32 has
+/// keep an odd last one where something is lost.
 #[target_feature(enable = "avx2")]
 fn add_units(unit: f64, most: f64, carry: f64, items: &[f32], out: &mut [f32]) -> Option<f64> {
-    /// Sums below this, and parts of an eighth of it, leave the last bits alone.
+    /// Sums below this, and eight items below an eighth of it, together leave the sign alone.
     const ROOM: i32 = 1 << 30;
     let room = unit * f64::from(ROOM);
     // False for NaN.

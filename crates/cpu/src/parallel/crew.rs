@@ -1,0 +1,112 @@
+//! The threads that work together: a caller, and those it wakes.
+//!
+//! A thread that is woken may be put on the core that its caller works on, while another has nothing
+//! to do: it would begin when the caller has done all of the work. Nothing moves it away either, since
+//! it sleeps again soon after. Measured on two cores, products of 512 x 512 after a pause of 0.1 s: 92
+//! of 100 took twice as long.
+//!
+//! So a caller that finds itself alone after its first piece lets others run, and one that then finds
+//! itself on the caller's core leaves it.
+#![allow(unsafe_code, reason = "calls into the system's scheduler")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is known of the threads of a work.
+#[derive(Default)]
+pub(crate) struct Crew {
+    /// Whether others than the caller have begun.
+    is_shared: AtomicBool,
+}
+
+impl Crew {
+    /// Called before each piece but the first: lets one that waits for this core begin, if none has yet.
+    pub(crate) fn let_begin(&self) {
+        if !self.is_shared.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Calls `work` on so many threads, of which the caller's is one and begins at once, for to wake
+    /// another takes as long as a small work: sums of a million float32 took 1.2 times as long while the
+    /// caller only waited.
+    pub(crate) fn run(&self, threads: usize, work: &(dyn Fn() + Sync)) {
+        if threads <= 1 {
+            self.is_shared.store(true, Ordering::Relaxed);
+            return work();
+        }
+        let caller = Place::here();
+        rayon::in_place_scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| {
+                    caller.make_room();
+                    self.is_shared.store(true, Ordering::Relaxed);
+                    work();
+                });
+            }
+            work();
+        });
+    }
+}
+
+/// Where a caller works.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The core.
+    #[cfg(target_os = "linux")]
+    core: Option<usize>,
+    /// The number of the thread, if it is one that others call.
+    thread: Option<usize>,
+}
+
+impl Place {
+    /// That of this thread.
+    fn here() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            core: core(),
+            thread: rayon::current_thread_index(),
+        }
+    }
+
+    /// Moves this thread to another core if it is on this one, and is another.
+    fn make_room(self) {
+        if self.thread.is_some() && self.thread == rayon::current_thread_index() {
+            return;
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(core) = self.core
+            && self::core() == Some(core)
+        {
+            leave(core);
+        }
+    }
+}
+
+/// The core that this thread is on.
+#[cfg(target_os = "linux")]
+fn core() -> Option<usize> {
+    // SAFETY: asks for a number and takes nothing.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Forbids this thread a core, which moves it, and then allows it again: it stays where it is as long
+/// as nobody else is there.
+#[cfg(target_os = "linux")]
+fn leave(core: usize) {
+    const SIZE: usize = size_of::<libc::cpu_set_t>();
+    // SAFETY: a set of bits, of which all zero is the empty one.
+    let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: writes at most `SIZE` bytes to the set, for this thread.
+    let is_known = unsafe { libc::sched_getaffinity(0, SIZE, &raw mut allowed) } == 0;
+    // SAFETY: counts the bits of a set.
+    if !is_known || core >= 8 * SIZE || unsafe { libc::CPU_COUNT(&allowed) } < 2 {
+        return;
+    }
+    let mut others = allowed;
+    // SAFETY: the core is one that the set has a bit for.
+    unsafe { libc::CPU_CLR(core, &mut others) };
+    for set in [others, allowed] {
+        // SAFETY: reads `SIZE` bytes of the set, for this thread; a refusal changes nothing.
+        unsafe { libc::sched_setaffinity(0, SIZE, &raw const set) };
+    }
+}
