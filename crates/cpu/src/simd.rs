@@ -70,6 +70,20 @@ pub(crate) fn run_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
     }
 }
 
+/// [`run_above_scalar`] for loops that vectors of 512 bits bring nothing for.
+#[inline]
+pub(crate) fn run_narrow_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
+    debug_assert!(level <= Level::detected());
+    #[cfg(target_arch = "x86_64")]
+    if level > Level::Scalar {
+        // SAFETY: a level above Scalar is only handed out when the CPU has its features, and each has
+        // those of the levels below.
+        unsafe { x86::avx2(body) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = body;
+}
+
 /// What a loop has read, kept out of vectors in the baseline of x86-64: only CPUs from before 2013
 /// run that, and vectors would take several times the room.
 #[inline(always)]

@@ -56,10 +56,10 @@ struct Exponentials {
 }
 
 impl Exponentials {
-    /// The same, known to be false where there are no others.
+    /// The same, known to be false where there are no others, or none that are worth their room.
     #[inline(always)]
-    fn is_rough<C: Accumulator>(self) -> bool {
-        C::DTYPE == DType::F32 && self.is_rough
+    fn is_rough<C: Accumulator, const FUSED: bool>(self) -> bool {
+        C::DTYPE == DType::F32 && FUSED && self.is_rough
     }
 }
 
@@ -197,7 +197,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
             let ahead = self.ahead.after(line * self.length);
             let most = greatest::<C, Itself>(from);
             let shift = most.wrap::<FUSED>();
-            let is_rough = self.exponentials.is_rough::<C>();
+            let is_rough = self.exponentials.is_rough::<C, FUSED>();
             let total = if is_rough {
                 exponentials::<C, Itself, FUSED, true>(most, from, to, Some(ahead))
             } else {
@@ -349,7 +349,7 @@ impl<C: Accumulator> Body for Block<'_, C> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        if self.exponentials.is_rough::<C>() {
+        if self.exponentials.is_rough::<C, FUSED>() {
             self.work::<FUSED, true>();
         } else {
             self.work::<FUSED, false>();

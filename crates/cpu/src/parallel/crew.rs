@@ -110,3 +110,43 @@ fn leave(core: usize) {
         unsafe { libc::sched_setaffinity(0, SIZE, &raw const set) };
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// The cores that this thread may run on.
+    fn allowed() -> Vec<usize> {
+        // SAFETY: a set of bits, of which all zero is the empty one.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        let size = size_of_val(&set);
+        // SAFETY: writes at most `size` bytes to the set.
+        let status = unsafe { libc::sched_getaffinity(0, size, &raw mut set) };
+        assert_eq!(status, 0);
+        // SAFETY: asks for bits that the set has.
+        let is_allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
+        (0..8 * size).filter(is_allowed).collect()
+    }
+
+    #[test]
+    fn who_leaves_a_core_may_come_back() {
+        let before = allowed();
+        for core in before.iter().chain(&[usize::MAX]) {
+            leave(*core);
+            assert_eq!(allowed(), before);
+        }
+    }
+
+    #[test]
+    fn all_threads_work_and_the_caller_waits_for_them() {
+        for threads in 1..5 {
+            let (crew, calls) = (Crew::default(), std::sync::atomic::AtomicUsize::new(0));
+            crew.run(threads, &|| {
+                crew.let_begin();
+                calls.fetch_add(1, Ordering::Relaxed);
+            });
+            assert_eq!(calls.into_inner(), threads);
+            assert!(crew.is_shared.into_inner());
+        }
+    }
+}

@@ -136,7 +136,12 @@ fn run<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>>(
         streams,
         row: PhantomData,
     };
-    simd::run_above_scalar(level, body);
+    // Numbers of 8 bytes wait for memory.
+    if const { size_of::<V>() == 8 } {
+        simd::run_narrow_above_scalar(level, body);
+    } else {
+        simd::run_above_scalar(level, body);
+    }
 }
 
 macro_rules! kernels {
