@@ -34,7 +34,7 @@ pub fn softmax(
 ) -> Result<(), Error> {
     let lines = Exponentials {
         kind,
-        // Their errors are not small beside logarithms near zero: those of 8 bits are long over.
+        // Beside logarithms near zero their errors are small in 8 bits only.
         is_rough: dtype.bits()
             <= match kind {
                 Softmax::Shares => 16,
