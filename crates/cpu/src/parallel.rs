@@ -9,15 +9,16 @@
 )]
 
 mod crew;
+mod segments;
 
 use std::marker::PhantomData;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use allotrope_dtype::Error;
 
 pub(crate) use self::crew::Crew;
+use self::segments::Segments;
 
 /// Elements per chunk, and the amount below which threads cost more than they bring.
 pub const CHUNK: usize = 32 << 10;
@@ -33,48 +34,21 @@ impl<R, F: Fn(usize) -> R + Sync> Work<R> for F {
     }
 }
 
-/// Numbers below a count, taken by several threads: many at first, so that each has a range of memory
-/// to itself, and fewer towards the end, so that all end together.
-struct Indices {
-    next: AtomicUsize,
-    count: usize,
-    threads: usize,
-    crew: Crew,
-}
-
-impl Indices {
-    fn take(&self) -> Option<Range<usize>> {
-        let part = |first: usize| {
-            let left = self.count.checked_sub(first).filter(|left| *left > 0)?;
-            Some(first + (left / (2 * self.threads)).max(1))
-        };
-        let (now, then) = (Ordering::Relaxed, Ordering::Relaxed);
-        let first = self.next.fetch_update(now, then, part).ok()?;
-        if first > 0 {
-            self.crew.let_begin();
-        }
-        Some(first..part(first)?)
-    }
-}
-
-/// Calls `work` on all threads with numbers that it takes.
-fn share(count: usize, work: &(dyn Fn(&Indices) + Sync)) {
+/// Calls `work` on all threads with numbers below `count`, and with the thread's own number.
+fn share(count: usize, work: &(dyn Fn(&Segments, usize) + Sync)) {
     let threads = rayon::current_num_threads().min(count).max(1);
-    let indices = Indices {
-        next: AtomicUsize::new(0),
-        count,
-        threads,
-        crew: Crew::default(),
-    };
-    indices.crew.run(threads, &|| work(&indices));
+    let segments = Segments::new(count, threads);
+    segments
+        .crew
+        .run(threads, &|thread| work(&segments, thread));
 }
 
 /// Calls `work` with every index below `count`, on all threads or on this one.
 fn for_each_index(count: usize, threaded: bool, work: &dyn Work<()>) {
     if threaded && count > 1 {
-        share(count, &|indices| {
-            while let Some(some) = indices.take() {
-                some.for_each(|index| work.at(index));
+        share(count, &|segments, thread| {
+            while let Some(piece) = segments.take(thread) {
+                piece.for_each(|index| work.at(index));
             }
         });
     } else {
@@ -89,9 +63,9 @@ fn try_for_each_index(count: usize, work: &dyn Work<Result<(), Error>>) -> Resul
     }
     let has_failed = AtomicBool::new(false);
     let failure = Mutex::new(None);
-    share(count, &|indices| {
-        while let Some(some) = indices.take() {
-            for index in some {
+    share(count, &|segments, thread| {
+        while let Some(piece) = segments.take(thread) {
+            for index in piece {
                 if has_failed.load(Ordering::Relaxed) {
                     return;
                 }

@@ -41,7 +41,7 @@ pub(super) fn share(
         crew: Crew::default(),
     };
     let failure = Mutex::new(None);
-    pieces.crew.run(threads, &|| {
+    pieces.crew.run(threads, &|_| {
         if let Err(error) = work(&pieces) {
             *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
