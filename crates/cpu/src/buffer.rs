@@ -291,18 +291,27 @@ impl Drop for Block {
     }
 }
 
-/// Blocks that wait for reuse.
+/// Blocks that wait for reuse, each with the thread that dropped it.
 struct Kept {
-    blocks: Vec<Block>,
+    blocks: Vec<(Block, usize)>,
     bytes: usize,
 }
 
 impl Kept {
-    /// The most recently kept block of exactly this size, which is the likeliest to be cached.
+    /// The most recently kept block of exactly this size, of this thread if it has one: that is the
+    /// likeliest to be in the caches of its core.
     fn take(&mut self, size: usize) -> Option<Block> {
-        let place = self.blocks.iter().rposition(|block| block.size == size)?;
+        let here = thread();
+        let mut blocks = self.blocks.iter();
+        let own = blocks.rposition(|(block, thread)| block.size == size && *thread == here);
+        let any = || {
+            self.blocks
+                .iter()
+                .rposition(|(block, _)| block.size == size)
+        };
+        let place = own.or_else(any)?;
         self.bytes -= size;
-        Some(self.blocks.remove(place))
+        Some(self.blocks.remove(place).0)
     }
 
     fn keep(&mut self, block: Block) {
@@ -310,11 +319,19 @@ impl Kept {
             return;
         }
         self.bytes += block.size;
-        self.blocks.push(block);
+        self.blocks.push((block, thread()));
         while self.bytes > KEEP_AT_MOST {
-            self.bytes -= self.blocks.remove(0).size;
+            self.bytes -= self.blocks.remove(0).0.size;
         }
     }
+}
+
+/// A number of this thread that no other living thread has.
+fn thread() -> usize {
+    thread_local! {
+        static HERE: u8 = const { 0 };
+    }
+    HERE.with(|here| (&raw const *here).addr())
 }
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept {

@@ -10,6 +10,7 @@
 
 mod crew;
 mod segments;
+mod standby;
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};

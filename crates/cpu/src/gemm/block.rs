@@ -6,7 +6,7 @@ use std::ops::Range;
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 use smallvec::SmallVec;
 
-use super::ahead::{Decoded, Few};
+use super::ahead::Few;
 use super::arithmetic::Arithmetic;
 use super::cut::Cut;
 use super::micro::{Micro, Tile};
@@ -66,9 +66,6 @@ pub(super) fn run<A: Arithmetic>(
     let [m, k, n] = [product.rows, product.depth, product.columns];
     let a = Reader::new(level, product.a, true, through, line)?;
     let b = Reader::new(level, product.b, false, through, line)?;
-    let starts = product.offsets.iter();
-    let few_a = Few::of(op, &a, [m, k], starts.clone().map(|pair| pair.0), line)?;
-    let few_b = Few::of(op, &b, [k, n], starts.map(|pair| pair.1), line)?;
     let factors = Factors {
         readers: [a, b],
         origins: [0; 2],
@@ -88,15 +85,18 @@ pub(super) fn run<A: Arithmetic>(
         finish,
     };
     let blocks = plan.cut.tall * plan.cut.broad * count;
-    let few = Decoded::new([few_a, few_b]);
     share(plan.cut.threads, blocks, &|pieces| {
-        let factors = factors.decoded(few.get(&factors.readers), line);
-        let mut worker = None;
+        let Some(first) = pieces.take() else {
+            return Ok(());
+        };
+        let (starts, [a, b]) = (product.offsets.iter(), &factors.readers);
+        let few = [
+            Few::of(op, a, [m, k], starts.clone().map(|pair| pair.0), line)?,
+            Few::of(op, b, [k, n], starts.map(|pair| pair.1), line)?,
+        ];
+        let mut worker = Worker::<A>::new(&plan, factors.decoded(&few, line))?;
+        worker.run(first);
         while let Some(range) = pieces.take() {
-            let worker = match &mut worker {
-                Some(worker) => worker,
-                none => none.insert(Worker::<A>::new(&plan, factors.clone())?),
-            };
             worker.run(range);
         }
         Ok(())
@@ -112,9 +112,9 @@ struct Factors<'a> {
 
 impl<'a> Factors<'a> {
     /// The same factors, with few elements decoded.
-    fn decoded(&self, few: [&'a Option<Few>; 2], line: DType) -> Self {
-        let mut factors = self.clone();
-        for (i, few) in few.into_iter().enumerate() {
+    fn decoded<'f>(&'f self, few: &'f [Option<Few>; 2], line: DType) -> Factors<'f> {
+        let mut factors: Factors<'f> = self.clone();
+        for (i, few) in few.iter().enumerate() {
             if let Some(few) = few {
                 (factors.readers[i], factors.origins[i]) = few.reader(&self.readers[i], line);
             }

@@ -11,6 +11,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::standby;
+
 /// What is known of the threads of a work.
 #[derive(Default)]
 pub(crate) struct Crew {
@@ -36,11 +38,19 @@ impl Crew {
             return work(0);
         }
         let caller = Place::here();
+        let work = |thread: usize| {
+            if thread > 0 {
+                self.is_shared.store(true, Ordering::Relaxed);
+            }
+            work(thread);
+        };
+        if standby::run(threads, caller, &work) {
+            return;
+        }
         rayon::in_place_scope(|scope| {
             for _ in 1..threads {
                 scope.spawn(|_| {
                     caller.make_room();
-                    self.is_shared.store(true, Ordering::Relaxed);
                     let thread = rayon::current_thread_index().unwrap_or(0);
                     work(1 + thread % (threads - 1));
                 });
@@ -52,7 +62,7 @@ impl Crew {
 
 /// Where a caller works.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     /// The core.
     #[cfg(target_os = "linux")]
     core: Option<usize>,
@@ -71,7 +81,7 @@ impl Place {
     }
 
     /// Moves this thread to another core if it is on this one, and is another.
-    fn make_room(self) {
+    pub(super) fn make_room(self) {
         if self.thread.is_some() && self.thread == rayon::current_thread_index() {
             return;
         }
@@ -140,16 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_work_and_the_caller_waits_for_them() {
+    fn the_caller_works_and_waits_for_all_that_joined_in() {
         for threads in 1..5 {
-            let (crew, calls) = (Crew::default(), std::sync::atomic::AtomicUsize::new(0));
-            crew.run(threads, &|thread| {
-                assert!(thread < threads);
-                crew.let_begin();
-                calls.fetch_add(1, Ordering::Relaxed);
-            });
-            assert_eq!(calls.into_inner(), threads);
-            assert!(crew.is_shared.into_inner());
+            for _ in 0..100 {
+                let (crew, inside) = (Crew::default(), std::sync::atomic::AtomicUsize::new(0));
+                let calls = std::sync::Mutex::new(Vec::new());
+                crew.run(threads, &|thread| {
+                    inside.fetch_add(1, Ordering::Relaxed);
+                    crew.let_begin();
+                    calls.lock().unwrap().push(thread);
+                    inside.fetch_sub(1, Ordering::Relaxed);
+                });
+                let calls = calls.into_inner().unwrap();
+                assert_eq!(inside.into_inner(), 0);
+                assert_eq!(calls.iter().filter(|thread| **thread == 0).count(), 1);
+                assert!(calls.len() <= threads && calls.iter().all(|thread| *thread < threads));
+            }
         }
     }
 }

@@ -50,7 +50,10 @@ impl<W: Pod> Transposition<'_, W> {
     pub(super) fn copy_all(self) {
         let in_step = self.row_length.is_multiple_of(side::<W>());
         if !self.stream || in_step && self.place_in_bytes(0, 0).1 == 0 {
-            simd::run_narrow(Level::current(), Whole(self));
+            match Level::current() {
+                level @ Level::Avx512 => simd::run_above_scalar(level, Whole::<W, true>(self)),
+                level => simd::run_narrow(level, Whole::<W, false>(self)),
+            }
         } else {
             simd::run_narrow(Level::current(), BetweenLines(self));
         }
@@ -58,7 +61,7 @@ impl<W: Pod> Transposition<'_, W> {
 
     /// Tiles of elements of `SIZE` bytes, turned `COUNT` columns at a time, each written where it belongs.
     #[inline(always)]
-    fn copy<const SIZE: usize, const COUNT: usize>(&mut self) {
+    fn copy<const SIZE: usize, const COUNT: usize, const WIDE: bool>(&mut self) {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
         let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
@@ -69,7 +72,7 @@ impl<W: Pod> Transposition<'_, W> {
                 for (t, tile) in tiles[..together].iter_mut().enumerate() {
                     let column = column + t * side;
                     self.ask_for_tile(row + side, column);
-                    self.turn_tile::<SIZE, COUNT>(row, column, tile);
+                    self.turn_tile::<SIZE, COUNT, WIDE>(row, column, tile);
                 }
                 for i in 0..side {
                     let place = self.row_of(row, i) * self.row_length + column;
@@ -77,7 +80,7 @@ impl<W: Pod> Transposition<'_, W> {
                         let place = place + t * side;
                         let target = bytemuck::cast_slice_mut(&mut self.dst[place..place + side]);
                         if self.stream {
-                            simd::stream_line(&tile.0[i], target);
+                            simd::stream_line::<WIDE>(&tile.0[i], target);
                         } else {
                             target.copy_from_slice(&tile.0[i]);
                         }
@@ -102,7 +105,7 @@ impl<W: Pod> Transposition<'_, W> {
         for column in (0..whole_columns).step_by(side) {
             for row in (0..whole_rows).step_by(side) {
                 self.ask_for_tile(row + side, column);
-                self.turn_tile::<SIZE, COUNT>(row, column, &mut tile);
+                self.turn_tile::<SIZE, COUNT, false>(row, column, &mut tile);
                 for (i, line) in tile.0[..side].iter().enumerate() {
                     recent[self.row_of(row, i)][LINE..].copy_from_slice(line);
                 }
@@ -113,7 +116,7 @@ impl<W: Pod> Transposition<'_, W> {
                     match recent[LINE - phase..].first_chunk::<LINE>() {
                         Some(line) if column > 0 || phase == 0 => {
                             let start = start - phase;
-                            simd::stream_line(line, &mut target[start..start + LINE]);
+                            simd::stream_line::<false>(line, &mut target[start..start + LINE]);
                         }
                         _ => target[start..start + LINE - phase]
                             .copy_from_slice(&recent[LINE..2 * LINE - phase]),
@@ -162,13 +165,27 @@ impl<W: Pod> Transposition<'_, W> {
 
     /// Reads a tile, and has its rows as lines, backwards if the source has.
     #[inline(always)]
-    fn turn_tile<const SIZE: usize, const COUNT: usize>(
+    fn turn_tile<const SIZE: usize, const COUNT: usize, const WIDE: bool>(
         &self,
         row: usize,
         column: usize,
         tile: &mut Tile,
     ) {
         let side = side::<W>();
+        if SIZE == 1 && WIDE {
+            for place in (0..side).step_by(16) {
+                let mut lines = [&[0; LINE]; 16];
+                for (i, line) in lines.iter_mut().enumerate() {
+                    let start = self.start(row, column + place + i, side);
+                    let bytes: &[u8] = bytemuck::cast_slice(&self.src[start..start + side]);
+                    if let Some(bytes) = bytes.first_chunk() {
+                        *line = bytes;
+                    }
+                }
+                simd::turn_lines(Level::Avx512, lines, &mut tile.0, place);
+            }
+            return;
+        }
         // What one row of the turned tile has of a group of columns, and rows of a turned vector.
         let (width, together) = (SIZE * COUNT, VECTOR / (SIZE * COUNT));
         for group in 0..LINE / width {
@@ -214,20 +231,20 @@ impl<W: Pod> Transposition<'_, W> {
     }
 }
 
-/// Every tile is written where it belongs.
-struct Whole<'a, W>(Transposition<'a, W>);
+/// Every tile is written where it belongs, with the registers and stores of AVX-512 if `WIDE`.
+struct Whole<'a, W, const WIDE: bool>(Transposition<'a, W>);
 
-impl<W: Pod> Body for Whole<'_, W> {
+impl<W: Pod, const WIDE: bool> Body for Whole<'_, W, WIDE> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(mut self) {
         match size_of::<W>() {
-            1 => self.0.copy::<1, 8>(),
-            2 => self.0.copy::<2, 8>(),
-            4 => self.0.copy::<4, 4>(),
-            8 => self.0.copy::<8, 2>(),
-            _ => self.0.copy::<16, 1>(),
+            1 => self.0.copy::<1, 8, WIDE>(),
+            2 => self.0.copy::<2, 8, WIDE>(),
+            4 => self.0.copy::<4, 4, WIDE>(),
+            8 => self.0.copy::<8, 2, WIDE>(),
+            _ => self.0.copy::<16, 1, WIDE>(),
         }
     }
 }

@@ -64,11 +64,14 @@ pub(crate) fn add_floats(
     #[cfg(target_arch = "x86_64")]
     if level > Level::Scalar {
         return Some(match (level, digits, odd) {
-            // Eight of float64 are one vector: no way is much shorter.
             // SAFETY: a level is only handed out when the CPU has its features.
-            (Level::Avx512, _, _) => unsafe { wide::add_floats(odd, carry, items, out) },
+            (Level::Avx2, Some(digits), _) => unsafe {
+                few::add_digits(digits, odd, carry, items, out)
+            },
             // SAFETY: as above.
-            (_, Some(digits), _) => unsafe { few::add_digits(digits, odd, carry, items, out) },
+            (Level::Avx512, _, true) => unsafe { wide::add_floats::<true>(carry, items, out) },
+            // SAFETY: as above.
+            (Level::Avx512, _, false) => unsafe { wide::add_floats::<false>(carry, items, out) },
             // SAFETY: as above.
             (_, _, true) => unsafe { narrow::add_floats::<true>(carry, items, out) },
             // SAFETY: as above.

@@ -7,7 +7,7 @@
 use allotrope_dtype::{Conversion, Error};
 
 use super::loops::Columns;
-use super::{COLUMNS, Prefix, Work, Writer};
+use super::{COLUMNS, Prefix, STREAM_COLUMNS_FROM, Work, Writer};
 use crate::kernel::reduce::Items;
 use crate::{parallel, simd};
 
@@ -82,7 +82,7 @@ impl Work<'_, '_> {
         piece: &mut Piece<'_, P::Wide>,
     ) -> Result<(), Error> {
         let (inner, width) = (self.sizes[2], piece.starts.len());
-        let mut writer = Writer::new(self, convert);
+        let mut writer = Writer::new(self, convert, STREAM_COLUMNS_FROM);
         let mut items = Items::new();
         let mut totals = vec![P::start(); width];
         let mut lanes = totals.clone();

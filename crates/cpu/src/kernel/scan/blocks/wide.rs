@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use crate::kernel::prefix::LEFT_OUT;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2")]
-pub(super) fn add_floats(odd: bool, carry: f64, items: &[f32], out: &mut [f32]) -> f64 {
+pub(super) fn add_floats<const ODD: bool>(carry: f64, items: &[f32], out: &mut [f32]) -> f64 {
     // What every number can be added to and stays itself.
     let nothing = _mm512_castpd_si512(_mm512_set1_pd(-0.0));
     let left_out = _mm512_set1_epi64(LEFT_OUT.cast_signed());
@@ -24,7 +24,7 @@ pub(super) fn add_floats(odd: bool, carry: f64, items: &[f32], out: &mut [f32]) 
         let all = _mm512_add_pd(_mm512_castsi512_pd(before), fours);
         let mut sums = _mm512_add_pd(carry, all);
         carry = _mm512_add_pd(carry, _mm512_permutexvar_pd(last, all));
-        if odd {
+        if ODD {
             let bits = _mm512_castpd_si512(sums);
             // A carry out of digits that are left out reaches the last one that is kept.
             let carried = _mm512_add_epi64(_mm512_and_si512(bits, left_out), left_out);
