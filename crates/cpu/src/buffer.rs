@@ -16,14 +16,17 @@ use allotrope_dtype::{Element, Error, Problem};
 const ALIGNMENT: usize = 64;
 /// Blocks of at least this many bytes start at a huge page.
 const HUGE_PAGE: usize = 2 << 20;
-/// Blocks of at least this many bytes are kept: below, the allocator is as fast.
-const KEEP_FROM: usize = 64 << 10;
+/// Blocks of at least this many bytes are kept: to zero 32 KB takes a twentieth of a product of 128 by
+/// 128, and below the allocator is as fast.
+const KEEP_FROM: usize = 8 << 10;
+/// At most this many blocks are kept, since they are looked through,
+const KEEP_BLOCKS: usize = 512;
+/// and this many bytes in all.
+const KEEP_AT_MOST: usize = 512 << 20;
 /// Blocks of at most this many bytes are kept by the thread that drops them,
 const SMALL: usize = 1024;
 /// at most this many of them.
 const KEEP_SMALL: usize = 32;
-/// At most this many bytes are kept in all.
-const KEEP_AT_MOST: usize = 512 << 20;
 
 /// An owned block of initialised bytes, aligned to 64.
 ///
@@ -320,7 +323,7 @@ impl Kept {
         }
         self.bytes += block.size;
         self.blocks.push((block, thread()));
-        while self.bytes > KEEP_AT_MOST {
+        while self.bytes > KEEP_AT_MOST || self.blocks.len() > KEEP_BLOCKS {
             self.bytes -= self.blocks.remove(0).0.size;
         }
     }

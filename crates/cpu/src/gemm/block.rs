@@ -345,6 +345,12 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             for first in (0..rows).step_by(at_once) {
                 let count = at_once.min(rows - first);
                 let sums = bytemuck::cast_slice(&sums[first * stride..][..count * columns]);
+                // SAFETY: the rows are part of this block, which only this thread writes to.
+                let rows = unsafe { plan.target.rows(batch, first_row + first, count, columns) };
+                if let Some(rows) = rows {
+                    only.run(plan.level, sums, rows, scratch);
+                    continue;
+                }
                 let codes = super::pack::bytes_of(&mut self.raw, count * columns * size);
                 only.run(plan.level, sums, codes, scratch);
                 for (row, codes) in codes.chunks_exact(columns * size).enumerate() {

@@ -77,4 +77,23 @@ impl<'a> Target<'a> {
         // SAFETY: `new` checked that the matrix is there; the caller promises the rest.
         unsafe { std::slice::from_raw_parts_mut(start, columns * self.size) }
     }
+
+    /// Several whole rows, if they lie one after the other without room between.
+    ///
+    /// # Safety
+    /// As for [`row`](Self::row).
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the caller promises to be the only one"
+    )]
+    pub(super) unsafe fn rows(
+        &self,
+        batch: usize,
+        first: usize,
+        rows: usize,
+        columns: usize,
+    ) -> Option<&mut [u8]> {
+        // SAFETY: rows of `columns` elements that are as far apart are one long row.
+        (self.row_stride == columns).then(|| unsafe { self.row(batch, first, 0, rows * columns) })
+    }
 }
