@@ -84,6 +84,19 @@ pub(crate) fn run_narrow_above_scalar<B: Body<Output = ()>>(level: Level, body: 
     let _ = body;
 }
 
+/// [`run`] for loops that are written for vectors of 512 bits: at other levels nothing happens.
+#[inline]
+pub(crate) fn run_wide<B: Body<Output = ()>>(level: Level, body: B) {
+    debug_assert!(level <= Level::detected());
+    #[cfg(target_arch = "x86_64")]
+    if level == Level::Avx512 {
+        // SAFETY: a level is only handed out when the CPU has its features.
+        unsafe { x86::avx512(body) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = body;
+}
+
 /// What a loop has read, kept out of vectors in the baseline of x86-64: only CPUs from before 2013
 /// run that, and vectors would take several times the room.
 #[inline(always)]

@@ -91,3 +91,48 @@ pub(crate) fn encode_f16<const N: usize>(values: &[f32; N]) -> [u16; N] {
     // SAFETY: F16C belongs to every level above Scalar.
     unsafe { encode(values) }
 }
+
+/// [`decode_f16`] in vectors of 512 bits, for the level AVX-512 only: a vector that was stored in two
+/// halves waits for both.
+#[inline(always)]
+pub(crate) fn decode_f16_wide<const N: usize>(codes: &[u16; N]) -> [f32; N] {
+    const { assert!(N.is_multiple_of(16)) };
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn decode<const N: usize>(codes: &[u16; N]) -> [f32; N] {
+        let mut values = [0.0; N];
+        let to = values.as_chunks_mut::<16>().0;
+        for (from, to) in codes.as_chunks::<16>().0.iter().zip(to) {
+            // SAFETY: 32 readable bytes; the load has no alignment requirement.
+            let codes = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+            let decoded = _mm512_cvtph_ps(codes);
+            // SAFETY: 64 writable bytes; the store has no alignment requirement.
+            unsafe { _mm512_storeu_ps(to.as_mut_ptr(), decoded) };
+        }
+        values
+    }
+    // SAFETY: the caller's level has the features.
+    unsafe { decode(codes) }
+}
+
+/// [`encode_f16`] in vectors of 512 bits, for the level AVX-512 only.
+#[inline(always)]
+pub(crate) fn encode_f16_wide<const N: usize>(values: &[f32; N]) -> [u16; N] {
+    const { assert!(N.is_multiple_of(16)) };
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn encode<const N: usize>(values: &[f32; N]) -> [u16; N] {
+        let mut codes = [0; N];
+        let to = codes.as_chunks_mut::<16>().0;
+        for (from, to) in values.as_chunks::<16>().0.iter().zip(to) {
+            // SAFETY: 64 readable bytes; the load has no alignment requirement.
+            let values = unsafe { _mm512_loadu_ps(from.as_ptr()) };
+            let rounded = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(values);
+            // SAFETY: 32 writable bytes; the store has no alignment requirement.
+            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), rounded) };
+        }
+        codes
+    }
+    // SAFETY: the caller's level has the features.
+    unsafe { encode(values) }
+}

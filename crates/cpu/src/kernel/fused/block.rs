@@ -1,6 +1,8 @@
 //! Elements as numbers and back, a block at a time, in the registers of the loop around it.
 
 use allotrope_dtype::c64;
+#[cfg(target_arch = "x86_64")]
+use allotrope_dtype::f16;
 use bytemuck::Pod;
 
 #[cfg(target_arch = "x86_64")]
@@ -28,6 +30,12 @@ pub(in super::super) trait Load<V: Pod> {
 pub(in super::super) trait Store<V: Pod>: Load<V> {
     /// The code of one number.
     fn code(value: V) -> Self::Code;
+    /// Whether the magnitude of an element is known to be below a limit.
+    #[inline(always)]
+    fn is_near(code: Self::Code, limit: f64) -> bool {
+        let _ = (code, limit);
+        false
+    }
     #[inline(always)]
     fn store<const N: usize>(values: [V; N]) -> [Self::Code; N] {
         map(&values, Self::code)
@@ -90,7 +98,7 @@ impl<T: Pod> Load<T> for Itself {
 
 /// The numbers themselves.
 macro_rules! itself {
-    ($($value:ty)*) => {$(
+    ($($value:ty |$x:ident, $limit:ident| $is_near:expr;)*) => {$(
         impl Load<$value> for $value {
             type Code = $value;
             #[inline(always)]
@@ -111,10 +119,19 @@ macro_rules! itself {
             fn store<const N: usize>(values: [$value; N]) -> [$value; N] {
                 values
             }
+            #[inline(always)]
+            fn is_near($x: $value, $limit: f64) -> bool {
+                $is_near
+            }
         }
     )*};
 }
-itself!(f32 f64 i64 c64);
+itself! {
+    f32 |x, limit| x.abs() < limit as f32;
+    f64 |_x, _limit| false;
+    i64 |_x, _limit| false;
+    c64 |_x, _limit| false;
+}
 
 /// bfloat16, as the codec has it: for levels above Scalar only.
 pub(in super::super) struct Brain;
@@ -170,4 +187,49 @@ impl Store<f32> for Half {
     fn store<const N: usize>(values: [f32; N]) -> [u16; N] {
         encode_f16(&values)
     }
+    #[inline(always)]
+    fn is_near(code: u16, limit: f64) -> bool {
+        is_half_near(code, limit)
+    }
+}
+
+/// [`Half`] in vectors of 512 bits: for the level AVX-512 only.
+#[cfg(target_arch = "x86_64")]
+pub(in super::super) struct WideHalf;
+
+#[cfg(target_arch = "x86_64")]
+impl Load<f32> for WideHalf {
+    type Code = u16;
+    #[inline(always)]
+    fn one(code: u16) -> f32 {
+        decode_f16_wide(&[code; 16])[0]
+    }
+    #[inline(always)]
+    fn load<const N: usize>(codes: &[u16; N]) -> [f32; N] {
+        decode_f16_wide(codes)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Store<f32> for WideHalf {
+    #[inline(always)]
+    fn code(value: f32) -> u16 {
+        encode_f16_wide(&[value; 16])[0]
+    }
+    #[inline(always)]
+    fn store<const N: usize>(values: [f32; N]) -> [u16; N] {
+        encode_f16_wide(&values)
+    }
+    #[inline(always)]
+    fn is_near(code: u16, limit: f64) -> bool {
+        is_half_near(code, limit)
+    }
+}
+
+/// Whether the magnitude of a float16 is below a limit: magnitudes are ordered as their codes are, and
+/// NaN is above all.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn is_half_near(code: u16, limit: f64) -> bool {
+    code & 0x7FFF < f16::from_f64_const(limit).to_bits()
 }

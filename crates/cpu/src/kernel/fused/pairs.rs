@@ -80,11 +80,8 @@ impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Loop<'_, F, N, CHECKED
 fn are_near(codes: &[u16; BLOCK], limit: f32) -> bool {
     // Magnitudes are ordered as their codes are, and NaN is above all.
     let limit = (limit.to_bits() >> 16) as u16;
-    let mut most = 0;
-    for code in codes {
-        most = most.max(code & 0x7FFF);
-    }
-    most < limit
+    let is_near = |near: bool, code: &u16| near & (code & 0x7FFF < limit);
+    codes.iter().fold(true, is_near)
 }
 
 impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Body for Loop<'_, F, N, CHECKED> {

@@ -8,9 +8,9 @@ use allotrope_op::{Number, Op};
 use bytemuck::Zeroable;
 
 use super::Kernel;
-#[cfg(target_arch = "x86_64")]
-use super::block::Half;
 use super::block::Store;
+#[cfg(target_arch = "x86_64")]
+use super::block::{Half, WideHalf};
 use super::pairs;
 use crate::simd::{self, BLOCK, Body};
 
@@ -34,7 +34,7 @@ impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
             S::load_in_vectors(x)
         };
         let mut results = [0.0; BLOCK];
-        if F::NEAR.is_some_and(|[limit, _]| are_near(&values, limit as f32)) {
+        if F::NEAR.is_some_and(|[limit, _]| Self::are_near(x, limit)) {
             for (result, x) in results.iter_mut().zip(values) {
                 *result = F::near([Number::<f32, FUSED>(x)]).0;
             }
@@ -45,21 +45,16 @@ impl<S: Store<f32>, F: FloatMap<1>> Loop<'_, S, F> {
         }
         results
     }
-}
 
-/// Whether all magnitudes are below a limit.
-#[inline(always)]
-fn are_near(values: &[f32; BLOCK], limit: f32) -> bool {
-    const LANES: usize = 16;
-    // Magnitudes are ordered as their bits are, and NaN is above all.
-    let mut most = [0; LANES];
-    for values in values.as_chunks::<LANES>().0 {
-        for (most, value) in most.iter_mut().zip(values) {
-            *most = value.abs().to_bits().max(*most);
+    /// Whether all magnitudes are below a limit.
+    #[inline(always)]
+    fn are_near(x: &[S::Code; BLOCK], limit: f64) -> bool {
+        let mut near = true;
+        for code in x {
+            near &= S::is_near(*code, limit);
         }
+        near
     }
-    most.iter()
-        .fold(true, |near, most| near & (*most < limit.to_bits()))
 }
 
 impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
@@ -89,21 +84,33 @@ impl<S: Store<f32>, F: FloatMap<1>> Body for Loop<'_, S, F> {
     }
 }
 
-fn run<S: Store<f32>, F: FloatMap<1>>(
-    level: Level,
-    operands: &[&[u8]],
-    out: &mut [u8],
-    streams: bool,
-) {
+impl<'a, S: Store<f32>, F> Loop<'a, S, F> {
+    fn new(level: Level, x: &'a [u8], out: &'a mut [u8], streams: bool) -> Self {
+        Self {
+            level,
+            x: bytemuck::cast_slice(x),
+            out: bytemuck::cast_slice_mut(out),
+            streams,
+            row: PhantomData,
+        }
+    }
+}
+
+/// A row over float32.
+fn run<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
     let [x] = operands else { return };
-    let body = Loop::<S, F> {
-        level,
-        x: bytemuck::cast_slice(x),
-        out: bytemuck::cast_slice_mut(out),
-        streams,
-        row: PhantomData,
-    };
-    simd::run_above_scalar(level, body);
+    simd::run_above_scalar(level, Loop::<f32, F>::new(level, x, out, streams));
+}
+
+/// A row over float16.
+#[cfg(target_arch = "x86_64")]
+fn run_halves<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
+    let [x] = operands else { return };
+    if level == Level::Avx512 {
+        simd::run_wide(level, Loop::<WideHalf, F>::new(level, x, out, streams));
+    } else {
+        simd::run_narrow_above_scalar(level, Loop::<Half, F>::new(level, x, out, streams));
+    }
 }
 
 macro_rules! kernels {
@@ -116,13 +123,13 @@ macro_rules! kernels {
             }
             match op {
                 $(Op::$row => match dtype {
-                    DType::F32 => Some(run::<f32, formula::$row>),
+                    DType::F32 => Some(run::<formula::$row>),
                     DType::BF16 => {
                         const CHECKED: bool = pairs::is_checked(Op::$row);
                         Some(pairs::run::<Rough<formula::$row>, 1, CHECKED>)
                     }
                     #[cfg(target_arch = "x86_64")]
-                    DType::F16 => Some(run::<Half, Rough<formula::$row>>),
+                    DType::F16 => Some(run_halves::<Rough<formula::$row>>),
                     _ => None,
                 },)*
                 _ => None,

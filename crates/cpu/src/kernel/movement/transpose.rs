@@ -51,7 +51,7 @@ impl<W: Pod> Transposition<'_, W> {
         let in_step = self.row_length.is_multiple_of(side::<W>());
         if !self.stream || in_step && self.place_in_bytes(0, 0).1 == 0 {
             match Level::current() {
-                level @ Level::Avx512 => simd::run_above_scalar(level, Whole::<W, true>(self)),
+                level @ Level::Avx512 => simd::run_wide(level, Whole::<W, true>(self)),
                 level => simd::run_narrow(level, Whole::<W, false>(self)),
             }
         } else {
