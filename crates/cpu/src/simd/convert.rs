@@ -92,27 +92,51 @@ pub(crate) fn encode_f16<const N: usize>(values: &[f32; N]) -> [u16; N] {
     unsafe { encode(values) }
 }
 
-/// [`decode_f16`] in vectors of 512 bits, for the level AVX-512 only: a vector that was stored in two
-/// halves waits for both.
-#[inline(always)]
-pub(crate) fn decode_f16_wide<const N: usize>(codes: &[u16; N]) -> [f32; N] {
-    const { assert!(N.is_multiple_of(16)) };
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn decode<const N: usize>(codes: &[u16; N]) -> [f32; N] {
-        let mut values = [0.0; N];
-        let to = values.as_chunks_mut::<16>().0;
-        for (from, to) in codes.as_chunks::<16>().0.iter().zip(to) {
-            // SAFETY: 32 readable bytes; the load has no alignment requirement.
-            let codes = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
-            let decoded = _mm512_cvtph_ps(codes);
-            // SAFETY: 64 writable bytes; the store has no alignment requirement.
-            unsafe { _mm512_storeu_ps(to.as_mut_ptr(), decoded) };
+/// Functions that decode a block in vectors of 512 bits, for the level AVX-512 only: a vector that was
+/// stored in two halves waits for both, which takes as long as the work on it.
+macro_rules! decode_wide {
+    ($($(#[$doc:meta])* $name:ident $code:ty, |$codes:ident| $decoded:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<const N: usize>(codes: &[$code; N]) -> [f32; N] {
+            const { assert!(N.is_multiple_of(16)) };
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            fn decode<const N: usize>(codes: &[$code; N]) -> [f32; N] {
+                let mut values = [0.0; N];
+                let to = values.as_chunks_mut::<16>().0;
+                for ($codes, to) in codes.as_chunks::<16>().0.iter().zip(to) {
+                    let decoded: __m512 = $decoded;
+                    // SAFETY: 64 writable bytes; the store has no alignment requirement.
+                    unsafe { _mm512_storeu_ps(to.as_mut_ptr(), decoded) };
+                }
+                values
+            }
+            // SAFETY: the caller's level has the features.
+            unsafe { decode(codes) }
         }
-        values
-    }
-    // SAFETY: the caller's level has the features.
-    unsafe { decode(codes) }
+    )*};
+}
+decode_wide! {
+    /// float16.
+    decode_f16_wide u16, |codes| _mm512_cvtph_ps(load_half_line(codes));
+    /// bfloat16.
+    decode_bf16_wide u16, |codes| {
+        let words = _mm512_cvtepu16_epi32(load_half_line(codes));
+        _mm512_castsi512_ps(_mm512_slli_epi32::<16>(words))
+    };
+    /// Bytes as float32.
+    decode_u8_wide u8, |codes| _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(load(codes)));
+    /// Bytes with a sign as float32.
+    decode_i8_wide i8, |codes| _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load(codes)));
+}
+
+/// Sixteen codes of 16 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_half_line(codes: &[u16; 16]) -> __m256i {
+    // SAFETY: 32 readable bytes; the load has no alignment requirement.
+    unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) }
 }
 
 /// [`encode_f16`] in vectors of 512 bits, for the level AVX-512 only.

@@ -52,6 +52,19 @@ struct Loop<'a, V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F> {
     row: PhantomData<(V, F)>,
 }
 
+impl<'a, V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F> Loop<'a, V, A, B, O, F> {
+    fn new(level: Level, a: &'a [u8], b: &'a [u8], out: &'a mut [u8], streams: bool) -> Self {
+        Self {
+            level,
+            a: bytemuck::cast_slice(a),
+            b: bytemuck::cast_slice(b),
+            out: bytemuck::cast_slice_mut(out),
+            streams,
+            row: PhantomData,
+        }
+    }
+}
+
 impl<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>> Loop<'_, V, A, B, O, F> {
     #[inline(always)]
     fn step<const FUSED: bool, const N: usize>(
@@ -128,19 +141,13 @@ fn run<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>>(
     streams: bool,
 ) {
     let [a, b] = operands else { return };
-    let body = Loop::<V, A, B, O, F> {
-        level,
-        a: bytemuck::cast_slice(a),
-        b: bytemuck::cast_slice(b),
-        out: bytemuck::cast_slice_mut(out),
-        streams,
-        row: PhantomData,
-    };
     // Numbers of 8 bytes wait for memory.
-    if const { size_of::<V>() == 8 } {
-        simd::run_narrow_above_scalar(level, body);
+    if const { size_of::<V>() < 8 } && level == Level::Avx512 {
+        let body = Loop::<V, A::Wide, B::Wide, O::WideStore, F>::new(level, a, b, out, streams);
+        simd::run_wide(level, body);
     } else {
-        simd::run_above_scalar(level, body);
+        let body = Loop::<V, A, B, O, F>::new(level, a, b, out, streams);
+        simd::run_narrow_above_scalar(level, body);
     }
 }
 

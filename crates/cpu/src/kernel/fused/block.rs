@@ -1,5 +1,7 @@
 //! Elements as numbers and back, a block at a time, in the registers of the loop around it.
 
+use std::marker::PhantomData;
+
 use allotrope_dtype::c64;
 #[cfg(target_arch = "x86_64")]
 use allotrope_dtype::f16;
@@ -11,6 +13,8 @@ use crate::simd::convert::*;
 /// How a block of elements becomes numbers of the compute dtype.
 pub(in super::super) trait Load<V: Pod> {
     type Code: Pod;
+    /// The same in vectors of 512 bits, for the level AVX-512 alone.
+    type Wide: Load<V, Code = Self::Code>;
     /// One element.
     fn one(code: Self::Code) -> V;
     #[inline(always)]
@@ -28,6 +32,8 @@ pub(in super::super) trait Load<V: Pod> {
 
 /// How a block of numbers becomes elements.
 pub(in super::super) trait Store<V: Pod>: Load<V> {
+    /// [`Load::Wide`], which stores too.
+    type WideStore: Store<V> + Load<V, Code = <Self as Load<V>>::Code>;
     /// The code of one number.
     fn code(value: V) -> Self::Code;
     /// Whether the magnitude of an element is known to be below a limit.
@@ -54,9 +60,10 @@ pub(super) fn map<A: Copy, B: Pod, const N: usize>(from: &[A; N], f: impl Fn(A) 
 
 /// Elements that a cast by `as` or less makes numbers.
 macro_rules! plain {
-    ($($code:ty => $value:ty, |$x:ident| $number:expr $(, vectors $decode:path)?;)*) => {$(
+    ($($code:ty => $value:ty, wide $wide:ty, |$x:ident| $number:expr $(, vectors $decode:path)?;)*) => {$(
         impl Load<$value> for $code {
             type Code = $code;
+            type Wide = $wide;
             #[inline(always)]
             fn one($x: $code) -> $value {
                 $number
@@ -72,13 +79,13 @@ macro_rules! plain {
     )*};
 }
 plain! {
-    u8 => f32, |x| f32::from(x), vectors decode_u8;
-    i8 => f32, |x| f32::from(x), vectors decode_i8;
-    f32 => f64, |x| f64::from(x);
-    u8 => i64, |x| i64::from(x);
-    i8 => i64, |x| i64::from(x);
-    i32 => i64, |x| i64::from(x);
-    f32 => c64, |x| c64::new(x, 0.0), vectors complete_f32;
+    u8 => f32, wide Wide<u8>, |x| f32::from(x), vectors decode_u8;
+    i8 => f32, wide Wide<i8>, |x| f32::from(x), vectors decode_i8;
+    f32 => f64, wide f32, |x| f64::from(x);
+    u8 => i64, wide u8, |x| i64::from(x);
+    i8 => i64, wide i8, |x| i64::from(x);
+    i32 => i64, wide i32, |x| i64::from(x);
+    f32 => c64, wide f32, |x| c64::new(x, 0.0), vectors complete_f32;
 }
 
 /// The numbers themselves, whatever they are.
@@ -86,6 +93,7 @@ pub(in super::super) struct Itself;
 
 impl<T: Pod> Load<T> for Itself {
     type Code = T;
+    type Wide = Self;
     #[inline(always)]
     fn one(code: T) -> T {
         code
@@ -101,6 +109,7 @@ macro_rules! itself {
     ($($value:ty |$x:ident, $limit:ident| $is_near:expr;)*) => {$(
         impl Load<$value> for $value {
             type Code = $value;
+            type Wide = $value;
             #[inline(always)]
             fn one(code: $value) -> $value {
                 code
@@ -111,6 +120,7 @@ macro_rules! itself {
             }
         }
         impl Store<$value> for $value {
+            type WideStore = $value;
             #[inline(always)]
             fn code(value: $value) -> $value {
                 value
@@ -138,6 +148,7 @@ pub(in super::super) struct Brain;
 
 impl Load<f32> for Brain {
     type Code = u16;
+    type Wide = Wide<Self>;
     #[inline(always)]
     fn one(code: u16) -> f32 {
         f32::from_bits(u32::from(code) << 16)
@@ -151,6 +162,7 @@ impl Load<f32> for Brain {
 }
 
 impl Store<f32> for Brain {
+    type WideStore = Wide<Self>;
     #[inline(always)]
     fn code(value: f32) -> u16 {
         let bits = value.to_bits();
@@ -167,6 +179,7 @@ pub(in super::super) struct Half;
 #[cfg(target_arch = "x86_64")]
 impl Load<f32> for Half {
     type Code = u16;
+    type Wide = Wide<Self>;
     #[inline(always)]
     fn one(code: u16) -> f32 {
         decode_f16(&[code; 8])[0]
@@ -179,6 +192,7 @@ impl Load<f32> for Half {
 
 #[cfg(target_arch = "x86_64")]
 impl Store<f32> for Half {
+    type WideStore = Wide<Self>;
     #[inline(always)]
     fn code(value: f32) -> u16 {
         encode_f16(&[value; 8])[0]
@@ -193,16 +207,47 @@ impl Store<f32> for Half {
     }
 }
 
-/// [`Half`] in vectors of 512 bits: for the level AVX-512 only.
-#[cfg(target_arch = "x86_64")]
-pub(in super::super) struct WideHalf;
+/// Elements that are decoded in vectors of 512 bits: for the level AVX-512 only.
+pub(in super::super) struct Wide<T>(PhantomData<T>);
+
+macro_rules! wide {
+    ($($narrow:ty, $decode:ident;)*) => {$(
+        impl Load<f32> for Wide<$narrow> {
+            type Code = <$narrow as Load<f32>>::Code;
+            type Wide = Self;
+            #[inline(always)]
+            fn one(code: Self::Code) -> f32 {
+                <$narrow>::one(code)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            fn load_in_vectors<const N: usize>(codes: &[Self::Code; N]) -> [f32; N] {
+                $decode(codes)
+            }
+        }
+    )*};
+}
+wide! {
+    u8, decode_u8_wide;
+    i8, decode_i8_wide;
+    Brain, decode_bf16_wide;
+}
+
+impl Store<f32> for Wide<Brain> {
+    type WideStore = Self;
+    #[inline(always)]
+    fn code(value: f32) -> u16 {
+        Brain::code(value)
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
-impl Load<f32> for WideHalf {
+impl Load<f32> for Wide<Half> {
     type Code = u16;
+    type Wide = Self;
     #[inline(always)]
     fn one(code: u16) -> f32 {
-        decode_f16_wide(&[code; 16])[0]
+        Half::one(code)
     }
     #[inline(always)]
     fn load<const N: usize>(codes: &[u16; N]) -> [f32; N] {
@@ -211,10 +256,11 @@ impl Load<f32> for WideHalf {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Store<f32> for WideHalf {
+impl Store<f32> for Wide<Half> {
+    type WideStore = Self;
     #[inline(always)]
     fn code(value: f32) -> u16 {
-        encode_f16_wide(&[value; 16])[0]
+        Half::code(value)
     }
     #[inline(always)]
     fn store<const N: usize>(values: [f32; N]) -> [u16; N] {

@@ -10,7 +10,7 @@ use bytemuck::Zeroable;
 use super::Kernel;
 use super::block::Store;
 #[cfg(target_arch = "x86_64")]
-use super::block::{Half, WideHalf};
+use super::block::{Half, Wide};
 use super::pairs;
 use crate::simd::{self, BLOCK, Body};
 
@@ -107,7 +107,7 @@ fn run<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams
 fn run_halves<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
     let [x] = operands else { return };
     if level == Level::Avx512 {
-        simd::run_wide(level, Loop::<WideHalf, F>::new(level, x, out, streams));
+        simd::run_wide(level, Loop::<Wide<Half>, F>::new(level, x, out, streams));
     } else {
         simd::run_narrow_above_scalar(level, Loop::<Half, F>::new(level, x, out, streams));
     }
