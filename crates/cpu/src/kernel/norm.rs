@@ -12,8 +12,6 @@ mod moments;
 mod pieces;
 mod scaling;
 
-use std::marker::PhantomData;
-
 use allotrope_dtype::{DType, Error, Level};
 
 use self::halves::Halves;
@@ -140,18 +138,13 @@ impl HalfLines for Prepared<'_, f32> {
         from: &[u16],
         to: &mut [u16],
     ) {
-        let prepared = self;
-        simd::run_above_scalar(
-            level,
-            Halves::<S> {
-                prepared,
-                first,
-                length,
-                from,
-                to,
-                coded: PhantomData,
-            },
-        );
+        if level == Level::Avx512 {
+            let lines = Halves::<S::WideStore>::new(self, [first, length], from, to);
+            simd::run_wide(level, lines);
+        } else {
+            let lines = Halves::<S>::new(self, [first, length], from, to);
+            simd::run_narrow_above_scalar(level, lines);
+        }
     }
 }
 

@@ -108,16 +108,12 @@ impl HalfLines for Exponentials {
         from: &[u16],
         to: &mut [u16],
     ) {
-        simd::run_above_scalar(
-            level,
-            Halves::<S> {
-                kind: self.kind,
-                length,
-                from,
-                to,
-                coded: PhantomData,
-            },
-        );
+        let kind = self.kind;
+        if level == Level::Avx512 {
+            simd::run_wide(level, Halves::<S::WideStore>::new(kind, length, from, to));
+        } else {
+            simd::run_narrow_above_scalar(level, Halves::<S>::new(kind, length, from, to));
+        }
     }
 }
 
@@ -128,6 +124,18 @@ struct Halves<'a, S> {
     from: &'a [u16],
     to: &'a mut [u16],
     coded: PhantomData<S>,
+}
+
+impl<'a, S> Halves<'a, S> {
+    fn new(kind: Softmax, length: usize, from: &'a [u16], to: &'a mut [u16]) -> Self {
+        Self {
+            kind,
+            length,
+            from,
+            to,
+            coded: PhantomData,
+        }
+    }
 }
 
 impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {

@@ -10,12 +10,30 @@ use crate::simd::Body;
 
 /// Whole lines, from line number `first` on.
 pub(super) struct Halves<'a, S> {
-    pub(super) prepared: &'a Prepared<'a, f32>,
-    pub(super) first: usize,
-    pub(super) length: usize,
-    pub(super) from: &'a [u16],
-    pub(super) to: &'a mut [u16],
-    pub(super) coded: PhantomData<S>,
+    prepared: &'a Prepared<'a, f32>,
+    first: usize,
+    length: usize,
+    from: &'a [u16],
+    to: &'a mut [u16],
+    coded: PhantomData<S>,
+}
+
+impl<'a, S> Halves<'a, S> {
+    pub(super) fn new(
+        prepared: &'a Prepared<'a, f32>,
+        [first, length]: [usize; 2],
+        from: &'a [u16],
+        to: &'a mut [u16],
+    ) -> Self {
+        Self {
+            prepared,
+            first,
+            length,
+            from,
+            to,
+            coded: PhantomData,
+        }
+    }
 }
 
 impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
