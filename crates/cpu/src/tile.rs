@@ -61,7 +61,7 @@ pub fn run_at(
         .zip(sizes)
         .map(|(x, size)| size.min(x.bytes.len()));
     let read: usize = read.sum();
-    let streams = simd::streams(level, written, read);
+    let streams = simd::streams(written, read);
     let plan = Plan::new(level, program, inputs, streams)?;
     if count <= CHUNK {
         return plan.run_chunk(0, count, outputs);

@@ -154,7 +154,7 @@ fn work_on_lines<C: Accumulator>(
         source,
         encode: Conversion::new(C::DTYPE, dtype)?,
         dtype,
-        streams: simd::streams(level, out.len(), out.len()),
+        streams: simd::streams(out.len(), out.len()),
         lines,
         compute: std::marker::PhantomData,
     };

@@ -72,7 +72,7 @@ pub(super) struct Place {
 
 impl Place {
     /// That of this thread.
-    fn here() -> Self {
+    pub(super) fn here() -> Self {
         Self {
             #[cfg(target_os = "linux")]
             core: core(),
