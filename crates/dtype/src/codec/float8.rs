@@ -1,7 +1,7 @@
-//! 8-bit floats to float32 and back, 32 at a time, for AVX2.
+//! 8-bit floats to float32 and back: 32 at a time for AVX2, and encoded 64 at a time for AVX-512.
 //!
-//! Where there are byte permutations a table decodes (`x86::LookUp`), and with AVX-512 a plain loop
-//! encodes (`kernels::Encode`).
+//! Where there are byte permutations a table decodes (`x86::LookUp`). The plain loop
+//! (`kernels::Encode`) takes 1.5 times as long with AVX-512.
 #![allow(unsafe_code, reason = "loads and stores of whole vectors")]
 
 use std::arch::x86_64::*;
@@ -214,4 +214,74 @@ fn encode<const UZ: bool>(format: &Encode<u8, UZ>, values: &[f32; 32], out: &mut
     let codes = _mm256_permutevar8x32_epi32(codes, order);
     // SAFETY: 32 writable bytes; the store has no alignment requirement.
     unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), codes) };
+}
+
+/// [`EncodeF8`] in vectors of 512 bits. For the level AVX-512 only.
+pub(super) struct WideEncodeF8<const UZ: bool>(pub(super) Encode<u8, UZ>);
+
+impl<const UZ: bool> Kernel for WideEncodeF8<UZ> {
+    type From = f32;
+    type To = u8;
+    #[inline(always)]
+    fn run(&self, src: &[f32], dst: &mut [u8]) {
+        in_blocks(src, dst, |values: &[f32; 64], out: &mut [u8; 64]| {
+            // SAFETY: the level has the features.
+            unsafe { encode_wide(&self.0, values, out) };
+        });
+    }
+}
+
+/// The steps of [`encode`], with NaN and zeros in masks.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn encode_wide<const UZ: bool>(format: &Encode<u8, UZ>, values: &[f32; 64], out: &mut [u8; 64]) {
+    let word = |word: u32| _mm512_set1_epi32(word.cast_signed());
+    let byte = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
+    let kept = 23 - format.shift;
+    let side_by_side = word(1 << 16 | 1 << (7 - kept));
+    let power = _mm512_castsi512_ps(word((127 + format.shift) << 23));
+    let (mut bits, mut codes) = ([_mm512_setzero_si512(); 4], [_mm512_setzero_si512(); 4]);
+    let mut is_nan = 0_u64;
+    for (i, values) in values.as_chunks::<16>().0.iter().enumerate() {
+        // SAFETY: 64 readable bytes; the load has no alignment requirement.
+        bits[i] = unsafe { _mm512_loadu_si512(values.as_ptr().cast()) };
+        let magnitude = _mm512_and_si512(bits[i], word(0x7FFF_FFFF));
+        let limited = _mm512_min_epu32(magnitude, word(format.limit));
+        let exponent = _mm512_and_si512(limited, word(0x7F80_0000));
+        let exponent = _mm512_max_epu32(exponent, word(format.least_normal));
+        let (exponent, number) = (_mm512_castsi512_ps(exponent), _mm512_castsi512_ps(limited));
+        let sum = _mm512_fmadd_ps(exponent, power, number);
+        codes[i] = _mm512_madd_epi16(_mm512_castps_si512(sum), side_by_side);
+        if !format.limit_is_nan {
+            let mask = _mm512_cmpgt_epu32_mask(magnitude, word(0x7F80_0000));
+            is_nan |= u64::from(mask) << (16 * i);
+        }
+    }
+    let least = ((format.least_normal >> 23) + format.shift) << 7;
+    let least = _mm512_set1_epi16((least as u16).cast_signed());
+    let count = _mm_cvtsi32_si128((7 - kept).cast_signed());
+    let [a, b, c, d] = codes;
+    let low = _mm512_sub_epi16(_mm512_packus_epi32(a, b), least);
+    let high = _mm512_sub_epi16(_mm512_packus_epi32(c, d), least);
+    let (low, high) = (_mm512_srl_epi16(low, count), _mm512_srl_epi16(high, count));
+    let codes = _mm512_packus_epi16(low, high);
+    let [a, b, c, d] = bits;
+    // Saturated, words keep their signs.
+    let signs = _mm512_packs_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+    let signs = _mm512_and_si512(signs, byte(0x80));
+    // Packing worked within 128 bits.
+    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let mut codes = _mm512_permutexvar_epi32(order, codes);
+    let signs = _mm512_permutexvar_epi32(order, signs);
+    if !format.limit_is_nan {
+        codes = _mm512_mask_blend_epi8(is_nan, codes, byte(format.nan_code as u8));
+    }
+    let codes = if UZ {
+        let is_number = _mm512_test_epi8_mask(codes, codes);
+        _mm512_or_si512(codes, _mm512_maskz_mov_epi8(is_number, signs))
+    } else {
+        _mm512_or_si512(codes, signs)
+    };
+    // SAFETY: 64 writable bytes; the store has no alignment requirement.
+    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), codes) };
 }

@@ -2,7 +2,7 @@
 
 use super::Level;
 #[cfg(target_arch = "x86_64")]
-use super::float8::{DecodeF8, EncodeF8, Numbers};
+use super::float8::{DecodeF8, EncodeF8, Numbers, WideEncodeF8};
 use super::kernels::{
     As, DecodeBf16, Encode, EncodeBf16, Interleave, NonZero, SoftDecodeF16, SoftEncodeF16, ToOdd,
 };
@@ -101,10 +101,13 @@ fn decode_f8(mode: Mode, from: DType, src: &[u8], dst: &mut [u8]) -> bool {
 /// float32 to 8-bit floats.
 fn encode_f8<const UZ: bool>(mode: Mode, kernel: Encode<u8, UZ>, src: &[f32], dst: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    if mode.level == Level::Avx2 {
-        return run(mode, &EncodeF8(kernel), src, dst);
+    match mode.level {
+        Level::Avx512 => return run(mode, &WideEncodeF8(kernel), src, dst),
+        Level::Avx2 => return run(mode, &EncodeF8(kernel), src, dst),
+        Level::Scalar => {}
     }
-    run(mode, &kernel, src, dst);
+    let _ = mode;
+    kernel.run(src, dst);
 }
 
 impl Stage {
