@@ -323,9 +323,19 @@ impl Kept {
         }
         self.bytes += block.size;
         self.blocks.push((block, thread()));
-        while self.bytes > KEEP_AT_MOST || self.blocks.len() > KEEP_BLOCKS {
-            self.bytes -= self.blocks.remove(0).0.size;
+        while self.bytes > KEEP_AT_MOST {
+            self.forget(0);
         }
+        if self.blocks.len() > KEEP_BLOCKS {
+            // The oldest of those that are soon made again.
+            let is_small = |(block, _): &(Block, usize)| block.size < HUGE_PAGE;
+            let place = self.blocks.iter().position(is_small);
+            self.forget(place.unwrap_or(0));
+        }
+    }
+
+    fn forget(&mut self, place: usize) {
+        self.bytes -= self.blocks.remove(place).0.size;
     }
 }
 
@@ -334,7 +344,9 @@ fn thread() -> usize {
     thread_local! {
         static HERE: u8 = const { 0 };
     }
-    HERE.with(|here| (&raw const *here).addr())
+    // Not while the thread ends.
+    let address = HERE.try_with(|here| (&raw const *here).addr());
+    address.unwrap_or(0)
 }
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept {

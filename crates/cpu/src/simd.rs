@@ -178,16 +178,29 @@ pub(crate) fn stream(level: Level, src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// Copies a line past the caches if the target starts at a multiple of 16 bytes, or of 64 where the
-/// level is `WIDE`, which has vectors of 512 bits; else the ordinary way. Every x86-64 CPU has the
-/// narrow stores.
+/// That the CPU has vectors of 512 bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Wide(());
+
+impl Wide {
+    /// Whether a level has them, and the CPU.
+    pub(crate) fn of(level: Level) -> Option<Self> {
+        (level.min(Level::detected()) == Level::Avx512).then_some(Self(()))
+    }
+}
+
+/// Copies a line past the caches if the target starts at a multiple of 16 bytes, or in one piece if it
+/// starts at one of 64 and vectors are `wide`; else the ordinary way. Every x86-64 CPU has the narrow
+/// stores.
 #[inline(always)]
-pub(crate) fn stream_line<const WIDE: bool>(line: &[u8; 64], target: &mut [u8]) {
+pub(crate) fn stream_line(wide: Option<Wide>, line: &[u8; 64], target: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    if WIDE && target.len() == line.len() && target.as_ptr().addr().is_multiple_of(64) {
-        // SAFETY: the caller's level has the instruction, and the target is a whole line.
+    if wide.is_some() && target.len() == line.len() && target.as_ptr().addr().is_multiple_of(64) {
+        // SAFETY: the CPU has the instruction, and the target is a whole line.
         return unsafe { x86::stream_whole_line(line, target) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = wide;
     #[cfg(target_arch = "x86_64")]
     if target.len() == line.len() && target.as_ptr().addr().is_multiple_of(16) {
         use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
@@ -239,22 +252,26 @@ fn interleave_halves<const SIZE: usize, const COUNT: usize>(
     rows
 }
 
-/// Writes the columns of sixteen lines of bytes as rows, to columns from `place` on. For the level
-/// AVX-512 only; at others nothing happens.
+/// Writes the columns of sixteen lines of bytes as rows, to columns from `place` on.
 #[inline(always)]
 pub(crate) fn turn_lines(
-    level: Level,
+    wide: Wide,
     lines: [&[u8; 64]; 16],
     rows: &mut [[u8; 64]; 64],
     place: usize,
 ) {
+    let _ = wide;
     #[cfg(target_arch = "x86_64")]
-    if level >= Level::Avx512 {
-        // SAFETY: a level is only handed out when the CPU has its features.
-        unsafe { x86::turn_lines(lines, rows, place) };
+    // SAFETY: the CPU has the instructions.
+    unsafe {
+        x86::turn_lines(lines, rows, place);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (level, lines, rows, place);
+    for (i, row) in rows.iter_mut().enumerate() {
+        for (to, line) in row[place..].iter_mut().zip(lines) {
+            *to = line[i];
+        }
+    }
 }
 
 /// The elements of two vectors in turns: those of the lower halves, then those of the upper.

@@ -46,7 +46,8 @@ impl<'a> Target<'a> {
             start: bytes.as_mut_ptr().wrapping_add(offset * size),
             dtype,
             size,
-            row_stride,
+            // A single row is as far from the next as it is long.
+            row_stride: if rows == 1 { columns } else { row_stride },
             batch_stride,
             _borrow: std::marker::PhantomData,
         }

@@ -2,31 +2,39 @@
 //!
 //! To wake a thread takes up to 50 µs, as long as a product of 128 by 128 on one thread. One that has
 //! worked therefore looks for a next work for a while before it goes to sleep. Products of 128 by 128
-//! float16, one after the other, were made by one of two threads before: 36 instead of 20 µs.
+//! float16, one after the other, were made by one of two threads before: 36 instead of 22 µs.
 //!
 //! There is one work at a time, that of whoever came first; others share theirs out by rayon alone. The
-//! threads are those of rayon's global pool.
+//! threads are those of rayon's global pool, which they go back to every now and then: what waits for
+//! them there must not wait for ever.
 #![allow(unsafe_code, reason = "a borrowed work in the hands of other threads")]
 
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::crew::Place;
 
-/// How long a thread stands by.
+/// How long a thread stands by,
 const MOMENT: Duration = Duration::from_micros(60);
+/// and how long it stays in all.
+const STAY: Duration = Duration::from_millis(2);
 /// Looks between two at the clock.
 const LOOKS: usize = 32;
+/// Looks that a caller takes at threads that are still at work before it sleeps between them.
+const PATIENCE: usize = 1 << 20;
 
-/// The bit of [`Standby::state`] that says that threads may join in the work.
-const OPEN: usize = 1 << (usize::BITS - 1);
-/// What each work adds to the state, so that no thread joins in the same one twice.
-const NEXT: usize = 1 << 16;
-/// The threads that are at the work.
-const INSIDE: usize = NEXT - 1;
+/// The threads that are at the work, in the lowest bits of [`Standby::state`],
+const INSIDE: u64 = JOINED - 1;
+/// those that have joined in, in steps of this,
+const JOINED: u64 = 1 << 16;
+/// the number of the work, in steps of this, so that no thread joins in the same one twice,
+const NEXT: u64 = 1 << 32;
+/// and whether threads may join in.
+const OPEN: u64 = 1 << 63;
 
 /// A work, as the threads see it: nothing that is borrowed outlives the call that shares it out.
 #[derive(Clone, Copy)]
@@ -37,11 +45,12 @@ struct Work {
 }
 
 /// A work that may be joined in, and the threads that stand by for it.
-pub(super) struct Standby {
+struct Standby {
     is_busy: AtomicBool,
-    /// [`OPEN`], the number of the work in steps of [`NEXT`], and how many are inside.
-    state: AtomicUsize,
-    work: std::cell::UnsafeCell<Option<Work>>,
+    state: AtomicU64,
+    /// The threads that the work is for, to be looked at from outside.
+    threads: AtomicUsize,
+    work: UnsafeCell<Option<Work>>,
     /// Threads that stand by, work, or are about to.
     members: AtomicUsize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -53,17 +62,18 @@ unsafe impl Sync for Standby {}
 
 static STANDBY: Standby = Standby {
     is_busy: AtomicBool::new(false),
-    state: AtomicUsize::new(0),
-    work: std::cell::UnsafeCell::new(None),
+    state: AtomicU64::new(0),
+    threads: AtomicUsize::new(0),
+    work: UnsafeCell::new(None),
     members: AtomicUsize::new(0),
     panic: Mutex::new(None),
 };
 
-/// Calls `function` with 0, and on threads that stand by or wake up meanwhile with other numbers below
-/// `threads`. False if another work is under way, or this is a thread that others call: then nothing
-/// is called.
+/// Calls `function` with 0, and on at most `threads - 1` threads that stand by or wake up meanwhile
+/// with other numbers below `threads`, some of them perhaps with the same. False if another work is
+/// under way, or this is a thread that others call: then nothing is called.
 pub(super) fn run(threads: usize, caller: Place, function: &(dyn Fn(usize) + Sync)) -> bool {
-    let is_ours = rayon::current_thread_index().is_none() && threads <= INSIDE;
+    let is_ours = rayon::current_thread_index().is_none() && (threads as u64) < INSIDE;
     if !is_ours || STANDBY.is_busy.swap(true, Ordering::Acquire) {
         return false;
     }
@@ -80,11 +90,22 @@ impl Drop for End<'_> {
         let mut looks = 0;
         while self.0.state.load(Ordering::Acquire) & INSIDE != 0 {
             looks += 1;
-            if looks % LOOKS == 0 {
+            if looks > PATIENCE {
+                std::thread::sleep(MOMENT);
+            } else if looks % LOOKS == 0 {
                 std::thread::yield_now();
             }
             std::hint::spin_loop();
         }
+    }
+}
+
+/// Takes this thread out of a count when it leaves, however that is.
+struct Leave<'a>(&'a Standby);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.state.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -100,11 +121,13 @@ impl Standby {
         };
         // SAFETY: `is_busy` is ours, and nobody is inside.
         unsafe { *self.work.get() = Some(work) };
+        self.threads.store(threads, Ordering::Relaxed);
         let end = End(self);
-        let number = self.state.load(Ordering::Relaxed).wrapping_add(NEXT);
-        self.state.store(number | OPEN, Ordering::Release);
-        let members = self.members.load(Ordering::Relaxed);
-        for _ in members + 1..threads {
+        let last = self.state.load(Ordering::Relaxed) / NEXT * NEXT;
+        let number = last.wrapping_add(NEXT) & !OPEN;
+        // In one order with the counts of members: whoever is counted here sees that it is open.
+        self.state.store(number | OPEN, Ordering::SeqCst);
+        for _ in self.members.load(Ordering::SeqCst) + 1..threads {
             self.members.fetch_add(1, Ordering::Relaxed);
             rayon::spawn(|| self.stand_by());
         }
@@ -122,122 +145,173 @@ impl Standby {
         }
     }
 
-    /// Joins in works as long as one comes within a moment.
+    /// Joins in works as long as one comes within a moment, for a while.
     fn stand_by(&self) {
-        let mut last = None;
-        let mut until = Instant::now() + MOMENT;
-        while Instant::now() < until {
+        let start = Instant::now();
+        let (mut last, mut until) = (None, start + MOMENT);
+        loop {
             for _ in 0..LOOKS {
-                let state = self.state.load(Ordering::Relaxed);
-                let number = state & !(OPEN | INSIDE);
-                if state & OPEN != 0 && last != Some(number) && self.join(state) {
-                    last = Some(number);
-                    until = Instant::now() + MOMENT;
+                if self.may_join(last)
+                    && let Some(number) = self.join()
+                {
+                    (last, until) = (Some(number), Instant::now() + MOMENT);
                 }
                 std::hint::spin_loop();
             }
-        }
-        self.members.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Works along, if the work is still open and has room; whether this is done.
-    fn join(&self, state: usize) -> bool {
-        let (now, then) = (Ordering::Acquire, Ordering::Relaxed);
-        let enter = self.state.compare_exchange(state, state + 1, now, then);
-        if enter.is_err() {
-            return false;
-        }
-        // SAFETY: inside: it stays as it is until all have left.
-        if let Some(work) = unsafe { *self.work.get() }
-            && (state & INSIDE) + 1 < work.threads
-        {
-            work.caller.make_room();
-            let thread = rayon::current_thread_index().unwrap_or(0);
-            let number = 1 + thread % (work.threads - 1);
-            // SAFETY: the caller is in `run` as long as anybody is inside.
-            let done =
-                panic::catch_unwind(AssertUnwindSafe(|| unsafe { (*work.function)(number) }));
-            if let Err(panic) = done {
-                let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(panic);
+            let now = Instant::now();
+            if now >= until || now >= start + STAY {
+                self.members.fetch_sub(1, Ordering::SeqCst);
+                if !self.may_join(last) {
+                    return;
+                }
+                // A caller that has counted on this one would be alone.
+                self.members.fetch_add(1, Ordering::SeqCst);
+                if now >= start + STAY {
+                    return rayon::spawn(|| STANDBY.stand_by());
+                }
+                until = now + MOMENT;
             }
         }
-        self.state.fetch_sub(1, Ordering::Release);
-        true
     }
+
+    /// Whether a work is open that has room, and is not the `last` one.
+    fn may_join(&self, last: Option<u64>) -> bool {
+        let state = self.state.load(Ordering::SeqCst);
+        state & OPEN != 0 && last != Some(number(state)) && self.has_room(state)
+    }
+
+    /// Whether fewer have joined in than the work is for.
+    fn has_room(&self, state: u64) -> bool {
+        let joined = (state % NEXT / JOINED) as usize;
+        joined + 1 < self.threads.load(Ordering::Relaxed)
+    }
+
+    /// Works along, if the work is still open and has room: its number.
+    fn join(&self) -> Option<u64> {
+        let state = self.state.load(Ordering::Acquire);
+        if state & OPEN == 0 || !self.has_room(state) {
+            return None;
+        }
+        let (now, then) = (Ordering::Acquire, Ordering::Relaxed);
+        let inside = state + JOINED + 1;
+        let entered = self.state.compare_exchange(state, inside, now, then);
+        entered.ok()?;
+        let second;
+        {
+            let _leave = Leave(self);
+            // SAFETY: inside: it stays as it is until all have left.
+            let work = unsafe { *self.work.get() }?;
+            work.caller.make_room();
+            let thread = rayon::current_thread_index().unwrap_or(0);
+            let place = 1 + thread % (work.threads - 1).max(1);
+            // SAFETY: the caller is in `run` as long as anybody is inside.
+            let done = panic::catch_unwind(AssertUnwindSafe(|| unsafe { (*work.function)(place) }));
+            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            second = match (done, &mut *first) {
+                (Err(panic), none @ None) => none.replace(panic),
+                (done, _) => done.err(),
+            };
+        }
+        // Dropped outside, since that is somebody else's code.
+        drop(second);
+        Some(number(state))
+    }
+}
+
+/// The number of a work.
+fn number(state: u64) -> u64 {
+    state % OPEN / NEXT
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Calls `work` for as long as it takes until another thread has begun, at most some seconds.
-    fn shared(work: &(dyn Fn(usize) + Sync)) -> bool {
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Shares a work out as soon as no other test does.
+    fn share(threads: usize, function: &(dyn Fn(usize) + Sync)) {
+        let start = Instant::now();
+        while !run(threads, Place::here(), function) {
+            assert!(start.elapsed() < LONG, "no turn");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Calls `work` on two threads: none begins before both are there.
+    fn share_between_two(work: &(dyn Fn(usize) + Sync)) {
         let has_begun = AtomicBool::new(false);
-        let function = |thread: usize| {
+        share(2, &|thread| {
             if thread > 0 {
                 has_begun.store(true, Ordering::Relaxed);
             }
             let start = Instant::now();
-            while !has_begun.load(Ordering::Relaxed) && start.elapsed() < Duration::from_secs(10) {
+            while !has_begun.load(Ordering::Relaxed) {
+                assert!(start.elapsed() < LONG, "nobody came");
                 std::thread::yield_now();
             }
             work(thread);
-        };
-        // Tests beside this one are busy at times.
-        while !run(2, Place::here(), &function) {
-            std::thread::yield_now();
-        }
-        has_begun.into_inner()
+        });
     }
 
     #[test]
     fn others_join_in_and_have_left_when_the_call_returns() {
         for _ in 0..1000 {
             let (inside, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let is_shared = shared(&|_| {
+            share_between_two(&|_| {
                 inside.fetch_add(1, Ordering::Relaxed);
                 calls.fetch_add(1, Ordering::Relaxed);
                 inside.fetch_sub(1, Ordering::Relaxed);
             });
-            assert!(is_shared);
             assert_eq!((inside.into_inner(), calls.into_inner()), (0, 2));
         }
     }
 
     #[test]
-    fn callers_beside_each_other_share_out_works_of_their_own() {
-        let total = AtomicUsize::new(0);
+    fn callers_beside_each_other_have_their_turns() {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..200 {
                         let calls = AtomicUsize::new(0);
-                        let function = |_: usize| {
+                        share(3, &|_| {
                             calls.fetch_add(1, Ordering::Relaxed);
-                        };
-                        if run(3, Place::here(), &function) {
-                            let calls = calls.into_inner();
-                            assert!((1..=3).contains(&calls));
-                            total.fetch_add(1, Ordering::Relaxed);
-                        }
+                        });
+                        assert!((1..=3).contains(&calls.into_inner()));
                     }
                 });
             }
         });
-        assert!(total.into_inner() > 0);
     }
 
     #[test]
     fn panics_reach_the_caller_and_the_next_work_is_sound() {
         for panicking in 0..2 {
             let outcome = panic::catch_unwind(|| {
-                shared(&|thread| assert!(thread != panicking, "on purpose"));
+                share_between_two(&|thread| assert!(thread != panicking, "on purpose"));
             });
             let payload = outcome.unwrap_err();
             let text = payload.downcast_ref::<&str>().copied();
             assert_eq!(text, Some("on purpose"));
-            assert!(shared(&|_| {}));
+            share_between_two(&|_| {});
         }
+    }
+
+    #[test]
+    fn who_stands_by_goes_back_to_what_waits() {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // Works without end, and others of rayon's beside them.
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    run(2, Place::here(), &|_| {});
+                }
+            });
+            for _ in 0..100 {
+                let (one, two) = rayon::join(|| 1, || 2);
+                assert_eq!(one + two, 3);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
     }
 }

@@ -6,7 +6,7 @@
 use allotrope_dtype::Level;
 use bytemuck::Pod;
 
-use crate::simd::{self, Body};
+use crate::simd::{self, Body, Wide};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -50,9 +50,10 @@ impl<W: Pod> Transposition<'_, W> {
     pub(super) fn copy_all(self) {
         let in_step = self.row_length.is_multiple_of(side::<W>());
         if !self.stream || in_step && self.place_in_bytes(0, 0).1 == 0 {
-            match Level::current() {
-                level @ Level::Avx512 => simd::run_wide(level, Whole::<W, true>(self)),
-                level => simd::run_narrow(level, Whole::<W, false>(self)),
+            let level = Level::current();
+            match Wide::of(level) {
+                Some(wide) => simd::run_wide(level, Whole(self, Some(wide))),
+                None => simd::run_narrow(level, Whole(self, None)),
             }
         } else {
             simd::run_narrow(Level::current(), BetweenLines(self));
@@ -61,7 +62,7 @@ impl<W: Pod> Transposition<'_, W> {
 
     /// Tiles of elements of `SIZE` bytes, turned `COUNT` columns at a time, each written where it belongs.
     #[inline(always)]
-    fn copy<const SIZE: usize, const COUNT: usize, const WIDE: bool>(&mut self) {
+    fn copy<const SIZE: usize, const COUNT: usize>(&mut self, wide: Option<Wide>) {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
         let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
@@ -72,7 +73,7 @@ impl<W: Pod> Transposition<'_, W> {
                 for (t, tile) in tiles[..together].iter_mut().enumerate() {
                     let column = column + t * side;
                     self.ask_for_tile(row + side, column);
-                    self.turn_tile::<SIZE, COUNT, WIDE>(row, column, tile);
+                    self.turn_tile::<SIZE, COUNT>(wide, row, column, tile);
                 }
                 for i in 0..side {
                     let place = self.row_of(row, i) * self.row_length + column;
@@ -80,7 +81,7 @@ impl<W: Pod> Transposition<'_, W> {
                         let place = place + t * side;
                         let target = bytemuck::cast_slice_mut(&mut self.dst[place..place + side]);
                         if self.stream {
-                            simd::stream_line::<WIDE>(&tile.0[i], target);
+                            simd::stream_line(wide, &tile.0[i], target);
                         } else {
                             target.copy_from_slice(&tile.0[i]);
                         }
@@ -105,7 +106,7 @@ impl<W: Pod> Transposition<'_, W> {
         for column in (0..whole_columns).step_by(side) {
             for row in (0..whole_rows).step_by(side) {
                 self.ask_for_tile(row + side, column);
-                self.turn_tile::<SIZE, COUNT, false>(row, column, &mut tile);
+                self.turn_tile::<SIZE, COUNT>(None, row, column, &mut tile);
                 for (i, line) in tile.0[..side].iter().enumerate() {
                     recent[self.row_of(row, i)][LINE..].copy_from_slice(line);
                 }
@@ -116,7 +117,7 @@ impl<W: Pod> Transposition<'_, W> {
                     match recent[LINE - phase..].first_chunk::<LINE>() {
                         Some(line) if column > 0 || phase == 0 => {
                             let start = start - phase;
-                            simd::stream_line::<false>(line, &mut target[start..start + LINE]);
+                            simd::stream_line(None, line, &mut target[start..start + LINE]);
                         }
                         _ => target[start..start + LINE - phase]
                             .copy_from_slice(&recent[LINE..2 * LINE - phase]),
@@ -165,14 +166,17 @@ impl<W: Pod> Transposition<'_, W> {
 
     /// Reads a tile, and has its rows as lines, backwards if the source has.
     #[inline(always)]
-    fn turn_tile<const SIZE: usize, const COUNT: usize, const WIDE: bool>(
+    fn turn_tile<const SIZE: usize, const COUNT: usize>(
         &self,
+        wide: Option<Wide>,
         row: usize,
         column: usize,
         tile: &mut Tile,
     ) {
         let side = side::<W>();
-        if SIZE == 1 && WIDE {
+        if SIZE == 1
+            && let Some(wide) = wide
+        {
             for place in (0..side).step_by(16) {
                 let mut lines = [&[0; LINE]; 16];
                 for (i, line) in lines.iter_mut().enumerate() {
@@ -182,7 +186,7 @@ impl<W: Pod> Transposition<'_, W> {
                         *line = bytes;
                     }
                 }
-                simd::turn_lines(Level::Avx512, lines, &mut tile.0, place);
+                simd::turn_lines(wide, lines, &mut tile.0, place);
             }
             return;
         }
@@ -231,20 +235,21 @@ impl<W: Pod> Transposition<'_, W> {
     }
 }
 
-/// Every tile is written where it belongs, with the registers and stores of AVX-512 if `WIDE`.
-struct Whole<'a, W, const WIDE: bool>(Transposition<'a, W>);
+/// Every tile is written where it belongs, with the registers and stores of AVX-512 if there are such.
+struct Whole<'a, W>(Transposition<'a, W>, Option<Wide>);
 
-impl<W: Pod, const WIDE: bool> Body for Whole<'_, W, WIDE> {
+impl<W: Pod> Body for Whole<'_, W> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FUSED: bool>(mut self) {
+    fn run<const FUSED: bool>(self) {
+        let Self(mut copy, wide) = self;
         match size_of::<W>() {
-            1 => self.0.copy::<1, 8, WIDE>(),
-            2 => self.0.copy::<2, 8, WIDE>(),
-            4 => self.0.copy::<4, 4, WIDE>(),
-            8 => self.0.copy::<8, 2, WIDE>(),
-            _ => self.0.copy::<16, 1, WIDE>(),
+            1 => copy.copy::<1, 8>(wide),
+            2 => copy.copy::<2, 8>(wide),
+            4 => copy.copy::<4, 4>(wide),
+            8 => copy.copy::<8, 2>(wide),
+            _ => copy.copy::<16, 1>(wide),
         }
     }
 }
