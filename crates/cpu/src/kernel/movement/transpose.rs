@@ -6,7 +6,7 @@
 use allotrope_dtype::Level;
 use bytemuck::Pod;
 
-use crate::simd::{self, Body, Wide};
+use crate::simd::{self, Body, Wide, turn};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -186,7 +186,7 @@ impl<W: Pod> Transposition<'_, W> {
                         *line = bytes;
                     }
                 }
-                simd::turn_lines(wide, lines, &mut tile.0, place);
+                turn::turn_lines(wide, lines, &mut tile.0, place);
             }
             return;
         }
@@ -203,7 +203,7 @@ impl<W: Pod> Transposition<'_, W> {
                 for (vector, line) in vectors.iter_mut().zip(lines) {
                     *vector = line.as_chunks().0[part];
                 }
-                let turned = simd::turn_rows::<SIZE, COUNT>(vectors);
+                let turned = turn::turn_rows::<SIZE, COUNT>(vectors);
                 for (i, vector) in turned.iter().enumerate() {
                     for (k, piece) in vector.chunks_exact(width).enumerate() {
                         let row = (part * COUNT + i) * together + k;
