@@ -374,3 +374,10 @@ def test_integers_and_dtypes_of_results():
     assert al.tensor([True, True]).cumsum(0).tolist() == [1, 2]
     assert al.ones(3, dtype=al.float16).cumsum(0, dtype=al.float64).dtype == al.float64
     assert [d.name for d in COMPLEX if al.ones(2, dtype=d).cumsum(0).dtype != d] == []
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_totals_that_are_larger_than_the_caches(axis):
+    # 17 MB of results, which some CPUs write past the caches; rows begin at no cache line.
+    x = np.random.default_rng(6).integers(-100, 100, (2100, 1027)).astype(np.int32)
+    assert (al.cumsum(al.tensor(x), axis).numpy() == np.cumsum(x, axis, dtype=np.int64)).all()
