@@ -16,7 +16,7 @@ pub(crate) trait Prefix: 'static {
     /// What is read.
     type Item: Pod + Send + Sync;
     /// What accumulates.
-    type Wide: Copy + Send + Sync;
+    type Wide: Pod + Send + Sync;
     /// What is written.
     type Out: Pod + Send + Sync;
 

@@ -83,7 +83,7 @@ pub fn scan(
     let level = Level::current().min(Level::detected());
     let source = Source::new(level, program, inputs)?;
     let item = program.output_dtypes().next().unwrap_or(DType::Bool);
-    let digits = digits_of(program, to);
+    let digits = digits_of(program, to).filter(|_| scan == Scan::Sum);
     let work = Work {
         level,
         source: &source,
@@ -96,7 +96,7 @@ pub fn scan(
     // that lose digits are beyond the range anyway.
     let is_narrow = item == DType::F32 && to.is_floating_point() && to.bits() < 32;
     let greatest = to.format().map_or(0.0, |f| f.decode(f.max_code()));
-    let is_exact = scan == Scan::Sum && digits.is_some_and(|d| d.exact() > 2.0 * greatest);
+    let is_exact = digits.is_some_and(|d| d.exact() > 2.0 * greatest);
     let is_narrow = is_narrow && !is_exact;
     match (scan, item) {
         (Scan::Sum, DType::F32) if is_narrow => work.run::<Narrow<Total<f32>>>(item),
@@ -119,7 +119,7 @@ pub fn scan(
     }
 }
 
-/// What is known of items that are narrow floats, and stay such.
+/// What is known of items that are narrow floats, and stay such: float32 items of a sum.
 fn digits_of(program: &Program, to: DType) -> Option<Digits> {
     let is_cast = matches!(program.steps(), [Step::Convert { .. }]);
     let is_same = is_cast && to.bits() <= 16 && program.dtype(0) == to;
@@ -133,7 +133,7 @@ struct Work<'a, 's> {
     source: &'a Source<'s>,
     sizes: [usize; 3],
     to: DType,
-    /// What is known of items with few digits.
+    /// What is known of items with few digits, which are added up.
     digits: Option<Digits>,
 }
 

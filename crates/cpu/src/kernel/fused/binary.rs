@@ -175,9 +175,9 @@ macro_rules! kernels {
             }
             match (operands, compute, out) {
                 ([DType::BF16, DType::BF16], DType::F32, DType::BF16) => match op {
-                    Op::Add => Some(pairs::run::<formula::Add, 2, { pairs::is_checked(Op::Add) }>),
-                    Op::Sub => Some(pairs::run::<formula::Sub, 2, { pairs::is_checked(Op::Sub) }>),
-                    Op::Mul => Some(pairs::run::<formula::Mul, 2, { pairs::is_checked(Op::Mul) }>),
+                    Op::Add => Some(pairs::run::<formula::Add, 2, { pairs::rounding(Op::Add) }>),
+                    Op::Sub => Some(pairs::run::<formula::Sub, 2, { pairs::rounding(Op::Sub) }>),
+                    Op::Mul => Some(pairs::run::<formula::Mul, 2, { pairs::rounding(Op::Mul) }>),
                     _ => None,
                 },
                 $($(#[$attribute])? ([DType::$a, DType::$b], DType::$v, DType::$o) => match op {

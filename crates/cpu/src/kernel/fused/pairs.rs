@@ -18,7 +18,7 @@ const WORDS: usize = BLOCK / 2;
 const UPPER: u32 = 0xFFFF_0000;
 
 /// The loop of a row over operands.
-struct Loop<'a, F, const N: usize, const CHECKED: bool> {
+struct Loop<'a, F, const N: usize, const ROUNDING: u8> {
     level: Level,
     operands: [&'a [u16]; N],
     out: &'a mut [u16],
@@ -26,20 +26,45 @@ struct Loop<'a, F, const N: usize, const CHECKED: bool> {
     row: PhantomData<F>,
 }
 
-/// Float32 with the nearest bfloat16 in its upper half. Unless `CHECKED`, NaN must be quiet and have
-/// nothing in its lower half.
-#[inline(always)]
-fn round<const CHECKED: bool>(value: f32) -> u32 {
-    let bits = value.to_bits();
-    let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1));
-    if CHECKED && value.is_nan() {
-        bits | 0x0040_0000
-    } else {
-        rounded
+/// What is known of float32 that are rounded: NaN is quiet and has nothing in its lower half.
+const QUIET: u8 = 0;
+/// Nothing.
+const ANY: u8 = 1;
+/// As [`QUIET`], and none lies half way between two bfloat16.
+const UNTIED: u8 = 2;
+
+/// What is known of the results of a row. Most give what an instruction of arithmetic makes of NaN: its
+/// operand's made quiet, or the CPU's own, whose lower halves are zero; the others may hand on a
+/// signalling one as it is. Square roots of bfloat16 are never near the middle of two, and no result of
+/// the untied functions is one, as all codes show.
+pub(super) const fn rounding(op: Op) -> u8 {
+    match op {
+        Op::Neg | Op::Sign | Op::Log | Op::Relu | Op::Relu6 => ANY,
+        Op::Sqrt | Op::Exp | Op::Tanh => UNTIED,
+        _ => QUIET,
     }
 }
 
-impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Loop<'_, F, N, CHECKED> {
+/// The same where there is no NaN.
+const fn of_numbers(rounding: u8) -> u8 {
+    match rounding {
+        ANY => QUIET,
+        known => known,
+    }
+}
+
+/// Float32 with the nearest bfloat16 in its upper half.
+#[inline(always)]
+fn round(rounding: u8, value: f32) -> u32 {
+    let bits = value.to_bits();
+    match rounding {
+        ANY if value.is_nan() => bits | 0x0040_0000,
+        UNTIED => bits.wrapping_add(0x8000),
+        _ => bits.wrapping_add(0x7FFF + (bits >> 16 & 1)),
+    }
+}
+
+impl<F: FloatMap<N>, const N: usize, const ROUNDING: u8> Loop<'_, F, N, ROUNDING> {
     /// The results of a block. A function and not a closure: those are shared by the levels, and
     /// what is not inlined is compiled for the baseline.
     #[inline(always)]
@@ -58,7 +83,8 @@ impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Loop<'_, F, N, CHECKED
                 }
                 // What is near is a number, and so are the results.
                 let (low, high) = (F::near(low).0, F::near(high).0);
-                *result = round::<false>(low) >> 16 | round::<false>(high) & UPPER;
+                let rounding = const { of_numbers(ROUNDING) };
+                *result = round(rounding, low) >> 16 | round(rounding, high) & UPPER;
             }
         } else {
             for (i, result) in results.iter_mut().enumerate() {
@@ -68,7 +94,7 @@ impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Loop<'_, F, N, CHECKED
                     high[k] = Number::<f32, FUSED>(f32::from_bits(words[k][i] & UPPER));
                 }
                 let (low, high) = (F::call(low).0, F::call(high).0);
-                *result = round::<CHECKED>(low) >> 16 | round::<CHECKED>(high) & UPPER;
+                *result = round(ROUNDING, low) >> 16 | round(ROUNDING, high) & UPPER;
             }
         }
         bytemuck::must_cast(results)
@@ -84,7 +110,7 @@ fn are_near(codes: &[u16; BLOCK], limit: f32) -> bool {
     codes.iter().fold(true, is_near)
 }
 
-impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Body for Loop<'_, F, N, CHECKED> {
+impl<F: FloatMap<N>, const N: usize, const ROUNDING: u8> Body for Loop<'_, F, N, ROUNDING> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
@@ -117,14 +143,8 @@ impl<F: FloatMap<N>, const N: usize, const CHECKED: bool> Body for Loop<'_, F, N
     }
 }
 
-/// Whether a row may hand a signalling NaN on as it is. All others give what an instruction of
-/// arithmetic makes: its operand's NaN made quiet, or the CPU's own, whose lower halves are zero.
-pub(super) const fn is_checked(op: Op) -> bool {
-    matches!(op, Op::Neg | Op::Sign | Op::Log | Op::Relu | Op::Relu6)
-}
-
-/// A row over one or two operands; it is `CHECKED` as [`is_checked`] says.
-pub(super) fn run<F: FloatMap<N>, const N: usize, const CHECKED: bool>(
+/// A row over one or two operands; `ROUNDING` is what [`rounding`] says of it.
+pub(super) fn run<F: FloatMap<N>, const N: usize, const ROUNDING: u8>(
     level: Level,
     operands: &[&[u8]],
     out: &mut [u8],
@@ -133,7 +153,7 @@ pub(super) fn run<F: FloatMap<N>, const N: usize, const CHECKED: bool>(
     let Ok(operands) = <[&[u8]; N]>::try_from(operands) else {
         return;
     };
-    let body = Loop::<F, N, CHECKED> {
+    let body = Loop::<F, N, ROUNDING> {
         level,
         operands: operands.map(bytemuck::cast_slice),
         out: bytemuck::cast_slice_mut(out),

@@ -125,8 +125,8 @@ macro_rules! kernels {
                 $(Op::$row => match dtype {
                     DType::F32 => Some(run::<formula::$row>),
                     DType::BF16 => {
-                        const CHECKED: bool = pairs::is_checked(Op::$row);
-                        Some(pairs::run::<Rough<formula::$row>, 1, CHECKED>)
+                        const ROUNDING: u8 = pairs::rounding(Op::$row);
+                        Some(pairs::run::<Rough<formula::$row>, 1, ROUNDING>)
                     }
                     #[cfg(target_arch = "x86_64")]
                     DType::F16 => Some(run_halves::<Rough<formula::$row>>),

@@ -23,10 +23,6 @@ use allotrope_dtype::{FloatFormat, Level};
 #[derive(Clone, Copy)]
 pub(crate) struct Digits {
     /// Digits of a normal number after the first.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(dead_code, reason = "the shorter ways are instructions of x86-64")
-    )]
     after_first: u32,
     /// What all numbers are multiples of.
     quantum: f64,
@@ -43,6 +39,11 @@ impl Digits {
     /// The magnitude below which sums of any of these numbers are float32 without loss.
     pub(super) fn exact(self) -> f64 {
         self.quantum * EXACT
+    }
+
+    /// The same where most sums are below it: for 8-bit floats.
+    pub(super) fn exact_of_bytes(self) -> Option<f64> {
+        (self.after_first <= 3).then(|| self.exact())
     }
 }
 

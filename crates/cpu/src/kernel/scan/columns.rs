@@ -6,8 +6,8 @@
 
 use allotrope_dtype::{Conversion, Error};
 
-use super::loops::Columns;
-use super::{COLUMNS, Prefix, STREAM_COLUMNS_FROM, Work, Writer};
+use super::loops::{Columns, Singles};
+use super::{COLUMNS, Digits, Prefix, STREAM_COLUMNS_FROM, Work, Writer};
 use crate::kernel::reduce::Items;
 use crate::{parallel, simd};
 
@@ -86,7 +86,21 @@ impl Work<'_, '_> {
         let mut items = Items::new();
         let mut totals = vec![P::start(); width];
         let mut lanes = totals.clone();
+        // Segments for which the shorter way is not tried: more after each that was tried in vain.
+        let exact = self.digits.and_then(Digits::exact_of_bytes);
+        let (mut left_out, mut next_left_out) = (0_usize, 1);
         for rows in piece.rows.chunks_mut(segment) {
+            if left_out > 0 {
+                left_out -= 1;
+            } else if let Some(exact) = exact {
+                let starts = bytemuck::cast_slice_mut(piece.starts);
+                let place = row * inner + piece.column;
+                if self.add_exactly(exact, starts, place, rows, &mut writer)? {
+                    (row, next_left_out) = (row + rows.len(), 1);
+                    continue;
+                }
+                (left_out, next_left_out) = (next_left_out, 2 * next_left_out + 1);
+            }
             lanes.copy_from_slice(piece.starts);
             totals.fill(P::start());
             for out in rows {
@@ -110,5 +124,38 @@ impl Work<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The prefixes of rows of 8-bit floats in float32, from element `place` on, if magnitudes stay below
+    /// `exact`. What is written else is of no use.
+    #[inline(never)]
+    fn add_exactly(
+        self,
+        exact: f64,
+        starts: &mut [f64],
+        mut place: usize,
+        rows: &mut [&mut [u8]],
+        writer: &mut Writer<'_>,
+    ) -> Result<bool, Error> {
+        if !starts.iter().all(|start| start.abs() < exact) {
+            return Ok(false);
+        }
+        let mut items = Items::new();
+        let mut lanes: Vec<f32> = starts.iter().map(|start| *start as f32).collect();
+        for out in rows {
+            let items = items.read::<f32>(self.source, place, starts.len())?;
+            let most = writer.write::<f32, u32>(out, |out| {
+                let lanes = &mut lanes[..];
+                simd::run_narrow(self.level, Singles { lanes, items, out })
+            });
+            if most >= (exact as f32).to_bits() {
+                return Ok(false);
+            }
+            place += self.sizes[2];
+        }
+        for (start, lane) in starts.iter_mut().zip(lanes) {
+            *start = lane.into();
+        }
+        Ok(true)
     }
 }

@@ -160,6 +160,28 @@ impl<P: Prefix> Body for Columns<'_, P> {
     }
 }
 
+/// A row of items added to a row of float32, whose values go out; gives the bits of the greatest
+/// magnitude, above which are those of NaN.
+pub(super) struct Singles<'a> {
+    pub(super) lanes: &'a mut [f32],
+    pub(super) items: &'a [f32],
+    pub(super) out: &'a mut [f32],
+}
+
+impl Body for Singles<'_> {
+    type Output = u32;
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> u32 {
+        let mut most = 0;
+        for ((lane, item), out) in self.lanes.iter_mut().zip(self.items).zip(self.out) {
+            *lane += item;
+            *out = *lane;
+            most = most.max(lane.to_bits() & 0x7FFF_FFFF);
+        }
+        most
+    }
+}
+
 /// Rows of items folded into a row of accumulators; the last row may be short.
 pub(super) struct Fold<'a, P: Prefix> {
     pub(super) lanes: &'a mut [P::Wide],

@@ -25,10 +25,9 @@ pub(super) fn add_digits(
     let (mut left_out, mut next_left_out) = (0, 1);
     for (items, out) in items.chunks(TRIED).zip(out.chunks_mut(TRIED)) {
         if left_out == 0 {
-            let last = match digits.after_first {
-                // Most sums of bytes are below what any of them are exact to.
-                0..=3 => add_exactly(digits.exact(), carry, items, out),
-                after_first => add_few(after_first, carry, items, out),
+            let last = match digits.exact_of_bytes() {
+                Some(exact) => add_exactly(exact, carry, items, out),
+                None => add_few(digits.after_first, carry, items, out),
             };
             if let Some(last) = last {
                 (carry, next_left_out) = (last, 1);
