@@ -398,12 +398,13 @@ class TestMemoryView:
 def test_numpy_gets_the_same_array_with_and_without_a_buffer(dtype, layout):
     array = sample(dtype, layout)
     x = al.from_numpy(array)
-    for seen in (np.asarray(x), np.asanyarray(x), np.array(x, copy=False)):
-        want = x.numpy()
+    want = x.numpy()
+    own = np.asarray(x, dtype=want.dtype)
+    for seen in (np.asarray(x), np.asanyarray(x), np.array(x, copy=False), own):
         assert same(x, seen) and seen.dtype.num == want.dtype.num and seen.strides == want.strides
         assert address(seen) == address(want) and not seen.flags.writeable
-    copied = np.array(x)
-    assert same(x, copied) and copied.flags.writeable and not np.shares_memory(copied, array)
+    for copied in (np.array(x), np.array(x, dtype=want.dtype)):
+        assert same(x, copied) and copied.flags.writeable and not np.shares_memory(copied, array)
     assert np.asarray(x, dtype=object).tolist() == array.astype(object).tolist()
 
 

@@ -7,7 +7,7 @@ use allotrope_tensor::Tensor;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
+use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
 
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
@@ -234,7 +234,10 @@ impl PyTensor {
         let py = this.py();
         let array = Self::numpy(this)?;
         let array = match dtype {
-            Some(dtype) => array.call_method1(intern!(py, "astype"), (dtype,))?,
+            Some(dtype) => {
+                let keywords = [(intern!(py, "copy"), false)].into_py_dict(py)?;
+                array.call_method(intern!(py, "astype"), (dtype,), Some(&keywords))?
+            }
             None => array,
         };
         match copy {
