@@ -1,9 +1,14 @@
 """Memory shared with other libraries: NumPy's arrays, buffers, and what asarray accepts."""
 
 import array as python_array
+import contextlib
+import ctypes
 import gc
+import hashlib
+import struct
 import sys
 import weakref
+import zlib
 
 import numpy as np
 import pytest
@@ -207,55 +212,200 @@ class TestAsArray:
                 al.asarray(data)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="PEP 688 came with Python 3.12")
+# The dtypes whose letters memoryview knows.
+WITH_LETTER = [d for d in BY_DLPACK if not d.is_complex]
+
+# What consumers ask for, as in CPython's pybuffer.h.
+SIMPLE, WRITABLE, FORMAT, ND, STRIDES, C, F, ANY, FULL_RO = (
+    0, 0x1, 0x4, 0x8, 0x18, 0x38, 0x58, 0x98, 0x11C
+)
+
+
+class PyBuffer(ctypes.Structure):
+    """CPython's struct, filled by the class's slot as for any consumer in C."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+@contextlib.contextmanager
+def buffer_of(tensor, flags):
+    """The struct of a tensor, until the end of the block."""
+    view = PyBuffer(obj=1)
+    try:
+        ctypes.pythonapi.PyObject_GetBuffer(
+            ctypes.py_object(tensor), ctypes.byref(view), ctypes.c_int(flags)
+        )
+    except BaseException:
+        # For methods, CPython leaves the struct as it is.
+        assert view.obj is None or sys.version_info >= (3, 12)
+        raise
+    yield view
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+    assert not view.obj
+
+
 class TestMemoryView:
-    @pytest.mark.parametrize(
-        "dtype", [d for d in BY_DLPACK if not d.is_complex], ids=named
-    )
+    @pytest.mark.parametrize("dtype", WITH_LETTER, ids=named)
     def test_elements(self, dtype):
         array = sample(dtype)
         view = memoryview(al.tensor(array))
         gc.collect()
         assert view.readonly and view.shape == (3, 4) and view.itemsize == dtype.itemsize
-        assert np.array_equal(np.asarray(view), array) and np.asarray(view).dtype == array.dtype
+        assert view.strides == array.strides and view.c_contiguous
+        assert view.format == memoryview(array).format
+        assert np.array_equal(np.asarray(view), array)
         scalar = memoryview(al.tensor(array[1, 1]))
         assert scalar.shape == () and np.asarray(scalar) == array[1, 1]
 
-    def test_every_way_to_ask(self):
-        x = al.arange(6, dtype="int16").reshape(2, 3)
-        assert memoryview(x).tolist() == x.tolist()
-        assert memoryview(x).tobytes() == x.numpy().tobytes()
-        views = [memoryview(x), x.__buffer__(0)]
+    @pytest.mark.parametrize("dtype", WITH_LETTER, ids=named)
+    def test_consumers_read_the_bytes(self, dtype, tmp_path):
+        array = sample(dtype)
+        x, want = al.tensor(array), array.tobytes()
+        assert bytes(x) == bytearray(x) == memoryview(x).tobytes() == want
+        assert hashlib.sha256(x).digest() == hashlib.sha256(want).digest()
+        assert zlib.crc32(x) == zlib.crc32(want)
+        assert struct.unpack_from(f"{len(want)}B", x) == tuple(want)
+        path = tmp_path / "elements"
+        with path.open("wb") as file:
+            assert file.write(x) == len(want)
+        assert path.read_bytes() == want
+        seen = np.frombuffer(x, array.dtype)
+        assert np.array_equal(seen, array.ravel()) and not seen.flags.writeable
+        assert address(seen) == address(x)
+        for other in (al.asarray(memoryview(x)), al.tensor(memoryview(x))):
+            assert same(other, array)
+        assert address(al.asarray(memoryview(x))) == address(x)
+
+    def test_the_value_lives_as_long_as_a_view(self):
+        array = np.arange(6, dtype=np.int16).reshape(2, 3)
+        ended = weakref.ref(array)
+        x = al.from_numpy(array)
+        del array
+        views = [memoryview(x), x.__buffer__(0), np.frombuffer(x, np.int16), np.asarray(x)]
+        assert len({address(np.asarray(view)) for view in views}) == 1
         del x
         gc.collect()
-        assert all(view.tolist() == [[0, 1, 2], [3, 4, 5]] for view in views)
+        assert ended() is not None
+        assert all(bytes(view) == np.arange(6, dtype=np.int16).tobytes() for view in views)
+        views.clear()
+        gc.collect()
+        assert ended() is None
 
-    def test_numpy_finds_another_way_where_there_is_no_buffer(self):
-        for layout in LAYOUTS:
-            for dtype in DTYPES:
-                y = al.from_numpy(sample(dtype, layout))
-                assert same(y, np.asarray(y))
+    def test_references_are_given_back(self):
+        x = al.zeros(2, 3)
+        before = sys.getrefcount(x)
+        for flags in (SIMPLE, FULL_RO):
+            with buffer_of(x, flags), memoryview(x), memoryview(x)[1:]:
+                pass
+        for refused in (WRITABLE, F):
+            with pytest.raises(BufferError), buffer_of(x, refused):
+                pass
+        gc.collect()
+        assert sys.getrefcount(x) == before
+
+    def test_refusals_keep_no_memory(self):
+        def ask():
+            for _ in range(1000):
+                with pytest.raises(BufferError):
+                    memoryview(x)
+
+        x = al.zeros(2, 3).T
+        ask()
+        gc.collect()
+        before = sys.getallocatedblocks()
+        ask()
+        gc.collect()
+        assert sys.getallocatedblocks() < before + 500
+
+    def test_a_view_keeps_its_value_when_the_tensor_gets_another(self):
+        x = al.arange(3)
+        view = memoryview(x)
+        x += 1
+        x[0] = 7
+        assert view.tolist() == [0, 1, 2] and memoryview(x).tolist() == [7, 2, 3]
+
+    @pytest.mark.parametrize("flags", [SIMPLE, ND, ND | FORMAT, STRIDES, C, ANY, FULL_RO])
+    @pytest.mark.parametrize("shape", [(), (6,), (2, 3), (1, 6, 1)], ids=str)
+    def test_consumers_get_what_they_ask_for(self, flags, shape):
+        array = np.ones(shape, np.float32)
+        with buffer_of(al.tensor(array), flags) as view:
+            assert (view.len, view.itemsize, view.readonly) == (array.nbytes, 4, 1)
+            assert not view.suboffsets
+            assert view.ndim == (len(shape) if flags & ND else 1)
+            assert view.format == (b"f" if flags & FORMAT else None)
+            has_shape, has_strides = shape and flags & ND, shape and flags & STRIDES == STRIDES
+            assert bool(view.shape) == bool(has_shape)
+            assert bool(view.strides) == bool(has_strides)
+            assert not has_shape or tuple(view.shape[: len(shape)]) == shape
+            moving = [axis for axis, size in enumerate(shape) if size > 1]
+            for axis in moving if has_strides else []:
+                assert view.strides[axis] == array.strides[axis]
+            assert ctypes.string_at(view.buf, view.len) == array.tobytes()
+
+    def test_a_row_is_in_column_major_order_too(self):
+        for shape in ((), (3,), (1, 3), (3, 1)):
+            with buffer_of(al.zeros(shape), F) as view:
+                assert view.ndim == len(shape)
 
     @pytest.mark.parametrize(
         "tensor, flags, message",
         [
-            (al.zeros(2), 1,
+            (al.zeros(2), WRITABLE,
              "memoryview: not writable: a tensor is a value; a read-only view is accepted "
              "(hint: x.numpy().copy())"),
-            (al.zeros(2, 3).T, 0,
+            (al.zeros(2, 3).T, SIMPLE,
              "memoryview: not contiguous: strides [1, 3]; row-major order is accepted "
              "(hint: x.contiguous())"),
-            (al.zeros(0, 3), 0,
+            (al.zeros(2, 3), F,
+             "memoryview: not column-major: [2, 3]; row-major order is accepted "
+             "(hint: x.numpy())"),
+            (al.zeros(0, 3), SIMPLE,
              "memoryview: no elements: [0, 3]; at least one is accepted (hint: x.numpy())"),
-            (al.zeros(2, dtype="bf16"), 0,
-             "memoryview: wrong dtype: bfloat16; bool, integers and float16 to float64 are "
-             "accepted (hint: x.numpy())"),
+            *[(al.zeros(2, dtype=d), SIMPLE,
+               f"memoryview: wrong dtype: {d}; bool, integers and float16 to float64 are "
+               "accepted (hint: x.numpy())") for d in DTYPES if d not in WITH_LETTER],
         ],
     )
     def test_what_is_refused(self, tensor, flags, message):
-        with pytest.raises(BufferError) as caught:
+        with pytest.raises(BufferError) as by_method:
             tensor.__buffer__(flags)
-        assert str(caught.value) == message
+        with pytest.raises(BufferError) as by_slot, buffer_of(tensor, flags):
+            pass
+        assert str(by_method.value) == str(by_slot.value) == message
+
+    def test_a_history_is_not_lost(self):
+        x = al.zeros(2, requires_grad=True)
+        for call in (memoryview, bytes, np.asarray, hashlib.sha256):
+            with pytest.raises(RuntimeError, match="requires a gradient, which would be lost"):
+                call(x)
+        assert memoryview(x.detach()).tolist() == [0, 0]
+
+
+@every_dtype
+@every_layout
+def test_numpy_gets_the_same_array_with_and_without_a_buffer(dtype, layout):
+    array = sample(dtype, layout)
+    x = al.from_numpy(array)
+    want = x.numpy()
+    own = np.asarray(x, dtype=want.dtype)
+    for seen in (np.asarray(x), np.asanyarray(x), np.array(x, copy=False), own):
+        assert same(x, seen) and seen.dtype.num == want.dtype.num and seen.strides == want.strides
+        assert address(seen) == address(want) and not seen.flags.writeable
+    for copied in (np.array(x), np.array(x, dtype=want.dtype)):
+        assert same(x, copied) and copied.flags.writeable and not np.shares_memory(copied, array)
+    assert np.asarray(x, dtype=object).tolist() == array.astype(object).tolist()
 
 
 @every_dtype

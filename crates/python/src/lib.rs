@@ -29,6 +29,7 @@
 //! | `numpy` | NumPy's arrays as tensors of the same memory (unsafe) |
 //! | `dlpack` | DLPack in both directions (unsafe) |
 //! | `memory` | `memoryview` of a tensor |
+//! | `buffer` | how Python is told of it (unsafe) |
 //! | `elementwise` | rows of the op tables as methods and functions |
 //! | `options` | those with torch's options |
 //! | `compose` | short compositions that torch has a name for |
@@ -52,6 +53,7 @@ mod amp;
 mod arguments;
 mod attributes;
 mod autograd;
+mod buffer;
 mod cast;
 mod compose;
 mod convert;
@@ -129,7 +131,7 @@ mod core {
     #[pymodule_init]
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        crate::memory::offer_buffer(module.py())?;
+        crate::buffer::offer(module.py())?;
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;
         crate::options::functions::register(module)?;

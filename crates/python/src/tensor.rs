@@ -7,7 +7,7 @@ use allotrope_tensor::Tensor;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
+use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
 
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
@@ -57,7 +57,7 @@ impl PyTensor {
 
     /// Refuses to hand the elements of a tensor that requires a gradient to another library, where
     /// its history would be lost.
-    fn check_plain(&self, op: &str) -> PyResult<()> {
+    pub(crate) fn check_plain(&self, op: &str) -> PyResult<()> {
         if !self.tensor().requires_grad() {
             return Ok(());
         }
@@ -219,7 +219,7 @@ impl PyTensor {
         dlpack::CPU
     }
 
-    /// A read-only memoryview of the elements, which `memoryview(x)` is from Python 3.12 on.
+    /// A read-only memoryview of the elements, which is what `memoryview(x)` is.
     fn __buffer__<'py>(this: &Bound<'py, Self>, flags: i32) -> PyResult<Bound<'py, PyAny>> {
         memory::view(this, flags)
     }
@@ -234,7 +234,10 @@ impl PyTensor {
         let py = this.py();
         let array = Self::numpy(this)?;
         let array = match dtype {
-            Some(dtype) => array.call_method1(intern!(py, "astype"), (dtype,))?,
+            Some(dtype) => {
+                let keywords = [(intern!(py, "copy"), false)].into_py_dict(py)?;
+                array.call_method(intern!(py, "astype"), (dtype,), Some(&keywords))?
+            }
             None => array,
         };
         match copy {
@@ -296,15 +299,19 @@ impl PyTensor {
         self.item(py)?.call_method0(intern!(py, "__float__"))
     }
 
-    /// Only integers are indices, of every width.
+    /// Only single integers are indices, of every width. Python goes on to ask for a buffer, as in
+    /// `bytes(x)`, only if the refusal is a TypeError.
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if self.tensor().dtype().is_integer() {
-            self.item(py)
-        } else {
-            let dtype = self.tensor().dtype();
-            Err(PyTypeError::new_err(format!(
+        let tensor = self.tensor();
+        if !tensor.dtype().is_integer() {
+            let dtype = tensor.dtype();
+            return Err(PyTypeError::new_err(format!(
                 "index: wrong dtype: {dtype}; integers are accepted"
-            )))
+            )));
+        }
+        match tensor.item() {
+            Ok(value) => to_python(py, value),
+            Err(error) => Err(PyTypeError::new_err(error.to_string())),
         }
     }
 }
