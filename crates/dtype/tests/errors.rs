@@ -247,6 +247,31 @@ fn refused_memory() {
 }
 
 #[test]
+fn refused_devices() {
+    let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
+    let given = "gpu";
+    assert_messages!(
+        refuse(
+            "add",
+            Problem::DevicesDiffer {
+                lhs: "cpu",
+                rhs: "gpu"
+            }
+        ),
+        message::<()>(Err(
+            Error::new("fft", Problem::NotOnDevice { given }).hint("x.to(\"cpu\")")
+        )),
+        refuse(
+            "exp",
+            Problem::DeviceFailure {
+                device: "gpu",
+                reason: "it was removed".to_owned(),
+            }
+        ),
+    );
+}
+
+#[test]
 fn refused_files() {
     let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
     let path = || "model.safetensors".to_owned();

@@ -30,7 +30,7 @@ pub enum ErrorKind {
     ZeroDivision,
     /// Not enough memory: `MemoryError`.
     Memory,
-    /// A missing or unknown device: `RuntimeError`.
+    /// A missing or unknown device, or operands on two: `RuntimeError`.
     Device,
     /// Gradients that cannot be had: `RuntimeError`.
     Gradient,
@@ -114,7 +114,11 @@ impl Error {
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::FileAccess { .. } | Problem::DamagedFile { .. } => ErrorKind::File,
             Problem::Gradient(_) => ErrorKind::Gradient,
-            Problem::UnknownDevice { .. } | Problem::ForeignDevice { .. } => ErrorKind::Device,
+            Problem::UnknownDevice { .. }
+            | Problem::ForeignDevice { .. }
+            | Problem::DevicesDiffer { .. }
+            | Problem::NotOnDevice { .. }
+            | Problem::DeviceFailure { .. } => ErrorKind::Device,
             Problem::SingularMatrix { .. }
             | Problem::NotPositiveDefinite { .. }
             | Problem::NotFinite { .. }

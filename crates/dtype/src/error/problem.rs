@@ -557,6 +557,28 @@ pub enum Problem {
         /// The devices of this machine.
         available: String,
     },
+    /// Operands in two places.
+    #[error("operands on two devices: {lhs} and {rhs}; one device is accepted")]
+    DevicesDiffer {
+        /// The device of one operand.
+        lhs: &'static str,
+        /// The device of another.
+        rhs: &'static str,
+    },
+    /// An operation that only the CPU has, on memory that it cannot read.
+    #[error("no such operation on this device: {given}; cpu is accepted")]
+    NotOnDevice {
+        /// The device of the memory.
+        given: &'static str,
+    },
+    /// A device that does not do what it should.
+    #[error("the device failed: {device}; {reason}")]
+    DeviceFailure {
+        /// The device.
+        device: &'static str,
+        /// What went wrong.
+        reason: String,
+    },
     /// A file that the system does not give.
     #[error("no access to the file: '{path}'; {reason}")]
     FileAccess {
