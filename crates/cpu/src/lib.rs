@@ -3,7 +3,8 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse; [`Foreign`]: bytes of someone else (unsafe) |
-//! | `storage` | [`Storage`]: one or the other |
+//! | `storage` | [`Storage`]: one or the other, the memory of this backend |
+//! | `backend` | [`Cpu`]: what views hold, handed to the kernels |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
@@ -29,6 +30,7 @@
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |
 #![deny(unsafe_code)]
 
+mod backend;
 mod buffer;
 #[cfg(target_arch = "x86_64")]
 mod float8;
@@ -42,6 +44,7 @@ mod storage;
 mod tile;
 mod walk;
 
+pub use backend::{CPU, Cpu};
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use storage::Storage;
 pub use tile::{Input, run, run_at, run_row};

@@ -1,8 +1,11 @@
 //! The bytes of a tensor: its own, or someone else's.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
-use crate::{Buffer, Foreign};
+use allotrope_op::{Backend, Memory, Shared};
+
+use crate::{Buffer, CPU, Foreign};
 
 /// Bytes to read. Only a buffer can be written to: foreign memory has no way to it.
 #[derive(Debug)]
@@ -20,6 +23,30 @@ impl Storage {
             Self::Owned(buffer) => Some(buffer),
             Self::Foreign(_) => None,
         }
+    }
+
+    /// The bytes as memory that tensors share.
+    #[must_use]
+    pub fn share(self) -> Shared {
+        Arc::new(self)
+    }
+}
+
+impl Memory for Storage {
+    fn backend(&self) -> &'static dyn Backend {
+        &CPU
+    }
+
+    fn host(&self) -> Option<&[u8]> {
+        Some(self)
+    }
+
+    fn host_mut(&mut self) -> Option<&mut [u8]> {
+        self.owned_mut().map(|buffer| &mut buffer[..])
+    }
+
+    fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign(_))
     }
 }
 

@@ -105,7 +105,12 @@ pub(crate) fn write_elements(
         .map_err(|error| Failure::Content(error.in_op(op)))?;
     match tensor.contiguous_bytes() {
         Some(bytes) => writer.write_all(bytes).map_err(Failure::System),
-        None => Ok(()),
+        None => {
+            let bytes = tensor
+                .to_bytes()
+                .map_err(|error| Failure::Content(error.in_op(op)))?;
+            writer.write_all(&bytes).map_err(Failure::System)
+        }
     }
 }
 

@@ -19,12 +19,15 @@
 //! | `choice` | who has a say in the dtype of results |
 //! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
+//! | `backend` | [`Backend`]: what every device does, and the [`Memory`] it does it in |
+//! | `work` | what a backend is told beside programs: [`Fold`], [`Piece`], [`Put`] and their kin |
 //! | [`wgsl`] | all these functions as the text of a shader |
 #![forbid(unsafe_code)]
 
 #[macro_use]
 pub mod table;
 
+mod backend;
 mod build;
 mod choice;
 mod compare;
@@ -43,8 +46,10 @@ pub mod structured;
 mod support;
 pub mod wgsl;
 mod whole;
+mod work;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
+pub use backend::{Backend, Memory, Shared, Target, View};
 pub use build::{Builder, Var};
 pub use choice::{Chooser, Question, ask_for_results};
 pub use complex::Complex;
@@ -60,3 +65,4 @@ pub use structured::Structured;
 pub use support::{Support, support, supported_names, without_gradient};
 pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
 pub use whole::{Mask, Whole};
+pub use work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream};

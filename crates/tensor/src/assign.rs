@@ -1,12 +1,12 @@
 //! Assignment as a new value: the tensor with some elements replaced.
 
-use allotrope_cpu::kernel;
 use allotrope_dtype::{DType, Error, promotion};
-use allotrope_op::{Argument, Layout};
+use allotrope_op::{Argument, Combine, Dims, Layout, Put};
 
 use smallvec::smallvec;
 
 use crate::autograd::is_recorded;
+use crate::device::common_backend;
 use crate::elementwise::Operand;
 use crate::{Index, Tensor};
 
@@ -21,8 +21,8 @@ fn still_there(gradient: &Tensor, key: &[Index]) -> Result<Tensor, Error> {
         return Ok(picked);
     }
     let numbers = Tensor::arange(0, picked.count() as i64, 1, DType::I64)?;
-    let numbers = numbers.reshape_as(&picked)?;
-    let mut written = Tensor::zeros(gradient.shape(), DType::I64)?;
+    let numbers = numbers.beside(gradient)?.reshape_as(&picked)?;
+    let mut written = Tensor::zeros(gradient.shape(), DType::I64)?.beside(gradient)?;
     written.assign(key, &numbers)?;
     let overwritten = written.index(key)?.ne(&numbers)?;
     picked.masked_fill(&overwritten, false)
@@ -57,7 +57,8 @@ impl Tensor {
         let value = match value {
             Operand::Tensor(tensor) => tensor.to(dtype)?,
             Operand::Scalar(scalar) => {
-                Self::full(&[], scalar, dtype).map_err(|error| error.in_op(OP))?
+                let value = Self::full(&[], scalar, dtype).map_err(|error| error.in_op(OP))?;
+                value.beside(self)?
             }
         };
         if !is_recorded(&[self, &value]) {
@@ -94,21 +95,30 @@ impl Tensor {
 
     /// Writes a value of a dtype to the elements that a key means.
     fn write(&mut self, key: &[Index], value: &Self, dtype: DType) -> Result<(), Error> {
+        let backend = common_backend(OP, &[self, value])?;
         let rows = Layout::contiguous(self.shape().clone());
         if key.iter().any(|item| matches!(item, Index::Array(_))) {
             let sizes: Vec<isize> = self.shape().iter().map(|size| *size as isize).collect();
             let places = Self::arange(0, self.count() as i64, 1, DType::I64)?;
-            let places = places.reshape(&sizes)?.index(key)?;
+            let places = places.beside(self)?.reshape(&sizes)?.index(key)?;
             let value = value.fitted(&places)?;
-            let places = places.to_vec::<i64>()?;
-            return self.rewrite(dtype, |bytes| {
-                kernel::scatter(dtype, value.storage(), &places, bytes)
+            let still = Dims::from_elem(0, places.rank());
+            let job = Put {
+                source: value.view_of(),
+                indices: places.view_of(),
+                base: &Layout::from_parts(places.shape().clone(), still, 0),
+                step: 1,
+                blocks: 1,
+                used: 1,
+            };
+            return self.rewrite(OP, dtype, |target| {
+                backend.put(OP, dtype, Combine::Replace, &job, target)
             });
         }
         let layout = self.with_layout(rows).index(key)?.layout().clone();
         let value = value.fitted(&self.index(key)?)?;
-        self.rewrite(dtype, |bytes| {
-            kernel::copy_into(dtype, value.storage(), bytes, &layout)
+        self.rewrite(OP, dtype, |target| {
+            backend.place(OP, dtype, value.view_of(), target, &layout)
         })
     }
 

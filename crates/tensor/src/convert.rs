@@ -1,6 +1,5 @@
 //! Casts, and values out of a tensor.
 
-use allotrope_cpu::{Buffer, kernel, run};
 use allotrope_dtype::{
     CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast, cast_bytes,
 };
@@ -8,8 +7,7 @@ use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
 
 use crate::Tensor;
-use crate::elementwise::evaluate_one;
-use crate::view::out_of_memory;
+use crate::elementwise::{evaluate_one, room};
 
 impl Tensor {
     /// The values in another dtype, rounded once, with the default overflow; the tensor itself if
@@ -33,14 +31,11 @@ impl Tensor {
         if options == CastOptions::default() && can_cast(self.dtype(), dtype, Casting::Any) {
             return self.converted(dtype);
         }
-        let source = self.contiguous()?;
-        let Some(bytes) = source.contiguous_bytes() else {
-            return Ok(source);
-        };
-        let room = self.count().checked_mul(dtype.itemsize());
-        let mut buffer = Buffer::for_overwrite("to", room.ok_or_else(|| out_of_memory("to"))?)?;
-        cast_bytes(self.dtype(), bytes, dtype, &mut buffer, options)?;
-        let cast = Self::from_buffer(buffer, self.shape().clone(), dtype);
+        // Options that look at values are the CPU's work, wherever the tensor is.
+        let source = self.read("to")?;
+        let mut buffer = room("to", self.shape(), dtype)?;
+        cast_bytes(self.dtype(), &source, dtype, &mut buffer, options)?;
+        let cast = Self::from_buffer(buffer, self.shape().clone(), dtype).beside(self)?;
         cast.with_rule("to", &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
@@ -50,20 +45,6 @@ impl Tensor {
         let result = program.convert(0, dtype);
         program.output(result);
         evaluate_one("to", &program, &[self])
-    }
-
-    /// Writes the values in a dtype that they have a way to, in row-major order, to bytes that hold
-    /// exactly them.
-    pub(crate) fn convert_into(&self, dtype: DType, bytes: &mut [u8]) -> Result<(), Error> {
-        if dtype == self.dtype() {
-            kernel::copy(dtype, self.storage(), self.layout(), bytes);
-            return Ok(());
-        }
-        let mut program = Program::new(&[self.dtype()]);
-        let result = program.convert(0, dtype);
-        program.output(result);
-        let input = self.as_input();
-        run(&program, self.shape(), &[input], &mut [bytes])
     }
 
     /// The same bits as another dtype, by torch's rules: the last dimension grows or shrinks by the
@@ -128,8 +109,9 @@ impl Tensor {
 
     /// The same bytes in another layout of another dtype, or a copy at an address that suits it.
     fn reinterpret_aligned(&self, layout: Layout, dtype: DType) -> Result<Self, Error> {
-        let address = self.storage().as_ptr().addr();
-        if address.is_multiple_of(dtype.alignment()) {
+        let fits = |address: usize| address.is_multiple_of(dtype.alignment());
+        // Where the CPU cannot read, alignment is the device's own matter.
+        if self.host_address().is_none_or(fits) {
             Ok(self.reinterpret(layout, dtype))
         } else {
             self.copied()?.view_dtype(dtype)
@@ -149,8 +131,7 @@ impl Tensor {
             let hint = format!("x.to({})", T::DTYPE);
             return Err(Error::new("to_vec", problem).hint(hint));
         }
-        let source = self.contiguous()?;
-        Ok(bytemuck::cast_slice(source.contiguous_bytes().unwrap_or_default()).to_vec())
+        Ok(bytemuck::cast_slice(&self.read("to_vec")?).to_vec())
     }
 
     /// The bytes of the elements in row-major order.
@@ -158,8 +139,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        let source = self.contiguous()?;
-        Ok(source.contiguous_bytes().unwrap_or_default().to_vec())
+        Ok(self.read("to_bytes")?.to_vec())
     }
 
     /// The value of a tensor with one element.
@@ -168,7 +148,7 @@ impl Tensor {
     /// A value error for any other number of elements.
     pub fn item(&self) -> Result<Scalar, Error> {
         if self.count() == 1 {
-            self.element(self.layout().offset())
+            Scalar::from_bytes(self.dtype(), &self.read("item")?)
         } else {
             let problem = Problem::NotSingle {
                 shape: self.shape().to_vec(),
@@ -179,10 +159,7 @@ impl Tensor {
 
     /// The value at a place of the storage, in elements.
     pub(crate) fn element(&self, place: usize) -> Result<Scalar, Error> {
-        let size = self.dtype().itemsize();
-        Scalar::from_bytes(
-            self.dtype(),
-            &self.storage()[place * size..(place + 1) * size],
-        )
+        let (size, bytes) = (self.dtype().itemsize(), self.storage("item")?);
+        Scalar::from_bytes(self.dtype(), &bytes[place * size..(place + 1) * size])
     }
 }

@@ -1,10 +1,10 @@
 //! Elementwise operations: every one is a row, and all go through [`record`].
 
+use allotrope_cpu::Buffer;
 use allotrope_cpu::parallel::CHUNK;
-use allotrope_cpu::{Buffer, Input, run, run_row};
 use allotrope_dtype::{DType, Error, Problem, WeakScalar, c128};
 use allotrope_op::{
-    Argument, Cell, Layout, MAX_ARITY, Op, Program, Shape, Signature, Step, compute_dtype,
+    Argument, Cell, Layout, MAX_ARITY, Op, Program, Shape, Signature, Step, View, compute_dtype,
     for_each_op, infer,
 };
 use smallvec::SmallVec;
@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::Tensor;
 use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
+use crate::device::common_backend;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
 use crate::view::out_of_memory;
 
@@ -173,23 +174,28 @@ fn record_small(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error
     if !in_place || dtype == DType::Bool || first.count() > CHUNK || needs_guard(op, dtype) {
         return None;
     }
-    let mut bytes: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-    for (operand, bytes) in operands.iter().zip(&mut bytes) {
+    let mut views = [first.view_of(); MAX_ARITY];
+    for (operand, view) in operands.iter().zip(&mut views) {
         match operand {
-            Operand::Tensor(tensor) if tensor.dtype() == dtype && tensor.shape() == shape => {
-                *bytes = tensor.contiguous_bytes()?;
+            Operand::Tensor(tensor)
+                if tensor.dtype() == dtype
+                    && tensor.shape() == shape
+                    && tensor.is_contiguous()
+                    && tensor.is_beside(first) =>
+            {
+                *view = tensor.view_of();
             }
             _ => return None,
         }
     }
-    let buffer = room(op.name(), shape, result);
-    Some(buffer.map(|mut buffer| {
-        run_row(op, dtype, &bytes[..operands.len()], &mut buffer);
+    let views = &views[..operands.len()];
+    let memory = first.backend().apply(op, dtype, result, views);
+    Some(memory.map(|memory| {
         let layout = first.layout();
         if layout.offset() == 0 {
-            Tensor::from_storage(buffer, layout.clone(), result)
+            Tensor::from_parts(memory, layout.clone(), result)
         } else {
-            Tensor::from_buffer(buffer, shape.clone(), result)
+            Tensor::from_memory_of(memory, shape.clone(), result)
         }
     }))
 }
@@ -233,16 +239,12 @@ pub fn evaluate(
     }
     let shapes: Vec<&Shape> = inputs.iter().map(|tensor| tensor.shape()).collect();
     let shape = Shape::broadcast(op, &shapes)?;
+    let backend = common_backend(op, inputs)?;
     let prepared = prepare(op, inputs, &shape)?;
-    let mut buffers = Vec::new();
-    for dtype in program.output_dtypes() {
-        buffers.push(room(op, &shape, dtype)?);
-    }
-    let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
-    run(program, &shape, &views(&prepared), &mut outputs)?;
-    let tensors = buffers.into_iter().zip(program.output_dtypes());
+    let outputs = backend.run(op, program, &shape, &views(&prepared))?;
+    let tensors = outputs.into_iter().zip(program.output_dtypes());
     let tensors = tensors
-        .map(|(buffer, dtype)| Tensor::from_buffer(buffer, shape.clone(), dtype))
+        .map(|(memory, dtype)| Tensor::from_memory_of(memory, shape.clone(), dtype))
         .collect();
     Ok(record_program(op, program, inputs, tensors, &shape)?.into_vec())
 }
@@ -264,15 +266,14 @@ pub(crate) fn evaluate_one(
         }
     };
     let dtype = program.output_dtypes().next().unwrap_or(DType::Bool);
+    let backend = common_backend(op, inputs)?;
     let prepared = prepare(op, inputs, &shape)?;
-    let mut buffer = room(op, &shape, dtype)?;
-    run(program, &shape, &views(&prepared), &mut [&mut buffer[..]])?;
-    remember(
-        op,
-        program,
-        inputs,
-        Tensor::from_buffer(buffer, shape, dtype),
-    )
+    let mut outputs = backend.run(op, program, &shape, &views(&prepared))?;
+    let Some(memory) = outputs.pop() else {
+        return Err(Error::new(op, Problem::NoOperands));
+    };
+    let output = Tensor::from_memory_of(memory, shape, dtype);
+    remember(op, program, inputs, output)
 }
 
 /// An input as it is, or with the layout that broadcasting gives it.
@@ -281,13 +282,10 @@ enum Prepared<'a> {
     Viewed(Box<(Tensor, Layout)>),
 }
 
-fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[Input<'a>; 4]> {
+fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[View<'a>; 4]> {
     let view = |input: &'a Prepared<'a>| match input {
-        Prepared::AsIs(tensor) => tensor.as_input(),
-        Prepared::Viewed(view) => Input {
-            bytes: view.0.storage(),
-            layout: &view.1,
-        },
+        Prepared::AsIs(tensor) => tensor.view_of(),
+        Prepared::Viewed(view) => view.0.seen_as(&view.1),
     };
     prepared.iter().map(view).collect()
 }
@@ -376,7 +374,7 @@ fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Erro
         Operand::Scalar(_) => Ok(()),
         Operand::Tensor(tensor) => {
             let bad = record(refused, &[(*second), WeakScalar::Int(0).into()])?;
-            let place = bad.storage().iter().position(|byte| *byte != 0);
+            let place = bad.read(op.name())?.iter().position(|byte| *byte != 0);
             match place {
                 Some(index) => {
                     let index = (tensor.rank() > 0).then_some(index);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use allotrope_cpu::CPU;
 use allotrope_dtype::{Kind, WeakScalar, default_dtype};
 
 use crate::Tensor;
@@ -19,6 +20,10 @@ const PREFIX: &str = "tensor(";
 
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host_address().is_none() {
+            let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
+            return here.fmt(f);
+        }
         let summarised = self.count() > SUMMARISE_FROM;
         let mut cells = Vec::new();
         // Beside a size of zero the others may be as large as they like.

@@ -2,7 +2,6 @@
 //!
 //! The rules are NumPy's. Ranges, integers and new axes give a view; arrays gather a copy.
 
-use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{CastOptions, DType, Error, Kind, Overflow, Problem, Set};
 use allotrope_op::{Dims, Layout, Shape, Slice};
 
@@ -10,8 +9,8 @@ use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::device::common_backend;
 use crate::ops::sum_slices;
-use crate::view::out_of_memory;
 
 const OP: &str = "index";
 
@@ -83,7 +82,10 @@ impl Tensor {
             match item {
                 // Beside arrays a single index is an array of one, as NumPy counts it.
                 Index::At(index) if gathers => {
-                    arrays.push((dim, Self::full(&[], index as i64, DType::I64)?));
+                    arrays.push((
+                        dim,
+                        Self::full(&[], index as i64, DType::I64)?.beside(self)?,
+                    ));
                     places.push(place);
                     dim += 1;
                 }
@@ -124,7 +126,7 @@ impl Tensor {
         }
         gathered.with_rule(OP, &[&view], move |pass| {
             let gradient = pass.gradient()?;
-            let zeros = Self::zeros(&shape, gradient.dtype())?;
+            let zeros = Self::zeros(&shape, gradient.dtype())?.beside(&gradient)?;
             Ok(smallvec![Some(zeros.index_put(&key, &gradient, true)?)])
         })
     }
@@ -186,12 +188,14 @@ impl Tensor {
     fn gather_dims(&self, arrays: &[(usize, Self)], front: usize) -> Result<Self, Error> {
         let shapes: Vec<&Shape> = arrays.iter().map(|(_, array)| array.shape()).collect();
         let common = Shape::broadcast(OP, &shapes)?;
-        let mut starts = vec![self.layout().offset() as isize; common.count()];
+        let operands: Vec<&Self> = arrays.iter().map(|(_, array)| array).collect();
+        let backend = common_backend(OP, &[&[self][..], &operands].concat())?;
+        let mut starts = vec![self.layout().offset() as i64; common.count()];
         for (dim, array) in arrays {
             let stride = self.layout().strides()[*dim];
             let indices = array.bounded_indices(&common, *dim, self.shape()[*dim])?;
             for (start, index) in starts.iter_mut().zip(indices) {
-                *start += index * stride;
+                *start += (index * stride) as i64;
             }
         }
         let taken = |dim: &usize| arrays.iter().any(|(d, _)| d == dim);
@@ -201,25 +205,21 @@ impl Tensor {
         let rest_strides: Dims<isize> = rest.iter().map(|d| self.layout().strides()[*d]).collect();
         let sizes: Dims<usize> = common.iter().chain(rest_shape.iter()).copied().collect();
         let shape = Shape::new(OP, &sizes)?;
-        let width = self.dtype().itemsize();
-        let bytes = shape
-            .count()
-            .checked_mul(width)
-            .ok_or_else(|| out_of_memory(OP))?;
-        let mut buffer = Buffer::for_overwrite(OP, bytes)?;
-        let block = rest_shape.count() * width;
-        if block > 0 {
-            for (start, out) in starts.iter().zip(buffer.chunks_mut(block)) {
-                let place = *start as usize;
-                if rest.is_empty() {
-                    out.copy_from_slice(&self.storage()[place * width..(place + 1) * width]);
-                } else {
-                    let from = Layout::from_parts(rest_shape.clone(), rest_strides.clone(), place);
-                    kernel::copy(self.dtype(), self.storage(), &from, out);
-                }
-            }
-        }
-        let gathered = Self::from_buffer(buffer, shape, self.dtype());
+        // Slices that are read backwards begin at their last place, which starts are counted from.
+        let back = rest_sizes.iter().zip(&rest_strides);
+        let back = back.map(|(size, stride)| stride.min(&0) * (*size as isize - 1).max(0));
+        let back = back.sum::<isize>().unsigned_abs();
+        starts.iter_mut().for_each(|start| *start -= back as i64);
+        let starts = Self::from_slice(&starts, &common)?.beside(self)?;
+        let still = |rank: usize| std::iter::repeat_n(0, rank);
+        let strides = still(common.rank()).chain(rest_strides).collect();
+        let own = starts.layout().strides().iter().copied();
+        let repeated = own.chain(still(rest.len())).collect();
+        let base = Layout::from_parts(shape.clone(), strides, back);
+        let places = Layout::from_parts(shape.clone(), repeated, 0);
+        let (dtype, indices) = (self.dtype(), starts.seen_as(&places));
+        let memory = backend.pick(OP, dtype, self.seen_as(&base), 1, indices)?;
+        let gathered = Self::from_memory_of(memory, shape, dtype);
         // The new dimensions stand first; move them behind the `front` that were before them.
         let (new, all) = (common.rank(), common.rank() + rest.len());
         let order = (new..new + front).chain(0..new).chain(new + front..all);

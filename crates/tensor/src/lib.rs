@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
+//! | `device` | which device an operation takes, and the way from one to another |
 //! | `create` | constructors |
 //! | `random` | random tensors |
 //! | `distribution` | random tensors of any [`Law`], and indices by weights |
@@ -38,6 +39,7 @@ mod assign;
 mod autograd;
 mod convert;
 mod create;
+mod device;
 mod distribution;
 mod elementwise;
 mod foreign;

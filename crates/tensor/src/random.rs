@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use allotrope_cpu::Buffer;
 use allotrope_cpu::kernel::random::{self, Chances, Moments, Stream};
+use allotrope_cpu::{Buffer, CPU};
 use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
-use allotrope_op::Shape;
+use allotrope_op::{Backend, Draw, Shape, Target};
 
 use crate::create::{cast_numbers, room};
 use crate::{Generator, Tensor};
@@ -32,7 +32,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform("rand", sizes, (0.0, 1.0), dtype, generator)
+        draw_uniform("rand", sizes, (0.0, 1.0), dtype, generator, &CPU)
     }
 
     /// Numbers from `low` to below `high`, evenly, or `low` if they are equal; both parts of complex
@@ -48,7 +48,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform("uniform", sizes, (low, high), dtype, generator)
+        draw_uniform("uniform", sizes, (low, high), dtype, generator, &CPU)
     }
 
     /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
@@ -61,7 +61,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal("randn", sizes, (0.0, 1.0), dtype, generator)
+        draw_normal("randn", sizes, (0.0, 1.0), dtype, generator, &CPU)
     }
 
     /// Normal numbers with this mean and standard deviation; the parts of complex numbers have half
@@ -76,7 +76,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal("normal", sizes, (mean, std), dtype, generator)
+        draw_normal("normal", sizes, (mean, std), dtype, generator, &CPU)
     }
 
     /// A normal number for each of these means and standard deviations, which are broadcast.
@@ -135,7 +135,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_integers("randint", sizes, (low, high), dtype, generator)
+        draw_integers("randint", sizes, (low, high), dtype, generator, &CPU)
     }
 
     /// The integers from 0 to below `count` in random order.
@@ -185,13 +185,8 @@ impl Tensor {
         high: f64,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform(
-            "uniform",
-            self.shape(),
-            (low, high),
-            self.dtype(),
-            generator,
-        )
+        let (sizes, dtype, backend) = (self.shape(), self.dtype(), self.backend());
+        draw_uniform("uniform", sizes, (low, high), dtype, generator, backend)
     }
 
     /// Normal numbers in the shape and dtype of this tensor: what `normal_` gives it.
@@ -204,7 +199,8 @@ impl Tensor {
         std: f64,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal("normal", self.shape(), (mean, std), self.dtype(), generator)
+        let (sizes, dtype, backend) = (self.shape(), self.dtype(), self.backend());
+        draw_normal("normal", sizes, (mean, std), dtype, generator, backend)
     }
 
     /// Integers in the shape and dtype of this tensor: what `random_` gives it. Without a lower
@@ -224,7 +220,8 @@ impl Tensor {
             .integer_range()
             .map_or_else(|| dtype.exact_integers(), |(_, last)| last);
         let bounds = (low.unwrap_or(0), high.unwrap_or(last + 1));
-        draw_integers("random", self.shape(), bounds, dtype, generator)
+        let (sizes, backend) = (self.shape(), self.backend());
+        draw_integers("random", sizes, bounds, dtype, generator, backend)
     }
 
     /// Ones with probability `p` and zeros, in the shape and dtype of this tensor: what
@@ -233,7 +230,8 @@ impl Tensor {
     /// # Errors
     /// A value error for a probability outside 0 to 1, a memory error.
     pub fn bernoulli_like(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
-        Self::bernoulli_of("bernoulli", self.shape(), p, self.dtype(), generator)
+        let (sizes, dtype, backend) = (self.shape(), self.dtype(), self.backend());
+        Self::bernoulli_of("bernoulli", sizes, p, dtype, generator, backend)
     }
 
     /// Ones with probability `p` and zeros.
@@ -243,11 +241,10 @@ impl Tensor {
         p: f64,
         dtype: DType,
         generator: Option<&Generator>,
+        backend: &dyn Backend,
     ) -> Result<Self, Error> {
         PROBABILITY.check(op, p, None)?;
-        draw(op, sizes, dtype, generator, |stream, target| {
-            random::bernoulli(Level::current(), stream, Chances::All(p), dtype, target);
-        })
+        draw_alike(op, sizes, dtype, generator, backend, Draw::Bernoulli(p))
     }
 
     /// Ones with probabilities that broadcast to this shape and zeros, in the shape and dtype of
@@ -280,7 +277,25 @@ impl Tensor {
     }
 }
 
-/// A tensor that a kernel fills from a place in a generator's sequence.
+/// Random numbers with one set of parameters, on a device.
+fn draw_alike(
+    op: &'static str,
+    sizes: &[usize],
+    dtype: DType,
+    generator: Option<&Generator>,
+    backend: &dyn Backend,
+    numbers: Draw,
+) -> Result<Tensor, Error> {
+    let shape = Shape::new(op, sizes)?;
+    let mut memory = backend.allocate(op, dtype, shape.count())?;
+    let generator = generator.unwrap_or_else(|| Generator::of_process());
+    let stream = generator.take(shape.count());
+    let target = Target::new(op, &mut memory, shape.count())?;
+    backend.draw(op, dtype, numbers, stream, target)?;
+    Ok(Tensor::from_memory_of(memory, shape, dtype))
+}
+
+/// A tensor that a kernel of the CPU fills from a place in a generator's sequence.
 pub(crate) fn draw(
     op: &'static str,
     sizes: &[usize],
@@ -301,6 +316,7 @@ fn draw_uniform(
     (low, high): (f64, f64),
     dtype: DType,
     generator: Option<&Generator>,
+    backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     check_inexact(op, dtype)?;
     // NaN is no bound either.
@@ -316,9 +332,8 @@ fn draw_uniform(
     if width.is_infinite() {
         return Err(Error::new(op, Problem::WideInterval { low, high, dtype }));
     }
-    draw(op, sizes, dtype, generator, |stream, target| {
-        random::uniform(Level::current(), stream, bounds, dtype, target);
-    })
+    let numbers = Draw::Uniform(bounds.0, bounds.1);
+    draw_alike(op, sizes, dtype, generator, backend, numbers)
 }
 
 fn draw_normal(
@@ -327,13 +342,12 @@ fn draw_normal(
     (mean, std): (f64, f64),
     dtype: DType,
     generator: Option<&Generator>,
+    backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     check_inexact(op, dtype)?;
     DEVIATION.check(op, std, None)?;
-    draw(op, sizes, dtype, generator, |stream, target| {
-        let moments = Moments::All(mean, std);
-        random::normal(Level::current(), stream, moments, dtype, target);
-    })
+    let numbers = Draw::Normal(mean, std);
+    draw_alike(op, sizes, dtype, generator, backend, numbers)
 }
 
 fn draw_integers(
@@ -342,6 +356,7 @@ fn draw_integers(
     (low, high): (i128, i128),
     dtype: DType,
     generator: Option<&Generator>,
+    backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     if !Set::Real.contains(dtype) {
         return Err(Error::not_in_set(op, dtype, Set::Real, None));
@@ -353,9 +368,8 @@ fn draw_integers(
     check_integers(op, low, high - 1, dtype)?;
     // Both are numbers of one dtype, so that at most 2^64 are between them.
     let count = (high - low).unsigned_abs();
-    draw(op, sizes, dtype, generator, |stream, target| {
-        random::integers(Level::current(), stream, low, count, dtype, target);
-    })
+    let numbers = Draw::Integers(low, count);
+    draw_alike(op, sizes, dtype, generator, backend, numbers)
 }
 
 /// Refuses a dtype that has no fractions.

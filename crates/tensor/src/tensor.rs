@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allotrope_cpu::{Buffer, Input, Storage};
 use allotrope_dtype::{DType, Error};
-use allotrope_op::{Layout, Shape};
+use allotrope_op::{Backend, Layout, Shape, Shared, Target, View};
 
 use crate::autograd::History;
 
@@ -15,7 +15,7 @@ use crate::autograd::History;
 /// view's back, since a tensor never changes.
 #[derive(Clone)]
 pub struct Tensor {
-    storage: Arc<Storage>,
+    memory: Shared,
     layout: Layout,
     dtype: DType,
     /// How the tensor was made, if a gradient can come back to it.
@@ -31,8 +31,18 @@ impl Tensor {
 
     /// A tensor of bytes that contain the layout and are aligned for the dtype.
     pub(crate) fn from_storage(storage: impl Into<Storage>, layout: Layout, dtype: DType) -> Self {
+        Self::from_parts(storage.into().share(), layout, dtype)
+    }
+
+    /// A tensor of row-major elements that fill memory of any device.
+    pub(crate) fn from_memory_of(memory: Shared, shape: Shape, dtype: DType) -> Self {
+        Self::from_parts(memory, Layout::contiguous(shape), dtype)
+    }
+
+    /// A tensor of memory that contains the layout.
+    pub(crate) fn from_parts(memory: Shared, layout: Layout, dtype: DType) -> Self {
         Self {
-            storage: Arc::new(storage.into()),
+            memory,
             layout,
             dtype,
             history: None,
@@ -63,26 +73,53 @@ impl Tensor {
     /// The same bytes in another layout of another dtype, without a history.
     pub(crate) fn reinterpret(&self, layout: Layout, dtype: DType) -> Self {
         Self {
-            storage: Arc::clone(&self.storage),
+            memory: Arc::clone(&self.memory),
             layout,
             dtype,
             history: None,
         }
     }
 
-    /// The bytes that the layout points into: whole elements, aligned for the dtype.
-    pub(crate) fn storage(&self) -> &[u8] {
-        let size = self.dtype.itemsize();
-        // Under another dtype the storage may end within an element.
-        &self.storage[..self.storage.len() / size * size]
+    /// The device that the tensor is on.
+    #[must_use]
+    pub fn backend(&self) -> &'static dyn Backend {
+        self.memory.backend()
     }
 
-    /// The tensor as kernels read it.
-    pub(crate) fn as_input(&self) -> Input<'_> {
-        Input {
-            bytes: self.storage(),
+    /// The tensor as backends read it.
+    pub(crate) fn view_of(&self) -> View<'_> {
+        self.seen_as(&self.layout)
+    }
+
+    /// The tensor's memory with another layout, as backends read it.
+    pub(crate) fn seen_as<'a>(&'a self, layout: &'a Layout) -> View<'a> {
+        let memory = &*self.memory;
+        View { memory, layout }
+    }
+
+    /// The bytes that the layout points into, for an operation that only the CPU has: whole elements,
+    /// aligned for the dtype.
+    pub(crate) fn storage(&self, op: &'static str) -> Result<&[u8], Error> {
+        self.memory.on_host(op).map(|bytes| self.whole(bytes))
+    }
+
+    /// Whole elements: under another dtype the memory may end within one.
+    fn whole<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let size = self.dtype.itemsize();
+        &bytes[..bytes.len() / size * size]
+    }
+
+    /// The address of the memory, if the CPU can read it.
+    pub(crate) fn host_address(&self) -> Option<usize> {
+        self.memory.host().map(|bytes| bytes.as_ptr().addr())
+    }
+
+    /// The tensor as kernels of the CPU read it.
+    pub(crate) fn as_input(&self, op: &'static str) -> Result<Input<'_>, Error> {
+        Ok(Input {
+            bytes: self.storage(op)?,
             layout: &self.layout,
-        }
+        })
     }
 
     /// Sizes, strides and offset.
@@ -121,53 +158,63 @@ impl Tensor {
         self.layout.is_contiguous()
     }
 
-    /// Where the first element lies in memory, for libraries that read it from there.
+    /// Where the first element lies in memory, for libraries that read it from there; zero if the CPU
+    /// cannot.
     ///
     /// The address is valid while this tensor or a view of it exists.
     #[must_use]
     pub fn address(&self) -> usize {
-        self.storage().as_ptr().expose_provenance() + self.layout.offset() * self.dtype.itemsize()
+        let start = self.memory.host().map(|b| b.as_ptr().expose_provenance());
+        start.map_or(0, |start| {
+            start + self.layout.offset() * self.dtype.itemsize()
+        })
     }
 
-    /// The bytes of the elements to write to, if they lie in row-major order from the start of
-    /// memory that nothing else has.
+    /// The elements to write to, if they lie in row-major order from the start of memory that
+    /// nothing else has.
+    fn own_elements(&mut self) -> Option<Target<'_>> {
+        let count = self.count();
+        let in_order = self.is_contiguous() && self.layout.offset() == 0;
+        let own = Arc::get_mut(&mut self.memory).filter(|own| in_order && !own.is_foreign());
+        own.map(|memory| Target { memory, count })
+    }
+
+    /// The bytes of such elements, if the CPU can write to them.
     pub(crate) fn own_bytes(&mut self) -> Option<&mut [u8]> {
         let len = self.count() * self.dtype.itemsize();
-        let in_order = self.is_contiguous() && self.layout.offset() == 0;
-        let own = Arc::get_mut(&mut self.storage).and_then(Storage::owned_mut);
-        own.filter(|_| in_order).map(|buffer| &mut buffer[..len])
+        let bytes = self.own_elements()?.memory.host_mut();
+        bytes.map(|bytes| &mut bytes[..len])
     }
 
-    /// Changes the bytes of the value in a dtype, in row-major order from the start of the memory;
+    /// Changes the elements of the value in a dtype, in row-major order from the start of the memory;
     /// if anyone else has it, a copy of them.
-    pub(crate) fn rewrite(
+    pub(crate) fn rewrite<T>(
         &mut self,
+        op: &'static str,
         dtype: DType,
-        change: impl FnOnce(&mut [u8]),
-    ) -> Result<(), Error> {
+        change: impl FnOnce(Target<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         if dtype == self.dtype
-            && let Some(bytes) = self.own_bytes()
+            && let Some(own) = self.own_elements()
         {
-            change(bytes);
-            return Ok(());
+            return change(own);
         }
         let mut copy = if dtype == self.dtype {
             self.copied()?
         } else {
             self.to(dtype)?
         };
-        // A cast of something contiguous is a new buffer, a copy always is.
-        if let Some(buffer) = Arc::get_mut(&mut copy.storage).and_then(Storage::owned_mut) {
-            change(buffer);
-        }
+        // A cast is a new buffer, a copy always is.
+        let count = copy.count();
+        let changed = change(Target::new(op, &mut copy.memory, count)?)?;
         *self = copy;
-        Ok(())
+        Ok(changed)
     }
 
     /// Whether the bytes are in memory that someone else owns, who may be able to write to it.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        matches!(*self.storage, Storage::Foreign(_))
+        self.memory.is_foreign()
     }
 
     /// Whether two tensors are the same value: one memory, read in one way.
@@ -178,16 +225,22 @@ impl Tensor {
     /// Whether two tensors share their bytes.
     #[must_use]
     pub fn shares_storage_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.storage, &other.storage)
+        Arc::ptr_eq(&self.memory, &other.memory)
     }
 
-    /// The bytes of the elements, if they lie in row-major order.
+    /// The bytes of the elements, if they lie in row-major order where the CPU can read them.
     #[must_use]
     pub fn contiguous_bytes(&self) -> Option<&[u8]> {
+        let bytes = self.memory.host().filter(|_| self.is_contiguous())?;
         let size = self.dtype.itemsize();
         let start = self.layout.offset() * size;
-        self.is_contiguous()
-            .then(|| &self.storage()[start..start + self.count() * size])
+        Some(&bytes[start..start + self.count() * size])
+    }
+
+    /// The bytes of a contiguous tensor, for an operation that only the CPU has.
+    pub(crate) fn ordered_bytes(&self, op: &'static str) -> Result<&[u8], Error> {
+        self.storage(op)?;
+        Ok(self.contiguous_bytes().unwrap_or_default())
     }
 }
 

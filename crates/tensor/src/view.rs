@@ -1,12 +1,14 @@
 //! Views: other layouts of the same bytes. Only `contiguous` and `reshape` ever copy.
 
-use allotrope_cpu::{Buffer, kernel};
 use allotrope_dtype::{Error, Problem};
-use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axes, normalize_axis};
+use allotrope_op::{Dims, Layout, Shape, Slice, Target, normalize_axes, normalize_axis};
 use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
+
+/// The bytes of zero in any dtype.
+pub(crate) const ZERO: [u8; 16] = [0; 16];
 
 impl Tensor {
     /// The same elements in row-major order: the tensor itself if they already are, else a copy.
@@ -26,13 +28,9 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn copied(&self) -> Result<Self, Error> {
-        let op = "copy";
-        let width = self.dtype().itemsize();
-        let bytes = self.count().checked_mul(width);
-        let bytes = bytes.ok_or_else(|| out_of_memory(op))?;
-        let mut buffer = Buffer::for_overwrite(op, bytes)?;
-        kernel::copy(self.dtype(), self.storage(), self.layout(), &mut buffer);
-        let copy = Self::from_buffer(buffer, self.shape().clone(), self.dtype());
+        let (op, dtype) = ("copy", self.dtype());
+        let memory = self.backend().copy(op, dtype, self.view_of())?;
+        let copy = Self::from_memory_of(memory, self.shape().clone(), dtype);
         copy.with_rule(op, &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
@@ -125,11 +123,11 @@ impl Tensor {
         shape: &Shape,
         layout: &Layout,
     ) -> Result<Self, Error> {
-        let bytes = shape.count().checked_mul(self.dtype().itemsize());
-        let mut buffer = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
-        let source = self.detach().copied()?;
-        kernel::copy_into(self.dtype(), source.storage(), &mut buffer, layout);
-        let placed = Self::from_buffer(buffer, shape.clone(), self.dtype());
+        let (backend, dtype) = (self.backend(), self.dtype());
+        let mut memory = backend.fill(op, dtype, &ZERO, shape.count())?;
+        let target = Target::new(op, &mut memory, shape.count())?;
+        backend.place(op, dtype, self.view_of(), target, layout)?;
+        let placed = Self::from_memory_of(memory, shape.clone(), dtype);
         if !is_recorded(&[self]) {
             return Ok(placed);
         }
@@ -390,7 +388,7 @@ impl Tensor {
             // Windows may overlap: one addition for each place in them.
             let gradient = pass.gradient()?;
             let whole = Layout::contiguous(shape.clone());
-            let mut total = Self::zeros(&shape, gradient.dtype())?;
+            let mut total = Self::zeros(&shape, gradient.dtype())?.beside(&gradient)?;
             for place in 0..size {
                 let slice = Slice {
                     start: Some(place as isize),

@@ -5,7 +5,7 @@
 //! is cut depends on the sizes alone, and so does the result.
 
 use allotrope_dtype::{DType, Error, Level, Problem};
-use allotrope_op::{Program, Shape};
+use allotrope_op::{Fold, Program, Shape};
 use bytemuck::{Pod, Zeroable};
 
 use super::fold::{Folding, Max, Min, Prod, Sum};
@@ -29,48 +29,6 @@ const SEGMENT: usize = 64 << 10;
 const COLUMNS: usize = 1024;
 /// Rows that are folded before the lanes are widened.
 const ROWS: usize = 128;
-
-/// How numbers become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fold {
-    /// Their sum.
-    Sum,
-    /// Their product.
-    Prod,
-    /// The greatest; NaN if there is one.
-    Max,
-    /// The least; NaN if there is one.
-    Min,
-}
-
-impl Fold {
-    /// The dtype that items must have to fold values of a compute dtype.
-    ///
-    /// Products are formed in float64, whose range those of float32 do not leave soon.
-    #[must_use]
-    pub fn item(self, dtype: DType) -> DType {
-        match (self, dtype) {
-            (Self::Max | Self::Min, DType::Bool) => DType::Bool,
-            (Self::Max | Self::Min, _) => dtype.compute(),
-            (_, DType::Bool) => DType::I64,
-            (_, d) if d.is_integer() && d.is_signed() => DType::I64,
-            (_, d) if d.is_integer() => DType::U64,
-            (Self::Sum, d) => d.compute(),
-            (Self::Prod, d) if d.is_complex() => DType::C128,
-            (Self::Prod, _) => DType::F64,
-        }
-    }
-
-    /// The dtype of results: sums of float32 come as float64, to be rounded once.
-    #[must_use]
-    pub fn result(self, item: DType) -> DType {
-        match (self, item) {
-            (Self::Sum, DType::F32) => DType::F64,
-            (Self::Sum, DType::C64) => DType::C128,
-            _ => item,
-        }
-    }
-}
 
 /// The elements of a program's one output, folded along the middle of three sizes.
 ///

@@ -15,7 +15,7 @@ mod columns;
 mod loops;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Problem, Scratch};
-use allotrope_op::{Program, Step};
+use allotrope_op::{Program, Scan, Step};
 use bytemuck::Pod;
 
 use super::prefix::{LogSum, Narrow, Prefix, Product, Total};
@@ -42,31 +42,6 @@ const STREAM_LINES_FROM: usize = 16 << 20;
 const STREAM_COLUMNS_FROM: usize = 4 << 20;
 /// Items of a block whose prefixes are formed in three steps.
 const BLOCK: usize = 8;
-
-/// How the numbers of a prefix become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scan {
-    /// Their sum.
-    Sum,
-    /// Their product.
-    Prod,
-    /// The logarithm of the sum of their exponentials.
-    LogSumExp,
-}
-
-impl Scan {
-    /// The dtype that items must have to scan values of a dtype.
-    #[must_use]
-    pub fn item(self, dtype: DType) -> DType {
-        match dtype {
-            _ if self == Self::LogSumExp => DType::F64,
-            DType::Bool => DType::I64,
-            d if d.is_integer() && d.is_signed() => DType::I64,
-            d if d.is_integer() => DType::U64,
-            d => d.compute(),
-        }
-    }
-}
 
 /// Every prefix along the middle of three sizes, in dtype `to`, rounded once. The program's one
 /// output must be of a [`Scan::item`].

@@ -220,7 +220,7 @@ impl Walk {
                     check_gradient("result", index, gradient, &Outline::of(result))?;
                     (*gradient).clone()
                 }
-                None if result.count() == 1 => Tensor::full(result.shape(), true, result.dtype())?,
+                None if result.count() == 1 => result.detach().ones_like()?,
                 None => {
                     let shape = result.shape().to_vec();
                     let problem = GradientProblem::NotSingle { shape };

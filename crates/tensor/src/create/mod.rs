@@ -4,9 +4,9 @@
 mod range;
 mod window;
 
-use allotrope_cpu::{Buffer, kernel};
+use allotrope_cpu::{Buffer, CPU};
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
-use allotrope_op::Shape;
+use allotrope_op::{Backend, Shape};
 
 pub(crate) use range::cast_numbers;
 pub use window::SignalWindow;
@@ -80,12 +80,7 @@ impl Tensor {
     /// # Errors
     /// A value error for sizes that overflow, a memory error.
     pub fn zeros(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let (shape, bytes) = room("zeros", sizes, dtype)?;
-        Ok(Self::from_buffer(
-            Buffer::zeroed("zeros", bytes)?,
-            shape,
-            dtype,
-        ))
+        Self::filled("zeros", sizes, WeakScalar::Bool(false), dtype, &CPU)
     }
 
     /// All one.
@@ -93,7 +88,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn ones(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        Self::filled("ones", sizes, WeakScalar::Bool(true), dtype)
+        Self::filled("ones", sizes, WeakScalar::Bool(true), dtype, &CPU)
     }
 
     /// All of one value, which the dtype must hold.
@@ -106,7 +101,7 @@ impl Tensor {
         value: impl Into<WeakScalar>,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::filled("full", sizes, value.into(), dtype)
+        Self::filled("full", sizes, value.into(), dtype, &CPU)
     }
 
     /// Elements of unknown values, to be overwritten.
@@ -149,7 +144,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn zeros_like(&self) -> Result<Self, Error> {
-        Self::zeros(self.shape(), self.dtype()).map_err(|error| error.in_op("zeros_like"))
+        self.filled_like("zeros_like", WeakScalar::Bool(false))
     }
 
     /// All one, in the shape and dtype of this tensor.
@@ -157,12 +152,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn ones_like(&self) -> Result<Self, Error> {
-        Self::filled(
-            "ones_like",
-            self.shape(),
-            WeakScalar::Bool(true),
-            self.dtype(),
-        )
+        self.filled_like("ones_like", WeakScalar::Bool(true))
     }
 
     /// All of one value, in the shape and dtype of this tensor.
@@ -170,7 +160,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::full`].
     pub fn full_like(&self, value: impl Into<WeakScalar>) -> Result<Self, Error> {
-        Self::filled("full_like", self.shape(), value.into(), self.dtype())
+        self.filled_like("full_like", value.into())
     }
 
     /// Elements of unknown values, in the shape and dtype of this tensor.
@@ -178,7 +168,14 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn empty_like(&self) -> Result<Self, Error> {
-        Self::empty(self.shape(), self.dtype()).map_err(|error| error.in_op("empty_like"))
+        let (backend, dtype) = (self.backend(), self.dtype());
+        let memory = backend.allocate("empty_like", dtype, self.count())?;
+        Ok(Self::from_memory_of(memory, self.shape().clone(), dtype))
+    }
+
+    /// One value in the shape and dtype of this tensor, beside it.
+    fn filled_like(&self, op: &'static str, value: WeakScalar) -> Result<Self, Error> {
+        Self::filled(op, self.shape(), value, self.dtype(), self.backend())
     }
 
     fn filled(
@@ -186,14 +183,14 @@ impl Tensor {
         sizes: &[usize],
         value: WeakScalar,
         dtype: DType,
+        backend: &dyn Backend,
     ) -> Result<Self, Error> {
         let element = Scalar::new(value, dtype)
             .map_err(|error| error.in_op(op))?
             .to_bytes();
-        let (shape, bytes) = room(op, sizes, dtype)?;
-        let mut buffer = Buffer::for_overwrite(op, bytes)?;
-        kernel::fill(dtype, &element, &mut buffer);
-        Ok(Self::from_buffer(buffer, shape, dtype))
+        let shape = Shape::new(op, sizes)?;
+        let memory = backend.fill(op, dtype, &element, shape.count())?;
+        Ok(Self::from_memory_of(memory, shape, dtype))
     }
 }
 

@@ -132,23 +132,28 @@ impl Tensor {
             (tensor.dtype(), strides[outer], strides[outer + 1])
         };
         fn stored<'a>(
+            op: &'static str,
             tensor: &'a Tensor,
             (dtype, rows, columns): (DType, isize, isize),
-        ) -> Matrix<'a> {
-            Matrix {
+        ) -> Result<Matrix<'a>, Error> {
+            Ok(Matrix {
                 dtype,
-                bytes: tensor.storage(),
+                bytes: tensor.storage(op)?,
                 row_stride: rows,
                 column_stride: columns,
-            }
+            })
         }
-        let attention = Attention {
-            queries: stored(self, matrix(self, layout_q.strides())),
-            keys: stored(keys, matrix(keys, layout_k.strides())),
-            values: stored(values, matrix(values, layout_v.strides())),
-            mask: options.mask.map(|mask| Mask {
-                matrix: stored(mask, matrix(mask, layout_m.strides())),
+        let mask = match options.mask {
+            Some(mask) => Some(Mask {
+                matrix: stored(op, mask, matrix(mask, layout_m.strides()))?,
             }),
+            None => None,
+        };
+        let attention = Attention {
+            queries: stored(op, self, matrix(self, layout_q.strides()))?,
+            keys: stored(op, keys, matrix(keys, layout_k.strides()))?,
+            values: stored(op, values, matrix(values, layout_v.strides()))?,
+            mask,
             offsets: &offsets,
             sizes: [queries, count, depth, width],
             scale,

@@ -1,10 +1,10 @@
 //! Windows of images as columns, and columns added up to images: `unfold` and `fold` of
 //! `nn.functional`.
 
-use allotrope_cpu::kernel::{Piece, Windows, add_windows};
+use allotrope_cpu::kernel::{Windows, add_windows};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{FOLD, UNFOLD};
-use allotrope_op::{Dims, Layout, Shape};
+use allotrope_op::{Dims, Layout, Piece, Shape};
 use smallvec::smallvec;
 
 use super::segment::put_together;
@@ -102,19 +102,20 @@ impl Tensor {
             columns.count,
         ];
         let whole = Shape::new(op, &sizes)?;
-        let zero = Self::zeros(&[], dtype)?;
+        let zero = Self::zeros(&[], dtype)?.beside(self)?;
         let mut pieces = Vec::new();
         for k in 0..rows.kernel {
             for l in 0..columns.kernel {
                 let (down, right) = (rows.inside(k), columns.inside(l));
                 let mut add =
-                    |bytes, strides: [isize; 6], offset, [r, c]: [std::ops::Range<usize>; 2]| {
+                    |memory, strides: [isize; 6], offset, [r, c]: [std::ops::Range<usize>; 2]| {
                         if r.is_empty() || c.is_empty() {
                             return Ok(());
                         }
                         let sizes = [shape[0], shape[1], 1, 1, r.len(), c.len()];
                         pieces.push(Piece {
-                            bytes,
+                            memory,
+                            dtype,
                             layout: Layout::from_parts(
                                 Shape::new(op, &sizes)?,
                                 Dims::from_slice(&strides),
@@ -141,7 +142,7 @@ impl Tensor {
                         columns.stride as isize * strides[3],
                     ];
                     add(
-                        images.storage(),
+                        images.view_of().memory,
                         steps,
                         offset as usize,
                         [down.clone(), right.clone()],
@@ -154,7 +155,7 @@ impl Tensor {
                     nothing(down.clone(), 0..right.start),
                     nothing(down.clone(), right.end..columns.count),
                 ] {
-                    add(zero.storage(), [0; 6], 0, part)?;
+                    add(zero.view_of().memory, [0; 6], 0, part)?;
                 }
             }
         }
@@ -205,9 +206,8 @@ impl Tensor {
         }
         let shape = Shape::new(op, &[batch, given / of, sizes[0], sizes[1]])?;
         let mut buffer = room(op, &shape, dtype)?;
-        if let Some(bytes) = columns_of.contiguous_bytes() {
-            add_windows(dtype, bytes, rows, columns, &mut buffer)?;
-        }
+        let bytes = columns_of.ordered_bytes(op)?;
+        add_windows(dtype, bytes, rows, columns, &mut buffer)?;
         let images = Self::from_buffer(buffer, shape, dtype);
         if self.rank() == 2 {
             images.select(0, 0)

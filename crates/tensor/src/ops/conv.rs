@@ -160,17 +160,14 @@ impl Layer<'_> {
             let [depth, height, width] = sizes;
             let batch = image.shape()[0];
             let all = bias.expand(&[batch, filters, depth, height, width])?;
-            copy(self.dtype, all.storage(), all.layout(), out);
+            copy(self.dtype, all.storage(self.op)?, all.layout(), out);
         }
         let weight = self.weight.contiguous()?;
         let convolution = Convolution {
             op: self.op,
             dtype: self.dtype,
-            image: (image.dtype(), image.storage(), image.layout()),
-            weight: (
-                weight.dtype(),
-                weight.contiguous_bytes().unwrap_or_default(),
-            ),
+            image: (image.dtype(), image.storage(self.op)?, image.layout()),
+            weight: (weight.dtype(), weight.ordered_bytes(self.op)?),
             groups: self.groups,
             filters,
             axes: self.axes,
@@ -189,7 +186,7 @@ impl Layer<'_> {
         let common = program.convert(0, self.dtype);
         let summed = program.convert(common, sum);
         program.output(summed);
-        let input = image.as_input();
+        let input = image.as_input(self.op)?;
         let filters = self.weight.shape()[0];
         let depthwise = Depthwise {
             images: Pooled {
@@ -197,7 +194,7 @@ impl Layer<'_> {
                 program: &program,
                 inputs: &[input],
             },
-            weight: weight.contiguous_bytes().unwrap_or_default(),
+            weight: weight.ordered_bytes(self.op)?,
             bias: bias.as_ref().and_then(Tensor::contiguous_bytes),
             grid: Grid {
                 planes: image.shape()[0] * filters,

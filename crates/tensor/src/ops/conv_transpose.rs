@@ -366,7 +366,7 @@ impl Back<'_> {
         let (batch, filters) = (self.image.shape()[0], self.window.shape()[0]);
         let [depth, height, width] = self.axes.map(|axis| axis.output);
         let all = bias.expand(&[batch, filters, depth, height, width])?;
-        copy(self.dtype, all.storage(), all.layout(), out);
+        copy(self.dtype, all.storage(self.op)?, all.layout(), out);
         Ok(())
     }
 }

@@ -1,20 +1,19 @@
 //! Diagonals of matrices, and tensors with a part replaced: `diag`, `diag_embed`, `diagonal_scatter`
 //! and their kin, `trace`.
 
-use allotrope_cpu::Buffer;
-use allotrope_cpu::kernel::copy_view;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{
     DIAG, DIAG_EMBED, DIAGFLAT, DIAGONAL_SCATTER, SELECT_SCATTER, SLICE_SCATTER, TRACE,
 };
-use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axes};
+use allotrope_op::{Dims, Layout, Shape, Slice, Target, normalize_axes};
 use smallvec::smallvec;
 
 use super::join::common_dtype;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::view::out_of_memory;
+use crate::device::common_backend;
+use crate::view::ZERO;
 
 impl Tensor {
     /// A matrix with the elements of one dimension on a diagonal and zero elsewhere, or the diagonal
@@ -162,7 +161,7 @@ where
         return replaced.with_rule(op, &[x, source], move |pass| {
             let gradient = pass.gradient()?;
             let for_rest = pass.give(0, || {
-                let nothing = Tensor::full(&[], false, gradient.dtype())?;
+                let nothing = Tensor::full(&[], false, gradient.dtype())?.beside(&gradient)?;
                 let nothing = nothing.expand(place.shape())?;
                 replace(row, &gradient, &nothing, view)
             })?;
@@ -170,10 +169,11 @@ where
             Ok(smallvec![for_rest, for_source])
         });
     }
+    let backend = common_backend(op, &[x, source])?;
     let source = source.to(dtype)?;
     let mut result = x.clone();
-    result.rewrite(dtype, |bytes| {
-        copy_view(dtype, source.storage(), source.layout(), bytes, &place);
+    result.rewrite(op, dtype, |target| {
+        backend.place(op, dtype, source.view_of(), target, &place)
     })?;
     Ok(result)
 }
@@ -197,11 +197,12 @@ fn embed(row: &Structured, x: &Tensor, offset: isize, axes: [isize; 2]) -> Resul
         sizes.insert(dim, side);
     }
     let shape = Shape::new(op, &sizes)?;
-    let bytes = shape.count().checked_mul(dtype.itemsize());
-    let mut buffer = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
+    let backend = x.backend();
+    let mut memory = backend.fill(op, dtype, &ZERO, shape.count())?;
     let place = Layout::contiguous(shape.clone()).diagonal(op, offset, a, b)?;
-    copy_view(dtype, x.storage(), x.layout(), &mut buffer, &place);
-    let embedded = Tensor::from_buffer(buffer, shape, dtype);
+    let target = Target::new(op, &mut memory, shape.count())?;
+    backend.place(op, dtype, x.view_of(), target, &place)?;
+    let embedded = Tensor::from_memory_of(memory, shape, dtype);
     embedded.with_rule(op, &[x], move |pass| {
         Ok(smallvec![Some(pass.gradient()?.diagonal(offset, a, b)?)])
     })

@@ -1,13 +1,12 @@
 //! Differences of neighbours, and integrals of what lies between them.
 
-use allotrope_cpu::kernel::copy_into;
 use allotrope_dtype::{DType, Error, Problem, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CUMULATIVE_TRAPEZOID, DIFF, TRAPEZOID};
-use allotrope_op::{Layout, Shape, Slice, normalize_axis};
+use allotrope_op::{Layout, Shape, Slice, Target, normalize_axis};
 
 use super::join::remember_parts;
-use crate::elementwise::room;
+use crate::device::common_backend;
 use crate::{Operand, Tensor};
 
 impl Tensor {
@@ -160,7 +159,8 @@ pub(super) fn join_along(op: &'static str, parts: &[&Tensor], dim: usize) -> Res
         sizes[dim] = sizes[dim].saturating_add(part.shape()[dim]);
     }
     let shape = Shape::new(op, &sizes)?;
-    let mut buffer = room(op, &shape, dtype)?;
+    let backend = common_backend(op, parts)?;
+    let mut memory = backend.allocate(op, dtype, shape.count())?;
     let whole = Layout::contiguous(shape.clone());
     let mut start = 0;
     for part in parts {
@@ -171,14 +171,11 @@ pub(super) fn join_along(op: &'static str, parts: &[&Tensor], dim: usize) -> Res
             step: 1,
         };
         let layout = whole.slice(op, dim as isize, place)?;
-        let part = part.to(dtype)?.contiguous()?;
-        copy_into(
-            dtype,
-            part.contiguous_bytes().unwrap_or_default(),
-            &mut buffer,
-            &layout,
-        );
+        let part = part.to(dtype)?;
+        let target = Target::new(op, &mut memory, shape.count())?;
+        backend.place(op, dtype, part.view_of(), target, &layout)?;
         start += size;
     }
-    remember_parts(Tensor::from_buffer(buffer, shape, dtype), op, parts, dim)
+    let joined = Tensor::from_memory_of(memory, shape, dtype);
+    remember_parts(joined, op, parts, dim)
 }

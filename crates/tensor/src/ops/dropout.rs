@@ -132,7 +132,7 @@ impl Tensor {
             }
             sizes[2..].fill(1);
         }
-        let kept = Self::bernoulli_of(op, &sizes, 1.0 - p, DType::Bool, generator)?;
+        let kept = Self::bernoulli_of(op, &sizes, 1.0 - p, DType::Bool, generator, self.backend())?;
         let is_alpha = [ALPHA_DROPOUT, FEATURE_ALPHA_DROPOUT].contains(row);
         let builder = Builder::new(&[self.dtype(), DType::Bool]);
         let x = working.read(builder.input(0));

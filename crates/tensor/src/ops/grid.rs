@@ -1,15 +1,16 @@
 //! Grids and choices: `meshgrid`, `cartesian_prod`, `combinations`, `vander`.
 
-use allotrope_cpu::kernel::{Piece, assemble, take_rows};
+use allotrope_cpu::kernel::take_rows;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
-use allotrope_op::{Dims, Shape};
+use allotrope_op::{Dims, Piece, Shape};
 use smallvec::smallvec;
 
 use super::indexing::sum_slices;
 use super::join::common_dtype;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::device::common_backend;
 use crate::elementwise::room;
 use crate::view::out_of_memory;
 
@@ -70,15 +71,15 @@ impl Tensor {
             let mut start: Dims<usize> = grid.iter().map(|_| 0).collect();
             start.push(column);
             pieces.push(Piece {
-                bytes: view.storage(),
+                memory: view.view_of().memory,
+                dtype,
                 layout: view.layout().unsqueeze(op, -1)?,
                 start,
             });
         }
-        let mut buffer = room(op, &shape, dtype)?;
-        assemble(dtype, &shape, &pieces, &mut buffer);
+        let memory = common_backend(op, tensors)?.assemble(op, dtype, &shape, &pieces)?;
         let rows = Shape::new(op, &[grid.count(), lines.len()])?;
-        let rows = Self::from_buffer(buffer, rows, dtype);
+        let rows = Self::from_memory_of(memory, rows, dtype);
         let grid: Dims<isize> = grid.iter().map(|size| *size as isize).collect();
         rows.with_rule(op, &references, move |pass| {
             let gradient = pass.gradient()?;
@@ -125,9 +126,8 @@ impl Tensor {
         let shape = Shape::new(op, &[places.len() / length, length])?;
         let mut buffer = room(op, &shape, dtype)?;
         let x = self.contiguous()?;
-        if let Some(bytes) = x.contiguous_bytes() {
-            take_rows(dtype, bytes, [x.count(), 1], &places, &mut buffer);
-        }
+        let bytes = x.ordered_bytes(op)?;
+        take_rows(dtype, bytes, [x.count(), 1], &places, &mut buffer);
         let chosen = Self::from_buffer(buffer, shape, dtype);
         if !is_recorded(&[self]) {
             return Ok(chosen);

@@ -131,7 +131,7 @@ impl Tensor {
             }
             pick_nearest(
                 dtype,
-                volumes.storage(),
+                volumes.storage(op)?,
                 volumes.layout(),
                 &places,
                 &mut out,
@@ -147,7 +147,7 @@ impl Tensor {
         }
         let planes = shape[0] * shape[1];
         let program = convert_to_blend(dtype);
-        let input = volumes.as_input();
+        let input = volumes.as_input(op)?;
         let grids = Pooled {
             level: Level::current(),
             program: &program,

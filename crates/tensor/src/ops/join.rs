@@ -1,17 +1,16 @@
 //! Tensors side by side: `cat`, `stack` and their kin, `block_diag`.
 
-use allotrope_cpu::kernel::{Piece, assemble};
 use allotrope_dtype::{DType, Error, Operand, Problem, default_dtype, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{
     BLOCK_DIAG, CAT, COLUMN_STACK, DSTACK, HSTACK, STACK, VSTACK,
 };
-use allotrope_op::{Dims, Layout, Shape, normalize_axis};
+use allotrope_op::{Dims, Layout, Piece, Shape, normalize_axis};
 use smallvec::SmallVec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::room;
+use crate::device::common_backend;
 
 impl Tensor {
     /// Tensors side by side along a dimension, in their common dtype. Their other sizes are equal;
@@ -141,7 +140,8 @@ impl Tensor {
             total(1).unwrap_or(usize::MAX),
         ];
         let shape = Shape::new(op, &sizes)?;
-        let zero = Self::zeros(&[1, 1], dtype)?;
+        let backend = common_backend(op, tensors)?;
+        let zero = Self::zeros(&[1, 1], dtype)?.beside(tensors[0])?;
         let mut pieces = Vec::new();
         let (mut row, mut column) = (0, 0);
         let mut corners = Vec::new();
@@ -150,7 +150,8 @@ impl Tensor {
             corners.push([row, column, height, width]);
             for (start, width) in [(0, column), (column + width, sizes[1] - column - width)] {
                 pieces.push(Piece {
-                    bytes: zero.storage(),
+                    memory: zero.view_of().memory,
+                    dtype,
                     layout: zero
                         .layout()
                         .broadcast_to(op, &Shape::new(op, &[height, width])?)?,
@@ -158,15 +159,15 @@ impl Tensor {
                 });
             }
             pieces.push(Piece {
-                bytes: block.storage(),
+                memory: block.view_of().memory,
+                dtype,
                 layout: block.layout().clone(),
                 start: Dims::from_slice(&[row, column]),
             });
             (row, column) = (row + height, column + width);
         }
-        let mut buffer = room(op, &shape, dtype)?;
-        assemble(dtype, &shape, &pieces, &mut buffer);
-        let whole = Self::from_buffer(buffer, shape, dtype);
+        let memory = backend.assemble(op, dtype, &shape, &pieces)?;
+        let whole = Self::from_memory_of(memory, shape, dtype);
         let blocks: Vec<&Self> = blocks.iter().collect();
         whole.with_rule(op, &blocks, move |pass| {
             let gradient = pass.gradient()?;
@@ -246,33 +247,23 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
         sizes[dim] = sizes[dim].saturating_add(shape[dim]);
     }
     let shape = Shape::new(op, &sizes)?;
-    let mut buffer = room(op, &shape, dtype)?;
-    // Along the first dimension that is longer than one, each tensor fills bytes of its own.
-    if sizes[..dim].iter().all(|size| *size == 1) && kept.iter().any(|t| t.dtype() != dtype) {
-        let mut rest = &mut buffer[..];
-        for tensor in &kept {
-            let (now, later) = rest.split_at_mut(tensor.count() * dtype.itemsize());
-            tensor.convert_into(dtype, now)?;
-            rest = later;
-        }
-        return remember_parts(Tensor::from_buffer(buffer, shape, dtype), op, &kept, dim);
-    }
-    let converted = kept.iter().map(|tensor| tensor.to(dtype));
-    let converted = converted.collect::<Result<SmallVec<[Tensor; 4]>, Error>>()?;
+    let backend = common_backend(op, &kept)?;
     let mut end = 0;
-    let pieces = converted.iter().map(|tensor| {
+    let pieces = kept.iter().map(|tensor| {
         let mut start: Dims<usize> = SmallVec::from_elem(0, sizes.len());
         start[dim] = end;
         end += tensor.shape()[dim];
         Piece {
-            bytes: tensor.storage(),
+            memory: tensor.view_of().memory,
+            dtype: tensor.dtype(),
             layout: Layout::clone(tensor.layout()),
             start,
         }
     });
     let pieces: SmallVec<[Piece<'_>; 4]> = pieces.collect();
-    assemble(dtype, &shape, &pieces, &mut buffer);
-    remember_parts(Tensor::from_buffer(buffer, shape, dtype), op, &kept, dim)
+    let memory = backend.assemble(op, dtype, &shape, &pieces)?;
+    let joined = Tensor::from_memory_of(memory, shape, dtype);
+    remember_parts(joined, op, &kept, dim)
 }
 
 /// What tensors make side by side along a dimension: each gets its part of the gradient.

@@ -29,9 +29,12 @@ impl Lines {
         } else {
             tensor.movedim(&[dim as isize], &[-1])?
         };
+        let tensor = moved.contiguous()?;
+        // Only the CPU works on lines.
+        tensor.storage(op)?;
         Ok(Self {
             op,
-            tensor: moved.contiguous()?,
+            tensor,
             dim,
             rank,
         })

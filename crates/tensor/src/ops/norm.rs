@@ -359,7 +359,7 @@ fn run_lines(
 ) -> Result<Tensor, Error> {
     let program = working.reading(x.dtype());
     let mut buffer = room(op, x.shape(), working.result)?;
-    let input = x.as_input();
+    let input = x.as_input(op)?;
     let from = LineInput {
         program: &program,
         input,

@@ -1,9 +1,8 @@
 //! `pad`: elements added at the ends of dimensions, or taken away.
 
-use allotrope_cpu::kernel::Piece;
 use allotrope_dtype::{Error, Operand, Problem, WeakScalar, default_dtype, promotion};
 use allotrope_op::structured::movement::PAD;
-use allotrope_op::{Dims, Shape, compute_dtype};
+use allotrope_op::{Dims, Piece, Shape, compute_dtype};
 use smallvec::smallvec;
 
 use super::segment::{Segment, Segments, cut, gathered_back, put_together};
@@ -168,6 +167,7 @@ fn pad_constant(
     let dtype = promotion().result_type(OP, &operands, default_dtype())?;
     let x = &x.to(dtype)?;
     let value = Tensor::full(&[], value, dtype).map_err(|error| error.in_op(OP))?;
+    let value = value.beside(x)?;
     let sides = x.shape().iter().zip(ends);
     let middles: Dims<Segment> = sides.map(|(size, ends)| middle(*size, *ends)).collect();
     let parts: Vec<Segments> = middles.iter().map(|m| Segments::from_iter([*m])).collect();
@@ -184,7 +184,8 @@ fn pad_constant(
             let sizes: Dims<usize> = (0..x.rank()).map(|i| range(i).1).collect();
             let sizes = Shape::new(OP, &sizes)?;
             pieces.push(Piece {
-                bytes: value.storage(),
+                memory: value.view_of().memory,
+                dtype,
                 layout: value.layout().broadcast_to(OP, &sizes)?,
                 start: (0..x.rank()).map(|i| range(i).0).collect(),
             });

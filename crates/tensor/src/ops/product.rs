@@ -199,8 +199,8 @@ pub(crate) fn multiply_matrices(
         sum: dtypes.sum,
         ..Product::new(
             [rows, k, n],
-            factor(a, &strides_a[outer..]),
-            factor(b, &strides_b[outer..]),
+            factor(op, a, &strides_a[outer..])?,
+            factor(op, b, &strides_b[outer..])?,
             &offsets,
             dtypes.common,
         )
@@ -218,7 +218,7 @@ pub(crate) fn multiply_matrices(
                 .to(dtypes.result)?;
             copy(
                 dtypes.result,
-                former.storage(),
+                former.storage(op)?,
                 former.layout(),
                 &mut buffer,
             );
@@ -229,13 +229,17 @@ pub(crate) fn multiply_matrices(
     Ok(Tensor::from_buffer(buffer, shape, dtypes.result))
 }
 
-fn factor<'a>(tensor: &'a Tensor, strides: &[isize]) -> Factor<'a> {
-    Factor::Stored(Matrix {
+fn factor<'a>(
+    op: &'static str,
+    tensor: &'a Tensor,
+    strides: &[isize],
+) -> Result<Factor<'a>, Error> {
+    Ok(Factor::Stored(Matrix {
         dtype: tensor.dtype(),
-        bytes: tensor.storage(),
+        bytes: tensor.storage(op)?,
         row_stride: strides[0],
         column_stride: strides[1],
-    })
+    }))
 }
 
 /// Calls `visit` with how far each index of a shape is from the first, in several strides.

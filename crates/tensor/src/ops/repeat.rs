@@ -141,9 +141,8 @@ impl Tensor {
         }
         let inner = sizes[dim + 1..].iter().product();
         let x = x.contiguous()?;
-        if let Some(bytes) = x.contiguous_bytes() {
-            take_rows(x.dtype(), bytes, [size, inner], &rows, &mut buffer);
-        }
+        let bytes = x.ordered_bytes(op)?;
+        take_rows(x.dtype(), bytes, [size, inner], &rows, &mut buffer);
         let repeated = Self::from_buffer(buffer, shape, x.dtype());
         if !is_recorded(&[&x]) {
             return Ok(repeated);

@@ -1,13 +1,12 @@
 //! Running totals and extremes along a dimension.
 
 use allotrope_cpu::kernel::sort::running_extreme;
-use allotrope_cpu::kernel::{Scan, scan};
 use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
-use allotrope_op::normalize_axis;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{
     CUMMAX, CUMMIN, CUMPROD, CUMSUM, CUMULATIVE_PROD, CUMULATIVE_SUM, LOGCUMSUMEXP,
 };
+use allotrope_op::{Scan, normalize_axis};
 
 use super::difference::join_along;
 use super::lines::{Lines, remember_places};
@@ -107,6 +106,7 @@ impl Tensor {
             Scan::Prod => Self::ones(&sizes, sums.dtype())?,
             _ => Self::zeros(&sizes, sums.dtype())?,
         };
+        let initial = initial.beside(&sums)?;
         join_along(row.name, &[&initial, &sums], axis)
     }
 
@@ -140,9 +140,9 @@ impl Tensor {
         let sizes = [size(&self.shape()[..dim]), self.shape()[dim], inner];
         let program = reading(self.dtype(), through, kind.item(through));
         let x = self.contiguous()?;
-        let input = x.as_input();
-        let buffer = scan(kind, &program, &[input], sizes, result)?;
-        let scanned = Self::from_buffer(buffer, self.shape().clone(), result);
+        let (backend, input) = (x.backend(), x.view_of());
+        let memory = backend.scan(op, kind, &program, &[input], sizes, result)?;
+        let scanned = Self::from_memory_of(memory, self.shape().clone(), result);
         remember_scan(scanned, op, kind, self, through, dim)
     }
 

@@ -1,8 +1,7 @@
 //! Gradients of running totals.
 
-use allotrope_cpu::kernel::Scan;
 use allotrope_dtype::{DType, Error};
-use allotrope_op::compute_dtype;
+use allotrope_op::{Scan, compute_dtype};
 use smallvec::smallvec;
 
 use super::operands::{conjugate, is_any};

@@ -1,13 +1,11 @@
 //! A tensor as pieces of another, cut along every dimension alike.
 
-use allotrope_cpu::kernel::{Piece, assemble};
 use allotrope_dtype::{Error, WeakScalar};
-use allotrope_op::{Dims, Layout, Shape};
+use allotrope_op::{Dims, Layout, Piece, Shape};
 use smallvec::SmallVec;
 
 use super::pad::PadMode;
 use crate::Tensor;
-use crate::elementwise::room;
 
 /// A range of one dimension: where it is read, with which step, and where it goes.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +60,8 @@ pub(super) fn cut<'a>(
                 (x.layout().offset() as isize + offset) as usize,
             );
             pieces.push(Piece {
-                bytes: x.storage(),
+                memory: x.view_of().memory,
+                dtype: x.dtype(),
                 layout,
                 start: segments().map(|segment| segment.to).collect(),
             });
@@ -90,9 +89,9 @@ pub(super) fn put_together(
     like: &Tensor,
     pieces: &[Piece<'_>],
 ) -> Result<Tensor, Error> {
-    let mut buffer = room(op, &shape, like.dtype())?;
-    assemble(like.dtype(), &shape, pieces, &mut buffer);
-    Ok(Tensor::from_buffer(buffer, shape, like.dtype()))
+    let dtype = like.dtype();
+    let memory = like.backend().assemble(op, dtype, &shape, pieces)?;
+    Ok(Tensor::from_memory_of(memory, shape, dtype))
 }
 
 /// The elements of a tensor of pieces added up where they were cut from, which had these sizes.

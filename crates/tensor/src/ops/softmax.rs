@@ -128,7 +128,7 @@ impl Tensor {
             let builder = Builder::new(&[x.dtype()]);
             let program = builder.finish(&[read(&working, builder.input(0), negates)]);
             let mut buffer = room(op, x.shape(), working.result)?;
-            let input = x.as_input();
+            let input = x.as_input(op)?;
             let from = LineInput {
                 program: &program,
                 input,

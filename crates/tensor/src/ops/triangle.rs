@@ -1,13 +1,12 @@
 //! Triangles of matrices: `tril`, `triu` and the indices of both.
 
-use allotrope_cpu::kernel::{Band, copy, keep_band};
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
+use allotrope_op::Band;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{TRIL, TRIU};
 use smallvec::smallvec;
 
 use crate::Tensor;
-use crate::elementwise::room;
 use crate::view::out_of_memory;
 
 impl Tensor {
@@ -65,20 +64,16 @@ impl Tensor {
 
 fn keep(row: &Structured, band: Band, x: &Tensor, diagonal: isize) -> Result<Tensor, Error> {
     let dtype = row.result(x.dtype())?;
-    let [.., rows, columns] = x.shape()[..] else {
+    let [.., _, _] = x.shape()[..] else {
         let (given, least) = (x.rank(), 2);
         return Err(Error::new(
             row.name,
             Problem::TooFewDimensions { given, least },
         ));
     };
-    let mut buffer = room(row.name, x.shape(), dtype)?;
-    let bytes = x.contiguous_bytes();
-    if bytes.is_none() {
-        copy(dtype, x.storage(), x.layout(), &mut buffer);
-    }
-    keep_band(dtype, band, [rows, columns], diagonal, bytes, &mut buffer);
-    let kept = Tensor::from_buffer(buffer, x.shape().clone(), dtype);
+    let backend = x.backend();
+    let memory = backend.keep_band(row.name, dtype, band, diagonal, x.view_of())?;
+    let kept = Tensor::from_memory_of(memory, x.shape().clone(), dtype);
     kept.with_rule(row.name, &[x], move |pass| {
         let gradient = pass.gradient()?;
         Ok(smallvec![Some(match band {

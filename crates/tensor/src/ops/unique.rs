@@ -59,7 +59,7 @@ impl Tensor {
         let count = rows.shape()[0];
         let parts = if dtype.is_complex() { 2 } else { 1 };
         let width = rows.shape()[1..].iter().product::<usize>() * parts;
-        let bytes = rows.contiguous_bytes().unwrap_or_default();
+        let bytes = rows.ordered_bytes(row.name)?;
         let groups = group_rows(dtype.to_real(), bytes, width, count, sorted)?;
         let firsts: Vec<i64> = groups.starts.iter().map(|at| groups.order[*at]).collect();
         let firsts = Self::from_slice(&firsts, &[firsts.len()])?;

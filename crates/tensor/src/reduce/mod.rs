@@ -5,9 +5,8 @@
 mod gradient;
 mod plan;
 
-use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error, Scalar, Set, WeakScalar, default_dtype};
-use allotrope_op::{Builder, Op, Program, Reduction, Var, compute_dtype};
+use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
 
 pub(crate) use plan::Plan;
 
@@ -320,6 +319,7 @@ impl Tensor {
         };
         let nowhere = builder.constant(Scalar::new(i64::MAX, DType::I64)?);
         let program = builder.finish(&[found.pick(builder.input(2), nowhere)]);
+        let places = places.beside(self)?;
         let inputs = [self, &extreme, &places];
         let found = plan.fold(op, Fold::Min, &program, &inputs, self.shape())?;
         plan.finish(found, keepdim)

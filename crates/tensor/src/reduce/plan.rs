@@ -1,15 +1,14 @@
 //! What a reduction folds: dimensions in the order of memory, and the rules of what was folded.
 
-use allotrope_cpu::Input;
-use allotrope_cpu::kernel::{Fold, reduce};
 use allotrope_dtype::{DType, Error, Problem};
-use allotrope_op::{Dims, Layout, Program, Shape, normalize_axes, sort_few_by_key};
+use allotrope_op::{Dims, Fold, Layout, Program, Shape, View, normalize_axes, sort_few_by_key};
 use smallvec::smallvec;
 
 use super::gradient::{extreme_gradient, product_gradient};
 use super::reading;
 use crate::Tensor;
 use crate::autograd::{is_recorded, record_program};
+use crate::device::common_backend;
 use crate::elementwise::evaluate;
 
 /// What is reduced and what stays, in the order of memory.
@@ -142,20 +141,17 @@ impl Plan {
             .iter()
             .map(turned)
             .collect::<Result<Vec<Layout>, Error>>()?;
-        let views: Vec<Input<'_>> = inputs
-            .iter()
-            .zip(&layouts)
-            .map(|(tensor, layout)| Input {
-                bytes: tensor.storage(),
-                layout,
-            })
+        let views = inputs.iter().zip(&layouts);
+        let views: Vec<View<'_>> = views
+            .map(|(tensor, layout)| tensor.seen_as(layout))
             .collect();
         let turned_sizes: Vec<usize> = self.order.iter().map(|d| shape[*d as usize]).collect();
         let turned_shape = Shape::new(op, &turned_sizes)?;
         let item = program.output_dtypes().next().unwrap_or(DType::Bool);
-        let buffer = reduce(fold, program, &turned_shape, &views, self.sizes)?;
+        let backend = common_backend(op, inputs)?;
+        let memory = backend.reduce(op, fold, program, &turned_shape, &views, self.sizes)?;
         let sizes: Vec<usize> = self.kept.iter().map(|dim| shape[*dim]).collect();
-        let result = Tensor::from_buffer(buffer, Shape::new(op, &sizes)?, fold.result(item));
+        let result = Tensor::from_memory_of(memory, Shape::new(op, &sizes)?, fold.result(item));
         // From the order of memory to that of the dimensions.
         let mut places: Vec<isize> = (0..self.kept.len() as isize).collect();
         sort_few_by_key(&mut places, |place| self.kept[*place as usize]);

@@ -21,5 +21,5 @@ pub use count::{Bins, count_bins, count_indices};
 pub use mask::{Mask, expand_true, true_coordinates, true_elements};
 pub use pick::pick;
 pub use places::{Places, index_range, wrap_negative};
-pub use put::{Combine, Put, put};
+pub use put::put;
 pub use search::{KEYS, pairs, search, sort_keys, which_belong};

@@ -3,54 +3,35 @@
 //! Threads share the work only where none can meet another's elements, so that every element sees
 //! its sources in the same order whatever their number.
 
-use allotrope_dtype::{DType, c64, c128, dispatch_width};
-use allotrope_op::Layout;
+use allotrope_dtype::{DType, Error, c64, c128, dispatch_width};
+use allotrope_op::{Combine, Put};
 use bytemuck::Pod;
 
-use super::Places;
 use crate::kernel::whole_elements;
 use crate::parallel::{self, CHUNK};
 use crate::walk::{Run, Walk};
-
-/// What becomes of an element and of one that is put to its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Combine {
-    /// The new one stays.
-    Replace,
-    /// Their sum; integers wrap.
-    Add,
-    /// Their product; integers wrap.
-    Multiply,
-    /// The greater; NaN if one is.
-    Max,
-    /// The lesser; NaN if one is.
-    Min,
-}
-
-/// Which elements are put where.
-#[derive(Clone, Copy)]
-pub struct Put<'a> {
-    /// The bytes of the source.
-    pub source: &'a [u8],
-    /// Where each element of it lies.
-    pub layout: &'a Layout,
-    /// The index of each.
-    pub places: Places<'a>,
-    /// Where index zero of each lies in the target.
-    pub base: &'a Layout,
-    /// How far apart indices lie in the target.
-    pub step: usize,
-    /// Into how many blocks the target falls that no index leads out of.
-    pub blocks: usize,
-    /// How many of those blocks are written to, from the first on.
-    pub used: usize,
-}
 
 /// Puts elements of a compute dtype to their places in `dst`, where all of them must exist.
 ///
 /// Of truth values the sum and the greater are the disjunction, the product and the lesser the
 /// conjunction.
-pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
+///
+/// # Errors
+/// A device error for memory that the CPU cannot read.
+pub fn put(
+    op: &'static str,
+    dtype: DType,
+    combine: Combine,
+    put: &Put<'_>,
+    dst: &mut [u8],
+) -> Result<(), Error> {
+    let source = put.source.memory.on_host(op)?;
+    let indices = put.indices.memory.on_host(op)?;
+    let job = &Job {
+        put,
+        source: whole_elements(dtype, source),
+        indices: bytemuck::cast_slice(whole_elements(DType::I64, indices)),
+    };
     /// Instances of the loop for listed types.
     macro_rules! with_types {
         ($combine:expr, $($dtype:pat => $type:ty),*) => {
@@ -127,6 +108,14 @@ pub fn put(dtype: DType, combine: Combine, job: &Put<'_>, dst: &mut [u8]) {
             DType::U8 => u8, DType::U16 => u16, DType::U32 => u32, DType::U64 => u64
         ),
     }
+    Ok(())
+}
+
+/// What is put, and where the CPU reads it.
+struct Job<'a> {
+    put: &'a Put<'a>,
+    source: &'a [u8],
+    indices: &'a [i64],
 }
 
 /// Rows from which a part of the target is worth a look at all indices.
@@ -139,30 +128,32 @@ type PutRun<'a> = &'a (dyn Fn(&[u8], &Run<3>, usize, &mut [u8]) + Sync);
 
 fn put_words<W: Pod>(
     dtype: DType,
-    job: &Put<'_>,
+    job: &Job<'_>,
     dst: &mut [u8],
     apply: impl Fn(&mut W, W) + Send + Sync + Copy,
 ) {
-    let indices = job.places.indices;
     let run: PutRun<'_> = &|src, run, start, dst| {
         let (src, dst) = (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
-        put_run::<W>(src, indices, job.step, run, start, dst, apply);
+        put_run::<W>(src, job.indices, job.put.step, run, start, dst, apply);
     };
     put_runs(dtype, job, dst, run);
 }
 
 /// Puts all elements, shared out over threads; only what becomes of a run depends on their type.
-fn put_runs(dtype: DType, job: &Put<'_>, dst: &mut [u8], put: PutRun<'_>) {
-    let count = job.layout.shape().count();
+fn put_runs(dtype: DType, job: &Job<'_>, dst: &mut [u8], put: PutRun<'_>) {
+    let &Job {
+        put: job,
+        source: src,
+        indices,
+    } = job;
+    let count = job.source.layout.shape().count();
     if count == 0 || dst.is_empty() {
         return;
     }
     let size = dtype.itemsize();
-    let src = whole_elements(dtype, job.source);
     let whole = whole_elements(dtype, dst).len();
     let dst = &mut dst[..whole];
-    let walk = Walk::new([job.layout, job.places.layout, job.base]);
-    let indices = job.places.indices;
+    let walk = Walk::new([job.source.layout, job.indices.layout, job.base]);
     let (block, share) = (whole / size / job.blocks, count / job.used);
     if count > CHUNK && job.used > 1 {
         // As many blocks together as make up a chunk of elements.

@@ -1,7 +1,7 @@
 //! A tensor put together of pieces of others, in one pass over the target.
 
-use allotrope_dtype::{DType, dispatch_width};
-use allotrope_op::{Dims, Layout, Shape};
+use allotrope_dtype::{DType, Error, dispatch_width};
+use allotrope_op::{Dims, Layout, Piece, Shape};
 use bytemuck::Pod;
 
 use super::steps::{Course, Step, Steps, copy_steps, join};
@@ -9,42 +9,45 @@ use super::view::{copy_words, turning_point};
 use crate::kernel::whole_elements;
 use crate::parallel::{self, CHUNK};
 
-/// Elements of a layout, and the index in the target of the first of them.
-pub struct Piece<'a> {
-    /// The bytes that the layout points into, aligned for the dtype.
-    pub bytes: &'a [u8],
-    /// Which elements, in the shape that they fill.
-    pub layout: Layout,
-    /// Where they begin in each dimension of the target.
-    pub start: Dims<usize>,
-}
-
-/// Fills a row-major target of a shape with pieces, which lie within it and do not overlap.
+/// Fills a row-major target of a shape with pieces of its dtype, which lie within it and do not
+/// overlap.
 ///
 /// The target is written block by block, each with its part of every piece: a block stays in the
 /// cache however short the rows of the pieces are.
-pub fn assemble(dtype: DType, shape: &Shape, pieces: &[Piece<'_>], dst: &mut [u8]) {
-    debug_assert_eq!(dst.len(), shape.count() * dtype.itemsize());
-    let pieces = pieces.iter().filter(|p| p.layout.shape().count() > 0);
-    let mut pieces: Vec<&Piece<'_>> = pieces.collect();
-    pieces.sort_by_key(|piece| piece.start.first().copied());
-    dispatch_width!(dtype, |Word| {
-        assemble_words::<Word>(dtype, shape, &pieces, bytemuck::cast_slice_mut(dst));
-    });
-}
-
-fn assemble_words<W: Pod + Send + Sync>(
+///
+/// # Errors
+/// A device error for memory that the CPU cannot read.
+pub fn assemble(
+    op: &'static str,
     dtype: DType,
     shape: &Shape,
-    pieces: &[&Piece<'_>],
-    dst: &mut [W],
-) {
+    pieces: &[Piece<'_>],
+    dst: &mut [u8],
+) -> Result<(), Error> {
+    debug_assert_eq!(dst.len(), shape.count() * dtype.itemsize());
+    let pieces = pieces.iter().filter(|p| p.layout.shape().count() > 0);
+    let mut sources: Vec<Source<'_>> = Vec::new();
+    for piece in pieces {
+        let bytes = whole_elements(dtype, piece.memory.on_host(op)?);
+        sources.push((bytes, piece));
+    }
+    sources.sort_by_key(|(_, piece)| piece.start.first().copied());
+    dispatch_width!(dtype, |Word| {
+        assemble_words::<Word>(shape, &sources, bytemuck::cast_slice_mut(dst));
+    });
+    Ok(())
+}
+
+/// A piece and its bytes.
+type Source<'a> = (&'a [u8], &'a Piece<'a>);
+
+fn assemble_words<W: Pod + Send + Sync>(shape: &Shape, pieces: &[Source<'_>], dst: &mut [W]) {
     let strides = shape.contiguous_strides();
     let large = dst.len() > CHUNK;
     let mut parts: Vec<Part<'_, W>> = Vec::new();
     let cut = cut(shape);
-    for piece in pieces {
-        let src: &[W] = bytemuck::cast_slice(whole_elements(dtype, piece.bytes));
+    for (bytes, piece) in pieces {
+        let src: &[W] = bytemuck::cast_slice(bytes);
         let start = piece
             .start
             .iter()

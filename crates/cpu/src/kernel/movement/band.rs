@@ -1,31 +1,10 @@
 //! Matrices without what is beyond a diagonal.
 
 use allotrope_dtype::{DType, dispatch_width};
+use allotrope_op::Band;
 use bytemuck::Pod;
 
 use crate::parallel::{self, CHUNK};
-
-/// The part of matrices that is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Band {
-    /// The diagonal and what is below it.
-    Lower,
-    /// The diagonal and what is above it.
-    Upper,
-}
-
-impl Band {
-    /// The columns of a row that are kept, where the diagonal begins at column `diagonal`.
-    #[must_use]
-    pub fn kept(self, row: usize, columns: usize, diagonal: isize) -> std::ops::Range<usize> {
-        let place = (row as isize).saturating_add(diagonal);
-        let bound = |place: isize| place.clamp(0, columns as isize) as usize;
-        match self {
-            Self::Lower => 0..bound(place.saturating_add(1)),
-            Self::Upper => bound(place)..columns,
-        }
-    }
-}
 
 /// Row-major matrices of `sizes` with zero outside a band. Without a source the target has the
 /// elements already.

@@ -18,8 +18,8 @@ mod take;
 mod transpose;
 mod view;
 
-pub use assemble::{Piece, assemble};
-pub use band::{Band, keep_band};
+pub use assemble::assemble;
+pub use band::keep_band;
 pub use overlap::{Windows, add_windows};
 pub use take::take_rows;
 pub use view::copy_view;

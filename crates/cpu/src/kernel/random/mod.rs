@@ -37,6 +37,7 @@ mod whole;
 
 use allotrope_dtype::{CastOptions, DType, Level, cast_bytes_at, philox4x32};
 
+pub use allotrope_op::Stream;
 pub use choice::{choose, choose_different};
 pub use gamma::dirichlet;
 pub use law::{Law, Numbers, Parameter};
@@ -56,15 +57,6 @@ const BLOCKS: usize = 128;
 const TILE: usize = BLOCKS * WORDS;
 /// The fourth word of the counter: stochastic rounding has 0, so that no draw shares its numbers.
 const PURPOSE: u32 = 1;
-
-/// Where a draw begins: the key of the generator and the first block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
-    /// The key.
-    pub seed: u64,
-    /// The first block.
-    pub offset: u64,
-}
 
 /// The blocks that a draw of so many elements takes: `⌈count / 4⌉`.
 #[must_use]

@@ -185,9 +185,7 @@ impl<'a> Lines<'a> {
             step: 1,
         };
         let layout = Layout::contiguous(shape.clone()).slice(op, -1, place)?;
-        if let Some(bytes) = part.contiguous_bytes() {
-            copy_into(dtype, bytes, &mut buffer, &layout);
-        }
+        copy_into(dtype, part.ordered_bytes(op)?, &mut buffer, &layout);
         Ok((buffer, shape))
     }
 

@@ -1,7 +1,8 @@
 //! `bincount`, `histc`, `histogram`: how many elements fall into each bin.
 
-use allotrope_cpu::kernel::indexing::{Bins, Combine, count_bins, count_indices};
+use allotrope_cpu::kernel::indexing::{Bins, count_bins, count_indices};
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{BINCOUNT, HISTC, HISTOGRAM};
 use allotrope_op::{Outcome, Shape};
 use smallvec::smallvec;
@@ -69,7 +70,7 @@ impl Tensor {
         }
         let mut buffer = zeroed(op, &shape, DType::I64)?;
         let ordered = indices.compact.expand(self.shape())?.contiguous()?;
-        count_indices(elements(&ordered), buffer.elements_mut());
+        count_indices(elements(op, &ordered)?, buffer.elements_mut());
         Ok(Self::from_buffer(buffer, shape, DType::I64))
     }
 
@@ -95,7 +96,7 @@ impl Tensor {
             .to(if narrow { DType::F32 } else { DType::F64 })?
             .contiguous()?;
         let mut buffer = zeroed(op, &shape, DType::I64)?;
-        let bytes = x.contiguous_bytes().unwrap_or_default();
+        let bytes = x.ordered_bytes(op)?;
         count_bins(x.dtype(), bytes, Bins { low, high }, buffer.elements_mut());
         Self::from_buffer(buffer, shape, DType::I64).to(dtype)
     }

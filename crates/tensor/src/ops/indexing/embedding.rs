@@ -1,7 +1,7 @@
 //! `one_hot`, `embedding`, `embedding_bag`: rows that indices name.
 
-use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
 use allotrope_op::{Outcome, normalize_axis};
 use smallvec::smallvec;
@@ -314,7 +314,7 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
         }
     };
     let count = index.count();
-    let starts = elements(&offsets);
+    let starts = elements(op, &offsets)?;
     let number = match (bags.include_last_offset, starts.len()) {
         (true, given) => given.saturating_sub(1),
         (false, given) => given,
@@ -345,12 +345,13 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
         let accepted = format!("bags end at {end}; every index must belong to one");
         return Err(wrong_shape(op, "input", index.shape(), accepted));
     }
-    owners.rewrite(DType::I64, |bytes| {
-        let owners: &mut [i64] = bytemuck::cast_slice_mut(bytes);
+    owners.rewrite(op, DType::I64, |target| {
+        let owners: &mut [i64] = bytemuck::cast_slice_mut(target.on_host(op, DType::I64)?);
         for (bag, start) in starts.iter().take(number).enumerate() {
             let stop = starts.get(bag + 1).map_or(count, |stop| *stop as usize);
             owners[*start as usize..stop].fill(bag as i64);
         }
+        Ok(())
     })?;
     Ok((number, owners))
 }

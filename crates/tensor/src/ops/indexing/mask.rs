@@ -1,7 +1,6 @@
 //! `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere`: elements where something
 //! is true.
 
-use allotrope_cpu::kernel::indexing::{Mask, expand_true, true_coordinates, true_elements};
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::indexing::{
     ARGWHERE, MASKED_FILL, MASKED_SCATTER, MASKED_SELECT, NONZERO,
@@ -12,7 +11,8 @@ use smallvec::smallvec;
 use super::{common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::{Operand, record, room};
+use crate::device::common_backend;
+use crate::elementwise::{Operand, record};
 
 impl Tensor {
     /// The tensor with a value where a mask is true; both are broadcast. The dtype is that of
@@ -62,7 +62,8 @@ impl Tensor {
             let (shape, mask) = (self.shape().clone(), mask.clone());
             return selected.with_rule(op, &[self], move |pass| {
                 let gradient = pass.gradient()?;
-                let zeros = Self::full(&[], false, gradient.dtype())?.expand(&shape)?;
+                let zeros = Self::full(&[], false, gradient.dtype())?;
+                let zeros = zeros.beside(&gradient)?.expand(&shape)?;
                 Ok(smallvec![Some(zeros.masked_scatter(&mask, &gradient)?)])
             });
         }
@@ -71,13 +72,10 @@ impl Tensor {
             self.expand(&shape)?.contiguous()?,
             mask.expand(&shape)?.contiguous()?,
         );
-        let mask = Mask::new(mask.contiguous_bytes().unwrap_or_default());
-        let shape = Shape::new(op, &[mask.count()])?;
-        let mut buffer = room(op, &shape, x.dtype())?;
-        if let Some(bytes) = x.contiguous_bytes() {
-            true_elements(x.dtype(), bytes, &mask, &mut buffer);
-        }
-        Ok(Self::from_buffer(buffer, shape, x.dtype()))
+        let backend = common_backend(op, &[&x, &mask])?;
+        let (memory, count) = backend.compress(op, x.dtype(), x.view_of(), mask.view_of())?;
+        let shape = Shape::new(op, &[count])?;
+        Ok(Self::from_memory_of(memory, shape, x.dtype()))
     }
 
     /// The tensor with elements of a source, one after the other in row-major order, where a mask is
@@ -106,18 +104,21 @@ impl Tensor {
         }
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
         let mask = mask.expand(&shape)?.contiguous()?;
-        let mask = Mask::new(mask.contiguous_bytes().unwrap_or_default());
-        if source.count() < mask.count() {
-            let accepted = format!("at least {} elements are needed", mask.count());
+        let backend = common_backend(op, &[self, source, &mask])?;
+        let most = source.count().min(shape.count());
+        let used = source
+            .ravel()?
+            .narrow(0, 0, most)?
+            .to(dtype)?
+            .contiguous()?;
+        let mut result = self.expand(&shape)?;
+        let count = result.rewrite(op, dtype, |target| {
+            backend.expand(op, dtype, used.view_of(), mask.view_of(), target)
+        })?;
+        if source.count() < count {
+            let accepted = format!("at least {count} elements are needed");
             return Err(wrong_shape(op, "source", source.shape(), accepted));
         }
-        let source = source.ravel()?.narrow(0, 0, mask.count())?;
-        let source = source.to(dtype)?.contiguous()?;
-        let mut result = self.expand(&shape)?;
-        result.rewrite(dtype, |bytes| {
-            let source = source.contiguous_bytes().unwrap_or_default();
-            expand_true(dtype, source, &mask, bytes);
-        })?;
         Ok(result)
     }
 
@@ -156,11 +157,9 @@ impl Tensor {
 
     fn coordinates(&self, op: &'static str) -> Result<Self, Error> {
         let truth = self.to(DType::Bool)?.contiguous()?;
-        let mask = Mask::new(truth.contiguous_bytes().unwrap_or_default());
-        let shape = Shape::new(op, &[mask.count(), self.rank()])?;
-        let mut buffer = room(op, &shape, DType::I64)?;
-        true_coordinates(&mask, self.shape(), buffer.elements_mut());
-        Ok(Self::from_buffer(buffer, shape, DType::I64))
+        let (memory, count) = truth.backend().coordinates(op, truth.view_of())?;
+        let shape = Shape::new(op, &[count, self.rank()])?;
+        Ok(Self::from_memory_of(memory, shape, DType::I64))
     }
 }
 

@@ -32,9 +32,9 @@ pub use search::Search;
 pub(crate) use slices::sum_slices;
 
 use allotrope_cpu::Buffer;
-use allotrope_cpu::kernel::indexing::{Places, index_range, wrap_negative};
+use allotrope_cpu::kernel::indexing::{index_range, wrap_negative};
 use allotrope_dtype::{DType, Error, Problem, Set, default_dtype, promotion};
-use allotrope_op::{Argument, Dims, Layout, Shape};
+use allotrope_op::{Argument, Dims, Layout, Op, Shape, View};
 
 use crate::elementwise::{Operand, room};
 use crate::{Tensor, view::out_of_memory};
@@ -72,7 +72,7 @@ impl Indices {
             }
         }
         let mut compact = once.contiguous()?;
-        let Some((low, high)) = index_range(elements(&compact)) else {
+        let Some((low, high)) = compact.range_of_indices(op)? else {
             let layout = compact.layout().broadcast_to(op, index.shape())?;
             return Ok(Self { compact, layout });
         };
@@ -82,9 +82,10 @@ impl Indices {
             _ => 0,
         };
         if low < least || high >= signed {
-            let wrong = elements(&compact)
+            let read = compact.read(op)?;
+            let wrong = bytemuck::cast_slice(&read)
                 .iter()
-                .find(|index| !(least..signed).contains(*index));
+                .find(|index: &&i64| !(least..signed).contains(*index));
             let index = match wrong {
                 // An unsigned integer beyond int64.
                 Some(..0) if index.dtype() == DType::U64 => isize::MAX,
@@ -96,18 +97,15 @@ impl Indices {
             ));
         }
         if low < 0 {
-            let mut buffer = room(op, compact.shape(), DType::I64)?;
-            wrap_negative(elements(&compact), signed, buffer.elements_mut());
-            compact = Tensor::from_buffer(buffer, compact.shape().clone(), DType::I64);
+            compact = compact.counted_from_end(op, signed)?;
         }
         let layout = compact.layout().broadcast_to(op, index.shape())?;
         Ok(Self { compact, layout })
     }
 
     /// The indices with a layout of another shape.
-    fn places<'a>(&'a self, layout: &'a Layout) -> Places<'a> {
-        let indices = bytemuck::cast_slice(self.compact.storage());
-        Places { indices, layout }
+    fn places<'a>(&'a self, layout: &'a Layout) -> View<'a> {
+        self.compact.seen_as(layout)
     }
 
     /// The layout of the indices with dimensions before and after, along which they repeat.
@@ -139,6 +137,34 @@ impl Tensor {
         }
     }
 
+    /// The least and the greatest of contiguous indices; `None` if there are none.
+    fn range_of_indices(&self, op: &'static str) -> Result<Option<(i64, i64)>, Error> {
+        if let Some(bytes) = self.contiguous_bytes() {
+            return Ok(index_range(bytemuck::cast_slice(bytes)));
+        }
+        if self.count() == 0 {
+            return Ok(None);
+        }
+        let number = |extreme: Self| -> Result<i64, Error> {
+            let bytes = extreme.read(op)?;
+            Ok(bytemuck::pod_read_unaligned(&bytes))
+        };
+        let (low, high) = (self.amin(None, false)?, self.amax(None, false)?);
+        Ok(Some((number(low)?, number(high)?)))
+    }
+
+    /// Contiguous indices with `size` added to those below zero.
+    fn counted_from_end(&self, op: &'static str, size: i64) -> Result<Self, Error> {
+        if let Some(bytes) = self.contiguous_bytes() {
+            let mut buffer = room(op, self.shape(), DType::I64)?;
+            wrap_negative(bytemuck::cast_slice(bytes), size, buffer.elements_mut());
+            return Ok(Self::from_buffer(buffer, self.shape().clone(), DType::I64));
+        }
+        let (is_negative, moved) = (self.lt(0)?, self.add(size)?);
+        let operands = [(&is_negative).into(), (&moved).into(), self.into()];
+        Self::apply(Op::Where, &operands)
+    }
+
     /// The tensor itself, or with one dimension if it has none.
     fn at_least_one_dim(&self) -> Result<Self, Error> {
         if self.rank() == 0 {
@@ -155,9 +181,9 @@ impl Tensor {
     }
 }
 
-/// The elements of a contiguous tensor of int64.
-fn elements(tensor: &Tensor) -> &[i64] {
-    bytemuck::cast_slice(tensor.contiguous_bytes().unwrap_or_default())
+/// The elements of a contiguous tensor of int64, for an operation that only the CPU has.
+fn elements<'a>(op: &'static str, tensor: &'a Tensor) -> Result<&'a [i64], Error> {
+    tensor.ordered_bytes(op).map(bytemuck::cast_slice)
 }
 
 /// The dtype that promotion gives operands.
@@ -176,12 +202,18 @@ fn common_dtype(op: &'static str, operands: &[Operand<'_>]) -> Result<DType, Err
     promotion().result_type(op, &operands, default_dtype())
 }
 
-/// An operand as a tensor of a dtype.
-fn as_tensor(op: &'static str, operand: Operand<'_>, dtype: DType) -> Result<Tensor, Error> {
+/// An operand as a tensor of a dtype; a number beside another tensor.
+fn as_tensor(
+    op: &'static str,
+    operand: Operand<'_>,
+    dtype: DType,
+    beside: &Tensor,
+) -> Result<Tensor, Error> {
     match operand {
         Operand::Tensor(tensor) => tensor.to(dtype),
         Operand::Scalar(scalar) => {
-            Tensor::full(&[], scalar, dtype).map_err(|error| error.in_op(op))
+            let value = Tensor::full(&[], scalar, dtype).map_err(|error| error.in_op(op))?;
+            value.beside(beside)
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `gather`, `index_select`, `take`, `take_along_dim`: elements read from where indices say.
 
-use allotrope_cpu::kernel::indexing::pick;
 use allotrope_dtype::Error;
 use allotrope_op::structured::indexing::{GATHER, INDEX_SELECT, TAKE, TAKE_ALONG_DIM};
 use allotrope_op::{Dims, Layout, Shape, normalize_axis};
@@ -11,7 +10,7 @@ use super::slices::sum_slices;
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::room;
+use crate::device::common_backend;
 
 impl Tensor {
     /// The elements along a dimension at an index for each: `out[i][j] = x[index[i][j]][j]` for
@@ -129,21 +128,11 @@ impl Tensor {
         indices: &Indices,
         layout: &Layout,
     ) -> Result<Self, Error> {
-        let mut buffer = room(op, &shape, self.dtype())?;
-        if shape.count() > 0 {
-            let base = Layout::from_parts(shape.clone(), strides, self.layout().offset());
-            let step = self.layout().strides()[dim];
-            let places = indices.places(layout);
-            pick(
-                self.dtype(),
-                self.storage(),
-                &base,
-                step,
-                places,
-                &mut buffer,
-            );
-        }
-        Ok(Self::from_buffer(buffer, shape, self.dtype()))
+        let backend = common_backend(op, &[self, &indices.compact])?;
+        let base = Layout::from_parts(shape.clone(), strides, self.layout().offset());
+        let (step, places) = (self.layout().strides()[dim], indices.places(layout));
+        let memory = backend.pick(op, self.dtype(), self.seen_as(&base), step, places)?;
+        Ok(Self::from_memory_of(memory, shape, self.dtype()))
     }
 
     /// The elements at indices into the flattened tensor, in the shape of the indices; with a

@@ -4,8 +4,8 @@
 //! Of several elements for one place the last stays; sums are formed in the order of the source, in
 //! float32 for narrower floats, and rounded once. Negative indices count from the end.
 
-use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, Set, default_dtype};
+use allotrope_op::Combine;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
 use allotrope_op::{Shape, normalize_axis};
@@ -151,7 +151,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let op = row.name;
         let dtype = row.result(common_dtype(op, &[self.into(), source])?)?;
-        let source = as_tensor(op, source, dtype)?;
+        let source = as_tensor(op, source, dtype, self)?;
         let (x, index, source) = fit(op, self, dim, index, &source)?;
         put_along(op, dtype, &x, dim, &index, &source, how)?.in_shape(self.shape())
     }
@@ -222,7 +222,7 @@ impl Tensor {
                 .map_err(|error| error.in_op(op))?;
             return Ok(result);
         }
-        let values = as_tensor(op, values, dtype)?;
+        let values = as_tensor(op, values, dtype, self)?;
         if is_recorded(&[self, &values]) {
             let sum = self.detach().index_put(key, &values.detach(), true)?;
             let key = key.to_vec();
@@ -232,7 +232,8 @@ impl Tensor {
                 Ok(smallvec![Some(gradient), for_values])
             });
         }
-        let places = Self::arange(0, self.count() as i64, 1, DType::I64)?.in_shape(self.shape())?;
+        let places = Self::arange(0, self.count() as i64, 1, DType::I64)?;
+        let places = places.beside(self)?.in_shape(self.shape())?;
         let places = places.index(key).map_err(|error| error.in_op(op))?;
         let values = values
             .expand(places.shape())
@@ -267,7 +268,7 @@ pub(crate) fn sum_elements(
     source: &Tensor,
 ) -> Result<Tensor, Error> {
     let dtype = source.dtype();
-    let zeros = Tensor::zeros(shape, accumulator(dtype))?;
+    let zeros = Tensor::zeros(shape, accumulator(dtype))?.beside(source)?;
     let axis = normalize_axis(op, dim, zeros.rank())?;
     let indices = Indices::new(op, index, axis, shape[axis], Negative::FromEnd)?;
     let places = indices.layout.clone();

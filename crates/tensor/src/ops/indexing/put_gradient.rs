@@ -45,8 +45,8 @@ impl Scattered {
     /// Which elements of the source are still there: the last of those with one place.
     fn last(&self, shape: &Shape) -> Result<Tensor, Error> {
         let numbers = Tensor::arange(0, self.index.count() as i64, 1, DType::I64)?;
-        let numbers = numbers.reshape_as(&self.index)?;
-        let zeros = Tensor::zeros(shape, DType::I64)?;
+        let numbers = numbers.beside(&self.index)?.reshape_as(&self.index)?;
+        let zeros = Tensor::zeros(shape, DType::I64)?.beside(&self.index)?;
         let put = zeros.scatter(self.dim, &self.index, &numbers)?;
         self.at(&put)?.eq(&numbers)
     }
@@ -104,7 +104,7 @@ impl Scattered {
                     (own, Some(put))
                 }
                 _ if reduction == IndexReduction::Mean => {
-                    let own = Tensor::full(&[], include_self, DType::Bool)?;
+                    let own = Tensor::full(&[], include_self, DType::Bool)?.beside(&gradient)?;
                     let counts = self.counts(&own.expand(gradient.shape())?, None)?;
                     let share = gradient.div(&counts.to(gradient.dtype())?)?;
                     (share.clone(), pass.give(1, || self.at(&share))?)
@@ -126,7 +126,10 @@ impl Scattered {
     fn counts(&self, own: &Tensor, put: Option<&Tensor>) -> Result<Tensor, Error> {
         let put = match put {
             Some(put) => put.to(DType::I64)?,
-            None => Tensor::full(&[], 1, DType::I64)?.expand(self.index.shape())?,
+            None => {
+                let one = Tensor::full(&[], 1, DType::I64)?.beside(own)?;
+                one.expand(self.index.shape())?
+            }
         };
         let own = own.to(DType::I64)?;
         own.scatter_add(self.dim, &self.index, &put)?.maximum(1)

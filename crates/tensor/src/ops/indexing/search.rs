@@ -112,9 +112,9 @@ impl Tensor {
         if values.count() > 0 {
             search(
                 sorted.dtype(),
-                sorted.contiguous_bytes().unwrap_or_default(),
+                sorted.ordered_bytes(op)?,
                 *length,
-                values_.contiguous_bytes().unwrap_or_default(),
+                values_.ordered_bytes(op)?,
                 per_row,
                 options.right,
                 buffer.elements_mut(),
@@ -148,12 +148,15 @@ impl Tensor {
         check_policy(op, self, others)?;
         let (mut sorted, values) = keys(op, &others.ravel()?, self)?;
         let key = sorted.dtype();
-        sorted.rewrite(key, |bytes| sort_keys(key, bytes))?;
+        sorted.rewrite(op, key, |target| {
+            sort_keys(key, target.on_host(op, key)?);
+            Ok(())
+        })?;
         let mut buffer = room(op, self.shape(), DType::Bool)?;
         which_belong(
             key,
-            sorted.contiguous_bytes().unwrap_or_default(),
-            values.contiguous_bytes().unwrap_or_default(),
+            sorted.ordered_bytes(op)?,
+            values.ordered_bytes(op)?,
             invert,
             &mut buffer,
         );
@@ -187,10 +190,6 @@ fn key_of(op: &'static str, x: &Tensor, key: DType) -> Result<Tensor, Error> {
         _ => x.to(DType::I64)?.contiguous()?,
     };
     let mut buffer = room(op, x.shape(), key)?;
-    pairs(
-        wide.dtype(),
-        wide.contiguous_bytes().unwrap_or_default(),
-        &mut buffer,
-    );
+    pairs(wide.dtype(), wide.ordered_bytes(op)?, &mut buffer);
     Ok(Tensor::from_buffer(buffer, x.shape().clone(), key))
 }

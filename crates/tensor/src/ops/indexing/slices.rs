@@ -1,8 +1,8 @@
 //! `index_add` and its kin: slices written, added, … along a dimension at the indices of a vector,
 //! by the rules of `put`.
 
-use allotrope_cpu::kernel::indexing::Combine;
 use allotrope_dtype::{DType, Error, WeakScalar};
+use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{INDEX_ADD, INDEX_COPY, INDEX_FILL, INDEX_REDUCE};
 use allotrope_op::{Layout, Shape, normalize_axis};
 use smallvec::smallvec;
@@ -114,7 +114,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let (op, value) = (INDEX_FILL.name, value.into());
         let dtype = INDEX_FILL.result(common_dtype(op, &[self.into(), value])?)?;
-        let value = as_tensor(op, value, dtype)?;
+        let value = as_tensor(op, value, dtype, self)?;
         if value.rank() > 0 {
             let accepted = "a number or a tensor without dimensions";
             return Err(wrong_shape(op, "value", value.shape(), accepted));
@@ -197,7 +197,7 @@ pub(crate) fn sum_slices(
     source: &Tensor,
 ) -> Result<Tensor, Error> {
     let dtype = source.dtype();
-    let zeros = Tensor::zeros(shape, accumulator(dtype))?;
+    let zeros = Tensor::zeros(shape, accumulator(dtype))?.beside(source)?;
     let (dim, indices, places) = slices(op, &zeros, dim as isize, index, source)?;
     let mut target = Target::new(op, &zeros, accumulator(dtype), dim, &indices, places)?;
     // The memory is then nobody else's, and written in place.

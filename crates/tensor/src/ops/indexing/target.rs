@@ -1,11 +1,11 @@
 //! What scattering operations share: elements combined into a tensor along a dimension.
 
-use allotrope_cpu::kernel::indexing::{Combine, Put, put};
 use allotrope_dtype::{DType, Error, Kind, WeakScalar};
-use allotrope_op::{Dims, Layout, compute_dtype};
+use allotrope_op::{Combine, Dims, Layout, Put, compute_dtype};
 
 use super::Indices;
 use crate::Tensor;
+use crate::device::common_backend;
 
 /// A tensor that elements are put into along a dimension, computed in a dtype that it is only
 /// rounded from when all of them are there.
@@ -67,7 +67,8 @@ impl<'a> Target<'a> {
     pub(super) fn forget(&mut self, how: Combine) -> Result<(), Error> {
         self.widen()?;
         let start = neutral(how, self.compute);
-        let start = Tensor::full(&[], start, self.compute)?.expand(self.places.shape())?;
+        let start = Tensor::full(&[], start, self.compute)?.beside(&self.value)?;
+        let start = start.expand(self.places.shape())?;
         self.put(Combine::Replace, &start)
     }
 
@@ -96,16 +97,18 @@ impl<'a> Target<'a> {
             _ => (sizes[0], shape[0]),
         };
         let job = Put {
-            source: source.storage(),
-            layout: source.layout(),
-            places: self.indices.places(&self.places),
+            source: source.view_of(),
+            indices: self.indices.places(&self.places),
             base: &base,
             step,
             blocks,
             used,
         };
-        self.value
-            .rewrite(self.compute, |bytes| put(dtype, how, &job, bytes))
+        let operands = [&self.value, &source, &self.indices.compact];
+        let (op, backend) = (self.op, common_backend(self.op, &operands)?);
+        self.value.rewrite(op, self.compute, |target| {
+            backend.put(op, dtype, how, &job, target)
+        })
     }
 
     /// The tensor with what was put into it.
@@ -116,7 +119,8 @@ impl<'a> Target<'a> {
     /// The tensor divided by how many numbers each element is the sum of.
     pub(super) fn finish_mean(self, include_self: bool) -> Result<Tensor, Error> {
         let start = i64::from(include_self);
-        let start = Tensor::full(&[], start, DType::I64)?.expand(self.value.shape())?;
+        let start = Tensor::full(&[], start, DType::I64)?.beside(&self.value)?;
+        let start = start.expand(self.value.shape())?;
         let mut counts = Self {
             value: start.copied()?,
             dtype: DType::I64,
@@ -126,7 +130,8 @@ impl<'a> Target<'a> {
             indices: self.indices,
             places: self.places.clone(),
         };
-        counts.combine(Combine::Add, &Tensor::full(&[], 1, DType::I64)?)?;
+        let one = Tensor::full(&[], 1, DType::I64)?.beside(&self.value)?;
+        counts.combine(Combine::Add, &one)?;
         // Elements that nothing was put to stay as they are.
         let counts = counts.finish()?.maximum(1)?.to(self.compute)?;
         self.value.div(&counts)?.to(self.dtype)

@@ -121,11 +121,12 @@ impl Batch {
         let rank = self.sizes.len();
         let matrices: Vec<Matrices<'_>> = inputs
             .iter()
-            .map(|input| Matrices {
-                bytes: input.contiguous_bytes().unwrap_or_default(),
-                size: input.shape()[rank..].iter().product(),
+            .map(|input| {
+                let bytes = input.ordered_bytes(self.op)?;
+                let size = input.shape()[rank..].iter().product();
+                Ok(Matrices { bytes, size })
             })
-            .collect();
+            .collect::<Result<_, Error>>()?;
         let mut buffers = Vec::with_capacity(outputs.len());
         for output in outputs {
             let (dtype, own, target) = match output {

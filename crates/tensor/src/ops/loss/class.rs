@@ -265,7 +265,14 @@ impl Classes {
         }
         let mut buffer = room(op, &shape, x.dtype())?;
         let places: Vec<i64> = indices.iter().map(|index| index.unwrap_or(0)).collect();
-        pick(x.dtype(), x.storage(), x.layout(), 1, &places, &mut buffer);
+        pick(
+            x.dtype(),
+            x.storage(op)?,
+            x.layout(),
+            1,
+            &places,
+            &mut buffer,
+        );
         let chosen = Tensor::from_buffer(buffer, shape, x.dtype());
         chosen
             .to(self.working.result)?

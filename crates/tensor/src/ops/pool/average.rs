@@ -117,7 +117,7 @@ pub(super) fn take_average(
     let mut out = room(row.name, &shape, dtype)?;
     let program = convert(x.dtype(), summed(x.dtype()));
     if shape.count() > 0 {
-        pool(x, &program, |pooled| {
+        pool(row.name, x, &program, |pooled| {
             average(pooled, &grid, divisor, dtype, &mut out)
         })?;
     }

@@ -96,7 +96,7 @@ fn take_greatest(
     let mut out = room(row.name, &shape, dtype)?;
     let program = convert(x.dtype(), compared(dtype));
     if shape.count() > 0 {
-        pool(x, &program, |pooled| {
+        pool(row.name, x, &program, |pooled| {
             greatest(pooled, &grid, dtype, &mut out)
         })?;
     }
@@ -125,7 +125,7 @@ fn find_greatest(
     let mut places = room(row.name, &shape, DType::I64)?;
     let program = convert(x.dtype(), compared(dtype));
     if shape.count() > 0 {
-        pool(x, &program, |pooled| {
+        pool(row.name, x, &program, |pooled| {
             greatest_with_places(pooled, &grid, dtype, &mut out, &mut places)
         })?;
     }

@@ -74,11 +74,12 @@ fn share_out(
 
 /// Runs a kernel over what a program makes of a tensor.
 fn pool(
+    op: &'static str,
     x: &Tensor,
     program: &Program,
     kernel: impl FnOnce(&Pooled<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let input = x.as_input();
+    let input = x.as_input(op)?;
     kernel(&Pooled {
         level: Level::current(),
         program,

@@ -74,7 +74,7 @@ fn take_norm(
     }
     let mut sums = room(row.name, &shape, wide)?;
     if shape.count() > 0 {
-        pool(x, &program, |pooled| {
+        pool(row.name, x, &program, |pooled| {
             average(pooled, &grid, divisor, wide, &mut sums)
         })?;
     }

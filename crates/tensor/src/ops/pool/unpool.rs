@@ -110,9 +110,9 @@ fn put_back(
     let planes: usize = outer.iter().product();
     let from: usize = grid.iter().product();
     let to: usize = sizes.iter().product();
-    if let (Some(elements), Some(places), 1..) = (
-        x.contiguous_bytes(),
-        places.contiguous_bytes(),
+    if let (elements, places, 1..) = (
+        x.ordered_bytes(op)?,
+        places.ordered_bytes(op)?,
         planes * from,
     ) {
         let places: &[i64] = bytemuck::cast_slice(places);

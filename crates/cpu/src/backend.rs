@@ -1,0 +1,408 @@
+//! The CPU as a [`Backend`]: looks for the bytes behind views and hands them to the kernels. No loop
+//! over elements belongs here.
+
+use allotrope_dtype::{Capabilities, DType, Error, Level, Problem};
+use allotrope_op::{
+    Backend, Band, Combine, Draw, Fold, Layout, MAX_ARITY, Op, Piece, Program, Put, Scan, Shape,
+    Shared, Stream, Target, View,
+};
+use smallvec::{SmallVec, smallvec};
+
+use crate::kernel::indexing::{self, Mask, Places};
+use crate::kernel::random::{self, Chances, Moments};
+use crate::kernel::{self, whole_elements};
+use crate::{Buffer, Input, Storage, run, run_row};
+
+/// The CPU of this machine.
+pub static CPU: Cpu = Cpu;
+
+/// The CPU as a backend: memory is bytes, and all work is done when a method returns.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpu;
+
+/// The whole elements of a view's memory, aligned for the dtype.
+fn bytes<'a>(op: &'static str, dtype: DType, view: View<'a>) -> Result<&'a [u8], Error> {
+    view.memory
+        .on_host(op)
+        .map(|bytes| whole_elements(dtype, bytes))
+}
+
+/// The elements of a contiguous view.
+fn in_order<'a>(op: &'static str, dtype: DType, view: View<'a>) -> Result<&'a [u8], Error> {
+    let bytes = bytes(op, dtype, view)?;
+    let (size, count) = (dtype.itemsize(), view.layout.shape().count());
+    // Nothing may lie anywhere.
+    let start = if count == 0 { 0 } else { view.layout.offset() };
+    Ok(&bytes[start * size..(start + count) * size])
+}
+
+/// Indices and which of them each element has.
+fn places<'a>(op: &'static str, indices: View<'a>) -> Result<Places<'a>, Error> {
+    Ok(Places {
+        indices: bytemuck::cast_slice(bytes(op, DType::I64, indices)?),
+        layout: indices.layout,
+    })
+}
+
+/// The inputs of a program.
+fn inputs<'a>(
+    op: &'static str,
+    program: &Program,
+    views: &[View<'a>],
+) -> Result<SmallVec<[Input<'a>; 4]>, Error> {
+    let views = program.input_dtypes().iter().zip(views);
+    views
+        .map(|(dtype, view)| {
+            let bytes = bytes(op, *dtype, *view)?;
+            let layout = view.layout;
+            Ok(Input { bytes, layout })
+        })
+        .collect()
+}
+
+/// Room for so many elements.
+fn room(op: &'static str, dtype: DType, count: usize) -> Result<Buffer, Error> {
+    match count.checked_mul(dtype.itemsize()) {
+        Some(bytes) => Buffer::for_overwrite(op, bytes),
+        None => Err(too_many(op)),
+    }
+}
+
+#[cold]
+fn too_many(op: &'static str) -> Error {
+    let bytes = usize::MAX;
+    Error::new(op, Problem::OutOfMemory { bytes })
+}
+
+fn share(buffer: Buffer) -> Shared {
+    Storage::Owned(buffer).share()
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        static ANSWERS: Capabilities = Capabilities::CPU;
+        &ANSWERS
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn allocate(&self, op: &'static str, dtype: DType, count: usize) -> Result<Shared, Error> {
+        room(op, dtype, count).map(share)
+    }
+
+    fn upload(&self, op: &'static str, _: DType, bytes: &[u8]) -> Result<Shared, Error> {
+        let mut buffer = Buffer::for_overwrite(op, bytes.len())?;
+        buffer.copy_from_slice(bytes);
+        Ok(share(buffer))
+    }
+
+    fn download(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        to: &mut [u8],
+    ) -> Result<(), Error> {
+        kernel::copy(dtype, bytes(op, dtype, from)?, from.layout, to);
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        op: &'static str,
+        program: &Program,
+        shape: &Shape,
+        views: &[View<'_>],
+    ) -> Result<SmallVec<[Shared; 2]>, Error> {
+        let inputs = inputs(op, program, views)?;
+        let mut dtypes = program.output_dtypes();
+        if let (Some(dtype), None) = (dtypes.next(), dtypes.next()) {
+            let mut buffer = room(op, dtype, shape.count())?;
+            run(program, shape, &inputs, &mut [&mut buffer[..]])?;
+            return Ok(smallvec![share(buffer)]);
+        }
+        let mut buffers = Vec::new();
+        for dtype in program.output_dtypes() {
+            buffers.push(room(op, dtype, shape.count())?);
+        }
+        let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|b| &mut b[..]).collect();
+        run(program, shape, &inputs, &mut outputs)?;
+        Ok(buffers.into_iter().map(share).collect())
+    }
+
+    fn apply(
+        &self,
+        row: Op,
+        dtype: DType,
+        result: DType,
+        operands: &[View<'_>],
+    ) -> Result<Shared, Error> {
+        let op = row.name();
+        let count = operands.first().map_or(0, |x| x.layout.shape().count());
+        let mut slices: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+        for (slice, operand) in slices.iter_mut().zip(operands) {
+            *slice = in_order(op, dtype, *operand)?;
+        }
+        let mut buffer = room(op, result, count)?;
+        run_row(row, dtype, &slices[..operands.len()], &mut buffer);
+        Ok(share(buffer))
+    }
+
+    fn reduce(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        shape: &Shape,
+        views: &[View<'_>],
+        sizes: [usize; 3],
+    ) -> Result<Shared, Error> {
+        let inputs = inputs(op, program, views)?;
+        kernel::reduce(fold, program, shape, &inputs, sizes).map(share)
+    }
+
+    fn scan(
+        &self,
+        op: &'static str,
+        scan: Scan,
+        program: &Program,
+        views: &[View<'_>],
+        sizes: [usize; 3],
+        to: DType,
+    ) -> Result<Shared, Error> {
+        let inputs = inputs(op, program, views)?;
+        kernel::scan(scan, program, &inputs, sizes, to).map(share)
+    }
+
+    fn fill(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        element: &[u8],
+        count: usize,
+    ) -> Result<Shared, Error> {
+        let bytes = count.checked_mul(dtype.itemsize());
+        let bytes = bytes.ok_or_else(|| too_many(op))?;
+        // The system has zeros ready.
+        if element[..dtype.itemsize()].iter().all(|byte| *byte == 0) {
+            return Buffer::zeroed(op, bytes).map(share);
+        }
+        let mut buffer = Buffer::for_overwrite(op, bytes)?;
+        kernel::fill(dtype, element, &mut buffer);
+        Ok(share(buffer))
+    }
+
+    fn copy(&self, op: &'static str, dtype: DType, from: View<'_>) -> Result<Shared, Error> {
+        let source = bytes(op, dtype, from)?;
+        let mut buffer = room(op, dtype, from.layout.shape().count())?;
+        kernel::copy(dtype, source, from.layout, &mut buffer);
+        Ok(share(buffer))
+    }
+
+    fn place(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        target: Target<'_>,
+        to: &Layout,
+    ) -> Result<(), Error> {
+        let (source, target) = (bytes(op, dtype, from)?, target.on_host(op, dtype)?);
+        kernel::copy_view(dtype, source, from.layout, target, to);
+        Ok(())
+    }
+
+    fn assemble(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        shape: &Shape,
+        pieces: &[Piece<'_>],
+    ) -> Result<Shared, Error> {
+        let mut buffer = room(op, dtype, shape.count())?;
+        if pieces.iter().all(|piece| piece.dtype == dtype) {
+            kernel::assemble(op, dtype, shape, pieces, &mut buffer)?;
+            return Ok(share(buffer));
+        }
+        let rows = shape.iter().position(|size| *size != 1);
+        let inner = rows.map_or(&[][..], |dim| &shape[dim + 1..]);
+        let of = |piece: &Piece<'_>| piece.layout.shape().len() - inner.len();
+        // Pieces of whole rows fill bytes of their own and are converted on the way.
+        if pieces.iter().all(|p| p.layout.shape()[of(p)..] == *inner) {
+            let row = inner.iter().product::<usize>() * dtype.itemsize();
+            for piece in pieces {
+                let start = rows.map_or(0, |dim| piece.start[dim]) * row;
+                let len = piece.layout.shape().count() * dtype.itemsize();
+                convert(op, piece, dtype, &mut buffer[start..start + len])?;
+            }
+            return Ok(share(buffer));
+        }
+        let mut converted: Vec<(Shared, &Piece<'_>)> = Vec::new();
+        for piece in pieces {
+            let mut part = room(op, dtype, piece.layout.shape().count())?;
+            convert(op, piece, dtype, &mut part)?;
+            converted.push((share(part), piece));
+        }
+        let pieces: Vec<Piece<'_>> = converted
+            .iter()
+            .map(|(memory, piece)| Piece {
+                memory: &**memory,
+                dtype,
+                layout: Layout::contiguous(piece.layout.shape().clone()),
+                start: piece.start.clone(),
+            })
+            .collect();
+        kernel::assemble(op, dtype, shape, &pieces, &mut buffer)?;
+        Ok(share(buffer))
+    }
+
+    fn keep_band(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        band: Band,
+        diagonal: isize,
+        from: View<'_>,
+    ) -> Result<Shared, Error> {
+        let shape = from.layout.shape();
+        let mut buffer = room(op, dtype, shape.count())?;
+        let source = if from.layout.is_contiguous() {
+            Some(in_order(op, dtype, from)?)
+        } else {
+            kernel::copy(dtype, bytes(op, dtype, from)?, from.layout, &mut buffer);
+            None
+        };
+        if let [.., rows, columns] = shape[..] {
+            let sizes = [rows, columns];
+            kernel::keep_band(dtype, band, sizes, diagonal, source, &mut buffer);
+        }
+        Ok(share(buffer))
+    }
+
+    fn pick(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        step: isize,
+        indices: View<'_>,
+    ) -> Result<Shared, Error> {
+        let (source, places) = (bytes(op, dtype, from)?, places(op, indices)?);
+        let mut buffer = room(op, dtype, from.layout.shape().count())?;
+        if !buffer.is_empty() {
+            indexing::pick(dtype, source, from.layout, step, places, &mut buffer);
+        }
+        Ok(share(buffer))
+    }
+
+    fn put(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        combine: Combine,
+        job: &Put<'_>,
+        target: Target<'_>,
+    ) -> Result<(), Error> {
+        indexing::put(op, dtype, combine, job, target.on_host(op, dtype)?)
+    }
+
+    fn compress(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        mask: View<'_>,
+    ) -> Result<(Shared, usize), Error> {
+        let source = in_order(op, dtype, from)?;
+        let mask = Mask::new(in_order(op, DType::Bool, mask)?);
+        let count = mask.count();
+        let mut buffer = room(op, dtype, count)?;
+        indexing::true_elements(dtype, source, &mask, &mut buffer);
+        Ok((share(buffer), count))
+    }
+
+    fn expand(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        mask: View<'_>,
+        target: Target<'_>,
+    ) -> Result<usize, Error> {
+        let source = in_order(op, dtype, from)?;
+        let mask = Mask::new(in_order(op, DType::Bool, mask)?);
+        let count = mask.count();
+        if let Some(source) = source.get(..count * dtype.itemsize()) {
+            indexing::expand_true(dtype, source, &mask, target.on_host(op, dtype)?);
+        }
+        Ok(count)
+    }
+
+    fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
+        let shape = mask.layout.shape();
+        let mask = Mask::new(in_order(op, DType::Bool, mask)?);
+        let count = mask.count();
+        let numbers = count.checked_mul(shape.rank());
+        let numbers = numbers.ok_or_else(|| too_many(op))?;
+        let mut buffer = room(op, DType::I64, numbers)?;
+        indexing::true_coordinates(&mask, shape, buffer.elements_mut());
+        Ok((share(buffer), count))
+    }
+
+    fn draw(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        draw: Draw,
+        stream: Stream,
+        target: Target<'_>,
+    ) -> Result<(), Error> {
+        let (level, target) = (Level::current(), target.on_host(op, dtype)?);
+        match draw {
+            Draw::Uniform(low, high) => {
+                random::uniform(level, stream, (low, high), dtype, target);
+            }
+            Draw::Normal(mean, std) => {
+                random::normal(level, stream, Moments::All(mean, std), dtype, target);
+            }
+            Draw::Integers(low, count) => {
+                random::integers(level, stream, low, count, dtype, target);
+            }
+            Draw::Bernoulli(p) => {
+                random::bernoulli(level, stream, Chances::All(p), dtype, target);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes the elements of a piece, in row-major order, in a dtype that they have a way to.
+fn convert(
+    op: &'static str,
+    piece: &Piece<'_>,
+    dtype: DType,
+    target: &mut [u8],
+) -> Result<(), Error> {
+    let source = whole_elements(piece.dtype, piece.memory.on_host(op)?);
+    let layout = &piece.layout;
+    if piece.dtype == dtype {
+        kernel::copy(dtype, source, layout, target);
+        return Ok(());
+    }
+    let mut program = Program::new(&[piece.dtype]);
+    let result = program.convert(0, dtype);
+    program.output(result);
+    let bytes = source;
+    run(
+        &program,
+        layout.shape(),
+        &[Input { bytes, layout }],
+        &mut [target],
+    )
+}

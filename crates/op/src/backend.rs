@@ -1,0 +1,294 @@
+//! What a device does for tensors: its memory, and the work that is done in it. Here belongs what
+//! every device must be able to do, by families; plain data about the work is in `work`, and no kernel
+//! is here.
+//!
+//! All work is asked for by a [`Backend`], whose methods take views of memory and give new memory.
+//! Dtypes are logical ones: a device that has to store another (see [`Capabilities`]) converts where
+//! bytes come and go, in `upload` and `download`.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use allotrope_dtype::{Capabilities, DType, Error, Problem};
+use smallvec::SmallVec;
+
+use crate::work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream};
+use crate::{Layout, Op, Program, Shape};
+
+/// The bytes of a tensor, wherever they are.
+///
+/// A backend knows its own memory by its type, which `memory as &dyn Any` tells.
+pub trait Memory: Any + fmt::Debug + Send + Sync {
+    /// Where the bytes are.
+    fn backend(&self) -> &'static dyn Backend;
+
+    /// The bytes, if the CPU can read them where they are.
+    fn host(&self) -> Option<&[u8]>;
+
+    /// The bytes to write to, if the CPU can; never those of someone else.
+    fn host_mut(&mut self) -> Option<&mut [u8]>;
+
+    /// Whether someone else owns the bytes, who may be able to write to them: no backend may.
+    fn is_foreign(&self) -> bool {
+        false
+    }
+}
+
+impl dyn Memory {
+    /// The bytes, for an operation that only the CPU has.
+    ///
+    /// # Errors
+    /// A device error if the CPU cannot read them.
+    pub fn on_host(&self, op: &'static str) -> Result<&[u8], Error> {
+        self.host()
+            .ok_or_else(|| not_on_device(op, self.backend().name()))
+    }
+}
+
+#[cold]
+fn not_on_device(op: &'static str, given: &'static str) -> Error {
+    Error::new(op, Problem::NotOnDevice { given }).hint("x.to(\"cpu\")")
+}
+
+/// Memory that tensors share.
+pub type Shared = Arc<dyn Memory>;
+
+/// Elements to read: memory, and where in it they are.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The memory that the layout points into.
+    pub memory: &'a dyn Memory,
+    /// Where the elements are.
+    pub layout: &'a Layout,
+}
+
+/// Elements to write: so many from the start of memory that nobody else has, in row-major order.
+#[derive(Debug)]
+pub struct Target<'a> {
+    /// The memory.
+    pub memory: &'a mut dyn Memory,
+    /// How many elements of it.
+    pub count: usize,
+}
+
+impl<'a> Target<'a> {
+    /// The elements of shared memory, before anyone else has it.
+    ///
+    /// # Errors
+    /// A device error if someone has.
+    pub fn new(op: &'static str, memory: &'a mut Shared, count: usize) -> Result<Self, Error> {
+        let device = memory.backend().name();
+        match Arc::get_mut(memory) {
+            Some(memory) => Ok(Self { memory, count }),
+            None => {
+                let reason = "its memory is in use".to_owned();
+                Err(Error::new(op, Problem::DeviceFailure { device, reason }))
+            }
+        }
+    }
+
+    /// The bytes of the elements, for an operation that only the CPU has.
+    ///
+    /// # Errors
+    /// A device error if the CPU cannot write to them.
+    pub fn on_host(self, op: &'static str, dtype: DType) -> Result<&'a mut [u8], Error> {
+        let (device, len) = (self.memory.backend().name(), self.count * dtype.itemsize());
+        let bytes = self
+            .memory
+            .host_mut()
+            .and_then(|bytes| bytes.get_mut(..len));
+        bytes.ok_or_else(|| not_on_device(op, device))
+    }
+}
+
+/// A device: where tensors are, and what computes with them.
+///
+/// Every result is new memory of the device, with its elements in row-major order. Views hold
+/// memory of this device, whose elements exist; the dtypes, shapes and indices of arguments are checked
+/// by the caller. `op` is what errors are raised by. All methods may fail with a memory error or a
+/// device error.
+#[allow(clippy::missing_errors_doc, reason = "said once, above")]
+pub trait Backend: Send + Sync {
+    /// What the device is called. Two backends of one name are one place.
+    fn name(&self) -> &'static str;
+
+    /// What the device does with each dtype.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Waits until all work that was asked for is done.
+    fn finish(&self) -> Result<(), Error>;
+
+    // Memory.
+
+    /// Room for elements, of unknown values.
+    fn allocate(&self, op: &'static str, dtype: DType, count: usize) -> Result<Shared, Error>;
+
+    /// Elements that the CPU has.
+    fn upload(&self, op: &'static str, dtype: DType, bytes: &[u8]) -> Result<Shared, Error>;
+
+    /// Writes elements, in row-major order, to bytes that hold exactly them.
+    fn download(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        bytes: &mut [u8],
+    ) -> Result<(), Error>;
+
+    // Elementwise work.
+
+    /// The outputs of a program for every element of a shape, which all inputs have.
+    fn run(
+        &self,
+        op: &'static str,
+        program: &Program,
+        shape: &Shape,
+        inputs: &[View<'_>],
+    ) -> Result<SmallVec<[Shared; 2]>, Error>;
+
+    /// One row that has a formula for a compute dtype, over contiguous operands of one shape: what a
+    /// program would take longer to set out for. `result` is the dtype of the results.
+    fn apply(
+        &self,
+        row: Op,
+        dtype: DType,
+        result: DType,
+        operands: &[View<'_>],
+    ) -> Result<Shared, Error>;
+
+    // Folds: a program of one output makes the items.
+
+    /// Items of a [`Fold::item`] folded along the middle of three sizes, as [`Fold::result`]. The
+    /// shape of the inputs has as many elements as the sizes.
+    fn reduce(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        shape: &Shape,
+        inputs: &[View<'_>],
+        sizes: [usize; 3],
+    ) -> Result<Shared, Error>;
+
+    /// Every prefix of items of a [`Scan::item`] along the middle of three sizes, in dtype `to`,
+    /// rounded once. The inputs are contiguous.
+    fn scan(
+        &self,
+        op: &'static str,
+        scan: Scan,
+        program: &Program,
+        inputs: &[View<'_>],
+        sizes: [usize; 3],
+        to: DType,
+    ) -> Result<Shared, Error>;
+
+    // Movement.
+
+    /// One element, given by its bytes, so many times.
+    fn fill(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        element: &[u8],
+        count: usize,
+    ) -> Result<Shared, Error>;
+
+    /// The elements of a view.
+    fn copy(&self, op: &'static str, dtype: DType, from: View<'_>) -> Result<Shared, Error>;
+
+    /// Writes the elements of a view to where another layout of its shape has them in a target. Of
+    /// several that share a place one stays.
+    fn place(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        target: Target<'_>,
+        to: &Layout,
+    ) -> Result<(), Error>;
+
+    /// A tensor of pieces, which fill it and do not overlap, each converted to the dtype.
+    fn assemble(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        shape: &Shape,
+        pieces: &[Piece<'_>],
+    ) -> Result<Shared, Error>;
+
+    /// Matrices with zero outside a band, whose diagonal begins at column `diagonal`.
+    fn keep_band(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        band: Band,
+        diagonal: isize,
+        from: View<'_>,
+    ) -> Result<Shared, Error>;
+
+    // Elements chosen by indices and masks. Masks are contiguous, of bool.
+
+    /// The elements that lie `index * step` behind the place that `from` gives each; there is an index
+    /// of int64, checked and not negative, for each element of its shape.
+    fn pick(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        step: isize,
+        indices: View<'_>,
+    ) -> Result<Shared, Error>;
+
+    /// Combines elements of a compute dtype with those of a target, in the order of the source. Of
+    /// truth values the sum and the greater are the disjunction, the others the conjunction.
+    fn put(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        combine: Combine,
+        job: &Put<'_>,
+        target: Target<'_>,
+    ) -> Result<(), Error>;
+
+    /// The elements of a contiguous view where a mask is true, and how many they are.
+    fn compress(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        mask: View<'_>,
+    ) -> Result<(Shared, usize), Error>;
+
+    /// Writes elements of a contiguous view, one after the other, to a target where a mask is true, and
+    /// tells how many are. If the view has fewer, nothing is written.
+    fn expand(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        from: View<'_>,
+        mask: View<'_>,
+        target: Target<'_>,
+    ) -> Result<usize, Error>;
+
+    /// The coordinates of each element where a mask is true, as rows of int64, and how many rows.
+    fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error>;
+
+    // Random numbers.
+
+    /// Fills a target with random numbers, which depend on the stream and their places alone.
+    fn draw(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        draw: Draw,
+        stream: Stream,
+        target: Target<'_>,
+    ) -> Result<(), Error>;
+}
+
+impl fmt::Debug for dyn Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Backend({})", self.name())
+    }
+}
