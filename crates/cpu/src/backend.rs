@@ -50,14 +50,12 @@ fn inputs<'a>(
     program: &Program,
     views: &[View<'a>],
 ) -> Result<SmallVec<[Input<'a>; 4]>, Error> {
-    let views = program.input_dtypes().iter().zip(views);
-    views
-        .map(|(dtype, view)| {
-            let bytes = bytes(op, *dtype, *view)?;
-            let layout = view.layout;
-            Ok(Input { bytes, layout })
-        })
-        .collect()
+    let mut inputs = SmallVec::new();
+    for (dtype, view) in program.input_dtypes().iter().zip(views) {
+        let (bytes, layout) = (bytes(op, *dtype, *view)?, view.layout);
+        inputs.push(Input { bytes, layout });
+    }
+    Ok(inputs)
 }
 
 /// Room for so many elements.
@@ -121,9 +119,8 @@ impl Backend for Cpu {
         views: &[View<'_>],
     ) -> Result<SmallVec<[Shared; 2]>, Error> {
         let inputs = inputs(op, program, views)?;
-        let mut dtypes = program.output_dtypes();
-        if let (Some(dtype), None) = (dtypes.next(), dtypes.next()) {
-            let mut buffer = room(op, dtype, shape.count())?;
+        if let [output] = program.outputs() {
+            let mut buffer = room(op, program.dtype(*output), shape.count())?;
             run(program, shape, &inputs, &mut [&mut buffer[..]])?;
             return Ok(smallvec![share(buffer)]);
         }
@@ -145,9 +142,11 @@ impl Backend for Cpu {
     ) -> Result<Shared, Error> {
         let op = row.name();
         let count = operands.first().map_or(0, |x| x.layout.shape().count());
+        let size = dtype.itemsize();
         let mut slices: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
         for (slice, operand) in slices.iter_mut().zip(operands) {
-            *slice = in_order(op, dtype, *operand)?;
+            let start = operand.layout.offset() * size;
+            *slice = &operand.memory.on_host(op)?[start..start + count * size];
         }
         let mut buffer = room(op, result, count)?;
         run_row(row, dtype, &slices[..operands.len()], &mut buffer);

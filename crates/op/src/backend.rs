@@ -40,6 +40,7 @@ impl dyn Memory {
     ///
     /// # Errors
     /// A device error if the CPU cannot read them.
+    #[inline]
     pub fn on_host(&self, op: &'static str) -> Result<&[u8], Error> {
         self.host()
             .ok_or_else(|| not_on_device(op, self.backend().name()))

@@ -118,7 +118,7 @@ impl Tensor {
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
         let (shape, dtype) = (self.shape(), self.dtype());
-        Self::sample(law, parameters, Some(shape), Some(dtype), generator)
+        Self::sample(law, parameters, Some(shape), Some(dtype), generator)?.beside(self)
     }
 
     /// Shares that sum up to one along the last dimension, by Dirichlet's distribution of these
@@ -146,7 +146,8 @@ impl Tensor {
             let target = bytemuck::cast_slice_mut(target);
             random::dirichlet(Level::current(), stream, &shapes, size, target);
         })?;
-        drawn.to(dtype).map_err(|error| error.in_op(op))
+        let drawn = drawn.to(dtype).map_err(|error| error.in_op(op))?;
+        drawn.beside(self)
     }
 
     /// Indices into the last dimension, drawn by the weights that stand there, which need not sum up

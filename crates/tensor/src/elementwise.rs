@@ -270,7 +270,7 @@ pub(crate) fn evaluate_one(
     let prepared = prepare(op, inputs, &shape)?;
     let mut outputs = backend.run(op, program, &shape, &views(&prepared))?;
     let Some(memory) = outputs.pop() else {
-        return Err(Error::new(op, Problem::NoOperands));
+        return Err(Error::new(op, Problem::LengthMismatch { from: 0, to: 1 }));
     };
     let output = Tensor::from_memory_of(memory, shape, dtype);
     remember(op, program, inputs, output)

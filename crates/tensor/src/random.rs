@@ -108,10 +108,11 @@ impl Tensor {
         let spread = |x: &Self| x.to(DType::F64)?.expand(&shape)?.to_vec::<f64>();
         let (means, deviations) = (spread(mean)?, spread(std)?);
         DEVIATION.check_each(op, &deviations)?;
-        draw(op, &shape, dtype, generator, |stream, target| {
+        let drawn = draw(op, &shape, dtype, generator, |stream, target| {
             let moments = Moments::Each(&means, &deviations);
             random::normal(Level::current(), stream, moments, dtype, target);
-        })
+        })?;
+        drawn.beside(mean)
     }
 
     /// Integers from `low` to below `high`, equally probable to 2^-64, in any real dtype that holds
@@ -265,15 +266,11 @@ impl Tensor {
         let spread = probabilities.to(DType::F64)?.expand(self.shape());
         let chances = spread.map_err(|e| e.in_op(op))?.to_vec::<f64>()?;
         PROBABILITY.check_each(op, &chances)?;
-        draw(op, self.shape(), dtype, generator, |stream, target| {
-            random::bernoulli(
-                Level::current(),
-                stream,
-                Chances::Each(&chances),
-                dtype,
-                target,
-            );
-        })
+        let drawn = draw(op, self.shape(), dtype, generator, |stream, target| {
+            let (level, chances) = (Level::current(), Chances::Each(&chances));
+            random::bernoulli(level, stream, chances, dtype, target);
+        })?;
+        drawn.beside(self)
     }
 }
 

@@ -18,7 +18,8 @@ pub fn copy(dtype: DType, src: &[u8], layout: &Layout, dst: &mut [u8]) {
 
 /// The bytes without those after the last whole element: a buffer of narrower ones may have some.
 pub(crate) fn whole_elements(dtype: DType, bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.len() - bytes.len() % dtype.itemsize()]
+    // Widths are powers of two; a division is felt by small operations.
+    &bytes[..bytes.len() & !(dtype.itemsize() - 1)]
 }
 
 /// Writes one element, given by its bytes, everywhere.
@@ -42,7 +43,7 @@ pub fn copy_into(dtype: DType, src: &[u8], dst: &mut [u8], layout: &Layout) {
 
 /// Writes row-major elements to places of `dst`, counted in elements. All places must exist; of
 /// several equal ones the last element stays.
-pub fn scatter(dtype: DType, src: &[u8], places: &[i64], dst: &mut [u8]) {
+pub(crate) fn scatter(dtype: DType, src: &[u8], places: &[i64], dst: &mut [u8]) {
     dispatch_width!(dtype, |Word| {
         let src: &[Word] = bytemuck::cast_slice(src);
         let whole = whole_elements(dtype, dst).len();

@@ -182,6 +182,7 @@ impl Layer<'_> {
         let convert = |tensor: &Tensor| tensor.to(self.dtype)?.to(sum)?.contiguous();
         let weight = convert(self.weight)?;
         let bias = self.bias.map(convert).transpose()?;
+        let bias = bias.as_ref().map(|bias| bias.ordered_bytes(self.op));
         let mut program = Program::new(&[image.dtype()]);
         let common = program.convert(0, self.dtype);
         let summed = program.convert(common, sum);
@@ -195,7 +196,7 @@ impl Layer<'_> {
                 inputs: &[input],
             },
             weight: weight.ordered_bytes(self.op)?,
-            bias: bias.as_ref().and_then(Tensor::contiguous_bytes),
+            bias: bias.transpose()?,
             grid: Grid {
                 planes: image.shape()[0] * filters,
                 axes: self.axes,
