@@ -310,3 +310,19 @@ class TestMethods:
             update = getattr(al.Tensor, name + "_")
             assert update.__name__ == name + "_"
             assert "becomes the value" in update.__doc__
+
+
+def test_an_element_is_assigned_in_place():
+    x = al.zeros(1000)
+    place = x.data_ptr()
+    x[3] = 1.0
+    x[al.tensor([5, 7])] = 2.0
+    assert x.data_ptr() == place
+    assert x.sum().item() == 5.0
+    # Whoever else has the value keeps it.
+    view, array = x[:4], x.numpy()
+    x[0] = 9.0
+    assert x.data_ptr() != place
+    assert view.tolist() == [0.0, 0.0, 0.0, 1.0] and array[0] == 0.0
+    x[1:3] = x[:2]
+    assert x[:4].tolist() == [9.0, 9.0, 0.0, 1.0]

@@ -288,6 +288,12 @@ class TestMemoryView:
             assert same(other, array)
         assert address(al.asarray(memoryview(x))) == address(x)
 
+    @pytest.mark.parametrize("dtype", al.dtypes(), ids=str)
+    def test_bytes_of_every_dtype(self, dtype):
+        x = al.arange(6).reshape(2, 3).to(dtype)
+        for tensor in (x, x.t(), x[1, 1:2], x[1, 2], x[:0]):
+            assert bytes(tensor) == tensor.contiguous().numpy().tobytes()
+
     def test_the_value_lives_as_long_as_a_view(self):
         array = np.arange(6, dtype=np.int16).reshape(2, 3)
         ended = weakref.ref(array)

@@ -242,19 +242,27 @@ impl Backend for Cpu {
             }
             return Ok(share(buffer));
         }
-        let mut converted: Vec<(Shared, &Piece<'_>)> = Vec::new();
+        let mut converted: Vec<Option<Shared>> = Vec::new();
         for piece in pieces {
-            let mut part = room(op, dtype, piece.layout.shape().count())?;
-            convert(op, piece, dtype, &mut part)?;
-            converted.push((share(part), piece));
+            converted.push(if piece.dtype == dtype {
+                None
+            } else {
+                let mut part = room(op, dtype, piece.layout.shape().count())?;
+                convert(op, piece, dtype, &mut part)?;
+                Some(share(part))
+            });
         }
-        let pieces: Vec<Piece<'_>> = converted
+        let pieces: Vec<Piece<'_>> = pieces
             .iter()
-            .map(|(memory, piece)| Piece {
-                memory: &**memory,
-                dtype,
-                layout: Layout::contiguous(piece.layout.shape().clone()),
-                start: piece.start.clone(),
+            .zip(&converted)
+            .map(|(piece, converted)| match converted {
+                Some(memory) => Piece {
+                    memory: &**memory,
+                    dtype,
+                    layout: Layout::contiguous(piece.layout.shape().clone()),
+                    start: piece.start.clone(),
+                },
+                None => piece.clone(),
             })
             .collect();
         kernel::assemble(op, dtype, shape, &pieces, &mut buffer)?;

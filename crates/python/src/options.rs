@@ -376,7 +376,9 @@ impl PyTensor {
         let value = operand::read("setitem", value)?;
         let operands = [Value::Tensor(self.tensor()), value];
         operand::check_ints("setitem", &operands)?;
-        let [_, value] = operands;
+        // Nobody else may have the value, for it to be changed where it is.
+        let [own, value] = operands;
+        drop(own);
         self.change("setitem", |tensor| tensor.assign(&key, value.as_operand()))
     }
 

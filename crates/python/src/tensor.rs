@@ -224,6 +224,17 @@ impl PyTensor {
         memory::view(this, flags)
     }
 
+    /// The bytes of the elements in row-major order. Without this method Python takes a single integer
+    /// for a number of bytes.
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.check_plain("bytes")?;
+        let value = self.tensor().contiguous().map_err(raise)?;
+        Ok(PyBytes::new(
+            py,
+            value.contiguous_bytes().unwrap_or_default(),
+        ))
+    }
+
     /// NumPy's way of asking for an array.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(

@@ -2,15 +2,16 @@
 //!
 //! The rules are NumPy's. Ranges, integers and new axes give a view; arrays gather a copy.
 
-use allotrope_dtype::{CastOptions, DType, Error, Kind, Overflow, Problem, Set};
-use allotrope_op::{Dims, Layout, Shape, Slice};
+use allotrope_dtype::{DType, Error, Kind, Problem, Scalar, Set};
+use allotrope_op::{Builder, Dims, Layout, Shape, Slice};
 
 use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::device::common_backend;
-use crate::ops::sum_slices;
+use crate::elementwise::evaluate_one;
+use crate::ops::{Indices, Negative, sum_slices};
 
 const OP: &str = "index";
 
@@ -190,14 +191,6 @@ impl Tensor {
         let common = Shape::broadcast(OP, &shapes)?;
         let operands: Vec<&Self> = arrays.iter().map(|(_, array)| array).collect();
         let backend = common_backend(OP, &[&[self][..], &operands].concat())?;
-        let mut starts = vec![self.layout().offset() as i64; common.count()];
-        for (dim, array) in arrays {
-            let stride = self.layout().strides()[*dim];
-            let indices = array.bounded_indices(&common, *dim, self.shape()[*dim])?;
-            for (start, index) in starts.iter_mut().zip(indices) {
-                *start += (index * stride) as i64;
-            }
-        }
         let taken = |dim: &usize| arrays.iter().any(|(d, _)| d == dim);
         let rest: Dims<usize> = (0..self.rank()).filter(|dim| !taken(dim)).collect();
         let rest_sizes: Dims<usize> = rest.iter().map(|dim| self.shape()[*dim]).collect();
@@ -209,8 +202,7 @@ impl Tensor {
         let back = rest_sizes.iter().zip(&rest_strides);
         let back = back.map(|(size, stride)| stride.min(&0) * (*size as isize - 1).max(0));
         let back = back.sum::<isize>().unsigned_abs();
-        starts.iter_mut().for_each(|start| *start -= back as i64);
-        let starts = Self::from_slice(&starts, &common)?.beside(self)?;
+        let starts = self.starts(arrays, self.layout().offset() as i64 - back as i64)?;
         let still = |rank: usize| std::iter::repeat_n(0, rank);
         let strides = still(common.rank()).chain(rest_strides).collect();
         let own = starts.layout().strides().iter().copied();
@@ -226,29 +218,17 @@ impl Tensor {
         gathered.permute(&order.map(|dim| dim as isize).collect::<Vec<_>>())
     }
 
-    /// The indices of a dimension of `size`, broadcast to a shape; negative ones count from the end.
-    fn bounded_indices(&self, shape: &Shape, dim: usize, size: usize) -> Result<Vec<isize>, Error> {
-        // Saturating, so that no unsigned index wraps around to a valid one.
-        let signed = self.to_with(DType::I64, CastOptions::overflow(Overflow::Saturate))?;
-        let indices = signed.expand(shape)?.to_vec::<i64>()?;
-        indices
-            .into_iter()
-            .map(|index| {
-                let index = index as isize;
-                let place = if index < 0 {
-                    index + size as isize
-                } else {
-                    index
-                };
-                if (0..size as isize).contains(&place) {
-                    Ok(place)
-                } else {
-                    Err(Error::new(
-                        OP,
-                        Problem::IndexOutOfRange { index, dim, size },
-                    ))
-                }
-            })
-            .collect()
+    /// How far behind `first` the elements at indices of some dimensions begin, broadcast together.
+    fn starts(&self, arrays: &[(usize, Self)], first: i64) -> Result<Self, Error> {
+        let builder = Builder::new(&vec![DType::I64; arrays.len()]);
+        let number = |value: i64| Ok(builder.constant(Scalar::new(value, DType::I64)?));
+        let (mut starts, mut places) = (number(first)?, Vec::new());
+        for (input, (dim, array)) in arrays.iter().enumerate() {
+            let (size, stride) = (self.shape()[*dim], self.layout().strides()[*dim]);
+            places.push(Indices::new(OP, array, *dim, size, Negative::FromEnd)?.into_tensor());
+            starts = starts + builder.input(input) * number(stride as i64)?;
+        }
+        let places: Vec<&Self> = places.iter().collect();
+        evaluate_one(OP, &builder.finish(&[starts]), &places)
     }
 }

@@ -437,3 +437,27 @@ def test_gather_and_scatter_along_any_dimension(data):
     np.add.at(want[tuple(part)], along(index, dim % len(shape)), source)
     got = tensor.scatter_add(dim, al.tensor(index), al.tensor(source)).numpy()
     assert_same(got, want)
+
+
+def test_indices_beyond_memory_are_an_error():
+    i = al.zeros(1, 1, dtype=al.int64).expand(1 << 24, 1)
+    with pytest.raises(MemoryError):
+        al.zeros(1, 1)[i, i.reshape(1, -1)]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint64", "int64"])
+def test_several_arrays_of_indices_into_views(dtype):
+    array = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    i, j = np.array([[0], [1]]).astype(dtype), np.array([2, 0, 1]).astype(dtype)
+    views = [np.s_[:], np.s_[::-1, ..., ::-2], np.s_[:, ::-1, 1:], np.s_[:, :, :3, :0]]
+    keys = [np.s_[i, j], np.s_[i, :, j], np.s_[:, j, 1], np.s_[..., j, j[:1]], np.s_[1, j], np.s_[i, j[:0]]]
+    for view in views:
+        for key in keys:
+            ours = tuple(al.tensor(k) if isinstance(k, np.ndarray) else k for k in key)
+            try:
+                want = array[view][key]
+            except IndexError:
+                with pytest.raises(IndexError):
+                    al.tensor(array)[view][ours]
+                continue
+            np.testing.assert_array_equal(al.tensor(array)[view][ours].numpy(), want)

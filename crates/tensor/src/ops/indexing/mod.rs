@@ -103,6 +103,11 @@ impl Indices {
         Ok(Self { compact, layout })
     }
 
+    /// The indices as a tensor.
+    pub(crate) fn into_tensor(self) -> Tensor {
+        self.compact.with_layout(self.layout)
+    }
+
     /// The indices with a layout of another shape.
     fn places<'a>(&'a self, layout: &'a Layout) -> View<'a> {
         self.compact.seen_as(layout)
