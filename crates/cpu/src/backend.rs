@@ -58,14 +58,6 @@ fn inputs<'a>(
     Ok(inputs)
 }
 
-/// Room for so many elements.
-fn room(op: &'static str, dtype: DType, count: usize) -> Result<Buffer, Error> {
-    match count.checked_mul(dtype.itemsize()) {
-        Some(bytes) => Buffer::for_overwrite(op, bytes),
-        None => Err(too_many(op)),
-    }
-}
-
 #[cold]
 fn too_many(op: &'static str) -> Error {
     let bytes = usize::MAX;
@@ -91,7 +83,7 @@ impl Backend for Cpu {
     }
 
     fn allocate(&self, op: &'static str, dtype: DType, count: usize) -> Result<Shared, Error> {
-        room(op, dtype, count).map(share)
+        Buffer::for_elements(op, dtype, count).map(share)
     }
 
     fn upload(&self, op: &'static str, _: DType, bytes: &[u8]) -> Result<Shared, Error> {
@@ -120,13 +112,13 @@ impl Backend for Cpu {
     ) -> Result<SmallVec<[Shared; 2]>, Error> {
         let inputs = inputs(op, program, views)?;
         if let [output] = program.outputs() {
-            let mut buffer = room(op, program.dtype(*output), shape.count())?;
+            let mut buffer = Buffer::for_elements(op, program.dtype(*output), shape.count())?;
             run(program, shape, &inputs, &mut [&mut buffer[..]])?;
             return Ok(smallvec![share(buffer)]);
         }
         let mut buffers = Vec::new();
         for dtype in program.output_dtypes() {
-            buffers.push(room(op, dtype, shape.count())?);
+            buffers.push(Buffer::for_elements(op, dtype, shape.count())?);
         }
         let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|b| &mut b[..]).collect();
         run(program, shape, &inputs, &mut outputs)?;
@@ -148,7 +140,7 @@ impl Backend for Cpu {
             let start = operand.layout.offset() * size;
             *slice = &operand.memory.on_host(op)?[start..start + count * size];
         }
-        let mut buffer = room(op, result, count)?;
+        let mut buffer = Buffer::for_elements(op, result, count)?;
         run_row(row, dtype, &slices[..operands.len()], &mut buffer);
         Ok(share(buffer))
     }
@@ -199,7 +191,7 @@ impl Backend for Cpu {
 
     fn copy(&self, op: &'static str, dtype: DType, from: View<'_>) -> Result<Shared, Error> {
         let source = bytes(op, dtype, from)?;
-        let mut buffer = room(op, dtype, from.layout.shape().count())?;
+        let mut buffer = Buffer::for_elements(op, dtype, from.layout.shape().count())?;
         kernel::copy(dtype, source, from.layout, &mut buffer);
         Ok(share(buffer))
     }
@@ -224,7 +216,7 @@ impl Backend for Cpu {
         shape: &Shape,
         pieces: &[Piece<'_>],
     ) -> Result<Shared, Error> {
-        let mut buffer = room(op, dtype, shape.count())?;
+        let mut buffer = Buffer::for_elements(op, dtype, shape.count())?;
         if pieces.iter().all(|piece| piece.dtype == dtype) {
             kernel::assemble(op, dtype, shape, pieces, &mut buffer)?;
             return Ok(share(buffer));
@@ -247,7 +239,7 @@ impl Backend for Cpu {
             converted.push(if piece.dtype == dtype {
                 None
             } else {
-                let mut part = room(op, dtype, piece.layout.shape().count())?;
+                let mut part = Buffer::for_elements(op, dtype, piece.layout.shape().count())?;
                 convert(op, piece, dtype, &mut part)?;
                 Some(share(part))
             });
@@ -278,7 +270,7 @@ impl Backend for Cpu {
         from: View<'_>,
     ) -> Result<Shared, Error> {
         let shape = from.layout.shape();
-        let mut buffer = room(op, dtype, shape.count())?;
+        let mut buffer = Buffer::for_elements(op, dtype, shape.count())?;
         let source = if from.layout.is_contiguous() {
             Some(in_order(op, dtype, from)?)
         } else {
@@ -301,7 +293,7 @@ impl Backend for Cpu {
         indices: View<'_>,
     ) -> Result<Shared, Error> {
         let (source, places) = (bytes(op, dtype, from)?, places(op, indices)?);
-        let mut buffer = room(op, dtype, from.layout.shape().count())?;
+        let mut buffer = Buffer::for_elements(op, dtype, from.layout.shape().count())?;
         if !buffer.is_empty() {
             indexing::pick(dtype, source, from.layout, step, places, &mut buffer);
         }
@@ -329,7 +321,7 @@ impl Backend for Cpu {
         let source = in_order(op, dtype, from)?;
         let mask = Mask::new(in_order(op, DType::Bool, mask)?);
         let count = mask.count();
-        let mut buffer = room(op, dtype, count)?;
+        let mut buffer = Buffer::for_elements(op, dtype, count)?;
         indexing::true_elements(dtype, source, &mask, &mut buffer);
         Ok((share(buffer), count))
     }
@@ -357,7 +349,7 @@ impl Backend for Cpu {
         let count = mask.count();
         let numbers = count.checked_mul(shape.rank());
         let numbers = numbers.ok_or_else(|| too_many(op))?;
-        let mut buffer = room(op, DType::I64, numbers)?;
+        let mut buffer = Buffer::for_elements(op, DType::I64, numbers)?;
         indexing::true_coordinates(&mask, shape, buffer.elements_mut());
         Ok((share(buffer), count))
     }

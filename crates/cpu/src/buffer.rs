@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-use allotrope_dtype::{Element, Error, Problem};
+use allotrope_dtype::{DType, Element, Error, Problem};
 
 /// The alignment of every buffer: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
@@ -53,6 +53,16 @@ impl Buffer {
             buffer.fill(0);
         }
         Ok(buffer)
+    }
+
+    /// Room for so many elements, of unknown values.
+    ///
+    /// # Errors
+    /// A memory error, also for more bytes than there are addresses.
+    pub fn for_elements(op: &'static str, dtype: DType, count: usize) -> Result<Self, Error> {
+        let bytes = count.checked_mul(dtype.itemsize());
+        let problem = Problem::OutOfMemory { bytes: usize::MAX };
+        Self::for_overwrite(op, bytes.ok_or_else(|| Error::new(op, problem))?)
     }
 
     /// `len` bytes whose values mean nothing and are about to be written.

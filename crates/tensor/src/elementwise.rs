@@ -14,7 +14,6 @@ use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::device::common_backend;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
-use crate::view::out_of_memory;
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
 #[derive(Clone, Copy, Debug)]
@@ -322,8 +321,7 @@ fn prepare<'a>(
 
 /// A buffer for the elements of a shape.
 pub(crate) fn room(op: &'static str, shape: &Shape, dtype: DType) -> Result<Buffer, Error> {
-    let bytes = shape.count().checked_mul(dtype.itemsize());
-    Buffer::for_overwrite(op, bytes.ok_or_else(|| out_of_memory(op))?)
+    Buffer::for_elements(op, dtype, shape.count())
 }
 
 /// Whether integers may have no answer.

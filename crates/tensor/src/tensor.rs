@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use allotrope_cpu::kernel::whole_elements;
 use allotrope_cpu::{Buffer, Input, Storage};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::{Backend, Layout, Shape, Shared, Target, View};
@@ -100,13 +101,8 @@ impl Tensor {
     /// The bytes that the layout points into, for an operation that only the CPU has: whole elements,
     /// aligned for the dtype.
     pub(crate) fn storage(&self, op: &'static str) -> Result<&[u8], Error> {
-        self.memory.on_host(op).map(|bytes| self.whole(bytes))
-    }
-
-    /// Whole elements: under another dtype the memory may end within one.
-    fn whole<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
-        let size = self.dtype.itemsize();
-        &bytes[..bytes.len() / size * size]
+        let bytes = self.memory.on_host(op)?;
+        Ok(whole_elements(self.dtype, bytes))
     }
 
     /// The address of the memory, if the CPU can read it.

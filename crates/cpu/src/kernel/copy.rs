@@ -17,7 +17,8 @@ pub fn copy(dtype: DType, src: &[u8], layout: &Layout, dst: &mut [u8]) {
 }
 
 /// The bytes without those after the last whole element: a buffer of narrower ones may have some.
-pub(crate) fn whole_elements(dtype: DType, bytes: &[u8]) -> &[u8] {
+#[must_use]
+pub fn whole_elements(dtype: DType, bytes: &[u8]) -> &[u8] {
     // Widths are powers of two; a division is felt by small operations.
     &bytes[..bytes.len() & !(dtype.itemsize() - 1)]
 }

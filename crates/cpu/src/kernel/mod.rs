@@ -25,8 +25,8 @@ mod window;
 
 pub use allotrope_op::{Fold, Scan};
 pub use conv::{Convolution, Depthwise, Edge, convolve, convolve_depthwise};
-pub use copy::{copy, copy_into, fill};
-pub(crate) use copy::{scatter, whole_elements};
+pub(crate) use copy::scatter;
+pub use copy::{copy, copy_into, fill, whole_elements};
 pub use movement::{Windows, add_windows, assemble, copy_view, keep_band, take_rows};
 pub use norm::{Norm, normalize_lines};
 pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};
