@@ -119,6 +119,64 @@ def test_random_slices(data):
     assert_same(x.numpy(), np.ascontiguousarray(array))
 
 
+@st.composite
+def keys_with_arrays(draw, sizes):
+    """Slices, integers, and at least one array of indices, of shapes that broadcast together."""
+    slices = st.builds(slice, *[st.none() | st.integers(-60, 60)] * 2, st.sampled_from([None, 1, 3, -1, -2]))
+    shape = draw(st.sampled_from([(), (3,), (70,), (2, 3)]))
+    key = [
+        draw(st.sampled_from([":", "part", "int", "array"])) if dim else "array" for dim in range(len(sizes))
+    ]
+    for dim, (kind, size) in enumerate(zip(draw(st.permutations(key)), sizes)):
+        if kind == "array":
+            cut = draw(st.sampled_from([shape, shape[1:]]))
+            generator = np.random.default_rng(draw(st.integers(0, 99)))
+            key[dim] = generator.integers(-size, size, cut)
+        elif kind == "int":
+            key[dim] = draw(st.integers(-size, size - 1))
+        else:
+            key[dim] = slice(None) if kind == ":" else draw(slices)
+    return tuple(key)
+
+
+# The larger sizes are shared out over threads.
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (40, 30, 50)], ids=str)
+@given(data=st.data())
+def test_random_arrays(sizes, data):
+    array = np.arange(np.prod(sizes)).reshape(sizes)
+    x = al.from_numpy(array.copy())
+    layout = data.draw(st.permutations(range(3)))
+    array, x = array.transpose(layout), x.permute(*layout)
+    if data.draw(st.booleans()):
+        array, x = array[::-1], x.flip(0)
+    key = data.draw(keys_with_arrays(array.shape))
+    assert_same(x[as_key(key)].numpy(), np.ascontiguousarray(array[key]))
+    value = -np.arange(array[key].size).reshape(array[key].shape)
+    for value in (value, value[..., :1] if value.ndim else value, -7):
+        array = array.copy(order="K")
+        y = x.clone()
+        array[key] = value
+        y[as_key(key)] = value
+        assert_same(y.numpy(), np.ascontiguousarray(array))
+        # `index_put` takes arrays alone.
+        if not any(isinstance(item, slice) for item in key):
+            np.add.at(array, key, value)
+            sums = y.index_put([al.tensor(item) for item in key], al.tensor(value), accumulate=True)
+            assert_same(sums.numpy(), np.ascontiguousarray(array))
+
+
+def test_values_and_keys_of_the_same_memory():
+    x = al.arange(6)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4]
+    x[x] = al.arange(6) * 10
+    assert x.tolist() == [10, 20, 30, 40, 50, 4]
+    x[[5, 4, 3, 2, 1, 0]] = x
+    assert x.tolist() == [4, 50, 40, 30, 20, 10]
+    x[x > 35] = x[x < 15]
+    assert x.tolist() == [4, 4, 10, 30, 20, 10]
+
+
 def test_the_last_of_repeated_indices_stays():
     x = al.zeros(3)
     x[[1, 1, 1]] = al.tensor([1.0, 2.0, 3.0])

@@ -333,14 +333,15 @@ impl Backend for Cpu {
         from: View<'_>,
         mask: View<'_>,
         target: Target<'_>,
-    ) -> Result<usize, Error> {
-        let source = in_order(op, dtype, from)?;
-        let mask = Mask::new(in_order(op, DType::Bool, mask)?);
-        let count = mask.count();
-        if let Some(source) = source.get(..count * dtype.itemsize()) {
-            indexing::expand_true(dtype, source, &mask, target.on_host(op, dtype)?);
+    ) -> Result<(), Error> {
+        let (source, mask) = (in_order(op, dtype, from)?, in_order(op, DType::Bool, mask)?);
+        let target = target.on_host(op, dtype)?;
+        if source.len() == dtype.itemsize() {
+            indexing::fill_true(dtype, source, mask, target);
+        } else {
+            indexing::expand_true(dtype, source, &Mask::new(mask), target);
         }
-        Ok(count)
+        Ok(())
     }
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {

@@ -261,8 +261,8 @@ pub trait Backend: Send + Sync {
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error>;
 
-    /// Writes elements of a contiguous view, one after the other, to a target where a mask is true, and
-    /// tells how many are. If the view has fewer, nothing is written.
+    /// Writes elements of a contiguous view, one after the other, to a target where a mask is true: as
+    /// many as that, or one for all of them.
     fn expand(
         &self,
         op: &'static str,
@@ -270,7 +270,7 @@ pub trait Backend: Send + Sync {
         from: View<'_>,
         mask: View<'_>,
         target: Target<'_>,
-    ) -> Result<usize, Error>;
+    ) -> Result<(), Error>;
 
     /// The coordinates of each element where a mask is true, as rows of int64, and how many rows.
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error>;

@@ -1,13 +1,14 @@
 //! Assignment as a new value: the tensor with some elements replaced.
 
 use allotrope_dtype::{DType, Error, promotion};
-use allotrope_op::{Argument, Combine, Dims, Layout, Put};
+use allotrope_op::{Argument, Combine, Layout, Put, Shape};
 
 use smallvec::smallvec;
 
 use crate::autograd::is_recorded;
 use crate::device::common_backend;
 use crate::elementwise::Operand;
+use crate::index::Selection;
 use crate::{Index, Tensor};
 
 const OP: &str = "setitem";
@@ -95,30 +96,81 @@ impl Tensor {
 
     /// Writes a value of a dtype to the elements that a key means.
     fn write(&mut self, key: &[Index], value: &Self, dtype: DType) -> Result<(), Error> {
-        let backend = common_backend(OP, &[self, value])?;
-        let rows = Layout::contiguous(self.shape().clone());
-        if key.iter().any(|item| matches!(item, Index::Array(_))) {
-            let sizes: Vec<isize> = self.shape().iter().map(|size| *size as isize).collect();
-            let places = Self::arange(0, self.count() as i64, 1, DType::I64)?;
-            let places = places.beside(self)?.reshape(&sizes)?.index(key)?;
-            let value = value.fitted(&places)?;
-            let still = Dims::from_elem(0, places.rank());
-            let job = Put {
-                source: value.view_of(),
-                indices: places.view_of(),
-                base: &Layout::from_parts(places.shape().clone(), still, 0),
-                step: 1,
-                blocks: 1,
-                used: 1,
-            };
-            return self.rewrite(OP, dtype, |target| {
-                backend.put(OP, dtype, Combine::Replace, &job, target)
-            });
+        // Memory that both have would be copied as a whole, since others read it.
+        let copy = value.shares_storage_with(self).then(|| value.copied());
+        let copy = copy.transpose()?;
+        let value = copy.as_ref().unwrap_or(value);
+        if let Some(mask) = self.whole_mask(key) {
+            return self.write_where(mask, value, dtype);
         }
-        let layout = self.with_layout(rows).index(key)?.layout().clone();
-        let value = value.fitted(&self.index(key)?)?;
+        let selection = self.row_major().select_by(key)?;
+        if !selection.arrays.is_empty() {
+            return self.combine(OP, dtype, Combine::Replace, selection, value);
+        }
+        let layout = selection.view.layout().clone();
+        drop(selection);
+        let backend = common_backend(OP, &[self, value])?;
+        let value = value.fitted(layout.shape())?;
         self.rewrite(OP, dtype, |target| {
             backend.place(OP, dtype, value.view_of(), target, &layout)
+        })
+    }
+
+    /// Writes a value of a dtype to the elements where a mask of all of them is true.
+    fn write_where(&mut self, mask: &Self, value: &Self, dtype: DType) -> Result<(), Error> {
+        let backend = common_backend(OP, &[self, mask, value])?;
+        let used = match value.count() {
+            1 => value.clone(),
+            _ => value.fitted(&Shape::new(OP, &[mask.true_count(OP)?])?)?,
+        };
+        let (used, mask) = (used.contiguous()?, mask.contiguous()?);
+        self.rewrite(OP, dtype, |target| {
+            backend.expand(OP, dtype, used.view_of(), mask.view_of(), target)
+        })
+    }
+
+    /// The tensor with its elements in row-major order, whose memory may have another one: what keys
+    /// mean for [`rewrite`](Self::rewrite).
+    pub(crate) fn row_major(&self) -> Self {
+        self.with_layout(Layout::contiguous(self.shape().clone()))
+    }
+
+    /// Combines a value of a dtype, broadcast, with the elements that arrays select from
+    /// [`row_major`](Self::row_major), which become of that dtype, too.
+    pub(crate) fn combine(
+        &mut self,
+        op: &'static str,
+        dtype: DType,
+        how: Combine,
+        selection: Selection,
+        value: &Self,
+    ) -> Result<(), Error> {
+        let arrays = selection.arrays.iter().map(|(_, array)| array);
+        let operands: Vec<&Self> = [&*self, value].into_iter().chain(arrays).collect();
+        let backend = common_backend(op, &operands)?;
+        let located = selection.locate()?;
+        // The memory is then nobody else's.
+        drop(selection);
+        let base = &located.base;
+        let value = value.fitted(base.shape())?;
+        // Leading dimensions that are whole keep elements apart.
+        let rows = Layout::contiguous(self.shape().clone());
+        let whole = |dim: &usize| {
+            base.shape()[*dim] == rows.shape()[*dim] && base.strides()[*dim] == rows.strides()[*dim]
+        };
+        let rank = rows.shape().rank().min(base.shape().rank());
+        let leading = (0..rank).take_while(|dim| whole(dim)).count();
+        let blocks = base.shape()[..leading].iter().product();
+        let job = Put {
+            source: value.view_of(),
+            indices: located.starts.seen_as(&located.places),
+            base,
+            step: located.step as usize,
+            blocks,
+            used: blocks,
+        };
+        self.rewrite(op, dtype, |target| {
+            backend.put(op, dtype, how, &job, target)
         })
     }
 
@@ -136,14 +188,14 @@ impl Tensor {
         promotion().result_type(OP, &operands, allotrope_dtype::default_dtype())
     }
 
-    /// A copy of this value in row-major order, broadcast to the shape of what it replaces. Leading dimensions of
-    /// size one are dropped, as NumPy does.
-    fn fitted(&self, target: &Self) -> Result<Self, Error> {
+    /// This value, broadcast to the shape of what it replaces. Leading dimensions of size one are
+    /// dropped, as NumPy does.
+    fn fitted(&self, shape: &Shape) -> Result<Self, Error> {
         let mut value = self.clone();
-        while value.rank() > target.rank() && value.shape()[0] == 1 {
+        while value.rank() > shape.rank() && value.shape()[0] == 1 {
             value = value.select(0, 0)?;
         }
-        let view = value.layout().broadcast_to(OP, target.shape())?;
-        value.with_layout(view).copied()
+        let view = value.layout().broadcast_to(OP, shape)?;
+        Ok(value.with_layout(view))
     }
 }

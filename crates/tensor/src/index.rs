@@ -66,6 +66,59 @@ impl Tensor {
     /// An index error for an index out of range or too many items, a dtype error for an array of
     /// floats, a value error for shapes that do not fit.
     pub fn index(&self, key: &[Index]) -> Result<Self, Error> {
+        if let Some(mask) = self.whole_mask(key) {
+            return self.masked_select(mask).map_err(|error| error.in_op(OP));
+        }
+        let selection = self.select_by(key)?;
+        if selection.arrays.is_empty() {
+            return Ok(selection.view);
+        }
+        let gathered = selection.gather()?;
+        let Selection { view, arrays, .. } = selection;
+        if !is_recorded(&[&view]) {
+            return Ok(gathered);
+        }
+        let shape = view.shape().clone();
+        if let [(dim, array)] = &arrays[..] {
+            // The usual case, of one array: whole slices are added.
+            let (dim, array) = (*dim, array.ravel()?);
+            let mut sizes: Vec<isize> = shape.iter().map(|size| *size as isize).collect();
+            sizes[dim] = array.count() as isize;
+            return gathered.with_rule(OP, &[&view], move |pass| {
+                let slices = pass.gradient()?.reshape(&sizes)?;
+                Ok(smallvec![Some(sum_slices(
+                    OP, &shape, dim, &array, &slices
+                )?)])
+            });
+        }
+        let mut key = vec![Index::Range(Slice::ALL); view.rank()];
+        for (dim, array) in arrays {
+            key[dim] = Index::Array(array);
+        }
+        gathered.with_rule(OP, &[&view], move |pass| {
+            let gradient = pass.gradient()?;
+            let zeros = Self::zeros(&shape, gradient.dtype())?.beside(&gradient)?;
+            Ok(smallvec![Some(zeros.index_put(&key, &gradient, true)?)])
+        })
+    }
+
+    /// The mask of all elements that a key consists of, if it does.
+    pub(crate) fn whole_mask<'a>(&self, key: &'a [Index]) -> Option<&'a Self> {
+        let mut items = key.iter().filter(|item| !matches!(item, Index::Ellipsis));
+        match (items.next(), items.next()) {
+            (Some(Index::Array(mask)), None)
+                if mask.dtype() == DType::Bool
+                    && mask.rank() > 0
+                    && mask.shape() == self.shape() =>
+            {
+                Some(mask)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a key means: a view, and the arrays that choose from it.
+    pub(crate) fn select_by(&self, key: &[Index]) -> Result<Selection, Error> {
         let items = self.spell_out(key)?;
         let gathers = items.iter().any(|item| matches!(item, Index::Array(_)));
         let is_whole = |item: &Index| match item {
@@ -99,36 +152,16 @@ impl Tensor {
                 Index::At(_) | Index::Ellipsis => {}
             }
         }
-        if arrays.is_empty() {
-            return Ok(view);
-        }
         // Arrays side by side leave their dimensions where they were, scattered ones in front.
         let adjacent = places.windows(2).all(|pair| pair[1] == pair[0] + 1);
-        let gathered = view.gather_dims(&arrays, if adjacent { arrays[0].0 } else { 0 })?;
-        if !is_recorded(&[&view]) {
-            return Ok(gathered);
-        }
-        let shape = view.shape().clone();
-        if let [(dim, array)] = &arrays[..] {
-            // The usual case, of one array: whole slices are added.
-            let (dim, array) = (*dim, array.ravel()?);
-            let mut sizes: Vec<isize> = shape.iter().map(|size| *size as isize).collect();
-            sizes[dim] = array.count() as isize;
-            return gathered.with_rule(OP, &[&view], move |pass| {
-                let slices = pass.gradient()?.reshape(&sizes)?;
-                Ok(smallvec![Some(sum_slices(
-                    OP, &shape, dim, &array, &slices
-                )?)])
-            });
-        }
-        let mut key = vec![Index::Range(Slice::ALL); view.rank()];
-        for (dim, array) in arrays {
-            key[dim] = Index::Array(array);
-        }
-        gathered.with_rule(OP, &[&view], move |pass| {
-            let gradient = pass.gradient()?;
-            let zeros = Self::zeros(&shape, gradient.dtype())?.beside(&gradient)?;
-            Ok(smallvec![Some(zeros.index_put(&key, &gradient, true)?)])
+        let front = match arrays.first() {
+            Some((dim, _)) if adjacent => *dim,
+            _ => 0,
+        };
+        Ok(Selection {
+            view,
+            arrays,
+            front,
         })
     }
 
@@ -184,40 +217,6 @@ impl Tensor {
         Ok(items)
     }
 
-    /// The elements at indices of some dimensions, which become the dimensions of the indices,
-    /// placed before dimension `front` of those that are left.
-    fn gather_dims(&self, arrays: &[(usize, Self)], front: usize) -> Result<Self, Error> {
-        let shapes: Vec<&Shape> = arrays.iter().map(|(_, array)| array.shape()).collect();
-        let common = Shape::broadcast(OP, &shapes)?;
-        let operands: Vec<&Self> = arrays.iter().map(|(_, array)| array).collect();
-        let backend = common_backend(OP, &[&[self][..], &operands].concat())?;
-        let taken = |dim: &usize| arrays.iter().any(|(d, _)| d == dim);
-        let rest: Dims<usize> = (0..self.rank()).filter(|dim| !taken(dim)).collect();
-        let rest_sizes: Dims<usize> = rest.iter().map(|dim| self.shape()[*dim]).collect();
-        let rest_shape = Shape::new(OP, &rest_sizes)?;
-        let rest_strides: Dims<isize> = rest.iter().map(|d| self.layout().strides()[*d]).collect();
-        let sizes: Dims<usize> = common.iter().chain(rest_shape.iter()).copied().collect();
-        let shape = Shape::new(OP, &sizes)?;
-        // Slices that are read backwards begin at their last place, which starts are counted from.
-        let back = rest_sizes.iter().zip(&rest_strides);
-        let back = back.map(|(size, stride)| stride.min(&0) * (*size as isize - 1).max(0));
-        let back = back.sum::<isize>().unsigned_abs();
-        let starts = self.starts(arrays, self.layout().offset() as i64 - back as i64)?;
-        let still = |rank: usize| std::iter::repeat_n(0, rank);
-        let strides = still(common.rank()).chain(rest_strides).collect();
-        let own = starts.layout().strides().iter().copied();
-        let repeated = own.chain(still(rest.len())).collect();
-        let base = Layout::from_parts(shape.clone(), strides, back);
-        let places = Layout::from_parts(shape.clone(), repeated, 0);
-        let (dtype, indices) = (self.dtype(), starts.seen_as(&places));
-        let memory = backend.pick(OP, dtype, self.seen_as(&base), 1, indices)?;
-        let gathered = Self::from_memory_of(memory, shape, dtype);
-        // The new dimensions stand first; move them behind the `front` that were before them.
-        let (new, all) = (common.rank(), common.rank() + rest.len());
-        let order = (new..new + front).chain(0..new).chain(new + front..all);
-        gathered.permute(&order.map(|dim| dim as isize).collect::<Vec<_>>())
-    }
-
     /// How far behind `first` the elements at indices of some dimensions begin, broadcast together.
     fn starts(&self, arrays: &[(usize, Self)], first: i64) -> Result<Self, Error> {
         let builder = Builder::new(&vec![DType::I64; arrays.len()]);
@@ -230,5 +229,85 @@ impl Tensor {
         }
         let places: Vec<&Self> = places.iter().collect();
         evaluate_one(OP, &builder.finish(&[starts]), &places)
+    }
+}
+
+/// What a key means: a view, and arrays of indices that choose from some of its dimensions.
+pub(crate) struct Selection {
+    pub(crate) view: Tensor,
+    /// The dimensions of the view that are chosen from, with their indices.
+    pub(crate) arrays: Vec<(usize, Tensor)>,
+    /// Before which of the other dimensions those of the indices stand.
+    front: usize,
+}
+
+/// Where the elements of a selection lie, in the shape that is selected: `starts[i] * step` behind
+/// the place that `base` gives each, with a start as `places` says.
+pub(crate) struct Located {
+    pub(crate) starts: Tensor,
+    pub(crate) step: isize,
+    pub(crate) base: Layout,
+    pub(crate) places: Layout,
+}
+
+impl Selection {
+    /// The elements that are selected, in row-major order.
+    fn gather(&self) -> Result<Tensor, Error> {
+        let operands = self.arrays.iter().map(|(_, array)| array);
+        let operands: Vec<&Tensor> = std::iter::once(&self.view).chain(operands).collect();
+        let backend = common_backend(OP, &operands)?;
+        let (view, dtype, located) = (&self.view, self.view.dtype(), self.locate()?);
+        let Located { starts, step, .. } = &located;
+        let indices = starts.seen_as(&located.places);
+        let memory = backend.pick(OP, dtype, view.seen_as(&located.base), *step, indices)?;
+        let shape = located.base.shape().clone();
+        Ok(Tensor::from_memory_of(memory, shape, dtype))
+    }
+
+    /// Where the elements lie in the memory of the view; there must be arrays.
+    pub(crate) fn locate(&self) -> Result<Located, Error> {
+        let Self {
+            view,
+            arrays,
+            front,
+        } = self;
+        let shapes: Vec<&Shape> = arrays.iter().map(|(_, array)| array.shape()).collect();
+        let common = Shape::broadcast(OP, &shapes)?;
+        let (strides, sizes) = (view.layout().strides(), view.shape());
+        let taken = |dim: &usize| arrays.iter().any(|(d, _)| d == dim);
+        let rest: Dims<usize> = (0..view.rank()).filter(|dim| !taken(dim)).collect();
+        let (before, after) = rest.split_at(*front);
+        let size = |dim: &usize| sizes[*dim];
+        let sizes = before.iter().map(size).chain(common.iter().copied());
+        let shape = Shape::new(OP, &sizes.chain(after.iter().map(size)).collect::<Dims<_>>())?;
+        let mut offset = view.layout().offset();
+        let (starts, step) = match &arrays[..] {
+            [(dim, array)] => {
+                let size = view.shape()[*dim];
+                let indices = Indices::new(OP, array, *dim, size, Negative::FromEnd)?;
+                (indices.into_tensor(), strides[*dim])
+            }
+            _ => {
+                // Slices that are read backwards begin at their last place, which starts are counted from.
+                let back = rest.iter().map(|dim| (view.shape()[*dim], strides[*dim]));
+                let back = back.map(|(size, stride)| stride.min(0) * (size as isize - 1).max(0));
+                let back = back.sum::<isize>().unsigned_abs();
+                let first = offset as i64 - back as i64;
+                offset = back;
+                (view.starts(arrays, first)?, 1)
+            }
+        };
+        let stride = |dim: &usize| strides[*dim];
+        let still = |rank: usize| std::iter::repeat_n(0, rank);
+        let base = before.iter().map(stride).chain(still(common.rank()));
+        let base = base.chain(after.iter().map(stride)).collect();
+        let own = starts.layout().strides().iter().copied();
+        let own = still(before.len()).chain(own).chain(still(after.len()));
+        Ok(Located {
+            base: Layout::from_parts(shape.clone(), base, offset),
+            places: Layout::from_parts(shape, own.collect(), starts.layout().offset()),
+            starts,
+            step,
+        })
     }
 }

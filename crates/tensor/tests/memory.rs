@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use allotrope_cpu::release_kept;
 use allotrope_dtype::DType;
-use allotrope_tensor::{AttentionOptions, ConvolutionOptions, Padding, Tensor};
+use allotrope_op::Slice;
+use allotrope_tensor::{AttentionOptions, ConvolutionOptions, Index, Padding, Tensor};
 
 /// Bytes that are allocated, and the most that were since the last reset.
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -135,6 +136,29 @@ fn a_sort_needs_one_list_of_keys_and_places_beside_its_results() {
         check(dtype.name(), room, || {
             let (values, places) = x.sort(0, false).unwrap();
             vec![values, places]
+        });
+    }
+}
+
+#[test]
+fn assignment_needs_no_list_of_all_places() {
+    let _alone = ALONE.lock();
+    let x = numbers(&[1024, 1024], DType::U8);
+    let rows = numbers(&[16], DType::I64);
+    // A list of the places of all elements would be 8 MB.
+    let keys = [
+        vec![Index::Array(rows.clone())],
+        vec![Index::Range(Slice::ALL), Index::Array(rows.clone())],
+        vec![Index::Array(rows.clone()), Index::Array(rows)],
+    ];
+    for key in keys {
+        check("assign", MEGABYTE / 4, || {
+            let mut copy = x.clone();
+            copy.assign(&key, 3).unwrap();
+            vec![copy]
+        });
+        check("index_put", MEGABYTE / 4, || {
+            vec![x.index_put(&key, 3, true).unwrap()]
         });
     }
 }

@@ -306,7 +306,7 @@ impl Backend for Apart {
         from: View<'_>,
         mask: View<'_>,
         target: Target<'_>,
-    ) -> Result<usize, Error> {
+    ) -> Result<(), Error> {
         count("expand");
         let memories = fetch_all(&[from, mask]);
         let views = see(&memories, &[from, mask]);

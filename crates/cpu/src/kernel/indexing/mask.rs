@@ -131,6 +131,23 @@ pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
     });
 }
 
+/// Writes one element to wherever a mask is true in `dst`.
+pub fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
+    dispatch_width!(dtype, |Word| {
+        let (src, dst): (&[Word], &mut [Word]) =
+            (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+        let Some(x) = src.first() else {
+            return;
+        };
+        parallel::for_each_chunk(dst, |first, dst| {
+            // Without a branch, which nobody can foretell.
+            for (to, byte) in dst.iter_mut().zip(&mask[first..]) {
+                *to = if *byte != 0 { *x } else { *to };
+            }
+        });
+    });
+}
+
 /// Writes the coordinates of each true element of a mask of a shape, a row of `dst` for each.
 pub fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) {
     let Some(last) = shape.last().copied() else {

@@ -18,7 +18,7 @@ mod put;
 mod search;
 
 pub use count::{Bins, count_bins, count_indices};
-pub use mask::{Mask, expand_true, true_coordinates, true_elements};
+pub use mask::{Mask, expand_true, fill_true, true_coordinates, true_elements};
 pub use pick::pick;
 pub use places::{Places, index_range, wrap_negative};
 pub use put::put;

@@ -212,6 +212,12 @@ fn put_run<W: Pod>(
         }
         return;
     }
+    if (across, stride, along) == (0, 0, 1) {
+        let to = base + indices[place] as usize * step - start;
+        let x = src[from];
+        dst[to..to + run.length].iter_mut().for_each(|to| apply(to, x));
+        return;
+    }
     let (mut from, mut place) = (from as isize, place as isize);
     let mut base = base as isize - start as isize;
     for _ in 0..run.length {

@@ -105,21 +105,25 @@ impl Tensor {
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
         let mask = mask.expand(&shape)?.contiguous()?;
         let backend = common_backend(op, &[self, source, &mask])?;
-        let most = source.count().min(shape.count());
-        let used = source
-            .ravel()?
-            .narrow(0, 0, most)?
-            .to(dtype)?
-            .contiguous()?;
-        let mut result = self.expand(&shape)?;
-        let count = result.rewrite(op, dtype, |target| {
-            backend.expand(op, dtype, used.view_of(), mask.view_of(), target)
-        })?;
+        let count = mask.true_count(op)?;
         if source.count() < count {
             let accepted = format!("at least {count} elements are needed");
             return Err(wrong_shape(op, "source", source.shape(), accepted));
         }
+        let used = source.ravel()?.narrow(0, 0, count)?;
+        let used = used.to(dtype)?.contiguous()?;
+        let mut result = self.expand(&shape)?;
+        result.rewrite(op, dtype, |target| {
+            backend.expand(op, dtype, used.view_of(), mask.view_of(), target)
+        })?;
         Ok(result)
+    }
+
+    /// How many elements of a mask are true.
+    pub(crate) fn true_count(&self, op: &'static str) -> Result<usize, Error> {
+        let count = self.count_nonzero(None, false)?;
+        let count: i64 = bytemuck::pod_read_unaligned(&count.read(op)?);
+        Ok(count as usize)
     }
 
     /// For each dimension, the indices of the elements that are not zero, in row-major order; a

@@ -5,7 +5,7 @@
 //! float32 for narrower floats, and rounded once. Negative indices count from the end.
 
 use allotrope_dtype::{DType, Error, Set, default_dtype};
-use allotrope_op::Combine;
+use allotrope_op::{Combine, compute_dtype};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
 use allotrope_op::{Shape, normalize_axis};
@@ -232,13 +232,22 @@ impl Tensor {
                 Ok(smallvec![Some(gradient), for_values])
             });
         }
-        let places = Self::arange(0, self.count() as i64, 1, DType::I64)?;
-        let places = places.beside(self)?.in_shape(self.shape())?;
-        let places = places.index(key).map_err(|error| error.in_op(op))?;
-        let values = values
-            .expand(places.shape())
+        let selection = self.row_major().select_by(key);
+        let selection = selection.map_err(|error| error.in_op(op))?;
+        if selection.arrays.is_empty() {
+            drop(selection);
+            let sum = self.index(key)?.to(dtype)?.add(&values)?;
+            return self.index_put(key, &sum, false);
+        }
+        // Truth values are combined as such.
+        let compute = match dtype {
+            DType::Bool => DType::Bool,
+            dtype => compute_dtype(dtype),
+        };
+        let mut sum = self.to(dtype)?.to(compute)?;
+        sum.combine(op, compute, Combine::Add, selection, &values.to(compute)?)
             .map_err(|error| error.in_op(op))?;
-        self.put_flat(op, dtype, &places.ravel()?, &values.ravel()?, true)
+        sum.to(dtype)
     }
 
     fn put_flat(
