@@ -310,6 +310,16 @@ def test_mistakes():
         leaf(1.0, 2.0).exp().backward()
     with pytest.raises(RuntimeError, match="shape"):
         leaf(1.0, 2.0).exp().backward(al.ones(3))
+    # One that is larger would be summed, and the gradient as often as large.
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="shape"):
+        x.sum().backward(al.ones(5))
+    with pytest.raises(RuntimeError, match="shape"):
+        al.autograd.grad(x * 2, x, al.ones(3, 2))
+    y = x * 2
+    y.register_hook(lambda gradient: al.ones(3, 2))
+    with pytest.raises(RuntimeError, match="shape"):
+        y.sum().backward()
     y = leaf(1.0).sum()
     with al.inference_mode(), pytest.raises(RuntimeError, match="inference mode"):
         y.backward()

@@ -357,6 +357,14 @@ def test_weights_of_every_real_dtype(dtype):
     assert R.categorical(weights.expand(4, 5)).shape == (4,)
 
 
+def test_weights_near_zero_are_as_random():
+    weights = al.tensor([1e-320] * 4, dtype=al.float64).expand(500, 4)
+    first = weights.multinomial(4)[:, 0]
+    counts = al.bincount(first, minlength=4)
+    # Five standard deviations around 125.
+    assert ((counts - 125).abs() < 50).all(), counts
+
+
 def test_multinomial():
     weights = al.rand(3, 4, 6)
     x = weights.multinomial(6)

@@ -155,7 +155,8 @@ impl Backend for Cpu {
         sizes: [usize; 3],
     ) -> Result<Shared, Error> {
         let inputs = inputs(op, program, views)?;
-        kernel::reduce(fold, program, shape, &inputs, sizes).map(share)
+        let result = kernel::reduce(fold, program, shape, &inputs, sizes);
+        result.map(share).map_err(|error| error.in_op(op))
     }
 
     fn scan(
@@ -168,7 +169,8 @@ impl Backend for Cpu {
         to: DType,
     ) -> Result<Shared, Error> {
         let inputs = inputs(op, program, views)?;
-        kernel::scan(scan, program, &inputs, sizes, to).map(share)
+        let result = kernel::scan(scan, program, &inputs, sizes, to);
+        result.map(share).map_err(|error| error.in_op(op))
     }
 
     fn fill(

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{Error, Problem};
 
 pub(crate) use self::crew::Crew;
 use self::segments::Segments;
@@ -173,12 +173,16 @@ pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Send + Sync) -> Ve
 /// [`map`] for work that may fail.
 ///
 /// # Errors
-/// One of those that the work returned.
+/// One of those that the work returned; a memory error without room for the results.
 pub fn try_map<R: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<R, Error> + Send + Sync,
 ) -> Result<Vec<R>, Error> {
     let mut results: Vec<Option<R>> = Vec::new();
+    if results.try_reserve_exact(count).is_err() {
+        let bytes = count.saturating_mul(size_of::<Option<R>>());
+        return Err(Error::new("map", Problem::OutOfMemory { bytes }));
+    }
     results.resize_with(count, || None);
     try_for_each_part(&mut results, 1, |index, results| {
         for result in results {

@@ -279,7 +279,10 @@ impl Selection {
         let (before, after) = rest.split_at(*front);
         let size = |dim: &usize| sizes[*dim];
         let sizes = before.iter().map(size).chain(common.iter().copied());
-        let shape = Shape::new(OP, &sizes.chain(after.iter().map(size)).collect::<Dims<_>>())?;
+        let shape = Shape::new(
+            OP,
+            &sizes.chain(after.iter().map(size)).collect::<Dims<_>>(),
+        )?;
         let mut offset = view.layout().offset();
         let (starts, step) = match &arrays[..] {
             [(dim, array)] => {

@@ -159,9 +159,9 @@ impl Tensor {
     /// An index error for an axis out of range.
     pub fn unbind(&self, axis: isize) -> Result<Vec<Self>, Error> {
         let dim = normalize_axis("unbind", axis, self.rank())?;
-        (0..self.shape()[dim])
-            .map(|i| self.select(dim as isize, i as isize))
-            .collect()
+        collect_parts("unbind", self.shape()[dim], |i| {
+            self.select(dim as isize, i as isize)
+        })
     }
 
     /// `count` parts, of which part `i` goes from `start(i)` to before `start(i + 1)`.
@@ -172,15 +172,7 @@ impl Tensor {
         count: usize,
         start: impl Fn(usize) -> usize,
     ) -> Result<Vec<Self>, Error> {
-        let mut parts = Vec::new();
-        // Of an empty dimension any number of parts may be asked for.
-        if parts.try_reserve_exact(count).is_err() {
-            return Err(out_of_memory(op));
-        }
-        for i in 0..count {
-            parts.push(self.part(dim, start(i), start(i + 1))?);
-        }
-        Ok(parts)
+        collect_parts(op, count, |i| self.part(dim, start(i), start(i + 1)))
     }
 
     /// The indices of a dimension from `start` to before `end`, both within it.
@@ -204,4 +196,20 @@ fn too_few(op: &'static str, what: &'static str) -> Error {
         accepted: "1 and above",
     };
     Error::new(op, problem)
+}
+
+/// As many parts as are asked for, which may be any number of an empty tensor or a repeated element.
+fn collect_parts(
+    op: &'static str,
+    count: usize,
+    part: impl FnMut(usize) -> Result<Tensor, Error>,
+) -> Result<Vec<Tensor>, Error> {
+    let mut parts = Vec::new();
+    if parts.try_reserve_exact(count).is_err() {
+        return Err(out_of_memory(op));
+    }
+    for part in (0..count).map(part) {
+        parts.push(part?);
+    }
+    Ok(parts)
 }

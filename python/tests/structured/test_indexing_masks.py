@@ -320,6 +320,19 @@ class TestRows:
         got = functional.embedding(al.tensor(index), al.tensor(weight))
         assert_same(got.numpy(), weight[index])
 
+    def test_gradients_by_frequency(self):
+        weight = al.zeros(3, 2, requires_grad=True)
+        index = al.tensor([0, 0, 1, 0])
+        functional.embedding(index, weight, scale_grad_by_freq=True).sum().backward()
+        assert weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+        weight.grad = None
+        functional.embedding(index, weight, padding_idx=1, scale_grad_by_freq=True).sum().backward()
+        assert weight.grad.tolist() == [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+        weight.grad = None
+        bags = functional.embedding_bag(index.reshape(2, 2), weight, mode="sum", scale_grad_by_freq=True)
+        bags.sum().backward()
+        assert weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+
     def test_embedding_options(self):
         weight = al.tensor([[3.0, 4.0], [0.3, 0.4]])
         got = functional.embedding(al.tensor([0, 1]), weight, max_norm=1.0)

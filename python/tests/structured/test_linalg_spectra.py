@@ -421,3 +421,38 @@ def test_errors(call, words):
     with pytest.raises(ValueError) as caught:
         call()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [al.bfloat16, al.float16, al.float8_e4m3fn, al.float8_e5m2], ids=named)
+def test_rank_and_inverses_of_narrow_dtypes(dtype):
+    eye = al.eye(128).to(dtype)
+    assert al.linalg.matrix_rank(eye).item() == 128
+    assert (al.linalg.pinv(eye).to(al.float32) == al.eye(128)).all()
+    answer = al.linalg.lstsq(eye[:8, :8], eye[:8, :1])
+    assert (answer.solution.to(al.float32) == al.eye(8)[:, :1]).all()
+
+
+def test_gradients_of_hermitian_matrices_are_hermitian():
+    """Only one triangle is read, but a step along the gradient must leave the matrix Hermitian."""
+    a = numpy.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]])
+    x = al.tensor(a, requires_grad=True)
+    _, vectors = al.linalg.eigh(x)
+    weights = al.tensor([1.0, 2.0, 3.0], dtype=al.float64)
+    (vectors[:, 0] * weights).sum().backward()
+    gradient = x.grad.numpy()
+    numpy.testing.assert_allclose(gradient, gradient.T, atol=1e-15)
+    step = 1e-6
+    change = numpy.array([[0.3, -0.2, 0.5], [-0.2, 0.1, 0.4], [0.5, 0.4, -0.7]])
+
+    def value(matrix):
+        vector = numpy.linalg.eigh(matrix)[1][:, 0]
+        vector = vector * numpy.sign(vector[0] * vectors[0, 0].item())
+        return vector @ [1.0, 2.0, 3.0]
+
+    slope = (value(a + step * change) - value(a - step * change)) / (2 * step)
+    assert (gradient * change).sum() == pytest.approx(slope, rel=1e-6)
+
+
+def test_a_root_that_fails_is_triangular():
+    root, info = al.linalg.cholesky_ex(al.tensor([[1.0, 2.0], [2.0, 1.0]]))
+    assert info.item() == 2 and root[0, 1].item() == 0.0

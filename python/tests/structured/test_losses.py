@@ -277,6 +277,22 @@ def test_gaussian_nll(dtype):
     assert_near(F.gaussian_nll_loss(x, t, row[:, None], reduction="none"), want, x.dtype, scale=8, floor=8.0)
 
 
+def test_small_variances_have_the_gradient_of_their_bound():
+    var = al.tensor([1e-8, 0.0, 4.0], dtype="float64", requires_grad=True)
+    loss = F.gaussian_nll_loss(al.tensor([1.0] * 3), al.tensor([0.0] * 3), var, reduction="sum")
+    spread = np.array([1e-6, 1e-6, 4.0])
+    assert loss.item() == pytest.approx((0.5 * (np.log(spread) + 1 / spread)).sum(), rel=1e-12)
+    loss.backward()
+    np.testing.assert_allclose(var.grad.numpy(), 0.5 * (1 / spread - 1 / spread**2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_gradients_where_all_classes_are_ignored(loss):
+    x = al.randn(2, 3).requires_grad_(True)
+    loss(x, al.tensor([-100, -100])).backward()
+    assert x.grad.tolist() == [[0.0] * 3] * 2
+
+
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
 def test_losses_of_vectors(dtype, reduction):

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import allotrope as al
-from reference import DTYPES, FLOATS, INTEGERS, named
+from reference import DTYPES, FLOATS, INTEGERS, assert_same, named
 
 SIZES = [(0, 3, 2), (2, 0, 3), (1, 1, 1), (3, 4, 5), (13, 33, 35), (40, 300, 37), (1, 70, 9), (9, 70, 1)]
 
@@ -268,6 +270,44 @@ def test_integers_wrap(dtype):
     for rows in (1, 3):
         left = np.repeat(a, rows, 0)
         np.testing.assert_array_equal((al.tensor(left) @ al.tensor(b)).numpy(), product(left, b, dtype))
+
+
+@given(st.data())
+def test_random_layouts(data):
+    """Batches in any order of dimensions, some of size one, some cut out of larger ones."""
+    sizes = st.sampled_from([1, 1, 2, 3])
+    batch = data.draw(st.lists(sizes, max_size=3))
+    m, k, n = (data.draw(st.sampled_from([0, 1, 2, 5, 13])) for _ in range(3))
+
+    def matrices(shape):
+        order = data.draw(st.permutations(range(len(shape))))
+        array = np.arange(1.0, 2 * np.prod(shape) + 1, dtype=np.float32)[:: data.draw(st.sampled_from([1, 2]))]
+        array = (array[: int(np.prod(shape))] % 7).reshape([shape[d] for d in order])
+        back = np.argsort(order)
+        return array.transpose(back), al.from_numpy(array.copy()).permute(*back)
+
+    kept = data.draw(st.integers(0, len(batch)))
+    a, x = matrices([*batch, m, k])
+    b, y = matrices([*[size if data.draw(st.booleans()) else 1 for size in batch[kept:]], k, n])
+    assert_same((x @ y).numpy(), a @ b)
+    assert_same((y.mT @ x.mT).numpy(), np.swapaxes(b, -1, -2) @ np.swapaxes(a, -1, -2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
+@pytest.mark.parametrize("rows", [1, 12, 64])
+def test_nothing_to_sum_is_zero(dtype, rows):
+    x, y = al.ones(rows, 0, dtype=dtype), al.ones(0, rows, dtype=dtype)
+    assert_same((x @ y).numpy(), np.zeros((rows, rows), dtype.numpy_dtype))
+
+
+def test_coefficients_that_do_not_fit():
+    one = al.ones(3, 3, dtype=al.int8)
+    for options in ({"beta": 300}, {"alpha": -129}, {"beta": 2**70}):
+        with pytest.raises(OverflowError, match="^addmm: "):
+            al.addmm(one, one, one, **options)
+    with pytest.raises(OverflowError):
+        al.addmm(one.to(al.uint8), one.to(al.uint8), one.to(al.uint8), beta=-1)
+    assert al.addmm(one, one, one, beta=127, alpha=-128)[0, 0].item() == -1
 
 
 def test_errors():

@@ -293,6 +293,7 @@ def test_scaling_and_distances(dtype):
         assert_near(got, np.linalg.norm(away, p, 1), result, **near)
         pairs = np.linalg.norm(a[:, None] - b[None], p, 2)
         assert_near(al.cdist(x, y[:3], p), pairs[:, :3], result, **near)
+    assert_near(F.pairwise_distance(x, y, -math.inf, 0.0), np.abs(a - b).min(1), result, **near)
     counted = (a[:, None] != b[None]).sum(2)
     assert_near(al.cdist(x, y, 0.0), counted, result)
     assert F.pairwise_distance(x, y, keepdim=True).shape == (4, 1)

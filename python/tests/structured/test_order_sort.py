@@ -245,6 +245,16 @@ def test_quantile(dtype, how):
         assert kept.shape == np.quantile(wide, 0.5, axis=dim, keepdims=True).shape
 
 
+@pytest.mark.parametrize("how", ["linear", "midpoint"])
+def test_quantile_between_a_number_and_an_infinity(how):
+    low, high = al.tensor([-math.inf, 2.0, 3.0, 4.0]), al.tensor([1.0, 2.0, math.inf])
+    for q in (0.1, 0.3):
+        assert low.quantile(q, interpolation=how).item() == -math.inf
+        assert low.nanquantile(q, interpolation=how).item() == -math.inf
+    assert high.quantile(0.75, interpolation=how).item() == math.inf
+    assert math.isnan(al.tensor([-math.inf, math.inf]).quantile(0.25, interpolation=how).item())
+
+
 def test_quantile_of_nan_and_infinities():
     x = al.tensor([[1.0, np.nan, 3.0, 2.0], [np.inf, np.inf, 1.0, np.inf], [np.nan] * 4])
     got = x.quantile(0.5, 1).tolist()

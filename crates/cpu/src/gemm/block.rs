@@ -134,7 +134,9 @@ impl<'a> Factors<'a> {
         }
         let (source, across, along) = self.readers[0].in_place::<A::Sum>()?;
         let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
-        (along == 1 && near.contains(&across)).then_some((source, across as usize))
+        // Rows of no elements have no place.
+        let is_near = along == 1 && near.contains(&across) && !source.is_empty();
+        is_near.then_some((source, across as usize))
     }
 }
 

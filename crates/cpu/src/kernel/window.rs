@@ -55,13 +55,10 @@ impl Axis {
         if output > 0 && input.is_multiple_of(output) {
             return Self::sliding(input, input / output, input / output, output);
         }
-        let mut axis = Self {
+        Self {
             is_adaptive: true,
-            ..Self::sliding(input, 0, 1, output)
-        };
-        let lengths = (0..output).map(|o| axis.taps_inside(o).len());
-        axis.kernel = lengths.max().unwrap_or(0);
-        axis
+            ..Self::sliding(input, longest_share(input, output), 1, output)
+        }
     }
 
     /// Where a window begins, possibly before the grid.
@@ -130,4 +127,34 @@ impl Axis {
 /// `⌊index × input / output⌋` without overflow.
 const fn scale(index: usize, input: usize, output: usize) -> usize {
     (index as u128 * input as u128 / output as u128) as usize
+}
+
+/// The elements of the longest of `output` windows that share `input` out, of which there is no whole
+/// number each: a window begins at most a greatest common divisor before the next element.
+fn longest_share(input: usize, output: usize) -> usize {
+    if output == 0 {
+        return 0;
+    }
+    let (each, rest) = (input / output, input % output);
+    let (mut divisor, mut other) = (output, rest);
+    while other > 0 {
+        (divisor, other) = (other, divisor % other);
+    }
+    each + if rest > divisor { 2 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn the_longest_share_is_that_of_all_windows() {
+        for input in 1..40 {
+            for output in 1..90 {
+                let axis = Axis::adaptive(input, output);
+                let lengths = (0..output).map(|o| axis.taps_inside(o).len());
+                assert_eq!(lengths.max(), Some(axis.kernel), "{input} by {output}");
+            }
+        }
+    }
 }

@@ -420,7 +420,8 @@ impl Walk {
     }
 }
 
-/// Refuses a gradient that cannot be one of a tensor.
+/// Refuses a gradient that cannot be one of a tensor. Only those of rules may have dimensions that the
+/// tensor was repeated along.
 fn check_gradient(
     what: &'static str,
     index: usize,
@@ -428,7 +429,11 @@ fn check_gradient(
     outline: &Outline,
 ) -> Result<(), Error> {
     let (given, expected) = (gradient.shape(), &outline.shape);
-    if Shape::broadcast(OP, &[given, expected]).as_ref() != Ok(given) {
+    let fits = match what {
+        "operand" => Shape::broadcast(OP, &[given, expected]).as_ref() == Ok(given),
+        _ => given == expected,
+    };
+    if !fits {
         let problem = GradientProblem::WrongShape {
             what,
             index,

@@ -188,12 +188,12 @@ pub(super) fn wide_distance(
     } else {
         power_of(away.abs(), p)
     };
-    let fold = if p.is_infinite() {
-        Fold::Max
-    } else {
-        Fold::Sum
+    let fold = match p {
+        f64::INFINITY => Fold::Max,
+        f64::NEG_INFINITY => Fold::Min,
+        _ => Fold::Sum,
     };
-    if fold == Fold::Max && plan.count() == 0 {
+    if p.is_infinite() && plan.count() == 0 {
         return plan.fold(op, Fold::Sum, &builder.finish(&[term]), &[x, y], &shape);
     }
     let total = plan.fold(op, fold, &builder.finish(&[term]), &[x, y], &shape)?;

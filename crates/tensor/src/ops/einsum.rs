@@ -334,10 +334,21 @@ fn contract(a: Term, b: Term, kept: &[Label], dtypes: Dtypes) -> Result<Term, Er
             .collect()
     };
     let (rows, columns) = (only(&a.labels), only(&b.labels));
-    let left = arrange(&a, [&batch, &rows, &summed])?;
-    let right = arrange(&b, [&batch, &summed, &columns])?;
-    let product = multiply_matrices(EINSUM.name, &left, &right, dtypes, None)?;
     let labels: Vec<Label> = batch.iter().chain(&rows).chain(&columns).copied().collect();
+    let product = if summed.is_empty() {
+        // Nothing is summed: elements one by one, not a matrix of one element for each.
+        let spread = |term: &Term, groups| {
+            let factor = arrange(term, groups)?;
+            factor.to(dtypes.common)?.to(dtypes.sum)
+        };
+        let left = spread(&a, [&batch, &rows, &[]])?;
+        let right = spread(&b, [&batch, &[], &columns])?;
+        left.mul(&right)?.to(dtypes.result)?
+    } else {
+        let left = arrange(&a, [&batch, &rows, &summed])?;
+        let right = arrange(&b, [&batch, &summed, &columns])?;
+        multiply_matrices(EINSUM.name, &left, &right, dtypes, None)?
+    };
     let size = |label: &Label| {
         let size = |term: &Term| Some(term.tensor.shape()[place_of(&term.labels, *label)?]);
         size(&a).or_else(|| size(&b)).unwrap_or(1) as isize

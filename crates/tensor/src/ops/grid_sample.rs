@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::convolution::{AFFINE_GRID, GRID_SAMPLE};
-use allotrope_op::{Builder, Var};
+use allotrope_op::{Builder, Shape, Var};
 use smallvec::smallvec;
 
 use super::operands::{Working, signed, wrong_shape};
@@ -220,6 +220,7 @@ impl Tensor {
         let mut shape = vec![size[0]];
         shape.extend(&size[2..]);
         shape.push(rank);
+        let shape = Shape::new(op, &shape)?;
         // Column `rank` is the shift; the others are multiplied by the place along a dimension.
         let column = |place: usize| theta.select(2, place as isize);
         let between = |column: &Self| {
@@ -232,31 +233,24 @@ impl Tensor {
             let count = size[2 + dim];
             let mut sizes = vec![1; rank + 2];
             sizes[1 + dim] = count;
-            let base = centres(count, align_corners);
-            let base = Self::from_slice(&base, &[count])?;
-            let base = base.to(working.compute)?.reshape(&signed(&sizes))?;
+            let base = centres(count, align_corners)?.to(working.compute)?;
+            let base = base.reshape(&signed(&sizes))?;
             places = places.add(&between(&column(rank - 1 - dim)?)?.mul(&base)?)?;
         }
         places.to(working.result)?.expand(&shape)?.contiguous()
     }
 }
 
-/// The centres of so many pixels between -1 and 1.
-fn centres(count: usize, align_corners: bool) -> Vec<f64> {
+/// The centres of so many pixels between -1 and 1, in float64.
+fn centres(count: usize, align_corners: bool) -> Result<Tensor, Error> {
+    let shrink = match count {
+        1 => 0.0,
+        _ if align_corners => 1.0,
+        _ => count.saturating_sub(1) as f64 / count as f64,
+    };
     let last = count.saturating_sub(1).max(1) as f64;
-    let shrink = if align_corners {
-        1.0
-    } else {
-        count.saturating_sub(1) as f64 / count as f64
-    };
-    let centre = |i: usize| {
-        if count == 1 {
-            0.0
-        } else {
-            (2.0 * i as f64 / last - 1.0) * shrink
-        }
-    };
-    (0..count).map(centre).collect()
+    let places = Tensor::arange(0, count as i64, 1, DType::F64)?;
+    places.mul(2.0)?.div(last)?.sub(1.0)?.mul(shrink)
 }
 
 /// How many dimensions images have, if a grid is one for them.

@@ -1,6 +1,6 @@
 //! `matmul` and its kin: products of matrices and vectors.
 
-use allotrope_dtype::{DType, Error, Problem, WeakScalar};
+use allotrope_dtype::{DType, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::matrix::{
     ADDBMM, ADDMM, ADDMV, ADDR, BADDBMM, BMM, DOT, MATMUL, MM, MV, VDOT,
@@ -350,6 +350,11 @@ fn check_coefficient(
     dtype: DType,
 ) -> Result<(), Error> {
     use allotrope_dtype::ScalarKind;
+    if dtype.is_integer() && value.kind() <= ScalarKind::Int {
+        return Scalar::new(value, dtype)
+            .map(drop)
+            .map_err(|error| error.in_op(op));
+    }
     if value.kind() <= ScalarKind::of(dtype) || dtype == DType::Bool && is_truth(value) {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use super::product_gradient::{is_product_recorded, recorded_product};
 use crate::Tensor;
 use crate::elementwise::room;
 use crate::reduce::Plan;
+use crate::view::out_of_memory;
 
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
 const LONG: usize = 32;
@@ -175,19 +176,29 @@ pub(crate) fn multiply_matrices(
     let (layout_a, layout_b) = (spread(a)?, spread(b)?);
     let (strides_a, strides_b) = (layout_a.strides(), layout_b.strides());
     let outer = batch.rank();
-    // One right matrix for all: the rows of all left ones are the rows of one.
+    // One right matrix for all: the rows of all left ones are the rows of one, if they lie evenly. The
+    // strides of sizes of one mean nothing.
+    let rows_of_all: Dims<usize> = (0..=outer).filter(|dim| sizes[*dim] != 1).collect();
     let folds = outer > 0
         && strides_b[..outer].iter().all(|stride| *stride == 0)
-        && (0..outer).all(|dim| {
-            batch[dim] == 1 || strides_a[dim] == strides_a[dim + 1] * sizes[dim + 1] as isize
+        && rows_of_all.windows(2).all(|pair| {
+            let [dim, inner] = [pair[0], pair[1]];
+            strides_a[dim] == strides_a[inner] * sizes[inner] as isize
         });
+    let mut matrix_a = [strides_a[outer], strides_a[outer + 1]];
     let (rows, offsets) = if shape.count() == 0 {
         (m, Vec::new())
     } else if folds {
+        if let Some(innermost) = rows_of_all.last() {
+            matrix_a[0] = strides_a[*innermost];
+        }
         let rows = batch.count() * m;
         (rows, vec![(layout_a.offset(), layout_b.offset())])
     } else {
         let mut offsets = Vec::new();
+        if offsets.try_reserve_exact(batch.count()).is_err() {
+            return Err(out_of_memory(op));
+        }
         walk(&batch, [strides_a, strides_b], |[x, y]| {
             let place = |offset: usize, away: isize| offset.wrapping_add_signed(away);
             offsets.push((place(layout_a.offset(), x), place(layout_b.offset(), y)));
@@ -199,7 +210,7 @@ pub(crate) fn multiply_matrices(
         sum: dtypes.sum,
         ..Product::new(
             [rows, k, n],
-            factor(op, a, &strides_a[outer..])?,
+            factor(op, a, &matrix_a)?,
             factor(op, b, &strides_b[outer..])?,
             &offsets,
             dtypes.common,

@@ -11,6 +11,7 @@ use smallvec::smallvec;
 
 use super::lines::Lines;
 use crate::autograd::{is_grad_enabled, is_recorded};
+use crate::view::out_of_memory;
 use crate::{Index, Tensor};
 
 /// What stands between two neighbours in order.
@@ -117,7 +118,12 @@ impl Tensor {
         let (length, count) = (lines.length(), lines.count());
         let mut sorted = lines.room(length, self.dtype())?;
         let is_recorded = is_recorded(&[self, q]);
-        let mut order = vec![0; if is_recorded { length * count } else { 0 }];
+        let mut order = Vec::new();
+        if is_recorded {
+            let room = order.try_reserve_exact(length * count);
+            room.map_err(|_| out_of_memory(op))?;
+            order.resize(length * count, 0);
+        }
         sort(
             self.dtype(),
             lines.bytes(),
@@ -132,6 +138,13 @@ impl Tensor {
         let numbers = numbers.to_vec::<i64>()?;
         // The places of the neighbours, and how far between them.
         let (mut low, mut high, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        let all = fractions.len().saturating_mul(count);
+        if low.try_reserve_exact(all).is_err()
+            || high.try_reserve_exact(all).is_err()
+            || shares.try_reserve_exact(all).is_err()
+        {
+            return Err(out_of_memory(op));
+        }
         for fraction in &fractions {
             for (line, numbers) in numbers.iter().enumerate() {
                 let whole = *numbers as usize == length;
@@ -184,10 +197,10 @@ impl Tensor {
                 let is_low = match interpolation {
                     // Equal infinities have no distance.
                     QuantileInterpolation::Linear if *share > 0.0 && low != high => {
-                        return low + (high - low) * share;
+                        return point_between(*low, *high, *share);
                     }
                     QuantileInterpolation::Midpoint if *share > 0.0 && low != high => {
-                        return low + (high - low) * 0.5;
+                        return point_between(*low, *high, 0.5);
                     }
                     QuantileInterpolation::Higher => false,
                     QuantileInterpolation::Nearest => rank.round_ties_even() == rank.floor(),
@@ -207,6 +220,14 @@ impl Tensor {
         }
         found.reshape(&sizes)
     }
+}
+
+/// The point between two numbers that a share of the way lies behind it; an infinity if one is.
+fn point_between(low: f64, high: f64, share: f64) -> f64 {
+    if low.is_infinite() || high.is_infinite() {
+        return low + high;
+    }
+    low + (high - low) * share
 }
 
 /// What quantiles lie between: the places of their neighbours among all elements, the share that the

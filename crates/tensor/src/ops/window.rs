@@ -65,12 +65,16 @@ impl<'a> Window<'a> {
                 return Err(Error::new(op, problem));
             }
             let available = input + 2 * padding;
-            if reach > available || input == 0 {
+            let beyond = reach.saturating_sub(available);
+            // A single window may end beyond the grid, too, by less than a step.
+            let is_single = self.ceil_mode && beyond < stride;
+            if input == 0 || beyond > 0 && !is_single {
                 return Err(does_not_fit(op, reach, stride, available));
             }
-            let mut output = (available - reach) / stride + 1;
+            let steps = available.saturating_sub(reach);
+            let mut output = steps / stride + 1;
             // One more window that begins within the grid or the padding before it.
-            let is_cut = !(available - reach).is_multiple_of(stride);
+            let is_cut = !steps.is_multiple_of(stride);
             if self.ceil_mode && is_cut && output * stride < input + padding {
                 output += 1;
             }

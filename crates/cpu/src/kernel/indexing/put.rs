@@ -215,7 +215,9 @@ fn put_run<W: Pod>(
     if (across, stride, along) == (0, 0, 1) {
         let to = base + indices[place] as usize * step - start;
         let x = src[from];
-        dst[to..to + run.length].iter_mut().for_each(|to| apply(to, x));
+        dst[to..to + run.length]
+            .iter_mut()
+            .for_each(|to| apply(to, x));
         return;
     }
     let (mut from, mut place) = (from as isize, place as isize);

@@ -33,10 +33,15 @@ pub(super) fn decompose<T: Field>(a: &mut [T], n: usize) -> Result<(), Failure> 
         }
         subtract_square(a, n, start, end);
     }
+    clear_upper(a, n);
+    Ok(())
+}
+
+/// Replaces what is above the diagonal by zeros.
+fn clear_upper<T: Field>(a: &mut [T], n: usize) {
     for i in 0..n {
         a[i * n + i + 1..(i + 1) * n].fill(T::ZERO);
     }
-    Ok(())
 }
 
 /// Takes the product of the columns from `start` to `end` with their conjugates from what is right
@@ -80,7 +85,10 @@ impl FieldWork for Cholesky {
             return answer;
         }
         let row = match answer {
-            Err(Failure::NotPositive { row }) => row as i32 + 1,
+            Err(Failure::NotPositive { row }) => {
+                clear_upper(a, self.order);
+                row as i32 + 1
+            }
             _ => 0,
         };
         typed_mut::<i32>(outputs[1]).fill(row);

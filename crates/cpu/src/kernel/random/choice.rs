@@ -61,6 +61,13 @@ pub fn choose_different(
     target: &mut [i64],
     count: usize,
 ) {
+    // Times of the least weights would all be beyond float64: what they mean does not depend on a factor.
+    for_each_row(weights, size, |row| {
+        let (least, factor) = (2_f64.powi(-900), 2_f64.powi(900));
+        if row.iter().all(|weight| *weight < least) {
+            row.iter_mut().for_each(|weight| *weight *= factor);
+        }
+    });
     for_each_tile(level, stream, weights, |span, _, tile| {
         let mut bits = [0; TILE];
         draw_bits(level, span, &mut bits[..tile.len()]);

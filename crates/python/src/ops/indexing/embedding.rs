@@ -53,7 +53,8 @@ fn one_hot(
 }
 
 /// The rows of a matrix at indices. Rows whose norm is above max_norm are scaled to it in the
-/// result; the matrix stays as it is. The row at padding_idx is not learned.
+/// result; the matrix stays as it is. The row at padding_idx is not learned. With scale_grad_by_freq
+/// the gradient of a row is divided by how often it is read.
 ///
 /// >>> weight = al.arange(6).reshape(3, 2)
 /// >>> al.nn.functional.embedding(al.tensor([2, 0]), weight)
@@ -72,14 +73,15 @@ fn embedding(
     scale_grad_by_freq: bool,
     sparse: bool,
 ) -> PyResult<PyTensor> {
-    // How gradients are scaled and stored is no part of the value.
-    let _ = (scale_grad_by_freq, sparse);
+    // How gradients are stored is no part of the value.
+    let _ = sparse;
     let op = "nn.functional.embedding";
     let (index, weight) = (read_index(op, Some(input))?, create::operand(op, weight)?);
     let options = Embedding {
         padding_idx: padding_idx.map(|Int(index)| index),
         max_norm,
         norm_type,
+        scale_grad_by_freq,
     };
     let columns = weight.shape().last().copied().unwrap_or(1);
     let largest = index.count().saturating_mul(columns);
@@ -144,7 +146,7 @@ fn embedding_bag(
     include_last_offset: bool,
     padding_idx: Option<Int>,
 ) -> PyResult<PyTensor> {
-    let _ = (scale_grad_by_freq, sparse);
+    let _ = sparse;
     let op = "nn.functional.embedding_bag";
     let (index, weight) = (read_index(op, Some(input))?, create::operand(op, weight)?);
     let offsets = offsets
@@ -162,6 +164,7 @@ fn embedding_bag(
             padding_idx: padding_idx.map(|Int(index)| index),
             max_norm,
             norm_type,
+            scale_grad_by_freq,
         },
     };
     let columns = weight.shape().last().copied().unwrap_or(1);

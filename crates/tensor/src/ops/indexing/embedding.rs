@@ -24,6 +24,8 @@ pub struct Embedding {
     pub max_norm: Option<f64>,
     /// The order of that norm.
     pub norm_type: f64,
+    /// Whether the gradient of a row is divided by how often it is read.
+    pub scale_grad_by_freq: bool,
 }
 
 impl Default for Embedding {
@@ -32,6 +34,7 @@ impl Default for Embedding {
             padding_idx: None,
             max_norm: None,
             norm_type: 2.0,
+            scale_grad_by_freq: false,
         }
     }
 }
@@ -162,7 +165,7 @@ impl Tensor {
 
     /// The rows at indices; scaled ones in the dtype of accumulators.
     fn rows(&self, op: &'static str, index: &Self, options: &Embedding) -> Result<Self, Error> {
-        let table = self.with_padding(op, options)?;
+        let table = self.learned(op, index, options)?;
         let rows = table.select_along(op, 0, index, Negative::Refuse)?;
         let Some(most) = options.max_norm else {
             return Ok(rows);
@@ -178,15 +181,30 @@ impl Tensor {
         rows.mul(&scale.to(rows.dtype())?)
     }
 
-    /// The table itself, of which one row gets no gradient.
-    fn with_padding(&self, op: &'static str, options: &Embedding) -> Result<Self, Error> {
-        let Some(padding) = options.padding_idx.filter(|_| is_recorded(&[self])) else {
+    /// The table itself, of which one row may get no gradient, and others less the more often they
+    /// are read.
+    fn learned(&self, op: &'static str, index: &Self, options: &Embedding) -> Result<Self, Error> {
+        let is_plain = options.padding_idx.is_none() && !options.scale_grad_by_freq;
+        if is_plain || !is_recorded(&[self]) {
             return Ok(self.clone());
+        }
+        let rows = self.shape()[0];
+        let padding = match options.padding_idx {
+            Some(padding) => vec![normalize_axis(op, padding, rows)? as i64],
+            None => vec![],
         };
-        let padding = normalize_axis(op, padding, self.shape()[0])? as i64;
-        let padding = Self::from_slice(&[padding], &[1])?;
+        let padding = Self::from_slice(&padding, &[padding.len()])?;
+        let times = match options.scale_grad_by_freq {
+            true => index.ravel()?.bincount(None, rows)?.maximum(1)?,
+            false => Self::full(&[1], 1, DType::I64)?,
+        };
+        let times = times.unsqueeze(1)?;
+        let is_scaled = options.scale_grad_by_freq;
         self.detach().with_rule(op, &[self], move |pass| {
-            let gradient = pass.gradient()?.index_fill(0, &padding, false)?;
+            let mut gradient = pass.gradient()?.index_fill(0, &padding, false)?;
+            if is_scaled {
+                gradient = gradient.div(&times.to(gradient.dtype())?)?;
+            }
             Ok(smallvec![Some(gradient)])
         })
     }

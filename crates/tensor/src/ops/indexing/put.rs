@@ -5,9 +5,9 @@
 //! float32 for narrower floats, and rounded once. Negative indices count from the end.
 
 use allotrope_dtype::{DType, Error, Set, default_dtype};
-use allotrope_op::{Combine, compute_dtype};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
+use allotrope_op::{Combine, compute_dtype};
 use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;
 

@@ -2,8 +2,8 @@
 
 use allotrope_cpu::kernel::linalg::{LeastSquares as LeastSquaresWork, PseudoInverse};
 use allotrope_dtype::{DType, Error};
-use allotrope_op::Op;
 use allotrope_op::structured::linalg::{COND, EIGH, LSTSQ, MATRIX_RANK, PINV, SVD};
+use allotrope_op::{Op, compute_dtype};
 
 use super::batch::{Batch, Out, misfit, order, sizes};
 use super::gradient::{narrow_result, remember_least_squares, remember_pseudo_inverse};
@@ -16,7 +16,8 @@ use crate::{Operand, Tensor};
 /// Which singular values count as zero: those up to `max(absolute, relative × the greatest)`.
 ///
 /// Either may have one number or one for each matrix. Without both the relative one is the greater
-/// size of a matrix times the epsilon of its dtype; beside a positive absolute one it is zero.
+/// size of a matrix times the epsilon of the dtype that it is computed in; beside a positive absolute
+/// one it is zero. (That of bfloat16 times a size of 128 would leave no singular value at all.)
 #[derive(Clone, Debug, Default)]
 pub struct Tolerance {
     /// The absolute tolerance.
@@ -40,7 +41,7 @@ impl Tolerance {
     /// Both tolerances for matrices of some size and a dtype, in float64.
     fn resolve(&self, largest: usize, dtype: DType) -> Result<[Tensor; 2], Error> {
         let zero = || Tensor::zeros(&[], DType::F64);
-        let usual = largest as f64 * dtype.to_real().finfo()?.eps;
+        let usual = largest as f64 * compute_dtype(dtype).to_real().finfo()?.eps;
         let absolute = match &self.absolute {
             Some(absolute) => absolute.to(DType::F64)?,
             None => zero()?,

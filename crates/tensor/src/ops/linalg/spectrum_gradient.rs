@@ -29,7 +29,8 @@ fn diagonal(x: &Tensor) -> Result<Tensor, Error> {
     x.diag_embed(0, -2, -1)
 }
 
-/// `A V = V diag(λ)` with orthonormal `V`: `G = V (diag(g_λ) + (Vᴴ G_V) / (λⱼ - λᵢ)) Vᴴ`.
+/// `A V = V diag(λ)` with orthonormal `V`: `G = V (diag(g_λ) + skew(Vᴴ G_V) / (λⱼ - λᵢ)) Vᴴ`, which is
+/// Hermitian as the matrix is.
 pub(super) fn remember_hermitian(
     values: Tensor,
     vectors: Tensor,
@@ -50,6 +51,7 @@ pub(super) fn remember_hermitian(
             return Ok(smallvec![Some(gradient)]);
         }
         let inner = turned.matmul(&pass.gradient_of(1)?)?;
+        let inner = inner.sub(&adjoint(&inner)?)?.mul(0.5)?;
         let inner = over(&inner, &distances(&pass.output(&saved[0], 0))?)?;
         let inner = inner.add(&diagonal(&for_values)?)?;
         let gradient = vectors.matmul(&inner)?.matmul(&turned)?;

@@ -49,9 +49,14 @@ impl ClassLines {
         along[1] = -1;
         let right = |class: usize| (1.0 - smoothing) * weights[class];
         let counted = indices.iter().flatten();
+        // Where all lines are ignored, all factors are zero, and so is the gradient.
+        let total = match counted.clone().next() {
+            Some(_) => counted.map(|class| weights[*class as usize]).sum(),
+            None => 1.0,
+        };
         Ok(Self {
             reduction,
-            total: counted.map(|class| weights[*class as usize]).sum(),
+            total,
             classes: Tensor::from_slice(&names, &sizes)?,
             places: Tensor::arange(0, weights.len() as i64, 1, DType::I64)?.reshape(&along)?,
             right: column(&right)?,

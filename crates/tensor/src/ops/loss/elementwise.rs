@@ -265,6 +265,7 @@ impl Tensor {
             }
         };
         row.result(variance.dtype())?;
+        let mut is_small = false;
         if variance.count() > 0 {
             let least = variance
                 .detach()
@@ -274,9 +275,17 @@ impl Tensor {
             if least < 0.0 {
                 return Err(out_of_range(row.name, "var", least, "0 and above"));
             }
+            is_small = least < eps;
         }
-        reduce_formula(row, &[self, target, &variance], reduction, |v| {
-            let spread = above(v[2], eps);
+        let (fixed, mut operands) = (variance.detach(), vec![self, target, &variance]);
+        if is_small {
+            operands.push(&fixed);
+        }
+        reduce_formula(row, &operands, reduction, |v| {
+            // What lifts small variances is no part of the gradient.
+            let spread = v.get(3).map_or(v[2], |fixed| {
+                fixed.lt(fixed.lit(eps)).pick(v[2] - *fixed + eps, v[2])
+            });
             let loss = (spread.log() + (v[0] - v[1]).square() / spread) * 0.5;
             if full { loss + 0.5 * TAU.ln() } else { loss }
         })
