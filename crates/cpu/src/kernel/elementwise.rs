@@ -260,22 +260,55 @@ trait Truth: Pod + Into<bool> {}
 impl Truth for Bool8 {}
 define_kernel!(bool_map<T: Truth>, BoolMap, Bool8, |x| { let truth: bool = x.into(); truth }, |y| Bool8::from(y));
 
+/// Bytes of an element.
+pub(crate) trait Word: Pod {
+    /// The first of two if a condition is true, by masks: the compiler chooses addresses where it may,
+    /// and reads elements one by one (ten times as long).
+    fn choose(condition: bool, yes: Self, no: Self) -> Self;
+}
+
+macro_rules! impl_word {
+    ($($word:ty)*) => {$(
+        impl Word for $word {
+            #[inline(always)]
+            fn choose(condition: bool, yes: Self, no: Self) -> Self {
+                let mask = (0 as $word).wrapping_sub(<$word>::from(condition));
+                yes & mask | no & !mask
+            }
+        }
+    )*};
+}
+impl_word!(u8 u16 u32 u64);
+
+impl<W: Word> Word for [W; 2]
+where
+    Self: Pod,
+{
+    #[inline(always)]
+    fn choose(condition: bool, yes: Self, no: Self) -> Self {
+        [
+            W::choose(condition, yes[0], no[0]),
+            W::choose(condition, yes[1], no[1]),
+        ]
+    }
+}
+
 /// One of two elements, by their width alone.
-fn select<W: Pod>(level: Level, args: &[&[u8]], out: &mut [u8]) {
+fn select<W: Word>(level: Level, args: &[&[u8]], out: &mut [u8]) {
     struct Loop<'a, W> {
         condition: &'a [Bool8],
         yes: &'a [W],
         no: &'a [W],
         out: &'a mut [W],
     }
-    impl<W: Pod> Body for Loop<'_, W> {
+    impl<W: Word> Body for Loop<'_, W> {
         type Output = ();
         #[inline(always)]
         fn run<const FUSED: bool>(self) {
             let n = self.out.len();
             let (condition, yes, no) = (&self.condition[..n], &self.yes[..n], &self.no[..n]);
             for (i, out) in self.out.iter_mut().enumerate() {
-                *out = if condition[i].get() { yes[i] } else { no[i] };
+                *out = W::choose(condition[i].get(), yes[i], no[i]);
             }
         }
     }

@@ -163,7 +163,9 @@ pub(crate) fn multiply_matrices(
     )?;
     let sizes: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
     let shape = Shape::new(op, &sizes)?;
-    if addend.is_none() && (m == 1 || n == 1) && k >= LONG {
+    // Products of vectors of any length: a call for each would take longer than they do.
+    let is_dot = m == 1 && n == 1;
+    if addend.is_none() && (is_dot || (m == 1 || n == 1) && k >= LONG) {
         return fold_products(op, a, b, dtypes, &batch);
     }
     let spread = |tensor: &Tensor| {

@@ -5,6 +5,7 @@ use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::{Dims, Shape};
 use bytemuck::Pod;
 
+use crate::kernel::elementwise::Word;
 use crate::parallel::{self, CHUNK};
 
 /// Mask bytes that are looked at together.
@@ -133,16 +134,15 @@ pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
 
 /// Writes one element to wherever a mask is true in `dst`.
 pub fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
-    dispatch_width!(dtype, |Word| {
-        let (src, dst): (&[Word], &mut [Word]) =
+    dispatch_width!(dtype, |W| {
+        let (src, dst): (&[W], &mut [W]) =
             (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
         let Some(x) = src.first() else {
             return;
         };
         parallel::for_each_chunk(dst, |first, dst| {
-            // Without a branch, which nobody can foretell.
             for (to, byte) in dst.iter_mut().zip(&mask[first..]) {
-                *to = if *byte != 0 { *x } else { *to };
+                *to = Word::choose(*byte != 0, *x, *to);
             }
         });
     });
