@@ -80,6 +80,8 @@ def both(name, *arguments, **keywords):
         ("tensor_split", (6,), {"axis": 2}, tuple(np.array_split(ARRAY, 6, 2))),
         ("tensor_split", ((1, -1), 2), {}, tuple(np.array_split(ARRAY, (1, -1), 2))),
         ("tensor_split", (al.tensor([1, 2]), 1), {}, tuple(np.array_split(ARRAY, (1, 2), 1))),
+        ("tensor_split", (al.tensor([1]), 2), {}, tuple(np.array_split(ARRAY, (1,), 2))),
+        ("tensor_split", (al.tensor(3), 2), {}, tuple(np.array_split(ARRAY, 3, 2))),
         ("unbind", (), {}, tuple(ARRAY)),
         ("unbind", (), {"axis": 2}, tuple(np.moveaxis(ARRAY, 2, 0))),
     ],

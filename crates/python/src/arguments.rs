@@ -47,10 +47,12 @@ impl Integers {
 
 /// An integer, a sequence of them, or a tensor of them.
 pub(crate) fn integers(op: &str, object: &Bound<'_, PyAny>) -> PyResult<Integers> {
-    if let Ok(Int(integer)) = object.extract::<Int>() {
+    // A tensor of one dimension is several integers, also if it has a single element.
+    let tensor = as_tensor(object).filter(|tensor| tensor.rank() > 0);
+    if let (None, Ok(Int(integer))) = (&tensor, object.extract::<Int>()) {
         return Ok(Integers::One(integer));
     }
-    if let Some(tensor) = as_tensor(object).filter(|tensor| tensor.dtype().is_integer()) {
+    if let Some(tensor) = tensor.filter(|tensor| tensor.dtype().is_integer()) {
         let integers = tensor
             .to(DType::I64)
             .and_then(|tensor| tensor.to_vec::<i64>());
