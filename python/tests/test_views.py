@@ -135,6 +135,21 @@ def test_parts_equal_numpy(size, n):
         assert len(x.chunk(n)) == n
 
 
+def test_a_single_element_takes_the_first_and_the_last_dimension():
+    x = al.tensor(5.0, requires_grad=True)
+    for dim in (0, -1, (0,)):
+        for view in (x.flip(dim), x.squeeze(dim), al.squeeze(x, dim)):
+            assert view.shape == () and view.item() == 5.0
+            x.grad = None
+            view.backward()
+            assert x.grad.item() == 1.0
+    for call in (x.flip, x.squeeze):
+        with pytest.raises(IndexError, match="axis out of range: 1"):
+            call(1)
+    with pytest.raises(ValueError, match="named twice"):
+        x.flip(0, -1)
+
+
 @given(st.data())
 def test_diagonals_and_moves_equal_numpy(data):
     rank = data.draw(st.integers(2, 4))

@@ -1,7 +1,9 @@
 //! Views: other layouts of the same bytes. Only `contiguous` and `reshape` ever copy.
 
-use allotrope_dtype::{Error, Problem};
-use allotrope_op::{Dims, Layout, Shape, Slice, Target, normalize_axes, normalize_axis};
+use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::{
+    Dims, Layout, Shape, Slice, Target, normalize_axes, normalize_axes_or_none, normalize_axis,
+};
 use smallvec::smallvec;
 
 use crate::Tensor;
@@ -361,7 +363,7 @@ impl Tensor {
             step: -1,
             ..Slice::ALL
         };
-        let dims = normalize_axes("flip", axes, self.rank())?;
+        let dims = normalize_axes_or_none("flip", axes, self.rank())?;
         let layout = dims.iter().try_fold(self.layout().clone(), |layout, dim| {
             layout.slice("flip", *dim as isize, reverse)
         })?;
