@@ -39,6 +39,27 @@ KEYS = {
     "mask of everything": np.arange(60).reshape(3, 4, 5) % 7 == 0,
     "mask and int": (np.array([True, False, True]), 2),
     "slice and mask": (slice(None), np.array([True, False, False, True])),
+    "true": True,
+    "false": False,
+    "numpy's true": np.True_,
+    "mask of no dimensions": np.array(True),
+    "true and int": (True, 1),
+    "false and int": (False, 1),
+    "int and true": (1, True),
+    "slice and true": (slice(None), True),
+    "slice and false": (slice(None), False),
+    "true twice": (True, True),
+    "true and false": (True, False),
+    "true and list": (True, [0, 2]),
+    "true and mask": (True, np.array([True, False, True])),
+    "true apart from list": (True, slice(None), [0, 2]),
+    "none and true": (None, True, slice(1, 3)),
+    "ellipsis and true": (..., True),
+    "true and ellipsis": (True, ..., [0, 1]),
+    "range": range(2),
+    "range and range": (range(2), range(3, 1, -1)),
+    "empty range": range(0),
+    "tuple in a tuple": ((0, 2), slice(1, 3)),
     "empty tuple": (),
 }
 
@@ -73,6 +94,36 @@ def test_keys_as_in_numpy(name):
             y = al.from_numpy(fresh())
             y[spelled] = value
             assert_same(y.numpy(), array)
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_single_truth_value_chooses_a_single_element(chosen):
+    mask = al.tensor(chosen)
+    for key in (mask, chosen, np.bool_(chosen), (..., mask), (mask, None)):
+        array = np.array(5.0)
+        numpy_key = tuple(np.asarray(k) if isinstance(k, al.Tensor) else k for k in key) \
+            if isinstance(key, tuple) else np.bool_(chosen)
+        x = al.tensor(5.0, requires_grad=True)
+        assert_same(x[key].detach().numpy(), array[numpy_key].astype(np.float32))
+        x[key].sum().backward()
+        assert x.grad.item() == float(chosen)
+        y = al.tensor(5.0)
+        y[key] = 7.0
+        assert y.item() == (7.0 if chosen else 5.0)
+
+
+def test_gradients_through_a_single_truth_value():
+    x = al.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    weights = al.tensor(np.arange(1.0, 7.0).reshape(1, 2, 3))
+    (x[True] * weights).sum().backward()
+    assert x.grad.tolist() == [[1, 2, 3], [4, 5, 6]]
+    x.grad = None
+    y = x * 1.0
+    value = al.tensor([10.0, 20.0, 30.0], dtype=y.dtype, requires_grad=True)
+    y[True, 1] = value
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [0, 0, 0]]
+    assert value.grad.tolist() == [20, 40, 60]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=named)
@@ -150,7 +201,7 @@ def test_random_arrays(sizes, data):
     if data.draw(st.booleans()):
         array, x = array[::-1], x.flip(0)
     key = data.draw(keys_with_arrays(array.shape))
-    assert_same(x[as_key(key)].numpy(), np.ascontiguousarray(array[key]))
+    assert_same(x[as_key(key)].numpy(), np.array(array[key], order="C"))
     value = -np.arange(array[key].size).reshape(array[key].shape)
     for value in (value, value[..., :1] if value.ndim else value, -7):
         array = array.copy(order="K")
