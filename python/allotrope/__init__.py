@@ -7,7 +7,7 @@ and the array API's other spellings of torch's names.
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import amp, autograd, fft, linalg, nn, random, special  # noqa: E402, F401
+from . import amp, autograd, fft, linalg, nn, random, return_types, special  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
     enable_grad,

@@ -13,6 +13,7 @@ from . import amp as amp
 from . import autograd as autograd
 from . import nn as nn
 from . import random as random
+from . import return_types as return_types
 from . import special as special
 from .amp import autocast as autocast
 from .autograd import enable_grad as enable_grad

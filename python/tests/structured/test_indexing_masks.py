@@ -286,6 +286,38 @@ class TestCounts:
             assert al.tensor([1, 2, 5]).histc(2).tolist() == [2, 1]
         with pytest.raises(ValueError, match="shape of bins"):
             x.histogram(al.tensor([0.0]))
+        with pytest.raises(ValueError, match="shape of bins"):
+            x.histogram(al.tensor([3]))
+        hist, edges = x.histogram(al.tensor([0.0, 1.0, 1.0, 3.0]))
+        assert hist.tolist() == np.histogram(x.numpy(), [0.0, 1.0, 1.0, 3.0])[0].tolist()
+
+    @pytest.mark.parametrize(
+        "edges, wrong",
+        [([3.0, 1.0], "1: 1.0"), ([0.0, float("nan")], "1: NaN"), ([float("nan"), 1.0, 2.0], "1: 1.0"), ([0, 2, 1], "2: 1")],
+    )
+    def test_histogram_edges_in_order(self, edges, wrong):
+        message = f"^histogram: bins out of range at index {wrong}; edges in ascending order"
+        with pytest.raises(ValueError, match=message):
+            al.histogram(al.tensor([1.0, 2.0]), al.tensor(edges))
+
+    def test_histogram_has_names_and_a_hundred_bins(self):
+        x = al.tensor(np.random.default_rng(5).random(50))
+        found = x.histogram()
+        hist, edges = np.histogram(x.numpy(), 100)
+        assert found.hist.tolist() == hist.tolist()
+        np.testing.assert_allclose(found.bin_edges.numpy(), edges, rtol=1e-6)
+        assert al.histogram(x, bins=al.tensor(7)).hist.shape == (7,)
+
+
+def test_torch_names_of_isin():
+    x, want = al.tensor([1, 2, 3]), [False, True, False]
+    assert al.isin(elements=x, test_element=2).tolist() == want
+    assert al.isin(elements=x, test_elements=al.tensor([2])).tolist() == want
+    assert al.isin(element=2, test_elements=x).item() is True
+    with pytest.raises(TypeError, match="isin: test_elements is missing"):
+        al.isin(x)
+    with pytest.raises(TypeError, match="isin: an argument is given twice"):
+        al.isin(x, 2, element=x)
 
 
 class TestRows:

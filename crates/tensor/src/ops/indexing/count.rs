@@ -107,7 +107,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`histc`](Self::histc); a value error for weights of another shape, or edges that are not a
-    /// vector of at least two.
+    /// vector of at least two in ascending order.
     pub fn histogram(
         &self,
         bins: Edges<'_>,
@@ -141,6 +141,7 @@ impl Tensor {
                     let accepted = "a vector of at least two";
                     return Err(wrong_shape(op, "bins", edges.shape(), accepted));
                 }
+                check_order(op, edges)?;
                 edges.clone()
             }
         };
@@ -211,6 +212,27 @@ fn check_bins(op: &'static str, bins: usize) -> Result<(), Error> {
         index: None,
         value: bins.to_string(),
         accepted: "1 and more",
+    };
+    Err(Error::new(op, problem))
+}
+
+/// Refuses edges that are below the one before, and NaN.
+fn check_order(op: &'static str, edges: &Tensor) -> Result<(), Error> {
+    let pairs = edges.count() - 1;
+    let lower = edges.narrow(0, 0, pairs)?;
+    let ordered = lower.le(&edges.narrow(0, 1, pairs)?)?;
+    if ordered.true_count(op)? == pairs {
+        return Ok(());
+    }
+    let WeakScalar::Int(place) = ordered.argmin(None, false)?.item()?.value() else {
+        return Ok(());
+    };
+    let index = place as usize + 1;
+    let problem = Problem::OutOfRange {
+        what: "bins",
+        index: Some(index),
+        value: edges.select(0, index as isize)?.item()?.to_string(),
+        accepted: "edges in ascending order",
     };
     Err(Error::new(op, problem))
 }
