@@ -121,6 +121,29 @@ def test_views_as_others():
     check(al.flip(np.array([1.5, 2.5]), 0), np.array([2.5, 1.5]))
 
 
+def test_torch_names_of_arguments():
+    x = al.tensor(ARRAY)
+    want = tuple(np.array_split(ARRAY, 2))
+    check(al.tensor_split(x, sections=2), want)
+    check(x.tensor_split(indices=(1,)), want)
+    check(x.tensor_split(tensor_indices_or_sections=al.tensor([1])), want)
+    check(x.tensor_split(indices_or_sections=2), want)
+    check(x.hsplit(sections=3), np.hsplit(ARRAY, 3))
+    check(al.vsplit(x, indices=[1]), np.vsplit(ARRAY, [1]))
+    check(x.dsplit(indices=(1, 3)), np.dsplit(ARRAY, (1, 3)))
+    check(al.broadcast_to(x, size=(5, 2, 3, 4)), np.broadcast_to(ARRAY, (5, 2, 3, 4)))
+    check(x.repeat(repeats=(2, 1, 1)), np.tile(ARRAY, (2, 1, 1)))
+    for call in (
+        lambda: x.tensor_split(),
+        lambda: x.tensor_split(2, sections=2),
+        lambda: x.hsplit(sections=3, indices=[1]),
+        lambda: x.broadcast_to((2, 3, 4), size=(2, 3, 4)),
+        lambda: x.repeat(2, repeats=(2,)),
+    ):
+        with pytest.raises(TypeError, match="is missing|given twice"):
+            call()
+
+
 @given(st.integers(0, 12), st.integers(1, 15))
 def test_parts_equal_numpy(size, n):
     array = np.arange(size)

@@ -95,6 +95,17 @@ pub(crate) fn either<T>(op: &str, one: Option<T>, other: Option<T>) -> PyResult<
     }
 }
 
+/// An argument without a default, by one of its names.
+pub(crate) fn one_of<T>(
+    op: &str,
+    name: &str,
+    spellings: impl IntoIterator<Item = Option<T>>,
+) -> PyResult<T> {
+    let mut spellings = spellings.into_iter();
+    let given = spellings.try_fold(None, |given, other| either(op, given, other))?;
+    needed(op, name, given)
+}
+
 /// A dimension, by torch's name or by NumPy's.
 pub(crate) fn axis(op: &str, dim: Option<Int>, axis: Option<Int>) -> PyResult<isize> {
     needed(op, "dim", either(op, dim, axis)?).map(|Int(axis)| axis)

@@ -5,7 +5,9 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{self, Int, Integers, axis_or, either, integers, needed, size, spread};
+use crate::arguments::{
+    self, Int, Integers, axis_or, either, integers, needed, one_of, size, spread,
+};
 use crate::convert;
 use crate::create::operand;
 use crate::error::raise;
@@ -135,8 +137,14 @@ forms! {
     /// >>> al.tensor([1, 2]).broadcast_to((2, 2))
     /// tensor([[1, 2],
     ///         [1, 2]])
-    broadcast_to[shape](shape: &Bound<'_, PyAny>) -> PyTensor
-        |_py, op, x| expand(op, x, &integers(op, shape)?.into_vec());
+    broadcast_to[shape=None, *, size=None](
+        shape: Option<&Bound<'_, PyAny>>,
+        size: Option<&Bound<'_, PyAny>>
+    ) -> PyTensor
+        |_py, op, x| {
+            let sizes = integers(op, one_of(op, "size", [shape, size])?)?;
+            expand(op, x, &sizes.into_vec())
+        };
     /// Without the dimensions of size one: all of them, or those named.
     ///
     /// >>> al.zeros(1, 2, 1).squeeze(0).shape
@@ -236,14 +244,18 @@ forms! {
     /// (tensor([0, 1, 2]), tensor([3, 4]))
     /// >>> al.arange(7).tensor_split((2, -2))
     /// (tensor([0, 1]), tensor([2, 3, 4]), tensor([5, 6]))
-    tensor_split[indices_or_sections, dim=None, *, axis=None](
-        indices_or_sections: &Bound<'_, PyAny>,
+    tensor_split[indices_or_sections=None, dim=None, *, axis=None, sections=None, indices=None, tensor_indices_or_sections=None](
+        indices_or_sections: Option<&Bound<'_, PyAny>>,
         dim: Option<Int>,
-        axis: Option<Int>
+        axis: Option<Int>,
+        sections: Option<&Bound<'_, PyAny>>,
+        indices: Option<&Bound<'_, PyAny>>,
+        tensor_indices_or_sections: Option<&Bound<'_, PyAny>>
     ) -> Parts
         |_py, op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
-            Parts::wrap(match integers(op, indices_or_sections)? {
+            let places = [indices_or_sections, sections, indices, tensor_indices_or_sections];
+            Parts::wrap(match integers(op, one_of(op, "indices_or_sections", places)?)? {
                 Integers::One(sections) => x.tensor_split(size(op, sections)?, dim),
                 Integers::Several(indices) => x.tensor_split_at(&indices, dim),
             })

@@ -23,7 +23,7 @@ const RELEASE_FROM: usize = 32 << 10;
 
 /// Adds the functions of the family.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    scan::functions::register(module)?;
+    scan::register(module)?;
     sort::functions::register(module)?;
     statistics::register(module)?;
     distinct::functions::register(module)
