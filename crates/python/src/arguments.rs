@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::error::{raise, wrong_object};
+use crate::error::{describe, raise, wrong_object};
 use crate::tensor::as_tensor;
 
 /// An integer, and beyond the range of one the nearest: what is out of range is said where the
@@ -25,7 +25,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Int {
                 let index = object.call_method0(intern!(py, "__index__"))?;
                 Ok(Self(if index.lt(0)? { isize::MIN } else { isize::MAX }))
             }
-            Err(error) => Err(error),
+            Err(error) if object.hasattr(intern!(py, "__index__"))? => Err(error),
+            // A note says which argument it is.
+            Err(_) => Err(PyTypeError::new_err(format!(
+                "not an integer: {}; integers are accepted",
+                describe(&object)
+            ))),
         }
     }
 }

@@ -8,7 +8,7 @@ use allotrope_op::{Outcome, Shape};
 use smallvec::smallvec;
 
 use super::target::Target;
-use super::{Indices, Negative, elements, wrong_shape, zeroed};
+use super::{Indices, Negative, elements, negative_or, wrong_shape, zeroed};
 use crate::Tensor;
 
 /// The bins of a histogram.
@@ -33,8 +33,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// A dtype error unless these are integers, an index error for a negative one, a value error
-    /// for weights of another shape or anything but a vector, a memory error.
+    /// A dtype error unless these are integers, a value error for a negative one, weights of another
+    /// shape or anything but a vector, a memory error.
     pub fn bincount(&self, weights: Option<&Self>, minlength: usize) -> Result<Self, Error> {
         let op = BINCOUNT.name;
         BINCOUNT.result(self.dtype())?;
@@ -52,7 +52,8 @@ impl Tensor {
         let bins = greatest.map_or(0, |greatest| (greatest + 1).max(0));
         let bins = usize::try_from(bins).unwrap_or(usize::MAX).max(minlength);
         let shape = Shape::new(op, &[bins])?;
-        let indices = Indices::new(op, self, 0, bins, Negative::Refuse)?;
+        let indices = Indices::new(op, self, 0, bins, Negative::Refuse);
+        let indices = indices.map_err(|error| negative_or(error, op, self))?;
         if let Some(weights) = weights {
             if weights.shape() != self.shape() {
                 let accepted = format!("that of the input, {}", self.shape());
