@@ -84,6 +84,9 @@ def _add_in_place() -> None:
     """A method of the tables with an underscore gives its object a new value."""
     for name in _core._in_place_methods():
         setattr(_core.Tensor, name + "_", _in_place(name))
+    for name, original in _SYNONYMS.items():
+        if hasattr(_core.Tensor, original + "_"):
+            setattr(_core.Tensor, name + "_", _in_place(name))
 
 
 _add_synonyms()

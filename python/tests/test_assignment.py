@@ -398,6 +398,77 @@ class TestMethods:
             x.div_(2, rounding_mode="x")
         assert x.tolist() == [2.0, 0.0]
 
+    @pytest.mark.parametrize(
+        "name, arguments",
+        [
+            ("absolute", ()),
+            ("addbmm", (al.ones(2, 3, 2), al.ones(2, 2, 3))),
+            ("addmm", (al.ones(3, 2), al.ones(2, 3))),
+            ("addr", (al.ones(3), al.ones(3))),
+            *((f"arc{name}", ()) for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")),
+            ("arctan2", (2.0,)),
+            ("clamp_max", (0.5,)),
+            ("clamp_min", (0.5,)),
+            ("clip", (0.25, 0.5)),
+            ("conj_physical", ()),
+            ("cumprod", (0,)),
+            ("cumsum", (1,)),
+            ("divide", (2.0,)),
+            ("fix", ()),
+            ("float_power", (2,)),
+            ("greater", (0.5,)),
+            ("less_equal", (0.5,)),
+            ("multiply", (2.0,)),
+            ("negative", ()),
+            ("not_equal", (0.5,)),
+            ("renorm", (2, 0, 0.5)),
+            ("sgn", ()),
+            ("squeeze", ()),
+            ("subtract", (2.0,)),
+            ("swapaxes", (0, 1)),
+            ("swapdims", (0, 1)),
+            ("t", ()),
+            ("transpose", (0, 1)),
+            ("tril", (-1,)),
+            ("triu", (1,)),
+            ("true_divide", (2.0,)),
+            ("unsqueeze", (0,)),
+        ],
+    )
+    def test_torch_names(self, name, arguments):
+        x = al.tensor(np.random.default_rng(0).random((3, 3)))
+        want, view = getattr(x, name)(*arguments), x[:]
+        before = x.tolist()
+        assert getattr(x, name + "_")(*arguments) is x
+        np.testing.assert_array_equal(x.numpy(), want.numpy())
+        assert view.tolist() == before
+
+    def test_products_of_other_shapes_are_added_in_place(self):
+        x = al.ones(3)
+        assert x.addmv_(al.ones(3, 2), al.ones(2)) is x and x.tolist() == [3, 3, 3]
+        x = al.ones(2, 3, 3)
+        assert x.baddbmm_(al.ones(2, 3, 2), al.ones(2, 2, 3)) is x and x.sum().item() == 54
+
+    @pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (7, 2), (3, 3, 3), (0, 2), (2, 0), (1, 1)])
+    @pytest.mark.parametrize("wrap", [False, True])
+    def test_fill_diagonal(self, shape, wrap):
+        array = np.zeros(shape)
+        x = al.tensor(array).requires_grad_(True)
+        y = x * 1.0
+        if array.size:
+            np.fill_diagonal(array, 3.0, wrap=wrap)
+        assert y.fill_diagonal_(3, wrap=wrap) is y and y.tolist() == array.tolist()
+        y.sum().backward()
+        assert x.grad.tolist() == (array == 0).astype(float).tolist()
+        assert al.zeros(2, 2, dtype=al.int8).fill_diagonal_(1).dtype == al.int8
+
+    def test_fill_diagonal_refuses(self):
+        for shape in ((3,), (), (2, 3, 2)):
+            with pytest.raises(ValueError, match="^fill_diagonal_: wrong shape of input"):
+                al.zeros(shape).fill_diagonal_(1)
+        with pytest.raises(OverflowError, match="^fill_diagonal_: "):
+            al.zeros(2, 2, dtype=al.int8).fill_diagonal_(300)
+
     @pytest.mark.parametrize("dtype", DTYPES, ids=named)
     def test_to(self, dtype):
         x = al.tensor([0.0, 1.0])

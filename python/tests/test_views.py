@@ -293,3 +293,72 @@ def test_bad_input(call, error, message):
     with pytest.raises(error) as caught:
         call(al.tensor(ARRAY))
     assert message is None or str(caught.value) == message
+
+
+def test_copies_of_views():
+    x = al.tensor(ARRAY)
+    for name, arguments, want in (
+        ("narrow", (1, 1, 2), ARRAY[:, 1:3]),
+        ("diagonal", (1, 0, 2), np.diagonal(ARRAY, 1, 0, 2)),
+        ("expand", ((5, -1, -1, -1),), np.broadcast_to(ARRAY, (5, 2, 3, 4))),
+    ):
+        for copy in (getattr(al, name + "_copy")(x, *arguments), getattr(x, name + "_copy")(*arguments)):
+            assert_same(copy.numpy(), np.ascontiguousarray(want))
+            assert not np.shares_memory(copy.numpy(), x.numpy())
+    with pytest.raises(IndexError, match="^narrow_copy: "):
+        x.narrow_copy(3, 0, 1)
+
+
+def test_as_strided_equals_numpy():
+    array = np.arange(24.0)
+    x = al.tensor(array)
+    strided = np.lib.stride_tricks.as_strided
+    for sizes, strides, offset in (
+        ((2, 3), (1, 2), 0),
+        ((3, 4), (2, 2), 1),
+        ((4,), (0,), 23),
+        ((2, 2, 2), (12, 3, 1), 7),
+        ((), (), 5),
+        ((0, 3), (1, 1), 0),
+    ):
+        want = strided(array[offset:], sizes, [8 * stride for stride in strides])
+        for got in (x.as_strided(sizes, strides, offset), al.as_strided(x, sizes, strides, offset)):
+            assert_same(got.numpy(), want)
+            assert np.shares_memory(got.numpy(), x.numpy()) or got.numel() == 0
+    # Without an offset, from where a view begins; the memory around it is there, too.
+    assert x[4:6].as_strided((3,), (2,)).tolist() == [4, 6, 8]
+    assert x[4:6].as_strided((3,), (2,), 0).tolist() == [0, 2, 4]
+
+
+def test_gradients_of_as_strided():
+    x = al.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    windows = x.as_strided((4, 3), (1, 1))
+    (windows * windows).sum().backward()
+    # Each element as often as windows hold it.
+    assert x.grad.tolist() == [[0, 4, 12], [18, 16, 10]]
+    x.grad = None
+    x.T.as_strided((2, 2), (3, 1), 1).sum().backward()
+    assert x.grad.tolist() == [[0, 1, 1], [0, 1, 1]]
+    y = al.tensor([2.0], requires_grad=True)
+    y.expand(4).as_strided((3,), (0,)).sum().backward()
+    assert y.grad.tolist() == [3.0]
+    cubes = x.as_strided((4, 3), (1, 1)) ** 3
+    first, = al.autograd.grad(cubes.sum(), x, create_graph=True)
+    second, = al.autograd.grad(first.sum(), x)
+    assert second.tolist() == [[0, 12, 36], [54, 48, 30]]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (((2,), (1, 1)), r"wrong shape of stride: \[2\]; accepted is one for each size, \[1\]"),
+        (((2,), (-1,)), "stride out of range at index 0: -1; strides from 0 on"),
+        (((2,), (5,)), "last place out of range: 5; places in the memory"),
+        (((1,), (1,), 5), "last place out of range: 5"),
+        (((2**40, 2**20), (2**50, 2**60)), "last place out of range"),
+        (((2,), (1,), -1), "negative size: -1"),
+    ],
+)
+def test_as_strided_stays_within_the_memory(arguments, message):
+    with pytest.raises(ValueError, match=f"^as_strided: {message}"):
+        al.zeros(5).as_strided(*arguments)

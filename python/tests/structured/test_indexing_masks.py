@@ -451,3 +451,21 @@ def test_searchsorted_and_isin_of_any_floats(sequence, wanted, right):
     got = al.searchsorted(s, v, side=side).numpy()
     assert_same(got, np.searchsorted(sequence, wanted, side))
     assert_same(al.isin(v, s).numpy(), np.isin(wanted, sequence))
+
+
+def test_nonzero_static():
+    x = al.tensor([[1, 0], [0, 3]])
+    assert x.nonzero_static(size=3).tolist() == [[0, 0], [1, 1], [-1, -1]]
+    assert al.nonzero_static(x, size=1).tolist() == [[0, 0]]
+    assert x.nonzero_static(size=0).shape == (0, 2)
+    assert al.tensor(3.0).nonzero_static(size=2).shape == (2, 0)
+    assert al.zeros(0, 2).nonzero_static(size=2, fill_value=7).tolist() == [[7, 7], [7, 7]]
+    with pytest.raises(ValueError, match="nonzero_static: negative size: -1"):
+        x.nonzero_static(size=-1)
+
+
+def test_is_nonzero():
+    assert al.tensor([2]).is_nonzero() and al.tensor(1j).is_nonzero()
+    assert not al.tensor([[0.0]]).is_nonzero()
+    with pytest.raises(ValueError, match="^is_nonzero: "):
+        al.zeros(2).is_nonzero()

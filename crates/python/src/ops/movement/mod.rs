@@ -24,6 +24,7 @@ use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 use crate::view::Parts;
+use functional::constant_pad_nd;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -36,6 +37,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tril_indices, module)?)?;
     module.add_function(wrap_pyfunction!(triu_indices, module)?)?;
     module.add_function(wrap_pyfunction!(vander, module)?)?;
+    module.add_function(wrap_pyfunction!(constant_pad_nd, module)?)?;
     module.add_function(wrap_pyfunction!(combinations, module)?)
 }
 
