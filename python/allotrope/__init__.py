@@ -7,7 +7,7 @@ and the array API's other spellings of torch's names.
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import amp, autograd, fft, linalg, nn, random, special  # noqa: E402, F401
+from . import amp, autograd, fft, linalg, nn, random, return_types, special  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
     enable_grad,
@@ -84,6 +84,9 @@ def _add_in_place() -> None:
     """A method of the tables with an underscore gives its object a new value."""
     for name in _core._in_place_methods():
         setattr(_core.Tensor, name + "_", _in_place(name))
+    for name, original in _SYNONYMS.items():
+        if hasattr(_core.Tensor, original + "_"):
+            setattr(_core.Tensor, name + "_", _in_place(name))
 
 
 _add_synonyms()

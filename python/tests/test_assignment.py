@@ -39,6 +39,27 @@ KEYS = {
     "mask of everything": np.arange(60).reshape(3, 4, 5) % 7 == 0,
     "mask and int": (np.array([True, False, True]), 2),
     "slice and mask": (slice(None), np.array([True, False, False, True])),
+    "true": True,
+    "false": False,
+    "numpy's true": np.True_,
+    "mask of no dimensions": np.array(True),
+    "true and int": (True, 1),
+    "false and int": (False, 1),
+    "int and true": (1, True),
+    "slice and true": (slice(None), True),
+    "slice and false": (slice(None), False),
+    "true twice": (True, True),
+    "true and false": (True, False),
+    "true and list": (True, [0, 2]),
+    "true and mask": (True, np.array([True, False, True])),
+    "true apart from list": (True, slice(None), [0, 2]),
+    "none and true": (None, True, slice(1, 3)),
+    "ellipsis and true": (..., True),
+    "true and ellipsis": (True, ..., [0, 1]),
+    "range": range(2),
+    "range and range": (range(2), range(3, 1, -1)),
+    "empty range": range(0),
+    "tuple in a tuple": ((0, 2), slice(1, 3)),
     "empty tuple": (),
 }
 
@@ -73,6 +94,36 @@ def test_keys_as_in_numpy(name):
             y = al.from_numpy(fresh())
             y[spelled] = value
             assert_same(y.numpy(), array)
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_single_truth_value_chooses_a_single_element(chosen):
+    mask = al.tensor(chosen)
+    for key in (mask, chosen, np.bool_(chosen), (..., mask), (mask, None)):
+        array = np.array(5.0)
+        numpy_key = tuple(np.asarray(k) if isinstance(k, al.Tensor) else k for k in key) \
+            if isinstance(key, tuple) else np.bool_(chosen)
+        x = al.tensor(5.0, requires_grad=True)
+        assert_same(x[key].detach().numpy(), array[numpy_key].astype(np.float32))
+        x[key].sum().backward()
+        assert x.grad.item() == float(chosen)
+        y = al.tensor(5.0)
+        y[key] = 7.0
+        assert y.item() == (7.0 if chosen else 5.0)
+
+
+def test_gradients_through_a_single_truth_value():
+    x = al.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    weights = al.tensor(np.arange(1.0, 7.0).reshape(1, 2, 3))
+    (x[True] * weights).sum().backward()
+    assert x.grad.tolist() == [[1, 2, 3], [4, 5, 6]]
+    x.grad = None
+    y = x * 1.0
+    value = al.tensor([10.0, 20.0, 30.0], dtype=y.dtype, requires_grad=True)
+    y[True, 1] = value
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [0, 0, 0]]
+    assert value.grad.tolist() == [20, 40, 60]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=named)
@@ -346,6 +397,77 @@ class TestMethods:
         with pytest.raises(ValueError):
             x.div_(2, rounding_mode="x")
         assert x.tolist() == [2.0, 0.0]
+
+    @pytest.mark.parametrize(
+        "name, arguments",
+        [
+            ("absolute", ()),
+            ("addbmm", (al.ones(2, 3, 2), al.ones(2, 2, 3))),
+            ("addmm", (al.ones(3, 2), al.ones(2, 3))),
+            ("addr", (al.ones(3), al.ones(3))),
+            *((f"arc{name}", ()) for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")),
+            ("arctan2", (2.0,)),
+            ("clamp_max", (0.5,)),
+            ("clamp_min", (0.5,)),
+            ("clip", (0.25, 0.5)),
+            ("conj_physical", ()),
+            ("cumprod", (0,)),
+            ("cumsum", (1,)),
+            ("divide", (2.0,)),
+            ("fix", ()),
+            ("float_power", (2,)),
+            ("greater", (0.5,)),
+            ("less_equal", (0.5,)),
+            ("multiply", (2.0,)),
+            ("negative", ()),
+            ("not_equal", (0.5,)),
+            ("renorm", (2, 0, 0.5)),
+            ("sgn", ()),
+            ("squeeze", ()),
+            ("subtract", (2.0,)),
+            ("swapaxes", (0, 1)),
+            ("swapdims", (0, 1)),
+            ("t", ()),
+            ("transpose", (0, 1)),
+            ("tril", (-1,)),
+            ("triu", (1,)),
+            ("true_divide", (2.0,)),
+            ("unsqueeze", (0,)),
+        ],
+    )
+    def test_torch_names(self, name, arguments):
+        x = al.tensor(np.random.default_rng(0).random((3, 3)))
+        want, view = getattr(x, name)(*arguments), x[:]
+        before = x.tolist()
+        assert getattr(x, name + "_")(*arguments) is x
+        np.testing.assert_array_equal(x.numpy(), want.numpy())
+        assert view.tolist() == before
+
+    def test_products_of_other_shapes_are_added_in_place(self):
+        x = al.ones(3)
+        assert x.addmv_(al.ones(3, 2), al.ones(2)) is x and x.tolist() == [3, 3, 3]
+        x = al.ones(2, 3, 3)
+        assert x.baddbmm_(al.ones(2, 3, 2), al.ones(2, 2, 3)) is x and x.sum().item() == 54
+
+    @pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (7, 2), (3, 3, 3), (0, 2), (2, 0), (1, 1)])
+    @pytest.mark.parametrize("wrap", [False, True])
+    def test_fill_diagonal(self, shape, wrap):
+        array = np.zeros(shape)
+        x = al.tensor(array).requires_grad_(True)
+        y = x * 1.0
+        if array.size:
+            np.fill_diagonal(array, 3.0, wrap=wrap)
+        assert y.fill_diagonal_(3, wrap=wrap) is y and y.tolist() == array.tolist()
+        y.sum().backward()
+        assert x.grad.tolist() == (array == 0).astype(float).tolist()
+        assert al.zeros(2, 2, dtype=al.int8).fill_diagonal_(1).dtype == al.int8
+
+    def test_fill_diagonal_refuses(self):
+        for shape in ((3,), (), (2, 3, 2)):
+            with pytest.raises(ValueError, match="^fill_diagonal_: wrong shape of input"):
+                al.zeros(shape).fill_diagonal_(1)
+        with pytest.raises(OverflowError, match="^fill_diagonal_: "):
+            al.zeros(2, 2, dtype=al.int8).fill_diagonal_(300)
 
     @pytest.mark.parametrize("dtype", DTYPES, ids=named)
     def test_to(self, dtype):

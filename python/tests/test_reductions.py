@@ -398,10 +398,24 @@ class TestErrors:
         shape = got.values.shape if name in ("max", "min") else got.shape
         assert shape == (0,)
 
-    def test_scalars_have_axis_zero(self):
-        x = al.tensor(3.0)
-        for name in ("sum", "mean", "amax", "norm", "any"):
-            assert getattr(x, name)().shape == ()
+    @pytest.mark.parametrize("name", [*ALL, "max", "min", "nansum", "nanmean", "aminmax", "var_mean"])
+    def test_scalars_have_one_axis(self, name):
+        x = al.tensor(3.0, requires_grad=True)
+        line = al.tensor([3.0], requires_grad=True)
+        for dim, keepdim in itertools.product((0, -1), (False, True)):
+            got, want = (getattr(y, name)(dim=dim, keepdim=keepdim) for y in (x, line))
+            several = isinstance(want, tuple)
+            for one, other in zip(*((r if several else (r,)) for r in (got, want))):
+                assert one.shape == () and one.dtype == other.dtype
+                np.testing.assert_array_equal(one.tolist(), other.reshape(()).tolist())
+                if other.requires_grad:
+                    x.grad = line.grad = None
+                    one.backward()
+                    other.backward(al.ones_like(other))
+                    np.testing.assert_array_equal(x.grad.tolist(), line.grad[0].tolist())
+        for dim in (1, -2):
+            with pytest.raises(IndexError, match="axis out of range"):
+                getattr(x, name)(dim=dim)
 
 
 def test_lists_and_numpy_arrays_are_reduced():

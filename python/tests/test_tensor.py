@@ -131,7 +131,8 @@ def keys_with_arrays(draw):
     size = draw(st.sampled_from([(2,), (3, 1), (1, 2), ()]))
     while shape and len(key) < 5:
         dim = shape[0]
-        kind = draw(st.sampled_from(["array", "array", "slice", "int", "new", "mask", "list"]))
+        kinds = ["array", "array", "slice", "int", "new", "mask", "list", "truth"]
+        kind = draw(st.sampled_from(kinds))
         if kind == "array":
             dtype = draw(st.sampled_from(INTEGERS)).numpy_dtype
             low = 0 if dtype.kind == "u" else -dim
@@ -147,7 +148,8 @@ def keys_with_arrays(draw):
         elif kind == "int":
             key.append(draw(st.integers(-dim, dim - 1)))
         else:
-            key.append(None)
+            truth = st.sampled_from([True, False, np.True_, np.array(True)])
+            key.append(None if kind == "new" else draw(truth))
             continue
         shape.pop(0)
     if draw(st.booleans()):

@@ -80,6 +80,8 @@ def both(name, *arguments, **keywords):
         ("tensor_split", (6,), {"axis": 2}, tuple(np.array_split(ARRAY, 6, 2))),
         ("tensor_split", ((1, -1), 2), {}, tuple(np.array_split(ARRAY, (1, -1), 2))),
         ("tensor_split", (al.tensor([1, 2]), 1), {}, tuple(np.array_split(ARRAY, (1, 2), 1))),
+        ("tensor_split", (al.tensor([1]), 2), {}, tuple(np.array_split(ARRAY, (1,), 2))),
+        ("tensor_split", (al.tensor(3), 2), {}, tuple(np.array_split(ARRAY, 3, 2))),
         ("unbind", (), {}, tuple(ARRAY)),
         ("unbind", (), {"axis": 2}, tuple(np.moveaxis(ARRAY, 2, 0))),
     ],
@@ -119,6 +121,29 @@ def test_views_as_others():
     check(al.flip(np.array([1.5, 2.5]), 0), np.array([2.5, 1.5]))
 
 
+def test_torch_names_of_arguments():
+    x = al.tensor(ARRAY)
+    want = tuple(np.array_split(ARRAY, 2))
+    check(al.tensor_split(x, sections=2), want)
+    check(x.tensor_split(indices=(1,)), want)
+    check(x.tensor_split(tensor_indices_or_sections=al.tensor([1])), want)
+    check(x.tensor_split(indices_or_sections=2), want)
+    check(x.hsplit(sections=3), np.hsplit(ARRAY, 3))
+    check(al.vsplit(x, indices=[1]), np.vsplit(ARRAY, [1]))
+    check(x.dsplit(indices=(1, 3)), np.dsplit(ARRAY, (1, 3)))
+    check(al.broadcast_to(x, size=(5, 2, 3, 4)), np.broadcast_to(ARRAY, (5, 2, 3, 4)))
+    check(x.repeat(repeats=(2, 1, 1)), np.tile(ARRAY, (2, 1, 1)))
+    for call in (
+        lambda: x.tensor_split(),
+        lambda: x.tensor_split(2, sections=2),
+        lambda: x.hsplit(sections=3, indices=[1]),
+        lambda: x.broadcast_to((2, 3, 4), size=(2, 3, 4)),
+        lambda: x.repeat(2, repeats=(2,)),
+    ):
+        with pytest.raises(TypeError, match="is missing|given twice"):
+            call()
+
+
 @given(st.integers(0, 12), st.integers(1, 15))
 def test_parts_equal_numpy(size, n):
     array = np.arange(size)
@@ -131,6 +156,21 @@ def test_parts_equal_numpy(size, n):
         check(x.chunk(n), tuple(array[i : i + per_chunk] for i in range(0, size, per_chunk)))
     else:
         assert len(x.chunk(n)) == n
+
+
+def test_a_single_element_takes_the_first_and_the_last_dimension():
+    x = al.tensor(5.0, requires_grad=True)
+    for dim in (0, -1, (0,)):
+        for view in (x.flip(dim), x.squeeze(dim), al.squeeze(x, dim)):
+            assert view.shape == () and view.item() == 5.0
+            x.grad = None
+            view.backward()
+            assert x.grad.item() == 1.0
+    for call in (x.flip, x.squeeze):
+        with pytest.raises(IndexError, match="axis out of range: 1"):
+            call(1)
+    with pytest.raises(ValueError, match="named twice"):
+        x.flip(0, -1)
 
 
 @given(st.data())
@@ -253,3 +293,72 @@ def test_bad_input(call, error, message):
     with pytest.raises(error) as caught:
         call(al.tensor(ARRAY))
     assert message is None or str(caught.value) == message
+
+
+def test_copies_of_views():
+    x = al.tensor(ARRAY)
+    for name, arguments, want in (
+        ("narrow", (1, 1, 2), ARRAY[:, 1:3]),
+        ("diagonal", (1, 0, 2), np.diagonal(ARRAY, 1, 0, 2)),
+        ("expand", ((5, -1, -1, -1),), np.broadcast_to(ARRAY, (5, 2, 3, 4))),
+    ):
+        for copy in (getattr(al, name + "_copy")(x, *arguments), getattr(x, name + "_copy")(*arguments)):
+            assert_same(copy.numpy(), np.ascontiguousarray(want))
+            assert not np.shares_memory(copy.numpy(), x.numpy())
+    with pytest.raises(IndexError, match="^narrow_copy: "):
+        x.narrow_copy(3, 0, 1)
+
+
+def test_as_strided_equals_numpy():
+    array = np.arange(24.0)
+    x = al.tensor(array)
+    strided = np.lib.stride_tricks.as_strided
+    for sizes, strides, offset in (
+        ((2, 3), (1, 2), 0),
+        ((3, 4), (2, 2), 1),
+        ((4,), (0,), 23),
+        ((2, 2, 2), (12, 3, 1), 7),
+        ((), (), 5),
+        ((0, 3), (1, 1), 0),
+    ):
+        want = strided(array[offset:], sizes, [8 * stride for stride in strides])
+        for got in (x.as_strided(sizes, strides, offset), al.as_strided(x, sizes, strides, offset)):
+            assert_same(got.numpy(), want)
+            assert np.shares_memory(got.numpy(), x.numpy()) or got.numel() == 0
+    # Without an offset, from where a view begins; the memory around it is there, too.
+    assert x[4:6].as_strided((3,), (2,)).tolist() == [4, 6, 8]
+    assert x[4:6].as_strided((3,), (2,), 0).tolist() == [0, 2, 4]
+
+
+def test_gradients_of_as_strided():
+    x = al.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    windows = x.as_strided((4, 3), (1, 1))
+    (windows * windows).sum().backward()
+    # Each element as often as windows hold it.
+    assert x.grad.tolist() == [[0, 4, 12], [18, 16, 10]]
+    x.grad = None
+    x.T.as_strided((2, 2), (3, 1), 1).sum().backward()
+    assert x.grad.tolist() == [[0, 1, 1], [0, 1, 1]]
+    y = al.tensor([2.0], requires_grad=True)
+    y.expand(4).as_strided((3,), (0,)).sum().backward()
+    assert y.grad.tolist() == [3.0]
+    cubes = x.as_strided((4, 3), (1, 1)) ** 3
+    first, = al.autograd.grad(cubes.sum(), x, create_graph=True)
+    second, = al.autograd.grad(first.sum(), x)
+    assert second.tolist() == [[0, 12, 36], [54, 48, 30]]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (((2,), (1, 1)), r"wrong shape of stride: \[2\]; accepted is one for each size, \[1\]"),
+        (((2,), (-1,)), "stride out of range at index 0: -1; strides from 0 on"),
+        (((2,), (5,)), "last place out of range: 5; places in the memory"),
+        (((1,), (1,), 5), "last place out of range: 5"),
+        (((2**40, 2**20), (2**50, 2**60)), "last place out of range"),
+        (((2,), (1,), -1), "negative size: -1"),
+    ],
+)
+def test_as_strided_stays_within_the_memory(arguments, message):
+    with pytest.raises(ValueError, match=f"^as_strided: {message}"):
+        al.zeros(5).as_strided(*arguments)

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::shape::{Dims, Shape, normalize_axes, normalize_axis};
+use crate::shape::{Dims, Shape, normalize_axes, normalize_axes_or_none, normalize_axis};
 use crate::{Error, Problem};
 
 /// A range of one dimension with a step, as in Python: negative bounds count from the end, and
@@ -294,7 +294,7 @@ impl Layout {
     /// An index error for an axis out of range. A dimension of another size stays, as in torch.
     pub fn squeeze(&self, op: &'static str, axes: Option<&[isize]>) -> Result<Self, Error> {
         let named = axes
-            .map(|axes| normalize_axes(op, axes, self.rank()))
+            .map(|axes| normalize_axes_or_none(op, axes, self.rank()))
             .transpose()?;
         let mut view = self.clone();
         for dim in (0..self.rank()).rev() {

@@ -60,7 +60,9 @@ pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
-pub use shape::{Dims, Shape, normalize_axes, normalize_axis, sort_few_by_key};
+pub use shape::{
+    Dims, Shape, normalize_axes, normalize_axes_or_none, normalize_axis, sort_few_by_key,
+};
 pub use structured::Structured;
 pub use support::{Support, support, supported_names, without_gradient};
 pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};

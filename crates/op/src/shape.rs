@@ -182,6 +182,21 @@ pub fn normalize_axes(op: &'static str, axes: &[isize], rank: usize) -> Result<D
     Ok(dims)
 }
 
+/// The dimensions that several axes mean, each named once. A single element has none: 0 and -1 mean
+/// nothing to it, as in torch.
+///
+/// # Errors
+/// As [`normalize_axes`].
+pub fn normalize_axes_or_none(
+    op: &'static str,
+    axes: &[isize],
+    rank: usize,
+) -> Result<Dims<usize>, Error> {
+    let mut dims = normalize_axes(op, axes, rank.max(1))?;
+    dims.truncate(rank);
+    Ok(dims)
+}
+
 /// Sorts a short list by a key, equal items in the order they had: one such as that of dimensions, for
 /// which the sort of the standard library has 5 KB of code per type.
 pub fn sort_few_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {

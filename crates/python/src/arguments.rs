@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::error::{raise, wrong_object};
+use crate::error::{describe, raise, wrong_object};
 use crate::tensor::as_tensor;
 
 /// An integer, and beyond the range of one the nearest: what is out of range is said where the
@@ -25,7 +25,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Int {
                 let index = object.call_method0(intern!(py, "__index__"))?;
                 Ok(Self(if index.lt(0)? { isize::MIN } else { isize::MAX }))
             }
-            Err(error) => Err(error),
+            Err(error) if object.hasattr(intern!(py, "__index__"))? => Err(error),
+            // A note says which argument it is.
+            Err(_) => Err(PyTypeError::new_err(format!(
+                "not an integer: {}; integers are accepted",
+                describe(&object)
+            ))),
         }
     }
 }
@@ -47,10 +52,12 @@ impl Integers {
 
 /// An integer, a sequence of them, or a tensor of them.
 pub(crate) fn integers(op: &str, object: &Bound<'_, PyAny>) -> PyResult<Integers> {
-    if let Ok(Int(integer)) = object.extract::<Int>() {
+    // A tensor of one dimension is several integers, also if it has a single element.
+    let tensor = as_tensor(object).filter(|tensor| tensor.rank() > 0);
+    if let (None, Ok(Int(integer))) = (&tensor, object.extract::<Int>()) {
         return Ok(Integers::One(integer));
     }
-    if let Some(tensor) = as_tensor(object).filter(|tensor| tensor.dtype().is_integer()) {
+    if let Some(tensor) = tensor.filter(|tensor| tensor.dtype().is_integer()) {
         let integers = tensor
             .to(DType::I64)
             .and_then(|tensor| tensor.to_vec::<i64>());
@@ -91,6 +98,17 @@ pub(crate) fn either<T>(op: &str, one: Option<T>, other: Option<T>) -> PyResult<
         (Some(_), Some(_)) => Err(given_twice(op)),
         (one, other) => Ok(one.or(other)),
     }
+}
+
+/// An argument without a default, by one of its names.
+pub(crate) fn one_of<T>(
+    op: &str,
+    name: &str,
+    spellings: impl IntoIterator<Item = Option<T>>,
+) -> PyResult<T> {
+    let mut spellings = spellings.into_iter();
+    let given = spellings.try_fold(None, |given, other| either(op, given, other))?;
+    needed(op, name, given)
 }
 
 /// A dimension, by torch's name or by NumPy's.

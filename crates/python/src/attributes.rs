@@ -298,13 +298,22 @@ fn is_complex(input: Any<'_, '_>) -> PyResult<bool> {
 /// True
 #[pyfunction]
 fn is_nonzero(input: Any<'_, '_>) -> PyResult<bool> {
-    let value = operand("is_nonzero", input)?.item().map_err(raise)?.value();
-    Ok(match value {
-        WeakScalar::Bool(value) => value,
-        WeakScalar::Int(value) => value != 0,
-        WeakScalar::Float(value) => value != 0.0,
-        WeakScalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
-    })
+    PyTensor::from(operand("is_nonzero", input)?).is_nonzero()
+}
+
+#[pymethods]
+impl PyTensor {
+    /// Whether the one element is not zero.
+    fn is_nonzero(&self) -> PyResult<bool> {
+        let value = self.tensor().item();
+        let value = value.map_err(|error| raise(error.in_op("is_nonzero")))?;
+        Ok(match value.value() {
+            WeakScalar::Bool(value) => value,
+            WeakScalar::Int(value) => value != 0,
+            WeakScalar::Float(value) => value != 0.0,
+            WeakScalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
+        })
+    }
 }
 
 /// A number as a tensor without dimensions, of the default float if no dtype is given.

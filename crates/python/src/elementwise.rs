@@ -147,11 +147,20 @@ pub(crate) fn _elementwise_methods(py: Python<'_>) -> PyResult<Vec<&'static str>
     Ok(names)
 }
 
-/// The names of the methods that have a form with an underscore: the elementwise ones, and those
-/// structured ones whose rows say so.
+/// Views, sums and compositions that torch spells with an underscore, too.
+#[rustfmt::skip]
+const ALSO_IN_PLACE: [&str; 20] = [
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "clamp_max", "clamp_min", "conj_physical",
+    "cumprod", "cumsum", "float_power", "renorm", "squeeze", "swapaxes", "swapdims", "t",
+    "transpose", "tril", "triu", "unsqueeze",
+];
+
+/// The names of the methods that have a form with an underscore: the elementwise ones, those
+/// structured ones whose rows say so, and a few more.
 #[pyfunction]
 pub(crate) fn _in_place_methods(py: Python<'_>) -> PyResult<Vec<&'static str>> {
     let mut names = _elementwise_methods(py)?;
     names.extend(Structured::in_place());
+    names.extend(ALSO_IN_PLACE);
     Ok(names)
 }

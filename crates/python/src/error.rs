@@ -121,7 +121,7 @@ pub(crate) fn scope_not_entered(op: &str) -> PyErr {
 }
 
 /// An object by its repr, cut to a length that fits a message, and its type.
-fn describe(object: &Bound<'_, PyAny>) -> String {
+pub(crate) fn describe(object: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 60;
     let class = object.get_type();
     let class = class

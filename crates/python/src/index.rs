@@ -6,7 +6,7 @@ use allotrope_tensor::{Index, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyList, PyRange, PySequence, PySlice, PyTuple};
 
 use crate::arguments::Int;
 use crate::create;
@@ -38,11 +38,15 @@ fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
         return read_slice(slice).map(Index::Range);
     }
     let py = item.py();
-    if item.is_instance_of::<PyList>() || item.getattr_opt(intern!(py, "dtype"))?.is_some() {
+    // A bool is an int too, but as an index it means a mask.
+    let is_array = item.is_instance_of::<PyList>() || item.is_instance_of::<PyBool>();
+    if is_array || item.getattr_opt(intern!(py, "dtype"))?.is_some() {
         return read_array(item);
     }
-    // A bool is an int too, but as an index it means a mask.
-    if !item.is_instance_of::<PyBool>() && item.hasattr(intern!(py, "__index__"))? {
+    if item.is_instance_of::<PyTuple>() || item.is_instance_of::<PyRange>() {
+        return read_array(item.cast::<PySequence>()?.to_list()?.as_any());
+    }
+    if item.hasattr(intern!(py, "__index__"))? {
         let index = item.call_method0(intern!(py, "__index__"))?;
         return match index.extract::<isize>() {
             Ok(index) => Ok(Index::At(index)),

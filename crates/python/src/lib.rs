@@ -36,6 +36,7 @@
 //! | `attributes` | sizes and the like as torch's methods, and constructors like a tensor |
 //! | `operator` | `+`, `-` and their kin |
 //! | `operand` | what operations take beside a tensor |
+//! | `named` | results with named fields |
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, family by family |
 //! | `index` | what stands in brackets |
@@ -73,6 +74,7 @@ mod infer;
 mod interchange;
 mod limits;
 mod memory;
+mod named;
 mod numpy;
 mod operand;
 mod operator;
@@ -113,6 +115,7 @@ mod core {
         infer::infer_dtype,
         interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
+        named::_named_fields,
         options::{allclose, complex, equal, imag, real, where_},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
         random::{

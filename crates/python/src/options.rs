@@ -1,9 +1,9 @@
 //! Elementwise operations with torch's options: each is declared once, as a method of `Tensor` and
 //! as a function of the module.
 
-use allotrope_dtype::{DType, Error, Set, WeakScalar};
-use allotrope_op::Op;
-use allotrope_tensor::Tensor;
+use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_op::{Op, Slice};
+use allotrope_tensor::{Index, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -224,6 +224,41 @@ forms! {
     };
 }
 
+/// A tensor with a number where the indices of all dimensions are equal.
+fn with_diagonal(
+    op: &'static str,
+    x: &Tensor,
+    number: WeakScalar,
+    wrap: bool,
+) -> Result<Tensor, Error> {
+    let sizes: Vec<isize> = x.shape().iter().map(|size| *size as isize).collect();
+    let is_square = sizes.windows(2).all(|pair| pair[0] == pair[1]);
+    if sizes.len() < 2 || !(is_square || sizes.len() == 2) {
+        let problem = Problem::WrongShape {
+            what: "input",
+            given: x.shape().to_vec(),
+            accepted: "a matrix, or more dimensions of one size".to_owned(),
+        };
+        return Err(Error::new(op, problem));
+    }
+    // Neighbours on the diagonal are one apart in every dimension.
+    let step = sizes.iter().rev().scan(1, |stride: &mut isize, size| {
+        let own = *stride;
+        *stride = stride.saturating_mul(*size);
+        Some(own)
+    });
+    let columns = sizes[1];
+    let slice = Slice {
+        start: None,
+        stop: (sizes.len() == 2 && !wrap).then_some(columns.saturating_mul(columns)),
+        step: step.fold(0, isize::saturating_add).max(1),
+    };
+    let mut flat = x.ravel()?;
+    let number = Tensor::full(&[], number, x.dtype())?;
+    flat.assign(&[Index::Range(slice)], &number)?;
+    flat.reshape(&sizes)
+}
+
 /// An operand times a factor, if there is one.
 fn scaled(
     py: Python<'_>,
@@ -415,6 +450,28 @@ impl PyTensor {
         let filled = Tensor::full(tensor.shape(), number, tensor.dtype());
         let filled = filled.map_err(|error| raise(error.in_op("fill_")))?;
         this.get().replace("fill_", filled)?;
+        Ok(this.clone())
+    }
+
+    /// One number on the diagonal of all dimensions, as the new value of this object. With wrap=True
+    /// the diagonal of a tall matrix begins again after each square.
+    ///
+    /// >>> al.zeros(3, 2).fill_diagonal_(5)
+    /// tensor([[5., 0.],
+    ///         [0., 5.],
+    ///         [0., 0.]])
+    #[pyo3(signature = (fill_value, wrap=false))]
+    fn fill_diagonal_<'py>(
+        this: &Bound<'py, Self>,
+        fill_value: &Bound<'_, PyAny>,
+        wrap: bool,
+    ) -> PyResult<Bound<'py, Self>> {
+        let op = "fill_diagonal_";
+        let tensor = this.get().tensor();
+        let number = crate::create::number_of(op, fill_value, tensor.dtype())?;
+        let filled = with_diagonal(op, &tensor, number, wrap);
+        let filled = filled.map_err(|error| raise(error.in_op(op)))?;
+        this.get().replace(op, filled)?;
         Ok(this.clone())
     }
 

@@ -4,12 +4,11 @@
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
-use pyo3::{intern, sync::PyOnceLock};
 
 use crate::arguments::{self, either};
 use crate::convert;
 use crate::error::raise;
+use crate::named::named;
 use crate::operand;
 use crate::tensor::{PyTensor, wrap};
 
@@ -211,7 +210,7 @@ forms! {
     aminmax[*, dim=None, keepdim=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>) -> Py<PyAny> |py, _op, x| {
         let at = Axes::read("aminmax", dim, None, keepdim, None)?;
         let (min, max) = (wrap(x.amin(at.axes(), at.keepdim))?, wrap(x.amax(at.axes(), at.keepdim))?);
-        pair(py, "aminmax", ["min", "max"], [min, max])
+        named(py, "aminmax", [min, max])
     };
 }
 
@@ -256,37 +255,5 @@ fn extreme(
             x.argmin(Some(axis), at.keepdim)
         }
     })?;
-    pair(py, op, ["values", "indices"], [values, indices])
-}
-
-/// Two tensors as a named tuple.
-pub(crate) fn pair(
-    py: Python<'_>,
-    name: &'static str,
-    fields: [&'static str; 2],
-    tensors: [PyTensor; 2],
-) -> PyResult<Py<PyAny>> {
-    static CLASSES: PyOnceLock<Py<pyo3::types::PyDict>> = PyOnceLock::new();
-    let classes = CLASSES
-        .get_or_init(py, || pyo3::types::PyDict::new(py).unbind())
-        .bind(py);
-    let class = match classes.get_item(name)? {
-        Some(class) => class,
-        None => {
-            let make = PyModule::import(py, intern!(py, "collections"))?.getattr("namedtuple")?;
-            let class = make.call1((name, fields))?;
-            classes.set_item(name, &class)?;
-            class
-        }
-    };
-    let class = class.cast::<PyType>()?;
-    Ok(class
-        .call1(PyTuple::new(
-            py,
-            tensors
-                .map(|t| Py::new(py, t))
-                .into_iter()
-                .collect::<PyResult<Vec<_>>>()?,
-        )?)?
-        .unbind())
+    named(py, op, [values, indices])
 }

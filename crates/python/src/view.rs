@@ -5,7 +5,9 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{self, Int, Integers, axis_or, either, integers, needed, size, spread};
+use crate::arguments::{
+    self, Int, Integers, axis_or, either, integers, needed, one_of, size, spread,
+};
 use crate::convert;
 use crate::create::operand;
 use crate::error::raise;
@@ -135,8 +137,14 @@ forms! {
     /// >>> al.tensor([1, 2]).broadcast_to((2, 2))
     /// tensor([[1, 2],
     ///         [1, 2]])
-    broadcast_to[shape](shape: &Bound<'_, PyAny>) -> PyTensor
-        |_py, op, x| expand(op, x, &integers(op, shape)?.into_vec());
+    broadcast_to[shape=None, *, size=None](
+        shape: Option<&Bound<'_, PyAny>>,
+        size: Option<&Bound<'_, PyAny>>
+    ) -> PyTensor
+        |_py, op, x| {
+            let sizes = integers(op, one_of(op, "size", [shape, size])?)?;
+            expand(op, x, &sizes.into_vec())
+        };
     /// Without the dimensions of size one: all of them, or those named.
     ///
     /// >>> al.zeros(1, 2, 1).squeeze(0).shape
@@ -189,6 +197,48 @@ forms! {
             let (start, length) = (needed(op, "start", start)?, needed(op, "length", length)?);
             wrap(x.narrow(dim, start.0, size(op, length.0)?))
         };
+    /// A copy of length indices of a dimension from start on.
+    ///
+    /// >>> al.arange(6).narrow_copy(0, 1, 3)
+    /// tensor([1, 2, 3])
+    narrow_copy[dim, start, length](dim: Int, start: Int, length: Int) -> PyTensor
+        |_py, op, x| copied(op, x.narrow(dim.0, start.0, size(op, length.0)?));
+    /// A copy of the elements whose indices in two dimensions are offset apart.
+    ///
+    /// >>> al.tensor([[1, 2], [3, 4]]).diagonal_copy()
+    /// tensor([1, 4])
+    diagonal_copy[offset=0, dim1=0, dim2=1](offset: isize, dim1: isize, dim2: isize) -> PyTensor
+        |_py, op, x| copied(op, x.diagonal(offset, dim1, dim2));
+    /// A copy that is repeated along dimensions of size one and new leading ones.
+    ///
+    /// >>> al.tensor([1, 2]).expand_copy((2, -1))
+    /// tensor([[1, 2],
+    ///         [1, 2]])
+    expand_copy[size, *, implicit=false](size: &Bound<'_, PyAny>, implicit: bool) -> PyTensor
+        |_py, op, x| {
+            // For torch's own compiler.
+            let _ = implicit;
+            copied(op, Ok(expand(op, x, &integers(op, size)?.into_vec())?.tensor()))
+        };
+    /// The elements of the memory at strides of their own, from an offset on or where the tensor
+    /// begins, without a copy.
+    ///
+    /// >>> al.arange(6).as_strided((2, 2), (1, 3))
+    /// tensor([[0, 3],
+    ///         [1, 4]])
+    as_strided[size, stride, storage_offset=None](
+        size: &Bound<'_, PyAny>,
+        stride: &Bound<'_, PyAny>,
+        storage_offset: Option<Int>
+    ) -> PyTensor
+        |_py, op, x| {
+            let sizes = integers(op, size)?.into_vec().into_iter();
+            let sizes = sizes.map(|given| arguments::size(op, given));
+            let sizes = sizes.collect::<PyResult<Vec<_>>>()?;
+            let offset = storage_offset.map(|Int(given)| arguments::size(op, given));
+            let strides = integers(op, stride)?.into_vec();
+            wrap(x.as_strided(&sizes, &strides, offset.transpose()?))
+        };
     /// The elements whose indices in two dimensions are offset apart, as a new last dimension.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).diagonal()
@@ -236,14 +286,18 @@ forms! {
     /// (tensor([0, 1, 2]), tensor([3, 4]))
     /// >>> al.arange(7).tensor_split((2, -2))
     /// (tensor([0, 1]), tensor([2, 3, 4]), tensor([5, 6]))
-    tensor_split[indices_or_sections, dim=None, *, axis=None](
-        indices_or_sections: &Bound<'_, PyAny>,
+    tensor_split[indices_or_sections=None, dim=None, *, axis=None, sections=None, indices=None, tensor_indices_or_sections=None](
+        indices_or_sections: Option<&Bound<'_, PyAny>>,
         dim: Option<Int>,
-        axis: Option<Int>
+        axis: Option<Int>,
+        sections: Option<&Bound<'_, PyAny>>,
+        indices: Option<&Bound<'_, PyAny>>,
+        tensor_indices_or_sections: Option<&Bound<'_, PyAny>>
     ) -> Parts
         |_py, op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
-            Parts::wrap(match integers(op, indices_or_sections)? {
+            let places = [indices_or_sections, sections, indices, tensor_indices_or_sections];
+            Parts::wrap(match integers(op, one_of(op, "indices_or_sections", places)?)? {
                 Integers::One(sections) => x.tensor_split(size(op, sections)?, dim),
                 Integers::Several(indices) => x.tensor_split_at(&indices, dim),
             })
@@ -376,6 +430,12 @@ pub(crate) fn broadcast_tensors(tensors: &Bound<'_, PyTuple>) -> PyResult<Parts>
     let tensors = tensors.collect::<PyResult<Vec<Tensor>>>()?;
     let references: Vec<&Tensor> = tensors.iter().collect();
     Parts::wrap(allotrope_tensor::broadcast_tensors(&references))
+}
+
+/// A copy of a view.
+fn copied(op: &'static str, view: Result<Tensor, Error>) -> PyResult<PyTensor> {
+    let copy = view.and_then(|view| view.copied());
+    wrap(copy.map_err(|error| error.in_op(op)))
 }
 
 /// Repeated to sizes, of which -1 keeps that of an old dimension.

@@ -45,7 +45,8 @@ pub enum Index {
     NewAxis,
     /// As many whole dimensions as the other items leave.
     Ellipsis,
-    /// Indices of any integer dtype and shape, or a mask of truth values over whole dimensions.
+    /// Indices of any integer dtype and shape, or a mask of truth values over whole dimensions; a
+    /// single truth value adds a dimension of size one or zero.
     Array(Tensor),
 }
 
@@ -119,7 +120,10 @@ impl Tensor {
 
     /// What a key means: a view, and the arrays that choose from it.
     pub(crate) fn select_by(&self, key: &[Index]) -> Result<Selection, Error> {
-        let items = self.spell_out(key)?;
+        let (items, added) = self.spell_out(key)?;
+        let whole = added.iter().try_fold(self.clone(), |tensor, dim| {
+            tensor.viewed(OP, |layout| layout.unsqueeze(OP, *dim as isize))
+        })?;
         let gathers = items.iter().any(|item| matches!(item, Index::Array(_)));
         let is_whole = |item: &Index| match item {
             Index::Range(slice) => *slice == Slice::ALL,
@@ -127,9 +131,9 @@ impl Tensor {
             Index::NewAxis | Index::Ellipsis => false,
         };
         let view = if gathers && items.iter().all(is_whole) {
-            self.clone()
+            whole
         } else {
-            self.viewed(OP, |layout| view_of(layout, &items, gathers))?
+            whole.viewed(OP, |layout| view_of(layout, &items, gathers))?
         };
         let (mut dim, mut arrays, mut places) = (0, Vec::new(), Vec::new());
         for (place, item) in items.into_iter().enumerate() {
@@ -165,8 +169,9 @@ impl Tensor {
         })
     }
 
-    /// The key with masks as indices and the ellipsis as whole ranges.
-    fn spell_out(&self, key: &[Index]) -> Result<Vec<Index>, Error> {
+    /// The key with masks as indices and the ellipsis as whole ranges. A single truth value is an
+    /// index of a new dimension of size one; the places of these come second.
+    fn spell_out(&self, key: &[Index]) -> Result<(Vec<Index>, Vec<usize>), Error> {
         let takes = |item: &Index| match item {
             Index::At(_) | Index::Range(_) => 1,
             Index::Array(mask) if mask.dtype().kind() == Kind::Bool => mask.rank(),
@@ -189,7 +194,7 @@ impl Tensor {
             };
             return Err(Error::new(OP, problem));
         };
-        let (mut items, mut dim) = (Vec::new(), 0);
+        let (mut items, mut added, mut dim) = (Vec::new(), Vec::new(), 0);
         for item in key {
             match item {
                 Index::Ellipsis => {
@@ -198,9 +203,12 @@ impl Tensor {
                 }
                 Index::Array(mask) if mask.dtype().kind() == Kind::Bool => {
                     let sizes = &self.shape()[dim..dim + mask.rank()];
-                    if mask.rank() == 0 || mask.shape()[..] != *sizes {
+                    if mask.shape()[..] != *sizes {
                         let (mask, sizes) = (mask.shape().to_vec(), sizes.to_vec());
                         return Err(Error::new(OP, Problem::MaskMismatch { mask, sizes }));
+                    }
+                    if mask.rank() == 0 {
+                        added.push(dim + added.len());
                     }
                     items.extend(mask.nonzero()?.into_iter().map(Index::Array));
                     dim += mask.rank();
@@ -214,7 +222,7 @@ impl Tensor {
                 }
             }
         }
-        Ok(items)
+        Ok((items, added))
     }
 
     /// How far behind `first` the elements at indices of some dimensions begin, broadcast together.

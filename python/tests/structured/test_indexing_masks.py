@@ -98,7 +98,7 @@ class TestMasks:
             (lambda x, m: x.masked_fill(x, 1), TypeError, "bool is accepted"),
             (lambda x, m: x.masked_select([1, 0]), TypeError, "masked_select: wrong dtype: int64"),
             (lambda x, m: x.masked_fill(m, [1.0, 2.0]), ValueError, "wrong shape of value"),
-            (lambda x, m: x.masked_scatter(m, []), ValueError, "at least 1 elements"),
+            (lambda x, m: x.masked_scatter(m, []), ValueError, "accepted is one of at least 1 elements$"),
             (lambda x, m: x.masked_select([True] * 3), ValueError, "do not broadcast"),
             (lambda x, m: al.where(m, 1), TypeError, "both or none"),
         ],
@@ -176,7 +176,8 @@ class TestSearch:
             (lambda: al.searchsorted([[1], [2]], [1]), ValueError, "wrong shape of values"),
             (lambda: al.searchsorted([1, 2], 1, sorter=[0]), ValueError, "shape of sorter"),
             (lambda: al.searchsorted([1, 2], 1, sorter=[0, 2]), IndexError, "searchsorted: .* 2;"),
-            (lambda: al.searchsorted(1, 1), ValueError, "sequence"),
+            (lambda: al.searchsorted(1, 1), ValueError, r"sequence: \[\]; accepted is one of at least one dimension$"),
+            (lambda: al.searchsorted([1, 2], 1, sorter=[True, False]), TypeError, "searchsorted: wrong dtype: bool"),
             (lambda: al.searchsorted([1j], 1), TypeError, "searchsorted"),
             (lambda: al.bucketize([1], [[1]]), ValueError, "vector"),
         ],
@@ -233,7 +234,7 @@ class TestCounts:
             assert_same(al.tensor(x).bincount().numpy(), np.bincount(x))
         assert al.tensor([], dtype=al.int64).bincount().shape == (0,)
         assert al.tensor([], dtype=al.int64).bincount(minlength=2).tolist() == [0, 0]
-        with pytest.raises(IndexError, match="bincount: index out of range: -1"):
+        with pytest.raises(ValueError, match="bincount: index out of range: -1; indices from 0 on"):
             al.tensor([0, -1]).bincount()
         with pytest.raises(ValueError, match="vector"):
             al.tensor([[0]]).bincount()
@@ -286,6 +287,38 @@ class TestCounts:
             assert al.tensor([1, 2, 5]).histc(2).tolist() == [2, 1]
         with pytest.raises(ValueError, match="shape of bins"):
             x.histogram(al.tensor([0.0]))
+        with pytest.raises(ValueError, match="shape of bins"):
+            x.histogram(al.tensor([3]))
+        hist, edges = x.histogram(al.tensor([0.0, 1.0, 1.0, 3.0]))
+        assert hist.tolist() == np.histogram(x.numpy(), [0.0, 1.0, 1.0, 3.0])[0].tolist()
+
+    @pytest.mark.parametrize(
+        "edges, wrong",
+        [([3.0, 1.0], "1: 1.0"), ([0.0, float("nan")], "1: NaN"), ([float("nan"), 1.0, 2.0], "1: 1.0"), ([0, 2, 1], "2: 1")],
+    )
+    def test_histogram_edges_in_order(self, edges, wrong):
+        message = f"^histogram: bins out of range at index {wrong}; edges in ascending order"
+        with pytest.raises(ValueError, match=message):
+            al.histogram(al.tensor([1.0, 2.0]), al.tensor(edges))
+
+    def test_histogram_has_names_and_a_hundred_bins(self):
+        x = al.tensor(np.random.default_rng(5).random(50))
+        found = x.histogram()
+        hist, edges = np.histogram(x.numpy(), 100)
+        assert found.hist.tolist() == hist.tolist()
+        np.testing.assert_allclose(found.bin_edges.numpy(), edges, rtol=1e-6)
+        assert al.histogram(x, bins=al.tensor(7)).hist.shape == (7,)
+
+
+def test_torch_names_of_isin():
+    x, want = al.tensor([1, 2, 3]), [False, True, False]
+    assert al.isin(elements=x, test_element=2).tolist() == want
+    assert al.isin(elements=x, test_elements=al.tensor([2])).tolist() == want
+    assert al.isin(element=2, test_elements=x).item() is True
+    with pytest.raises(TypeError, match="isin: test_elements is missing"):
+        al.isin(x)
+    with pytest.raises(TypeError, match="isin: an argument is given twice"):
+        al.isin(x, 2, element=x)
 
 
 class TestRows:
@@ -302,8 +335,9 @@ class TestRows:
         assert functional.one_hot(al.zeros(0, dtype=al.int64), 3).shape == (0, 3)
         with pytest.raises(IndexError, match="3; dimension 1 has size 3"):
             functional.one_hot(al.tensor([3]), 3)
-        with pytest.raises(IndexError, match="-1"):
-            functional.one_hot(al.tensor([-1]), 3)
+        for classes in (3, -1):
+            with pytest.raises(ValueError, match="index out of range: -1; indices from 0 on"):
+                functional.one_hot(al.tensor([0, -1]), classes)
         with pytest.raises(ValueError, match="no elements"):
             functional.one_hot(al.zeros(0, dtype=al.int64))
 
@@ -430,3 +464,21 @@ def test_searchsorted_and_isin_of_any_floats(sequence, wanted, right):
     got = al.searchsorted(s, v, side=side).numpy()
     assert_same(got, np.searchsorted(sequence, wanted, side))
     assert_same(al.isin(v, s).numpy(), np.isin(wanted, sequence))
+
+
+def test_nonzero_static():
+    x = al.tensor([[1, 0], [0, 3]])
+    assert x.nonzero_static(size=3).tolist() == [[0, 0], [1, 1], [-1, -1]]
+    assert al.nonzero_static(x, size=1).tolist() == [[0, 0]]
+    assert x.nonzero_static(size=0).shape == (0, 2)
+    assert al.tensor(3.0).nonzero_static(size=2).shape == (2, 0)
+    assert al.zeros(0, 2).nonzero_static(size=2, fill_value=7).tolist() == [[7, 7], [7, 7]]
+    with pytest.raises(ValueError, match="nonzero_static: negative size: -1"):
+        x.nonzero_static(size=-1)
+
+
+def test_is_nonzero():
+    assert al.tensor([2]).is_nonzero() and al.tensor(1j).is_nonzero()
+    assert not al.tensor([[0.0]]).is_nonzero()
+    with pytest.raises(ValueError, match="^is_nonzero: "):
+        al.zeros(2).is_nonzero()

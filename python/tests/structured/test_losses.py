@@ -359,3 +359,25 @@ def test_one_line_of_margins():
     assert F.multi_margin_loss(x, al.tensor(0), reduction="none").item() == pytest.approx(2.5 / 3)
     assert F.multilabel_margin_loss(x, al.tensor([1, -1, -1])).item() == 0.0
     assert math.isnan(F.multilabel_margin_loss(al.tensor([math.nan, 1.0]), al.tensor([0, -1])).item())
+
+
+# torch's answers to (1, 2, 4) and (0, 4, 4.5) with weights of (1, 2, 0.5).
+WEIGHTED = {
+    "mse_loss": ([1.0, 8.0, 0.125], 9.125, 2.607142925262451),
+    "l1_loss": ([1.0, 4.0, 0.25], 5.25, 1.5),
+    "huber_loss": ([0.5, 3.0, 0.0625], 3.5625, 1.1875),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_of_elements(name):
+    loss = getattr(F, name)
+    x, target = al.tensor([1.0, 2.0, 4.0]), al.tensor([0.0, 4.0, 4.5])
+    weight = al.tensor([1.0, 2.0, 0.5], requires_grad=True)
+    for reduction, want in zip(("none", "sum", "mean"), WEIGHTED[name]):
+        got = loss(x, target, reduction=reduction, weight=weight)
+        np.testing.assert_allclose(got.tolist(), want, rtol=1e-6)
+    loss(x, target, reduction="sum", weight=weight).backward()
+    assert weight.grad.tolist() == loss(x, target, reduction="none").tolist()
+    with pytest.raises(ValueError, match=rf"^{name}: wrong shape of weight: \[1\]"):
+        loss(x, target, weight=al.ones(1))

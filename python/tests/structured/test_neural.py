@@ -382,5 +382,50 @@ def test_activations_of_functional_change_their_operand_if_asked():
     assert F.leaky_relu(x, 0.5).tolist() == [-1.0, 0.5]
     assert F.threshold(x, 0.0, 7.0).tolist() == [7.0, 0.5]
     assert F.sigmoid(al.tensor([0.0])).tolist() == [0.5]
-    assert F.__all__ == al._core.functional.__all__
+    assert F.__all__[: len(al._core.functional.__all__)] == al._core.functional.__all__
     assert len(F.__all__) == len(set(F.__all__))
+
+
+@pytest.mark.parametrize("rank", range(5))
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+def test_torch_arguments_of_shares(name, rank):
+    x, function = samples("float32", 2, 3, 2, 3)[(0,) * (4 - rank)], getattr(F, name)
+    dim = 0 if rank in (0, 1, 3) else 1
+    with pytest.warns(UserWarning, match=f"{name}: dim is missing; dimension {dim} is taken"):
+        got = function(x)
+    assert got.tolist() == function(x, dim).tolist()
+    assert function(x, dim, 3, al.float64).dtype == al.float64
+    assert function(x, dim, _stacklevel=3, dtype=al.float64).dtype == al.float64
+
+
+def test_normalize_along_several_dimensions():
+    x = samples("float64", 2, 3, 4)
+    norm = np.linalg.norm(wide(x), axis=(0, 1), keepdims=True)
+    for dims in ((0, 1), [-3, -2], al.tensor([0, 1])):
+        np.testing.assert_allclose(wide(F.normalize(x, dim=dims)), wide(x) / norm, rtol=1e-12)
+    assert F.normalize(al.tensor(-2.0), dim=0).item() == -1.0
+    with pytest.raises(ValueError, match="normalize: axis named twice"):
+        F.normalize(x, dim=(0, 0))
+    with pytest.raises(IndexError, match="normalize: axis out of range: 3"):
+        F.normalize(x, dim=(0, 3))
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("celu", {"alpha": 0.5}),
+        ("elu", {"alpha": 0.5}),
+        ("hardtanh", {"min_val": -0.5}),
+        ("leaky_relu", {"negative_slope": 0.2}),
+        ("relu", {}),
+        ("rrelu", {"lower": 0.25, "upper": 0.75}),
+        ("selu", {}),
+        ("threshold", {"threshold": 0.5, "value": 3.0}),
+    ],
+)
+def test_activations_in_place(name, options):
+    x = al.tensor([-1.0, 0.25, 2.0])
+    want = getattr(F, name)(x, **options).tolist()
+    in_place = getattr(F, name + "_")
+    assert in_place(x, **options) is x and x.tolist() == want
+    assert in_place.__name__ == name + "_"

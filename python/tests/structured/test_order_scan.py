@@ -381,3 +381,15 @@ def test_totals_that_are_larger_than_the_caches(axis):
     # 17 MB of results, which some CPUs write past the caches; rows begin at no cache line.
     x = np.random.default_rng(6).integers(-100, 100, (2100, 1027)).astype(np.int32)
     assert (al.cumsum(al.tensor(x), axis).numpy() == np.cumsum(x, axis, dtype=np.int64)).all()
+
+
+def test_torch_name_of_integrands():
+    y = al.tensor([1.0, 2.0, 3.0])
+    for name in ("trapezoid", "trapz"):
+        assert getattr(al, name)(y=y).item() == 4.0
+        assert getattr(al, name)(input=y, dx=2.0).item() == 8.0
+    assert al.cumulative_trapezoid(y=y).tolist() == [1.5, 4.0]
+    with pytest.raises(TypeError, match="trapezoid: y is missing"):
+        al.trapezoid()
+    with pytest.raises(TypeError, match="trapezoid: an argument is given twice"):
+        al.trapezoid(y, y=y)

@@ -255,6 +255,25 @@ def test_quantile_between_a_number_and_an_infinity(how):
     assert math.isnan(al.tensor([-math.inf, math.inf]).quantile(0.25, interpolation=how).item())
 
 
+@pytest.mark.parametrize("q", [[0.5], [0.5, 0.25], [], 0.5])
+def test_fractions_of_a_tensor_keep_their_dimensions(q):
+    array = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]])
+    x = al.tensor(array)
+    for given in (al.tensor(q), np.array(q), q):
+        for keepdim in (False, True):
+            want = np.quantile(array, q, axis=1, keepdims=keepdim)
+            assert_same(x.quantile(given, 1, keepdim).numpy(), want)
+            assert_same(al.nanquantile(x, given, 1, keepdim).numpy(), want)
+
+
+@pytest.mark.parametrize("q", [[0.4], 0.4, [0.4, 0.75]])
+def test_fractions_have_gradients(q):
+    q = al.tensor(q, requires_grad=True)
+    al.tensor([1.0, 2.0, 4.0]).quantile(q).sum().backward()
+    # The slope of the line between two neighbours, a half apart as fractions.
+    assert q.grad.tolist() == ([2.0, 4.0] if q.numel() == 2 else [2.0] if q.ndim else 2.0)
+
+
 def test_quantile_of_nan_and_infinities():
     x = al.tensor([[1.0, np.nan, 3.0, 2.0], [np.inf, np.inf, 1.0, np.inf], [np.nan] * 4])
     got = x.quantile(0.5, 1).tolist()
@@ -287,6 +306,10 @@ def test_mode(dtype):
         (lambda x: x.topk(-1), ValueError, "topk: negative size"),
         (lambda x: x.kthvalue(0), ValueError, "kthvalue: k out of range: 0"),
         (lambda x: x.kthvalue(4, 1), ValueError, "kthvalue: k out of range: 4"),
+        (lambda x: al.zeros(0, 3).median(0), ValueError, r"median: no elements: \[0, 3\]"),
+        (lambda x: al.zeros(2, 0, 3).quantile(0.5, 1), ValueError, r"no elements: \[2, 0, 3\]"),
+        (lambda x: x.sort("a"), TypeError, "not an integer: 'a' of type str"),
+        (lambda x: x.topk(1.5), TypeError, "not an integer: 1.5 of type float"),
         (lambda x: x[:, :0].median(1), ValueError, "median: no elements"),
         (lambda x: x[:, :0].to(al.int8).median(), ValueError, "median: no elements"),
         (lambda x: x[:, :0].mode(1), ValueError, "mode: no elements"),

@@ -342,3 +342,19 @@ def test_other_errors():
         F.max_unpool1d(al.zeros(1, 2), al.tensor([[0, 4]]), 2)
     with pytest.raises(IndexError, match="index out of range: -1"):
         F.max_unpool1d(al.zeros(1, 2), al.tensor([[0, -1]]), 2)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_pools_with_indices(rank):
+    x = al.tensor(np.random.default_rng(rank).random((2, 3) + (6,) * rank))
+    calls = [(f"max_pool{rank}d", (2,)), (f"adaptive_max_pool{rank}d", (3,))]
+    for name, arguments in calls:
+        got = getattr(F, name + "_with_indices")(x, *arguments)
+        want = getattr(F, name)(x, *arguments, return_indices=True)
+        assert [part.tolist() for part in got] == [part.tolist() for part in want]
+    if rank > 1:
+        samples = al.rand(2, 3, rank)
+        name, options = f"fractional_max_pool{rank}d", {"output_size": 3, "_random_samples": samples}
+        got = getattr(F, name + "_with_indices")(x, 2, **options)
+        want = getattr(F, name)(x, 2, return_indices=True, **options)
+        assert [part.tolist() for part in got] == [part.tolist() for part in want]

@@ -6,10 +6,11 @@ use pyo3::prelude::*;
 
 use crate::arguments::{Int, Integers, axis_or, either, integers, size};
 use crate::convert;
-use crate::create::operand;
+use crate::create::{as_leaf, operand};
+use crate::device::check_device;
 use crate::error::raise;
 use crate::operand::run;
-use crate::tensor::PyTensor;
+use crate::tensor::{PyTensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -172,13 +173,23 @@ several! {
 /// >>> al.fft.fftfreq(4)
 /// tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
 #[pyfunction]
-#[pyo3(signature = (n, d=1.0, *, dtype=None))]
-fn fftfreq(n: Int, d: f64, dtype: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
+#[pyo3(signature = (n, d=1.0, *, dtype=None, device=None, requires_grad=false))]
+fn fftfreq(
+    n: Int,
+    d: f64,
+    dtype: Option<Any<'_, '_>>,
+    device: Option<&str>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
     let op = "fft.fftfreq";
+    check_device(op, device)?;
     let dtype = dtype
         .map(|dtype| convert::to_dtype(op, dtype))
         .transpose()?;
-    crate::tensor::wrap(fourier::fftfreq(size(op, n.0)?, d, dtype))
+    as_leaf(
+        wrap(fourier::fftfreq(size(op, n.0)?, d, dtype)),
+        requires_grad,
+    )
 }
 
 /// The frequencies of a transform of n real samples d apart: 0, 1, …, n / 2 over n d.
@@ -186,13 +197,23 @@ fn fftfreq(n: Int, d: f64, dtype: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
 /// >>> al.fft.rfftfreq(4)
 /// tensor([0.0000, 0.2500, 0.5000])
 #[pyfunction]
-#[pyo3(signature = (n, d=1.0, *, dtype=None))]
-fn rfftfreq(n: Int, d: f64, dtype: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
+#[pyo3(signature = (n, d=1.0, *, dtype=None, device=None, requires_grad=false))]
+fn rfftfreq(
+    n: Int,
+    d: f64,
+    dtype: Option<Any<'_, '_>>,
+    device: Option<&str>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
     let op = "fft.rfftfreq";
+    check_device(op, device)?;
     let dtype = dtype
         .map(|dtype| convert::to_dtype(op, dtype))
         .transpose()?;
-    crate::tensor::wrap(fourier::rfftfreq(size(op, n.0)?, d, dtype))
+    as_leaf(
+        wrap(fourier::rfftfreq(size(op, n.0)?, d, dtype)),
+        requires_grad,
+    )
 }
 
 /// The elements moved by half of each dimension, so that frequency zero is in the middle.

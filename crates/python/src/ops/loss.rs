@@ -1,5 +1,6 @@
 //! Losses as functions of `nn.functional`, with torch's signatures.
 
+use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::{LossReduction, Tensor};
 use pyo3::prelude::*;
 
@@ -30,6 +31,34 @@ fn reduction_of(
             (true, false) => LossReduction::Sum,
         },
     )
+}
+
+/// The losses of elements, each times a weight; a mean is that of the weights unless all count alike.
+fn weigh(
+    op: &'static str,
+    losses: &Tensor,
+    weight: &Tensor,
+    how: LossReduction,
+    count_alike: bool,
+) -> Result<Tensor, Error> {
+    if weight.shape() != losses.shape() {
+        let problem = Problem::WrongShape {
+            what: "weight",
+            given: weight.shape().to_vec(),
+            accepted: format!("that of the losses, {}", losses.shape()),
+        };
+        return Err(Error::new(op, problem));
+    }
+    let losses = losses.mul(weight)?;
+    match how {
+        LossReduction::None => Ok(losses),
+        LossReduction::Sum => losses.sum(None, false, None),
+        LossReduction::Mean if count_alike => losses.mean(None, false, None),
+        LossReduction::Mean => {
+            let total = weight.sum(None, false, None)?;
+            losses.sum(None, false, None)?.div(&total)
+        }
+    }
 }
 
 /// A function per row: documentation, name, Python's signature, Rust's arguments, which of them are
@@ -66,24 +95,35 @@ macro_rules! losses {
 }
 
 losses! {
-    /// The squared difference; reduction is "mean", "sum" or "none".
+    /// The squared difference, times a weight if there is one; reduction is "mean", "sum" or "none".
+    /// A mean with weights is divided by their sum.
     ///
     /// >>> al.nn.functional.mse_loss(al.tensor([1.0, 3.0]), al.tensor([1.0, 1.0]))
     /// tensor(2.)
-    mse_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
-        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.mse_loss(target, how);
+    mse_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Any<'_, '_>>)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
+            None => input.mse_loss(target, how),
+            Some(weight) => weigh("mse_loss", &input.mse_loss(target, LossReduction::None)?, weight, how, false),
+        };
 
-    /// The magnitude of the difference.
-    l1_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
-        tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.l1_loss(target, how);
+    /// The magnitude of the difference, times a weight if there is one.
+    l1_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Any<'_, '_>>)
+        tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
+            None => input.l1_loss(target, how),
+            Some(weight) => weigh("l1_loss", &input.l1_loss(target, LossReduction::None)?, weight, how, false),
+        };
 
     /// The magnitude of the difference minus beta / 2, and below beta its square over 2 beta.
     smooth_l1_loss[input, target, size_average=None, reduce=None, reduction="mean", beta=1.0](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, beta: f64)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.smooth_l1_loss(target, beta, how);
 
-    /// Half the squared difference, and above delta the line that goes on from there.
-    huber_loss[input, target, reduction="mean", delta=1.0](input: Any<'_, '_>, target: Any<'_, '_>, reduction: &str, delta: f64)
-        tensors [input, target] maybe [] by (None, None, reduction) |how| input.huber_loss(target, delta, how);
+    /// Half the squared difference, and above delta the line that goes on from there, times a weight
+    /// if there is one. A mean is over all elements, whatever their weights.
+    huber_loss[input, target, reduction="mean", delta=1.0, weight=None](input: Any<'_, '_>, target: Any<'_, '_>, reduction: &str, delta: f64, weight: Option<Any<'_, '_>>)
+        tensors [input, target] maybe [weight] by (None, None, reduction) |how| match weight {
+            None => input.huber_loss(target, delta, how),
+            Some(weight) => weigh("huber_loss", &input.huber_loss(target, delta, LossReduction::None)?, weight, how, true),
+        };
 
     /// The cross entropy of the softmax over classes (dimension 1) and a target: classes in any
     /// integer dtype, or probabilities in the shape of the input.

@@ -1,11 +1,14 @@
 //! Layers as functions: softmax, normalisation, distances, dropout.
 
+use std::ffi::CString;
+
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::{BatchNorm, BatchNormOptions, Generator, Tensor};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use super::activation::finish;
-use crate::arguments::{Int, axis_or, either, integers, needed, size};
+use crate::arguments::{Int, Integers, axis_or, either, integers, needed, size};
 use crate::convert;
 use crate::create;
 use crate::error::raise;
@@ -23,9 +26,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Adds the functions of `nn.functional`.
 pub(super) fn register_functional(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    functions::register(module)?;
+    shares::register(module)?;
     register_shared(module)?;
-    module.add_function(wrap_pyfunction!(softmin, module)?)?;
     module.add_function(wrap_pyfunction!(gumbel_softmax, module)?)?;
     module.add_function(wrap_pyfunction!(local_response_norm, module)?)?;
     module.add_function(wrap_pyfunction!(normalize, module)?)?;
@@ -79,23 +81,71 @@ forms! {
     };
 }
 
-/// The softmax of the negated numbers.
-///
-/// >>> al.nn.functional.softmin(al.tensor([3, 3]), 0)
-/// tensor([0.5000, 0.5000])
-#[pyfunction]
-#[pyo3(signature = (input, dim=None, dtype=None, *, axis=None))]
-fn softmin(
+/// The dimension of shares; without one torch's choice of old, with a warning.
+fn shared_dim(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    dim: Option<Int>,
-    dtype: Option<Any<'_, '_>>,
-    axis: Option<Int>,
-) -> PyResult<PyTensor> {
-    let op = "softmin";
-    let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
-    let (x, dtype) = (create::operand(op, input)?, dtype_of(op, dtype)?);
-    run(py, x.count(), || x.softmin(dim, dtype))
+    op: &'static str,
+    given: Option<Int>,
+    rank: usize,
+) -> PyResult<isize> {
+    if let Some(Int(dim)) = given {
+        return Ok(dim);
+    }
+    let dim = isize::from(!matches!(rank, 0 | 1 | 3));
+    let text = format!("{op}: dim is missing; dimension {dim} is taken (hint: dim={dim})");
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)?;
+    Ok(dim)
+}
+
+/// Functions of `nn.functional`, whose third argument torch keeps for itself.
+macro_rules! shares {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {
+        mod shares {
+            use super::*;
+
+            $(
+                $(#[doc = $doc])*
+                #[pyfunction]
+                #[pyo3(signature = (input, dim=None, _stacklevel=None, dtype=None, *, axis=None))]
+                fn $name(
+                    py: Python<'_>,
+                    input: Any<'_, '_>,
+                    dim: Option<Int>,
+                    _stacklevel: Option<Int>,
+                    dtype: Option<Any<'_, '_>>,
+                    axis: Option<Int>,
+                ) -> PyResult<PyTensor> {
+                    let op = stringify!($name);
+                    let (x, dtype) = (create::operand(op, input)?, dtype_of(op, dtype)?);
+                    let dim = shared_dim(py, op, either(op, dim, axis)?, x.rank())?;
+                    run(py, x.count(), || x.$name(dim, dtype))
+                }
+            )*
+
+            pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+                $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+shares! {
+    /// The exponentials along dim as shares of their sum. Integers and bool give the default float;
+    /// with dtype the numbers are converted first.
+    ///
+    /// >>> al.nn.functional.softmax(al.tensor([2, 2], dtype="uint8"), 0)
+    /// tensor([0.5000, 0.5000])
+    softmax;
+    /// The logarithms of the softmax, without its loss of digits.
+    ///
+    /// >>> al.nn.functional.log_softmax(al.tensor([0.0, 1000.0]), 0)
+    /// tensor([-1000.,     0.])
+    log_softmax;
+    /// The softmax of the negated numbers.
+    ///
+    /// >>> al.nn.functional.softmin(al.tensor([3, 3]), 0)
+    /// tensor([0.5000, 0.5000])
+    softmin;
 }
 
 /// Random shares along dim with the probabilities of a softmax; with hard=True a random choice: one
@@ -324,7 +374,8 @@ fn local_response_norm(
     })
 }
 
-/// The numbers divided by their norm of order p along dim, or by eps if that is greater.
+/// The numbers divided by their norm of order p along dim, one or several, or by eps if that is
+/// greater.
 ///
 /// >>> al.nn.functional.normalize(al.tensor([[3.0, 4.0]]))
 /// tensor([[0.6000, 0.8000]])
@@ -334,13 +385,17 @@ fn normalize(
     py: Python<'_>,
     input: Any<'_, '_>,
     p: f64,
-    dim: Option<Int>,
+    dim: Option<Any<'_, '_>>,
     eps: f64,
-    axis: Option<Int>,
+    axis: Option<Any<'_, '_>>,
 ) -> PyResult<PyTensor> {
     let op = "normalize";
-    let (x, dim) = (create::operand(op, input)?, axis_or(op, dim, axis, 1)?);
-    run(py, x.count(), || x.normalize(p, dim, eps))
+    let x = create::operand(op, input)?;
+    let dims = either(op, dim, axis)?.map(|dims| integers(op, dims));
+    let dims = dims
+        .transpose()?
+        .map_or_else(|| vec![1], Integers::into_vec);
+    run(py, x.count(), || x.normalize(p, &dims, eps))
 }
 
 /// The first half of dim times the logistic function of the second.

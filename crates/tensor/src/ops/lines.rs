@@ -64,7 +64,9 @@ impl Lines {
     /// Refuses lines without elements.
     pub(super) fn need_elements(&self) -> Result<(), Error> {
         if self.length() == 0 {
-            let shape = self.tensor.shape().to_vec();
+            let mut shape = self.tensor.shape().to_vec();
+            shape.pop();
+            shape.insert(self.dim, 0);
             return Err(Error::new(self.op, Problem::NothingToReduce { shape }));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{GLU, LOCAL_RESPONSE_NORM, NORMALIZE};
-use allotrope_op::{Builder, normalize_axis};
+use allotrope_op::{Builder, normalize_axes_or_none, normalize_axis};
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::elementwise::evaluate_one;
@@ -28,24 +28,25 @@ impl Tensor {
         evaluate_one(op, &program, &[&half(0)?, &half(size / 2)?])
     }
 
-    /// The numbers divided by their norm of order `p` along a dimension, or by `eps` if that is
+    /// The numbers divided by their norm of order `p` along dimensions, or by `eps` if that is
     /// greater. The norm is formed in float64.
     ///
     /// # Errors
-    /// A dtype error for complex numbers, an index error for a dimension out of range, a memory error.
-    pub fn normalize(&self, p: f64, dim: isize, eps: f64) -> Result<Self, Error> {
+    /// A dtype error for complex numbers, an index error for a dimension out of range, a value error
+    /// for one named twice, a memory error.
+    pub fn normalize(&self, p: f64, dims: &[isize], eps: f64) -> Result<Self, Error> {
         let op = NORMALIZE.name;
         let working = Working::of(&NORMALIZE, &[self])?;
-        let axis = normalize_axis(op, dim, self.rank())? as isize;
+        normalize_axes_or_none(op, dims, self.rank())?;
         // A norm has the dtype of its operand: a wide one overflows nothing.
         let norm = if self.count() == 0 {
             return self.to(working.result);
         } else if working.compute == self.dtype() {
-            self.norm(p, Some(&[axis]), true)?
+            self.norm(p, Some(dims), true)?
         } else {
             self.to(working.result)?
                 .to(working.compute)?
-                .norm(p, Some(&[axis]), true)?
+                .norm(p, Some(dims), true)?
         };
         let builder = Builder::new(&[self.dtype(), working.compute]);
         let norm_var = builder.input(1);

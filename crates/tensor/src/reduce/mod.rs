@@ -294,7 +294,7 @@ impl Tensor {
         // The extreme first; then the least place that holds it, or NaN.
         let program = reading(self.dtype(), self.dtype(), fold.item(self.dtype()));
         let extreme = plan.fold(op, fold, &program, &[self], self.shape())?;
-        let places = match axis {
+        let places = match axis.and(plan.reduced.first()) {
             None => Self::arange(0, self.count() as i64, 1, DType::I64)?.reshape(
                 &self
                     .shape()
@@ -302,11 +302,10 @@ impl Tensor {
                     .map(|size| *size as isize)
                     .collect::<Vec<_>>(),
             )?,
-            Some(_) => {
-                let dim = plan.reduced[0];
+            Some(dim) => {
                 let mut sizes = vec![1; self.rank()];
-                sizes[dim] = -1;
-                Self::arange(0, self.shape()[dim] as i64, 1, DType::I64)?.reshape(&sizes)?
+                sizes[*dim] = -1;
+                Self::arange(0, self.shape()[*dim] as i64, 1, DType::I64)?.reshape(&sizes)?
             }
         };
         let item = extreme.dtype();

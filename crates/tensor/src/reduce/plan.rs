@@ -1,7 +1,9 @@
 //! What a reduction folds: dimensions in the order of memory, and the rules of what was folded.
 
 use allotrope_dtype::{DType, Error, Problem};
-use allotrope_op::{Dims, Fold, Layout, Program, Shape, View, normalize_axes, sort_few_by_key};
+use allotrope_op::{
+    Dims, Fold, Layout, Program, Shape, View, normalize_axes_or_none, sort_few_by_key,
+};
 use smallvec::smallvec;
 
 use super::gradient::{extreme_gradient, product_gradient};
@@ -31,7 +33,7 @@ impl Plan {
         let rank = tensor.rank();
         let reduced: Dims<usize> = match axes {
             None => (0..rank).collect(),
-            Some(axes) => normalize_axes(op, axes, rank)?.into_iter().collect(),
+            Some(axes) => normalize_axes_or_none(op, axes, rank)?,
         };
         let strides = tensor.layout().strides();
         let mut by_stride: Dims<usize> = (0..rank).collect();

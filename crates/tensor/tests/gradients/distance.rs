@@ -124,7 +124,7 @@ fn gates_and_scales() {
     check_both(&|x| Ok(vec![x[0].glu(1)?]), std::slice::from_ref(&x), "glu");
     for (p, dim) in [(2.0, 1), (1.0, 0), (3.0, -1)] {
         check_both(
-            &|x| Ok(vec![x[0].normalize(p, dim, 1e-12)?]),
+            &|x| Ok(vec![x[0].normalize(p, &[dim], 1e-12)?]),
             std::slice::from_ref(&x),
             "normalize",
         );
@@ -133,7 +133,7 @@ fn gates_and_scales() {
         .unwrap()
         .requires_grad_(true)
         .unwrap();
-    let y = zeros.normalize(2.0, 1, 0.5).unwrap();
+    let y = zeros.normalize(2.0, &[1], 0.5).unwrap();
     let g = gradient_of(&y, &zeros, &y.detach().ones_like().unwrap());
     assert_eq!(g.to_vec::<f64>().unwrap(), [2.0, 2.0]);
     for size in [1, 2, 3] {

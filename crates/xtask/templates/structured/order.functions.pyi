@@ -31,28 +31,31 @@ def diff(
     axis: _Dim = None,
 ) -> Tensor: ...
 def trapezoid(
-    input: _Operand,
+    input: _Operand | None = None,
     x: _Operand | None = None,
     *,
     dx: _Operand | None = None,
     dim: _Dim = None,
     axis: _Dim = None,
+    y: _Operand | None = None,
 ) -> Tensor: ...
 def trapz(
-    input: _Operand,
+    input: _Operand | None = None,
     x: _Operand | None = None,
     *,
     dx: _Operand | None = None,
     dim: _Dim = None,
     axis: _Dim = None,
+    y: _Operand | None = None,
 ) -> Tensor: ...
 def cumulative_trapezoid(
-    input: _Operand,
+    input: _Operand | None = None,
     x: _Operand | None = None,
     *,
     dx: _Operand | None = None,
     dim: _Dim = None,
     axis: _Dim = None,
+    y: _Operand | None = None,
 ) -> Tensor: ...
 def sort(
     input: _Operand,

@@ -2,13 +2,13 @@
 
 use allotrope_tensor::{Edges, Tensor};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use super::{Any, run_several, tuple};
+use super::{Any, run_several};
 use crate::arguments::{Int, either, size};
 use crate::create;
+use crate::named::named;
 use crate::operand::run;
-use crate::tensor::PyTensor;
+use crate::tensor::{PyTensor, as_tensor};
 
 forms! {
     /// How often each index from 0 on occurs in a vector, or the sums of the weights that go with
@@ -36,31 +36,35 @@ forms! {
     };
 
     /// How many elements fall into each bin, or the sums of their weights, and the edges of the bins:
-    /// as many as given between the bounds of range or the least and the greatest element, or those
-    /// between the edges of a sorted vector. With density=True the integral over the bins is 1.
+    /// as many as given, or 100, between the bounds of range or the least and the greatest element, or
+    /// those between the edges of a sorted vector. With density=True the integral over the bins is 1.
     ///
-    /// >>> al.tensor([1., 2., 1.]).histogram(4, range=(0., 3.))
-    /// (tensor([0., 2., 1., 0.]), tensor([0.0000, 0.7500, 1.5000, 2.2500, 3.0000]))
-    histogram[bins, *, range=None, weight=None, weights=None, density=false](
-        bins: Any<'_, '_>,
+    /// >>> al.tensor([1., 2., 1.]).histogram(4, range=(0., 3.)).hist
+    /// tensor([0., 2., 1., 0.])
+    histogram[bins=None, *, range=None, weight=None, weights=None, density=false](
+        bins: Option<Any<'_, '_>>,
         range: Option<(f64, f64)>,
         weight: Option<Any<'_, '_>>,
         weights: Option<Any<'_, '_>>,
         density: bool
-    ) -> Py<PyTuple> |py, op, x| {
+    ) -> Py<PyAny> |py, op, x| {
         let weights = either(op, weight, weights)?;
         let weights = weights.map(|weights| create::operand(op, weights)).transpose()?;
         let given: Tensor;
-        let edges = match bins.extract::<Int>() {
-            Ok(Int(bins)) => Edges::Count(size(op, bins)?, range),
-            Err(_) => {
+        let count = bins.map_or(Ok(Int(100)), |bins| bins.extract::<Int>());
+        let edges = match (bins, count) {
+            // A tensor of one dimension is edges, also if it has a single element.
+            (Some(bins), count)
+                if count.is_err() || as_tensor(bins).is_some_and(|bins| bins.rank() > 0) =>
+            {
                 given = create::operand(op, bins)?;
                 Edges::Given(&given)
             }
+            (_, count) => Edges::Count(size(op, count?.0)?, range),
         };
         let (hist, edges) = run_several(py, x.count(), || {
             x.histogram(edges, weights.as_ref(), density)
         })?;
-        tuple(py, vec![hist, edges])
+        named(py, op, [hist, edges])
     };
 }

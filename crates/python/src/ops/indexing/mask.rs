@@ -1,10 +1,12 @@
 //! Elements where something is true.
 
-use allotrope_tensor::Tensor;
+use allotrope_dtype::WeakScalar;
+use allotrope_tensor::{PadMode, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::{Any, run_several, tuple};
+use crate::arguments::{self, Int};
 use crate::create;
 use crate::operand::{self, run};
 use crate::tensor::PyTensor;
@@ -52,6 +54,24 @@ forms! {
         }
         let result = run(py, x.count(), || x.argwhere().map_err(|error| error.in_op("nonzero")))?;
         Ok(Py::new(py, result)?.into_any())
+    };
+
+    /// The indices of the first size elements that are not zero, a row for each with a column per
+    /// dimension, and rows of fill_value where there are fewer.
+    ///
+    /// >>> al.tensor([0, 3, 0, 4]).nonzero_static(size=3)
+    /// tensor([[ 1],
+    ///         [ 3],
+    ///         [-1]])
+    nonzero_static[*, size, fill_value=-1](size: Int, fill_value: i64) -> PyTensor |py, op, x| {
+        let rows = arguments::size(op, size.0)?;
+        run(py, x.count(), || {
+            let found = x.argwhere()?;
+            let kept = found.narrow(0, 0, found.shape()[0].min(rows))?;
+            let missing = (rows - kept.shape()[0]) as isize;
+            let filled = PadMode::Constant(WeakScalar::Int(fill_value.into()));
+            kept.pad(&[0, 0, 0, missing], filled).map_err(|error| error.in_op(op))
+        })
     };
 
     /// The indices of the elements that are not zero, a row for each with a column per dimension.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::{Any, read_index, run_several, tuple};
-use crate::arguments::{Integers, integers, size};
+use crate::arguments::{Integers, integers, one_of, size};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
@@ -97,20 +97,22 @@ fn bucketize(
 /// >>> al.isin(al.tensor([1, 2, 3]), al.tensor([2.0, 3.5]))
 /// tensor([False,  True, False])
 #[pyfunction]
-#[pyo3(signature = (elements, test_elements, *, assume_unique=false, invert=false))]
+#[pyo3(signature = (elements=None, test_elements=None, *, assume_unique=false, invert=false, element=None, test_element=None))]
 fn isin(
     py: Python<'_>,
-    elements: Any<'_, '_>,
-    test_elements: Any<'_, '_>,
+    elements: Option<Any<'_, '_>>,
+    test_elements: Option<Any<'_, '_>>,
     assume_unique: bool,
     invert: bool,
+    element: Option<Any<'_, '_>>,
+    test_element: Option<Any<'_, '_>>,
 ) -> PyResult<PyTensor> {
     // Repeated elements cost nothing here.
     let _ = assume_unique;
-    let (x, others) = (
-        create::operand("isin", elements)?,
-        create::operand("isin", test_elements)?,
-    );
+    let op = "isin";
+    let x = one_of(op, "elements", [elements, element])?;
+    let others = one_of(op, "test_elements", [test_elements, test_element])?;
+    let (x, others) = (create::operand(op, x)?, create::operand(op, others)?);
     run(py, x.count().max(others.count()), || {
         x.isin(&others, invert)
     })

@@ -30,7 +30,7 @@ forms! {
     /// The sign of the determinant of square matrices, and the logarithm of its magnitude.
     slogdet[]() -> Py<PyAny> |py, _op, x| {
         let (sign, logarithm) = compute(py, x, || linalg::slogdet(x))?;
-        named(py, "slogdet", ["sign", "logabsdet"], [sign, logarithm])
+        named(py, "slogdet", [sign, logarithm])
     };
 
     /// The inverse of square matrices.
@@ -82,14 +82,14 @@ forms! {
             false => allotrope_tensor::Tensor::empty(&[0], x.dtype()),
         };
         let parts = || Ok([kept(order, unpack_pivots)?, kept(lower, unpack_data)?, kept(upper, unpack_data)?]);
-        named(py, "lu_unpack", ["P", "L", "U"], parts().map_err(crate::error::raise)?)
+        named(py, "lu_unpack", parts().map_err(crate::error::raise)?)
     };
 
     /// A = Q R: orthonormal columns and an upper triangle; a square Q unless some.
     qr[some=true](some: bool) -> Py<PyAny> |py, _op, x| {
         let mode = if some { QrMode::Reduced } else { QrMode::Complete };
         let (q, r) = compute(py, x, || linalg::qr(x, mode))?;
-        named(py, "qr", ["Q", "R"], [q, r])
+        named(py, "qr", [q, r])
     };
 
     /// Square matrices times themselves n times.

@@ -2,7 +2,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `mod` | what the others share: named tuples, tolerances, orders of norms |
+//! | `mod` | what the others share: tolerances, orders of norms |
 //! | `solutions` | solutions, inverses, determinants, elimination, Cholesky's roots |
 //! | `spectra` | QR, eigenvalues, singular values, least squares |
 //! | `norms` | norms, powers, products of vectors |
@@ -49,13 +49,12 @@ mod spectra;
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::{Tensor, linalg};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyFloat, PyInt, PyString};
 
 use crate::arguments::{Integers, integers};
 use crate::create::operand;
 use crate::error::{linear_algebra_error, raise};
-use crate::tensor::PyTensor;
+use crate::named::named;
 
 /// Adds the submodule, and the methods' functions to the package.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -86,36 +85,6 @@ fn compute<R: Send>(
         work()
     };
     result.map_err(raise)
-}
-
-/// Tensors as a named tuple.
-fn named<const N: usize>(
-    py: Python<'_>,
-    name: &'static str,
-    fields: [&'static str; N],
-    tensors: [Tensor; N],
-) -> PyResult<Py<PyAny>> {
-    static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let classes = CLASSES
-        .get_or_init(py, || PyDict::new(py).unbind())
-        .bind(py);
-    let class = match classes.get_item(name)? {
-        Some(class) => class,
-        None => {
-            let make = PyModule::import(py, "collections")?.getattr("namedtuple")?;
-            let options = PyDict::new(py);
-            options.set_item("module", "allotrope.linalg")?;
-            let class = make.call((name, fields), Some(&options))?;
-            classes.set_item(name, &class)?;
-            class
-        }
-    };
-    let tensors = tensors
-        .into_iter()
-        .map(|tensor| Py::new(py, PyTensor::from(tensor)))
-        .collect::<PyResult<Vec<_>>>()?;
-    let class = class.cast::<PyType>()?;
-    Ok(class.call1(PyTuple::new(py, tensors)?)?.unbind())
 }
 
 /// A tolerance: a number, or a tensor of them.

@@ -32,7 +32,7 @@ functions! {
             compute(py, a, || linalg::solve(a, &b, left))?;
         }
         let (result, info) = compute(py, a, || linalg::solve_ex(a, &b, left))?;
-        named(py, "solve_ex", ["result", "info"], [result, info])
+        named(py, "linalg_solve_ex", [result, info])
     };
 
     /// The inverse of square matrices; a LinAlgError where there is none.
@@ -49,7 +49,7 @@ functions! {
             compute(py, a, || linalg::inv(a))?;
         }
         let (inverse, info) = compute(py, a, || linalg::inv_ex(a))?;
-        named(py, "inv_ex", ["inverse", "info"], [inverse, info])
+        named(py, "linalg_inv_ex", [inverse, info])
     };
 
     /// The determinant of square matrices.
@@ -65,7 +65,7 @@ functions! {
     /// tensor(-1.)
     slogdet "linalg.slogdet" [](A) -> Py<PyAny> |py, a| {
         let (sign, logarithm) = compute(py, a, || linalg::slogdet(a))?;
-        named(py, "slogdet", ["sign", "logabsdet"], [sign, logarithm])
+        named(py, "linalg_slogdet", [sign, logarithm])
     };
 
     /// The lower triangle L with A = L Lᴴ, or the upper one with A = Uᴴ U; only that triangle of A
@@ -85,7 +85,7 @@ functions! {
             compute(py, a, || linalg::cholesky(a, upper))?;
         }
         let (root, info) = compute(py, a, || linalg::cholesky_ex(a, upper))?;
-        named(py, "cholesky_ex", ["L", "info"], [root, info])
+        named(py, "linalg_cholesky_ex", [root, info])
     };
 
     /// A = P L U: a permutation, a lower triangle with a diagonal of ones, and an upper triangle.
@@ -95,7 +95,7 @@ functions! {
     ///         [0., 0.]])
     lu "linalg.lu" [*, pivot=true](A, pivot: bool) -> Py<PyAny> |py, a| {
         let (permutation, lower, upper) = compute(py, a, || linalg::lu(a, pivot))?;
-        named(py, "lu", ["P", "L", "U"], [permutation, lower, upper])
+        named(py, "linalg_lu", [permutation, lower, upper])
     };
 
     /// Both triangles of A = P L U in one matrix, the diagonal of ones left out, and the row that
@@ -105,7 +105,7 @@ functions! {
     /// tensor([2, 2], dtype=int32)
     lu_factor "linalg.lu_factor" [*, pivot=true](A, pivot: bool) -> Py<PyAny> |py, a| {
         let (factors, pivots) = compute(py, a, || linalg::lu_factor(a, pivot))?;
-        named(py, "lu_factor", ["LU", "pivots"], [factors, pivots])
+        named(py, "linalg_lu_factor", [factors, pivots])
     };
 
     /// What lu_factor gives, and info: the number of the first pivot that is zero, counted from one,
@@ -119,7 +119,7 @@ functions! {
             // Whether it can be solved is what the inverse says.
             compute(py, a, || linalg::inv(a))?;
         }
-        named(py, "lu_factor_ex", ["LU", "pivots", "info"], [factors, pivots, info])
+        named(py, "linalg_lu_factor_ex", [factors, pivots, info])
     };
 
     /// The X of A X = B from what lu_factor gives of A; of X A = B if left is False, and with Aᴴ for

@@ -33,7 +33,7 @@ functions! {
     qr "linalg.qr" [mode="reduced"](A, mode: &str) -> Py<PyAny> |py, a| {
         let mode = QrMode::parse("linalg.qr", mode).map_err(raise)?;
         let (q, r) = compute(py, a, || linalg::qr(a, mode))?;
-        named(py, "qr", ["Q", "R"], [q, r])
+        named(py, "linalg_qr", [q, r])
     };
 
     /// The first columns of the product of reflections I - τ v vᴴ, whose vectors are below the
@@ -51,7 +51,7 @@ functions! {
     eigh "linalg.eigh" [UPLO="L"](A, UPLO: &str) -> Py<PyAny> |py, a| {
         let triangle = Triangle::parse("linalg.eigh", UPLO).map_err(raise)?;
         let (values, vectors) = compute(py, a, || linalg::eigh(a, triangle))?;
-        named(py, "eigh", ["eigenvalues", "eigenvectors"], [values, vectors])
+        named(py, "linalg_eigh", [values, vectors])
     };
 
     /// The eigenvalues of Hermitian matrices, from the least.
@@ -70,7 +70,7 @@ functions! {
     /// tensor([0.+1.j, 0.-1.j])
     eig "linalg.eig" [](A) -> Py<PyAny> |py, a| {
         let (values, vectors) = compute(py, a, || linalg::eig(a))?;
-        named(py, "eig", ["eigenvalues", "eigenvectors"], [values, vectors])
+        named(py, "linalg_eig", [values, vectors])
     };
 
     /// The eigenvalues of square matrices, complex and in no order.
@@ -87,7 +87,7 @@ functions! {
     svd "linalg.svd" [full_matrices=true, *, driver=None](A, full_matrices: bool, driver: Option<&str>) -> Py<PyAny> |py, a| {
         check_driver("linalg.svd", driver, &SVD_DRIVERS)?;
         let (u, s, vh) = compute(py, a, || linalg::svd(a, full_matrices))?;
-        named(py, "svd", ["U", "S", "Vh"], [u, s, vh])
+        named(py, "linalg_svd", [u, s, vh])
     };
 
     /// The singular values of matrices, from the greatest.
@@ -150,11 +150,7 @@ functions! {
         check_driver("linalg.lstsq", driver, &LSTSQ_DRIVERS)?;
         let b = operand("linalg.lstsq", B)?;
         let found = compute(py, a, || linalg::lstsq(a, &b, rcond))?;
-        named(
-            py,
-            "lstsq",
-            ["solution", "residuals", "rank", "singular_values"],
-            [found.solution, found.residuals, found.rank, found.singular_values],
-        )
+        let parts = [found.solution, found.residuals, found.rank, found.singular_values];
+        named(py, "linalg_lstsq", parts)
     };
 }

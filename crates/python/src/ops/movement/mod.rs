@@ -15,13 +15,16 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, Integers, axis, axis_or, either, integers, needed, size, spread};
+use crate::arguments::{
+    Int, Integers, axis, axis_or, either, integers, needed, one_of, size, spread,
+};
 use crate::create::{operand, resolve};
 use crate::device::check_device;
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 use crate::view::Parts;
+use functional::constant_pad_nd;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -34,6 +37,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tril_indices, module)?)?;
     module.add_function(wrap_pyfunction!(triu_indices, module)?)?;
     module.add_function(wrap_pyfunction!(vander, module)?)?;
+    module.add_function(wrap_pyfunction!(constant_pad_nd, module)?)?;
     module.add_function(wrap_pyfunction!(combinations, module)?)
 }
 
@@ -84,8 +88,12 @@ forms! {
     ///
     /// >>> al.arange(4).hsplit(2)
     /// (tensor([0, 1]), tensor([2, 3]))
-    hsplit[indices_or_sections](indices_or_sections: Any<'_, '_>) -> Parts
-        |_py, op, x| Parts::wrap(match integers(op, indices_or_sections)? {
+    hsplit[indices_or_sections=None, *, sections=None, indices=None](
+        indices_or_sections: Option<Any<'_, '_>>,
+        sections: Option<Any<'_, '_>>,
+        indices: Option<Any<'_, '_>>
+    ) -> Parts
+        |_py, op, x| Parts::wrap(match places(op, [indices_or_sections, sections, indices])? {
             Integers::One(sections) => x.hsplit(size(op, sections)?),
             Integers::Several(indices) => x.hsplit_at(&indices),
         });
@@ -93,8 +101,12 @@ forms! {
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).vsplit(2)
     /// (tensor([[1, 2]]), tensor([[3, 4]]))
-    vsplit[indices_or_sections](indices_or_sections: Any<'_, '_>) -> Parts
-        |_py, op, x| Parts::wrap(match integers(op, indices_or_sections)? {
+    vsplit[indices_or_sections=None, *, sections=None, indices=None](
+        indices_or_sections: Option<Any<'_, '_>>,
+        sections: Option<Any<'_, '_>>,
+        indices: Option<Any<'_, '_>>
+    ) -> Parts
+        |_py, op, x| Parts::wrap(match places(op, [indices_or_sections, sections, indices])? {
             Integers::One(sections) => x.vsplit(size(op, sections)?),
             Integers::Several(indices) => x.vsplit_at(&indices),
         });
@@ -102,8 +114,12 @@ forms! {
     ///
     /// >>> [part.shape for part in al.zeros(2, 3, 4).dsplit([1])]
     /// [(2, 3, 1), (2, 3, 3)]
-    dsplit[indices_or_sections](indices_or_sections: Any<'_, '_>) -> Parts
-        |_py, op, x| Parts::wrap(match integers(op, indices_or_sections)? {
+    dsplit[indices_or_sections=None, *, sections=None, indices=None](
+        indices_or_sections: Option<Any<'_, '_>>,
+        sections: Option<Any<'_, '_>>,
+        indices: Option<Any<'_, '_>>
+    ) -> Parts
+        |_py, op, x| Parts::wrap(match places(op, [indices_or_sections, sections, indices])? {
             Integers::One(sections) => x.dsplit(size(op, sections)?),
             Integers::Several(indices) => x.dsplit_at(&indices),
         });
@@ -207,10 +223,15 @@ impl PyTensor {
     /// >>> al.tensor([1, 2]).repeat(2, 2)
     /// tensor([[1, 2, 1, 2],
     ///         [1, 2, 1, 2]])
-    #[pyo3(signature = (*repeats))]
-    fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    #[pyo3(signature = (*arguments, repeats=None))]
+    fn repeat(
+        &self,
+        py: Python<'_>,
+        arguments: &Bound<'_, PyTuple>,
+        repeats: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let op = "repeat";
-        let counts = counts(op, &spread(op, repeats, None)?)?;
+        let counts = counts(op, &spread(op, arguments, repeats)?)?;
         let x = self.tensor();
         run(py, volume(&x, &counts), || x.repeat(&counts))
     }
@@ -414,6 +435,11 @@ fn combinations(
     let op = "combinations";
     let (x, length) = (operand(op, input)?, size(op, r.0)?);
     run(py, x.count(), || x.combinations(length, with_replacement))
+}
+
+/// How many parts there are, or the indices between them, by one of three names.
+fn places(op: &'static str, spellings: [Option<Any<'_, '_>>; 3]) -> PyResult<Integers> {
+    integers(op, one_of(op, "indices_or_sections", spellings)?)
 }
 
 /// Counts from zero on.

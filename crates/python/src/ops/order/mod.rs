@@ -16,15 +16,14 @@ use allotrope_dtype::Error;
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
-use crate::reduce::pair;
-use crate::tensor::wrap;
+use crate::named::named;
 
 /// Elements from which Python's lock is given to other threads meanwhile.
 const RELEASE_FROM: usize = 32 << 10;
 
 /// Adds the functions of the family.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    scan::functions::register(module)?;
+    scan::register(module)?;
     sort::functions::register(module)?;
     statistics::register(module)?;
     distinct::functions::register(module)
@@ -43,6 +42,5 @@ fn run_pair(
         work()
     };
     let (values, indices) = found.map_err(crate::error::raise)?;
-    let tensors = [wrap(Ok(values))?, wrap(Ok(indices))?];
-    pair(py, op, ["values", "indices"], tensors)
+    named(py, op, [values, indices])
 }

@@ -4,7 +4,7 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
 use super::run_pair;
-use crate::arguments::{Int, axis_or, either, size};
+use crate::arguments::{Int, axis_or, either, one_of, size};
 use crate::create;
 use crate::operand::{self, Value, run};
 use crate::reduce::dtype_of;
@@ -102,26 +102,67 @@ forms! {
         let (prepend, append) = (given(op, prepend)?, given(op, append)?);
         run(py, x.count(), || x.diff(n, dim, prepend.as_ref(), append.as_ref()))
     };
+}
 
+/// Integrals as methods and as functions, whose operand torch calls y.
+macro_rules! integrals {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (x=None, *, dx=None, dim=None, axis=None))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                x: Option<Any<'_, '_>>,
+                dx: Option<Any<'_, '_>>,
+                dim: Option<Int>,
+                axis: Option<Int>,
+            ) -> PyResult<Self> {
+                let (op, y) = (stringify!($name), self.tensor());
+                let dim = axis_or(op, dim, axis, -1)?;
+                either(op, x, dx)?;
+                let (x, dx) = points(op, x, dx)?;
+                run(py, y.count(), || y.$name(x.as_ref(), dx.as_operand(), dim))
+            }
+        )*}
+
+        $(
+            $(#[doc = $doc])*
+            #[pyfunction]
+            #[pyo3(signature = (input=None, x=None, *, dx=None, dim=None, axis=None, y=None))]
+            fn $name(
+                py: Python<'_>,
+                input: Option<Any<'_, '_>>,
+                x: Option<Any<'_, '_>>,
+                dx: Option<Any<'_, '_>>,
+                dim: Option<Int>,
+                axis: Option<Int>,
+                y: Option<Any<'_, '_>>,
+            ) -> PyResult<PyTensor> {
+                let op = stringify!($name);
+                let y = create::operand(op, one_of(op, "y", [input, y])?)?;
+                PyTensor::from(y).$name(py, x, dx, dim, axis)
+            }
+        )*
+
+        /// Adds them all.
+        pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            functions::register(module)?;
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+integrals! {
     /// The integral along dim by the trapezoidal rule: over points x, or points dx apart.
     ///
     /// >>> al.tensor([1.0, 2.0, 3.0]).trapezoid()
     /// tensor(4.)
-    trapezoid[x=None, *, dx=None, dim=None, axis=None](x: Option<Any<'_, '_>>, dx: Option<Any<'_, '_>>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, op, y| {
-        let dim = axis_or(op, dim, axis, -1)?;
-        either(op, x, dx)?;
-        let (x, dx) = points(op, x, dx)?;
-        run(py, y.count(), || y.trapezoid(x.as_ref(), dx.as_operand(), dim))
-    };
-
+    trapezoid;
     /// The integral up to each element but the first along dim by the trapezoidal rule.
     ///
     /// >>> al.tensor([1.0, 2.0, 3.0]).cumulative_trapezoid()
     /// tensor([1.5000, 4.0000])
-    cumulative_trapezoid[x=None, *, dx=None, dim=None, axis=None](x: Option<Any<'_, '_>>, dx: Option<Any<'_, '_>>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, op, y| {
-        let dim = axis_or(op, dim, axis, -1)?;
-        either(op, x, dx)?;
-        let (x, dx) = points(op, x, dx)?;
-        run(py, y.count(), || y.cumulative_trapezoid(x.as_ref(), dx.as_operand(), dim))
-    };
+    cumulative_trapezoid;
 }

@@ -1,6 +1,7 @@
 //! Sorted lines, and elements by their rank.
 
 use allotrope_tensor::{QuantileInterpolation, Tensor};
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::run_pair;
@@ -46,8 +47,10 @@ fn fractions(
 ) -> PyResult<(Tensor, QuantileInterpolation)> {
     let interpolation = interpolation.parse::<QuantileInterpolation>();
     let interpolation = interpolation.map_err(|error| raise(error.in_op(op)))?;
-    // Python's floats keep their digits.
-    let q = if let Ok(one) = q.extract::<f64>() {
+    // Arrays keep their dimensions and history, Python's floats their digits.
+    let q = if q.hasattr(intern!(q.py(), "dtype"))? {
+        return Ok((create::operand(op, q)?, interpolation));
+    } else if let Ok(one) = q.extract::<f64>() {
         Tensor::from_slice(&[one], &[])
     } else if let Ok(several) = q.extract::<Vec<f64>>() {
         Tensor::from_slice(&several, &[several.len()])

@@ -18,7 +18,7 @@ use crate::Tensor;
 /// ```
 ///
 /// # Errors
-/// A value error for a length or a distance of zero, a dtype error unless the dtype is a float or
+/// A value error for a distance of zero, a dtype error unless the dtype is a float or
 /// complex, a memory error.
 pub fn fftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {
     let op = "fft.fftfreq";
@@ -54,10 +54,7 @@ fn steps(op: &'static str, n: usize, d: f64) -> Result<i64, Error> {
     if d == 0.0 {
         return Err(refuse("distance", d.to_string(), "distances but zero"));
     }
-    match i64::try_from(n) {
-        Ok(steps) if steps > 0 => Ok(steps),
-        _ => Err(refuse("length", n.to_string(), "lengths from 1 on")),
-    }
+    i64::try_from(n).map_err(|_| refuse("length", n.to_string(), "lengths below 2^63"))
 }
 
 /// Numbers over `n d`, each rounded once.

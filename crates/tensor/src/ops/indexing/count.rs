@@ -8,7 +8,7 @@ use allotrope_op::{Outcome, Shape};
 use smallvec::smallvec;
 
 use super::target::Target;
-use super::{Indices, Negative, elements, wrong_shape, zeroed};
+use super::{Indices, Negative, elements, negative_or, wrong_shape, zeroed};
 use crate::Tensor;
 
 /// The bins of a histogram.
@@ -33,8 +33,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// A dtype error unless these are integers, an index error for a negative one, a value error
-    /// for weights of another shape or anything but a vector, a memory error.
+    /// A dtype error unless these are integers, a value error for a negative one, weights of another
+    /// shape or anything but a vector, a memory error.
     pub fn bincount(&self, weights: Option<&Self>, minlength: usize) -> Result<Self, Error> {
         let op = BINCOUNT.name;
         BINCOUNT.result(self.dtype())?;
@@ -52,7 +52,8 @@ impl Tensor {
         let bins = greatest.map_or(0, |greatest| (greatest + 1).max(0));
         let bins = usize::try_from(bins).unwrap_or(usize::MAX).max(minlength);
         let shape = Shape::new(op, &[bins])?;
-        let indices = Indices::new(op, self, 0, bins, Negative::Refuse)?;
+        let indices = Indices::new(op, self, 0, bins, Negative::Refuse);
+        let indices = indices.map_err(|error| negative_or(error, op, self))?;
         if let Some(weights) = weights {
             if weights.shape() != self.shape() {
                 let accepted = format!("that of the input, {}", self.shape());
@@ -107,7 +108,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`histc`](Self::histc); a value error for weights of another shape, or edges that are not a
-    /// vector of at least two.
+    /// vector of at least two in ascending order.
     pub fn histogram(
         &self,
         bins: Edges<'_>,
@@ -141,6 +142,7 @@ impl Tensor {
                     let accepted = "a vector of at least two";
                     return Err(wrong_shape(op, "bins", edges.shape(), accepted));
                 }
+                check_order(op, edges)?;
                 edges.clone()
             }
         };
@@ -211,6 +213,27 @@ fn check_bins(op: &'static str, bins: usize) -> Result<(), Error> {
         index: None,
         value: bins.to_string(),
         accepted: "1 and more",
+    };
+    Err(Error::new(op, problem))
+}
+
+/// Refuses edges that are below the one before, and NaN.
+fn check_order(op: &'static str, edges: &Tensor) -> Result<(), Error> {
+    let pairs = edges.count() - 1;
+    let lower = edges.narrow(0, 0, pairs)?;
+    let ordered = lower.le(&edges.narrow(0, 1, pairs)?)?;
+    if ordered.true_count(op)? == pairs {
+        return Ok(());
+    }
+    let WeakScalar::Int(place) = ordered.argmin(None, false)?.item()?.value() else {
+        return Ok(());
+    };
+    let index = place as usize + 1;
+    let problem = Problem::OutOfRange {
+        what: "bins",
+        index: Some(index),
+        value: edges.select(0, index as isize)?.item()?.to_string(),
+        accepted: "edges in ascending order",
     };
     Err(Error::new(op, problem))
 }

@@ -8,7 +8,7 @@ use smallvec::smallvec;
 
 use super::put::IndexReduction;
 use super::target::{Target, accumulator, neutral};
-use super::{Indices, Negative, common_dtype, elements, wrong_shape};
+use super::{Indices, Negative, common_dtype, elements, negative_or, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 
@@ -93,8 +93,8 @@ impl Tensor {
     /// Without classes there are as many as the greatest index needs.
     ///
     /// # Errors
-    /// A dtype error unless these are integers, an index error for one out of range, a value error
-    /// if there is nothing to tell the number of classes from, a memory error.
+    /// A dtype error unless these are integers, an index error for one that is no class, a value error
+    /// for a negative one or if nothing tells the number of classes, a memory error.
     pub fn one_hot(&self, classes: Option<usize>, dtype: DType) -> Result<Self, Error> {
         let op = ONE_HOT.name;
         ONE_HOT.result(self.dtype())?;
@@ -110,7 +110,8 @@ impl Tensor {
                 _ => 0,
             },
         };
-        let indices = Indices::new(op, self, self.rank(), classes, Negative::Refuse)?;
+        let indices = Indices::new(op, self, self.rank(), classes, Negative::Refuse);
+        let indices = indices.map_err(|error| negative_or(error, op, self))?;
         let sizes = [&self.shape()[..], &[classes]].concat();
         let zeros = Self::zeros(&sizes, dtype).map_err(|error| error.in_op(op))?;
         let places = indices.layout_between(op, &[], &[1])?;

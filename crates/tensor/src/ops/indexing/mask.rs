@@ -107,7 +107,7 @@ impl Tensor {
         let backend = common_backend(op, &[self, source, &mask])?;
         let count = mask.true_count(op)?;
         if source.count() < count {
-            let accepted = format!("at least {count} elements are needed");
+            let accepted = format!("one of at least {count} elements");
             return Err(wrong_shape(op, "source", source.shape(), accepted));
         }
         let used = source.ravel()?.narrow(0, 0, count)?;

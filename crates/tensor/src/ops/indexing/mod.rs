@@ -33,7 +33,7 @@ pub(crate) use slices::sum_slices;
 
 use allotrope_cpu::Buffer;
 use allotrope_cpu::kernel::indexing::{index_range, wrap_negative};
-use allotrope_dtype::{DType, Error, Problem, Set, default_dtype, promotion};
+use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar, default_dtype, promotion};
 use allotrope_op::{Argument, Dims, Layout, Op, Shape, View};
 
 use crate::elementwise::{Operand, room};
@@ -220,6 +220,24 @@ fn as_tensor(
             let value = Tensor::full(&[], scalar, dtype).map_err(|error| error.in_op(op))?;
             value.beside(beside)
         }
+    }
+}
+
+/// The error that names the least of integers if it is negative, or another one.
+#[cold]
+fn negative_or(error: Error, op: &'static str, index: &Tensor) -> Error {
+    let least = index.amin(None, false).and_then(|least| least.item());
+    match least.map(|least| least.value()) {
+        Ok(WeakScalar::Int(least @ ..0)) => {
+            let problem = Problem::OutOfRange {
+                what: "index",
+                index: None,
+                value: least.to_string(),
+                accepted: "indices from 0 on",
+            };
+            Error::new(op, problem)
+        }
+        _ => error,
     }
 }
 

@@ -2,7 +2,7 @@
 //! whatever the dtypes; NaN is greater than any number, and equal to none.
 
 use allotrope_cpu::kernel::indexing::{pairs, search, sort_keys, which_belong};
-use allotrope_dtype::{DType, Error, Kind, Policy, Problem, promotion};
+use allotrope_dtype::{DType, Error, Kind, Policy, Problem, Set, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{BUCKETIZE, ISIN, SEARCHSORTED};
 
@@ -54,6 +54,9 @@ impl Tensor {
                 let accepted = format!("that of the sequence, {}", self.shape());
                 Err(wrong_shape(op, "sorter", sorter.shape(), accepted))
             }
+            Some(sorter) if !sorter.dtype().is_integer() => {
+                Err(Error::not_in_set(op, sorter.dtype(), Set::Integer, None))
+            }
             Some(sorter) => self
                 .gather(-1, sorter)
                 .map_err(|error| error.in_op(op))?
@@ -87,7 +90,7 @@ impl Tensor {
         row.result(self.dtype())?;
         row.result(values.dtype())?;
         let Some((length, rows)) = self.shape().split_last() else {
-            let accepted = "at least one dimension is needed";
+            let accepted = "one of at least one dimension";
             return Err(wrong_shape(op, "sequence", self.shape(), accepted));
         };
         let fits = rows.is_empty()
