@@ -48,8 +48,8 @@ forms! {
     ///
     /// >>> al.zeros(2, 3, 4).flatten(1).shape
     /// (2, 12)
-    flatten[start_dim=0, end_dim=-1](start_dim: isize, end_dim: isize) -> PyTensor
-        |_py, op, x| wrap(x.flatten(start_dim, end_dim));
+    flatten[start_dim=Int(0), end_dim=Int(-1)](start_dim: Int, end_dim: Int) -> PyTensor
+        |_py, op, x| wrap(x.flatten(start_dim.0, end_dim.0));
     /// All elements in row-major order as one dimension.
     ///
     /// >>> al.eye(2).ravel()

@@ -588,29 +588,30 @@ class Tensor:
     def var(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float | None = None,
         unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor: ...
     def std(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float | None = None,
         unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor: ...
     def norm(
         self,
-        p: builtins.float = 2.0,
+        p: builtins.float | str | None = None,
         dim: _Dims = None,
         keepdim: builtins.bool | None = None,
         *,
+        dtype: _DTypeLike = None,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor: ...
@@ -621,6 +622,7 @@ class Tensor:
         *,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
+        other: _Operand = None,
     ) -> Any: ...
     def min(
         self,
@@ -629,20 +631,27 @@ class Tensor:
         *,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
+        other: _Operand = None,
     ) -> Any: ...
     def var_mean(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float = 1.0,
+        unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
+        axis: _Dims = None,
+        keepdims: builtins.bool | None = None,
     ) -> tuple[Tensor, Tensor]: ...
     def std_mean(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float = 1.0,
+        unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
+        axis: _Dims = None,
+        keepdims: builtins.bool | None = None,
     ) -> tuple[Tensor, Tensor]: ...
     def aminmax(self, *, dim: _Dims = None, keepdim: builtins.bool | None = None) -> Any: ...
 {{methods}}
@@ -1084,29 +1093,30 @@ def logsumexp(
 def var(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float | None = None,
     unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
 ) -> Tensor: ...
 def std(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float | None = None,
     unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
 ) -> Tensor: ...
 def norm(
     input: Any,
-    p: builtins.float = 2.0,
+    p: builtins.float | str | None = None,
     dim: _Dims = None,
     keepdim: builtins.bool | None = None,
     *,
+    dtype: _DTypeLike = None,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
 ) -> Tensor: ...
@@ -1117,6 +1127,7 @@ def max(
     *,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
+    other: _Operand = None,
 ) -> Any: ...
 def min(
     input: Any,
@@ -1125,20 +1136,27 @@ def min(
     *,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
+    other: _Operand = None,
 ) -> Any: ...
 def var_mean(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float = 1.0,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
+    axis: _Dims = None,
+    keepdims: builtins.bool | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def std_mean(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float = 1.0,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
+    axis: _Dims = None,
+    keepdims: builtins.bool | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def aminmax(input: Any, *, dim: _Dims = None, keepdim: builtins.bool | None = None) -> Any: ...
 {{functions}}
