@@ -186,10 +186,21 @@ impl PyTensor {
         this
     }
 
-    /// The elements without a history, as detach gives them.
+    /// The elements without a history. A change of them in place is a change of this tensor that is
+    /// not recorded.
+    ///
+    /// >>> w = al.ones(2, requires_grad=True)
+    /// >>> w.data -= 0.5
+    /// >>> w
+    /// tensor([0.5000, 0.5000], requires_grad=True)
     #[getter]
-    fn data(&self) -> Self {
-        self.tensor().detach().into()
+    fn data(this: &Bound<'_, Self>) -> Self {
+        Self::data_of(this.clone().unbind())
+    }
+
+    #[setter(data)]
+    fn set_data(&self, value: &Bound<'_, Self>) -> PyResult<()> {
+        self.set_elements(&value.get().tensor().detach())
     }
 
     /// The address of the first element.

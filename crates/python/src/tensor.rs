@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
 
 use crate::convert;
+use crate::create::as_leaf;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::{dlpack, index, memory};
@@ -22,18 +23,30 @@ use crate::{dlpack, index, memory};
 #[pyclass(name = "Tensor", module = "allotrope", frozen)]
 pub(crate) struct PyTensor {
     /// The value now; an in-place spelling gives the object another one.
-    value: RwLock<Tensor>,
-    /// The tensor that this is the gradient of: a change in place changes its gradient.
-    gradient_of: Option<Box<Tensor>>,
+    value: RwLock<Value>,
 }
+
+/// Whose value it is that an object has.
+enum Value {
+    Own(Tensor),
+    /// The gradient of a tensor: a change in place changes what the tensor has added up.
+    Gradient(Box<Gradient>),
+    /// The elements of another object: a change in place is a change of that object's value.
+    Data(Py<PyTensor>),
+}
+
+struct Gradient {
+    of: Tensor,
+    value: Tensor,
+}
+
+/// A change of a value where it is.
+type Change<'a> = &'a mut dyn FnMut(&mut Tensor) -> Result<(), Error>;
 
 impl From<Tensor> for PyTensor {
     fn from(tensor: Tensor) -> Self {
-        let value = RwLock::new(tensor);
-        Self {
-            value,
-            gradient_of: None,
-        }
+        let value = RwLock::new(Value::Own(tensor));
+        Self { value }
     }
 }
 
@@ -41,18 +54,25 @@ impl PyTensor {
     /// The value now.
     pub(crate) fn tensor(&self) -> Tensor {
         // A panic elsewhere cannot leave a value half changed.
-        self.value
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        match &*self.value.read().unwrap_or_else(PoisonError::into_inner) {
+            Value::Own(tensor) => tensor.clone(),
+            Value::Gradient(gradient) => gradient.value.clone(),
+            Value::Data(of) => of.get().tensor().detach(),
+        }
     }
 
     /// The gradient of a tensor; a change of it in place is a change of the tensor's gradient.
-    pub(crate) fn gradient(of: Tensor, gradient: Tensor) -> Self {
-        Self {
-            value: RwLock::new(gradient),
-            gradient_of: Some(Box::new(of)),
-        }
+    pub(crate) fn gradient(of: Tensor, value: Tensor) -> Self {
+        let gradient = Box::new(Gradient { of, value });
+        let value = RwLock::new(Value::Gradient(gradient));
+        Self { value }
+    }
+
+    /// The elements of an object without its history; a change of them in place is a change of the
+    /// object's value that is not recorded.
+    pub(crate) fn data_of(object: Py<Self>) -> Self {
+        let value = RwLock::new(Value::Data(object));
+        Self { value }
     }
 
     /// Refuses to hand the elements of a tensor that requires a gradient to another library, where
@@ -68,28 +88,59 @@ impl PyTensor {
 
     /// Gives the object another value.
     pub(crate) fn replace(&self, op: &'static str, tensor: Tensor) -> PyResult<()> {
-        self.change(op, |value| {
-            *value = tensor;
+        self.change(op, &mut |value| {
+            *value = tensor.clone();
             Ok(())
         })
     }
 
     /// Gives the object another value, whatever history it had.
     pub(crate) fn overwrite(&self, tensor: Tensor) {
-        *self.value.write().unwrap_or_else(PoisonError::into_inner) = tensor;
+        *self.value.write().unwrap_or_else(PoisonError::into_inner) = Value::Own(tensor);
     }
 
     /// Changes the value; nobody else reads or changes it meanwhile.
-    pub(crate) fn change(
+    fn change(&self, op: &'static str, change: Change<'_>) -> PyResult<()> {
+        self.change_as(Some(op), change)
+    }
+
+    /// Gives the elements that a key means other values.
+    pub(crate) fn assign(
         &self,
         op: &'static str,
-        change: impl FnOnce(&mut Tensor) -> Result<(), Error>,
+        key: &[Index],
+        value: Operand<'_>,
     ) -> PyResult<()> {
+        self.change(op, &mut |tensor| tensor.assign(key, value))
+    }
+
+    /// Gives the object other elements without recording it; the history stays what it is.
+    pub(crate) fn set_elements(&self, elements: &Tensor) -> PyResult<()> {
+        self.change_as(None, &mut |tensor| {
+            *tensor = elements.clone();
+            Ok(())
+        })
+    }
+
+    /// A change by an operation, or without one a change that is not recorded.
+    fn change_as(&self, op: Option<&'static str>, change: Change<'_>) -> PyResult<()> {
         let mut value = self.value.write().unwrap_or_else(PoisonError::into_inner);
-        value.update(op, change).map_err(raise)?;
-        match &self.gradient_of {
-            Some(tensor) => tensor.set_grad(Some(value.clone())).map_err(raise),
-            None => Ok(()),
+        let tensor = match &mut *value {
+            Value::Own(tensor) => tensor,
+            Value::Gradient(gradient) => &mut gradient.value,
+            Value::Data(of) => return of.get().change_as(None, change),
+        };
+        match op {
+            Some(op) => tensor.update(op, change),
+            None => tensor.update_data(change),
+        }
+        .map_err(raise)?;
+        match &*value {
+            Value::Gradient(gradient) => {
+                let value = gradient.value.clone();
+                gradient.of.set_grad(Some(value)).map_err(raise)
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -287,15 +338,25 @@ impl PyTensor {
         let rebuild = PyModule::import(py, intern!(py, "allotrope"))?
             .getattr(intern!(py, "Tensor"))?
             .getattr(intern!(py, "_from_bytes"))?;
-        let arguments = (bytes, self.shape(py)?, self.dtype(py)?);
+        let requires_grad = self.tensor().requires_grad();
+        let arguments = (bytes, self.shape(py)?, self.dtype(py)?, requires_grad);
         PyTuple::new(py, [rebuild, arguments.into_pyobject(py)?.into_any()])
     }
 
     /// What pickle calls.
     #[staticmethod]
-    fn _from_bytes(bytes: &[u8], sizes: Vec<usize>, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (bytes, sizes, dtype, requires_grad=false))]
+    fn _from_bytes(
+        bytes: &[u8],
+        sizes: Vec<usize>,
+        dtype: &Bound<'_, PyAny>,
+        requires_grad: bool,
+    ) -> PyResult<Self> {
         let dtype = convert::to_dtype("unpickle", dtype)?;
-        wrap(Tensor::from_bytes(bytes, &sizes, dtype))
+        as_leaf(
+            wrap(Tensor::from_bytes(bytes, &sizes, dtype)),
+            requires_grad,
+        )
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
