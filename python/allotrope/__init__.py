@@ -72,7 +72,7 @@ def _in_place(name: str):
     method = getattr(_core.Tensor, name)
 
     def update(self, *args, **options):
-        return self._replace(method(self, *args, **options))
+        return self._update(name, method(self, *args, **options))
 
     update.__name__ = name + "_"
     update.__qualname__ = f"Tensor.{name}_"

@@ -2,9 +2,10 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use allotrope_dtype::{DType, Error, NumpySource, Scalar, WeakScalar};
-use allotrope_tensor::Tensor;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use allotrope_dtype::{DType, Error, Kind, NumpySource, Scalar, WeakScalar, c128};
+use allotrope_op::normalize_axis;
+use allotrope_tensor::{Index, Operand, Tensor};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
@@ -92,6 +93,26 @@ impl PyTensor {
             *value = tensor.clone();
             Ok(())
         })
+    }
+
+    /// Gives the object the result of an operation on it, which keeps its shape. Truth values are
+    /// numbers of its dtype.
+    pub(crate) fn update(&self, op: &str, result: Tensor) -> PyResult<()> {
+        let (shape, dtype) = {
+            let own = self.tensor();
+            (own.shape().clone(), own.dtype())
+        };
+        if result.shape() != &shape {
+            return Err(PyValueError::new_err(format!(
+                "{op}: the result has another shape: {}; in place it is {shape}",
+                result.shape()
+            )));
+        }
+        let result = match result.dtype() {
+            DType::Bool => result.to(dtype).map_err(raise)?,
+            _ => result,
+        };
+        self.replace("in place", result)
     }
 
     /// Gives the object another value, whatever history it had.
