@@ -72,7 +72,8 @@ pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<T
 /// A Python number, or the value of a tensor or NumPy scalar.
 pub(crate) fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
     if let Some(tensor) = as_tensor(object) {
-        return Ok(tensor.item().map_err(raise)?.value());
+        let item = tensor.item().map_err(|error| raise(error.in_op(op)))?;
+        return Ok(item.value());
     }
     let item = match object.getattr_opt(intern!(object.py(), "item"))? {
         Some(item) => item.call0()?,

@@ -87,6 +87,12 @@ impl PyTensor {
         )))
     }
 
+    /// The value of the only element, for an operation.
+    fn number<'py>(&self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        let item = self.tensor().item();
+        to_python(py, item.map_err(|error| raise(error.in_op(op)))?)
+    }
+
     /// Gives the object another value.
     pub(crate) fn replace(&self, op: &'static str, tensor: Tensor) -> PyResult<()> {
         self.change(op, &mut |value| {
@@ -381,15 +387,19 @@ impl PyTensor {
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        self.item(py)?.is_truthy()
+        let hint = "x.any() or x.all()";
+        let item = self.tensor().item();
+        let item = item.map_err(|error| raise(error.in_op("bool").hint(hint)))?;
+        to_python(py, item)?.is_truthy()
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.item(py)?.call_method0(intern!(py, "__int__"))
+        self.number(py, "int")?.call_method0(intern!(py, "__int__"))
     }
 
     fn __float__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.item(py)?.call_method0(intern!(py, "__float__"))
+        let number = self.number(py, "float")?;
+        number.call_method0(intern!(py, "__float__"))
     }
 
     /// Only single integers are indices, of every width. Python goes on to ask for a buffer, as in
