@@ -8,6 +8,7 @@ from . import _core
 from ._core import *  # noqa: F403
 
 from . import amp, autograd, fft, linalg, nn, random, special  # noqa: E402, F401
+from ._device import device  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
     enable_grad,

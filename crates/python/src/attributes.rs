@@ -178,6 +178,20 @@ impl PyTensor {
         Ok(self.tensor().shape() == operand("is_same_size", other)?.shape())
     }
 
+    /// Whether the elements are on the CPU.
+    #[getter]
+    #[allow(clippy::unused_self, reason = "a Python attribute")]
+    fn is_cpu(&self) -> bool {
+        true
+    }
+
+    /// Whether the elements are on a GPU of CUDA.
+    #[getter]
+    #[allow(clippy::unused_self, reason = "a Python attribute")]
+    fn is_cuda(&self) -> bool {
+        false
+    }
+
     /// The tensor itself: its elements are on the CPU.
     ///
     /// >>> al.ones(1).cpu()

@@ -8,8 +8,13 @@ use allotrope_tensor::{Index, Operand, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyList, PyModule, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    IntoPyDict, PyBool, PyBytes, PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyIterator, PyList,
+    PyModule, PyRange, PyTuple,
+};
 
+use crate::arguments::Int;
 use crate::convert;
 use crate::create::as_leaf;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
@@ -200,8 +205,13 @@ impl PyTensor {
     /// The device that holds the elements.
     #[getter]
     #[allow(clippy::unused_self, reason = "a Python attribute")]
-    fn device(&self) -> &'static str {
-        "cpu"
+    fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let cpu = CPU.get_or_try_init(py, || {
+            let class = PyModule::import(py, "allotrope")?.getattr("device")?;
+            class.call1(("cpu",)).map(Bound::unbind)
+        })?;
+        Ok(cpu.clone_ref(py))
     }
 
     /// The dimensions in reverse.
@@ -222,9 +232,18 @@ impl PyTensor {
         self.tensor().count()
     }
 
-    /// The distance between neighbours in each dimension, in elements.
-    fn stride<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.tensor().layout().strides())
+    /// The distance between neighbours in each dimension, in elements, or that in one.
+    #[pyo3(signature = (dim=None))]
+    fn stride<'py>(&self, py: Python<'py>, dim: Option<Int>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor();
+        let strides = tensor.layout().strides();
+        match dim {
+            None => Ok(PyTuple::new(py, strides)?.into_any()),
+            Some(Int(dim)) => {
+                let dim = normalize_axis("stride", dim, tensor.rank()).map_err(raise)?;
+                Ok(strides[dim].into_pyobject(py)?.into_any())
+            }
+        }
     }
 
     /// Whether the elements lie in row-major order without gaps.
@@ -255,10 +274,13 @@ impl PyTensor {
         Ok(list.into_any())
     }
 
-    /// A read-only NumPy array of the same memory.
-    fn numpy<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    /// A read-only NumPy array of the same memory; force=True leaves a history behind.
+    #[pyo3(signature = (*, force=false))]
+    fn numpy<'py>(this: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        this.get().check_plain("numpy")?;
+        if !force {
+            this.get().check_plain("numpy")?;
+        }
         let numpy = PyModule::import(py, intern!(py, "numpy"))?;
         let array =
             numpy.call_method1(intern!(py, "asarray"), (Carrier(this.clone()).expose()?,))?;
@@ -321,7 +343,7 @@ impl PyTensor {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let array = Self::numpy(this)?;
+        let array = Self::numpy(this, false)?;
         let array = match dtype {
             Some(dtype) => {
                 let keywords = [(intern!(py, "copy"), false)].into_py_dict(py)?;
@@ -337,6 +359,20 @@ impl PyTensor {
 
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         index::get(&self.tensor(), key).map(Self::from)
+    }
+
+    /// Its rows, one after the other.
+    fn __iter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyIterator>> {
+        let py = this.py();
+        let Some(rows) = this.get().tensor().shape().first().copied() else {
+            return Err(PyTypeError::new_err(
+                "iter: a tensor of 0 dimensions has no rows (hint: x.item())",
+            ));
+        };
+        let row = this.getattr(intern!(py, "__getitem__"))?;
+        let places = PyRange::new(py, 0, rows as isize)?;
+        let map = PyModule::import(py, intern!(py, "builtins"))?.getattr(intern!(py, "map"))?;
+        map.call1((row, places))?.try_iter()
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -358,6 +394,16 @@ impl PyTensor {
         };
         text.pop();
         text + &history
+    }
+
+    /// A tensor without dimensions as its number; one with a single element too, where a format is
+    /// given.
+    fn __format__<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyAny>> {
+        if self.tensor().rank() > 0 && spec.is_empty() {
+            return Ok(self.__repr__().into_pyobject(py)?.into_any());
+        }
+        let number = self.number(py, "format")?;
+        number.call_method1(intern!(py, "__format__"), (spec,))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -463,9 +509,7 @@ fn to_python(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
         WeakScalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
         WeakScalar::Int(value) => value.into_pyobject(py)?.into_any(),
         WeakScalar::Float(value) => value.into_pyobject(py)?.into_any(),
-        WeakScalar::Complex(value) => {
-            pyo3::types::PyComplex::from_doubles(py, value.re, value.im).into_any()
-        }
+        WeakScalar::Complex(value) => PyComplex::from_doubles(py, value.re, value.im).into_any(),
     })
 }
 
