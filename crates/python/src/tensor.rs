@@ -263,15 +263,34 @@ impl PyTensor {
 
     /// The values as nested lists of Python numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if self.tensor().rank() == 0 {
+        let tensor = self.tensor();
+        if tensor.rank() == 0 {
             return self.item(py);
         }
-        let list = PyList::empty(py);
-        for i in 0..self.tensor().shape()[0] {
-            let row = self.tensor().select(0, i as isize).map_err(raise)?;
-            list.append(Self::from(row).tolist(py)?)?;
+        let sizes = tensor.shape();
+        // The widest of a kind holds every number of it.
+        macro_rules! of_kind {
+            ($dtype:ident, $element:ty, $number:expr) => {{
+                let wide = tensor.to(DType::$dtype).map_err(raise)?;
+                nested(
+                    py,
+                    &wide.to_vec::<$element>().map_err(raise)?,
+                    sizes,
+                    &$number,
+                )
+            }};
         }
-        Ok(list.into_any())
+        match tensor.dtype().kind() {
+            Kind::Bool => of_kind!(U8, u8, |x: &u8| PyBool::new(py, *x != 0)
+                .to_owned()
+                .into_any()),
+            Kind::Signed => of_kind!(I64, i64, |x: &i64| PyInt::new(py, *x).into_any()),
+            Kind::Unsigned => of_kind!(U64, u64, |x: &u64| PyInt::new(py, *x).into_any()),
+            Kind::Float => of_kind!(F64, f64, |x: &f64| PyFloat::new(py, *x).into_any()),
+            Kind::Complex => of_kind!(C128, c128, |x: &c128| {
+                PyComplex::from_doubles(py, x.re, x.im).into_any()
+            }),
+        }
     }
 
     /// A read-only NumPy array of the same memory; force=True leaves a history behind.
@@ -492,7 +511,6 @@ impl<'py> Carrier<'py> {
 
 /// NumPy's letters for a dtype; an unsigned integer of the same width where it has none.
 fn type_string(dtype: DType) -> String {
-    use allotrope_dtype::Kind;
     let letter = match (dtype.descriptor().numpy, dtype.kind()) {
         (NumpySource::MlDtypes, _) | (_, Kind::Unsigned) => 'u',
         (_, Kind::Bool) => 'b',
@@ -501,6 +519,24 @@ fn type_string(dtype: DType) -> String {
         (_, Kind::Complex) => 'c',
     };
     format!("<{letter}{}", dtype.itemsize())
+}
+
+/// Elements in row-major order as lists within lists.
+fn nested<'py, T>(
+    py: Python<'py>,
+    elements: &[T],
+    sizes: &[usize],
+    number: &impl Fn(&T) -> Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = match sizes {
+        [] | [_] => PyList::new(py, elements.iter().map(number))?,
+        [size, inner @ ..] => {
+            let row = elements.len().checked_div(*size).unwrap_or(0);
+            let rows = (0..*size).map(|i| nested(py, &elements[i * row..][..row], inner, number));
+            PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?
+        }
+    };
+    Ok(list.into_any())
 }
 
 /// The Python number of a scalar.
