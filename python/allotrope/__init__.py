@@ -8,6 +8,7 @@ from . import _core
 from ._core import *  # noqa: F403
 
 from . import amp, autograd, fft, linalg, nn, random, return_types, special  # noqa: E402, F401
+from ._device import device  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
     enable_grad,
@@ -72,7 +73,7 @@ def _in_place(name: str):
     method = getattr(_core.Tensor, name)
 
     def update(self, *args, **options):
-        return self._replace(method(self, *args, **options))
+        return self._update(name, method(self, *args, **options))
 
     update.__name__ = name + "_"
     update.__qualname__ = f"Tensor.{name}_"

@@ -1,6 +1,7 @@
 """Gradients from Python: modes, leaves, functions of one's own, hooks, and mistakes."""
 
 import asyncio
+import copy
 import gc
 import pickle
 import threading
@@ -369,3 +370,87 @@ def test_long_graphs():
     y.sum().backward()
     assert x.grad.tolist() == [1.0]
     del y
+
+
+class TestData:
+    """The elements of a tensor: a change of them is a change of the tensor that is not recorded."""
+
+    def test_a_step_by_hand(self):
+        w = leaf(1.0, 2.0)
+        (w * w).sum().backward()
+        w.data.sub_(0.25 * w.grad)
+        assert w.tolist() == [0.5, 1.0] and w.grad.tolist() == [2.0, 4.0]
+        w.data -= 0.25 * w.grad
+        assert w.tolist() == [0.0, 0.0]
+        w.data[1] = 3.0
+        w.data.add_(al.ones(2))
+        assert w.tolist() == [1.0, 4.0]
+        w.data = al.tensor([5.0, 6.0], dtype="float64")
+        assert w.tolist() == [5.0, 6.0]
+        assert w.is_leaf and w.requires_grad and w.grad_fn is None
+        w.grad = None
+        (w * w).sum().backward()
+        assert w.grad.tolist() == [10.0, 12.0]
+
+    def test_it_is_the_value_now(self):
+        w = leaf(1.0, 2.0)
+        data = w.data
+        assert not data.requires_grad and data.data_ptr() == w.data_ptr()
+        with al.no_grad():
+            w.mul_(3)
+        assert data.tolist() == [3.0, 6.0]
+        data.zero_()
+        assert w.tolist() == [0.0, 0.0]
+
+    def test_other_views_keep_their_value(self):
+        w = leaf(1.0, 2.0)
+        view, copy = w.detach(), w[1:]
+        w.data.fill_(7)
+        assert view.tolist() == [1.0, 2.0] and copy.tolist() == [2.0] and w.tolist() == [7.0, 7.0]
+
+    def test_nothing_is_recorded(self):
+        w, v = leaf(1.0), leaf(2.0)
+        w.data.mul_(v)
+        assert w.is_leaf and w.tolist() == [2.0]
+        plain = al.ones(1)
+        plain.data.mul_(v)
+        assert not plain.requires_grad and plain.tolist() == [2.0]
+
+    def test_a_computed_tensor_keeps_its_history(self):
+        x = leaf(2.0)
+        y = x * 3
+        y.data.zero_()
+        assert y.tolist() == [0.0] and y.grad_fn is not None
+        y.sum().backward()
+        assert x.grad.tolist() == [3.0]
+
+    def test_another_shape_is_a_new_leaf(self):
+        w = leaf(1.0)
+        w.data = al.ones(2, 2)
+        assert w.shape == (2, 2) and w.is_leaf and w.requires_grad
+        w.sum().backward()
+        assert w.grad.shape == (2, 2)
+
+    def test_a_leaf_of_its_own(self):
+        w = leaf(1.0)
+        other = w.data.requires_grad_()
+        (other * 2).sum().backward()
+        assert other.grad.tolist() == [2.0] and w.grad is None
+        w.data.detach_()
+        assert w.requires_grad
+
+
+def test_copies_require_a_gradient_as_their_original():
+    for x in (leaf(1.0, 2.0), al.ones(2)):
+        copies = [pickle.loads(pickle.dumps(x, protocol)) for protocol in range(6)]
+        for y in (*copies, copy.copy(x), copy.deepcopy(x)):
+            assert y is not x and y.requires_grad == x.requires_grad and y.is_leaf
+            assert y.tolist() == x.tolist()
+    with al.no_grad():
+        assert copy.deepcopy(leaf(1.0)).requires_grad
+
+
+def test_a_reduction_is_named_by_itself():
+    x = leaf(1.0, 2.0)
+    assert x.sum().grad_fn.name() == x.sum(0, keepdim=True).grad_fn.name() == "sum"
+    assert "grad_fn=<amax>" in repr(x.amax())

@@ -298,3 +298,31 @@ class TestActivationOptions:
         want = [5, 1, 5, 1]
         assert al.threshold(x, 0, 5).tolist() == want
         assert al.threshold(x, 0, 5).dtype == (al.int64 if dtype == al.bool else dtype)
+
+
+class TestKeywords:
+    """torch's names of operands: `input`, `other`, and those of a few rows."""
+
+    def test_one_operand(self):
+        x = al.tensor([0.25, 4.0])
+        for name in ("sqrt", "exp", "relu", "abs", "isnan", "sigmoid", "neg"):
+            function = getattr(al, name)
+            assert function(input=x).tolist() == function(x).tolist()
+
+    def test_two_operands(self):
+        x = al.tensor([3, 4])
+        for name in ("mul", "eq", "maximum", "logical_and", "remainder", "bitwise_and", "multiply"):
+            function = getattr(al, name)
+            want = function(x, 2).tolist()
+            assert function(x, other=2).tolist() == want
+            assert function(input=x, other=2).tolist() == want
+            assert getattr(x, name)(other=2).tolist() == want
+
+    def test_other_names(self):
+        x = al.tensor([2.0, 0.0])
+        assert al.pow(x, exponent=2).tolist() == x.pow(exponent=2).tolist() == [4.0, 0.0]
+        assert al.power(input=x, exponent=3).tolist() == [8.0, 0.0]
+        assert al.heaviside(x, values=0.5).tolist() == x.heaviside(values=0.5).tolist() == [1.0, 0.5]
+        assert x.pow_(exponent=2).tolist() == [4.0, 0.0]
+        with pytest.raises(TypeError):
+            al.sqrt(other=x)

@@ -374,3 +374,17 @@ def test_a_killed_process_leaves_a_whole_file(tmp_path):
         (number,) = set(loaded["b"].tolist())
         assert number in (1, 2) and loaded["a"].shape == (300_000,)
         assert (loaded["a"] == number).all().item()
+
+
+def test_torch_names_of_arguments(tmp_path):
+    path = tmp_path / "x.safetensors"
+    al.save(obj=al.arange(3), f=path)
+    assert al.load(f=path).tolist() == [0, 1, 2]
+    assert al.load(path, "cpu", weights_only=True, mmap=None).tolist() == [0, 1, 2]
+    assert al.load(path, map_location=al.device("cpu"), weights_only=False).tolist() == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="load: no such device"):
+        al.load(path, map_location="cuda")
+    with pytest.raises(TypeError, match="load: path is missing"):
+        al.load()
+    with pytest.raises(TypeError, match="save: an argument is given twice"):
+        al.save(al.ones(1), path, f=path)

@@ -1,5 +1,7 @@
 """can_cast, isdtype and devices."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -107,6 +109,22 @@ def test_devices():
     assert lines[0].split() == ["dtype", "cpu"]
     for dtype, line in zip(DTYPES, lines[1:], strict=True):
         assert line.split()[:2] == [dtype.name, al.supports(dtype)]
+
+
+def test_device_objects():
+    device = al.ones(1).device
+    assert device == "cpu" and device.type == "cpu" and device.index is None
+    assert isinstance(device, al.device) and al.device("cpu") == device
+    assert repr(device) == "device(type='cpu')" and str(device) == "cpu"
+    assert hash(device) == hash("cpu")
+    far = al.device("cuda", 1)
+    assert (far.type, far.index, repr(far)) == ("cuda", 1, "device(type='cuda', index=1)")
+    assert al.device("cuda:1") == far and al.device(far) == far
+    assert pickle.loads(pickle.dumps(far)) == far
+    assert al.zeros(2, device=device).to(device).is_cpu and not al.zeros(2).is_cuda
+    for wrong in ("nope", "cpu:", "cpu:x", ""):
+        with pytest.raises(RuntimeError, match="device: unknown device"):
+            al.device(wrong)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=named)

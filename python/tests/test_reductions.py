@@ -432,3 +432,87 @@ def test_every_axis_of_many_dimensions():
             if axes:
                 assert x.sum(axes).tolist() == array.sum(axis=axes).tolist()
                 assert x.amax(axes, keepdim=True).tolist() == array.max(axis=axes, keepdims=True).tolist()
+
+
+class TestUnbiased:
+    """torch's older arguments of variances: a bool in the first place is no dimension."""
+
+    array = np.arange(12.0).reshape(3, 4) ** 2
+
+    @pytest.mark.parametrize("name", ["var", "std"])
+    @pytest.mark.parametrize("unbiased", [False, True])
+    def test_positions_and_names(self, name, unbiased):
+        x = al.tensor(self.array)
+        whole = getattr(np, name)(self.array, ddof=int(unbiased))
+        rows = getattr(np, name)(self.array, axis=1, ddof=int(unbiased), keepdims=True)
+        method, function = getattr(x, name), getattr(al, name)
+        for got in (method(unbiased), method(unbiased=unbiased), function(x, unbiased)):
+            assert got.shape == () and math.isclose(got.item(), whole, rel_tol=1e-12)
+        for got in (
+            method(1, unbiased, True),
+            function(x, (1,), unbiased, keepdim=True),
+            method(axis=1, unbiased=unbiased, keepdims=True),
+        ):
+            np.testing.assert_allclose(got.numpy(), rows, rtol=1e-12)
+        values, means = getattr(al, name + "_mean")(x, 1, unbiased, True)
+        np.testing.assert_allclose(values.numpy(), rows, rtol=1e-12)
+        np.testing.assert_allclose(means.numpy(), self.array.mean(1, keepdims=True), rtol=1e-12)
+        assert getattr(x, name + "_mean")(unbiased)[0].item() == method(unbiased).item()
+
+    def test_given_twice(self):
+        for call in (
+            lambda x: x.var(True, False),
+            lambda x: x.std(0, True, correction=0),
+            lambda x: al.var_mean(x, False, unbiased=True),
+        ):
+            with pytest.raises(TypeError, match="twice"):
+                call(al.ones(3))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sum(True),
+        lambda x: x.mean(dim=False),
+        lambda x: x.sum((True,)),
+        lambda x: x.amax(False),
+        lambda x: x.argmax(True),
+        lambda x: x.softmax(True),
+        lambda x: x.cumsum(True),
+        lambda x: x.size(False),
+        lambda x: x.unsqueeze(True),
+        lambda x: x.flatten(False),
+        lambda x: al.ones(True, 2),
+        lambda x: al.zeros((2, False)),
+        lambda x: al.eye(True),
+    ],
+)
+def test_a_bool_is_no_dimension_and_no_size(call):
+    with pytest.raises(TypeError, match="not an integer"):
+        call(al.ones(2, 2))
+
+
+class TestNames:
+    """Norms by name, of another dtype, and extremes of two tensors by a keyword."""
+
+    def test_norms(self):
+        array = np.array([[1.0, -2.0], [3.0, 4.0]])
+        x = al.tensor(array)
+        assert x.norm("fro").item() == pytest.approx(np.linalg.norm(array))
+        assert al.norm(x, p="nuc").item() == pytest.approx(np.linalg.norm(array, "nuc"))
+        assert x.norm("nuc", dim=(0, 1), keepdim=True).shape == (1, 1)
+        np.testing.assert_allclose(x.norm("fro", 1).numpy(), np.linalg.norm(array, axis=1))
+        assert x.norm(p=None).item() == x.norm().item() == x.norm(2).item()
+        half = al.full((70000,), 1.0, dtype="float16")
+        assert half.norm(1, dtype=al.float32).item() == 70000.0
+        with pytest.raises(ValueError, match="norm"):
+            x.norm("x")
+        with pytest.raises(TypeError, match="norm: not an order"):
+            x.norm([1])
+
+    def test_extremes_of_two(self):
+        x, y = al.tensor([1, 5]), al.tensor([3, 2])
+        assert al.max(x, other=y).tolist() == x.max(other=y).tolist() == [3, 5]
+        assert al.min(x, other=y).tolist() == [1, 2]
+        with pytest.raises(TypeError, match="twice"):
+            al.max(x, 0, other=y)

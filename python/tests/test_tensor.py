@@ -233,6 +233,98 @@ def test_tensors_and_arrays_inside_lists():
     assert not np.shares_memory(al.tensor(x).numpy(), x.numpy())
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 4), (0,), (2, 0), (0, 2), (1, 1)])
+def test_lists_equal_numpy(dtype, shape):
+    array = sample(dtype, shape)
+    x = al.from_numpy(array)
+    wide = array.astype({"b": bool, "i": int, "u": "uint64", "c": complex}.get(array.dtype.kind, float))
+    if array.dtype.kind == "V":
+        wide = x.to("float64").numpy()
+    for got, want in [(x, wide), (x.T, wide.T)]:
+        assert got.tolist() == want.tolist()
+        assert repr(got.tolist()) == repr(want.tolist())
+        assert repr(al.tensor(got.tolist(), dtype=dtype).tolist()) == repr(want.tolist())
+
+
+def test_lists_of_extremes():
+    for dtype in INTEGERS:
+        info = al.iinfo(dtype)
+        ends = [info.min, info.max, info.max - 1]
+        assert al.tensor(ends, dtype=dtype).tolist() == ends
+        for beyond in (info.max + 1, info.min - 1, 2**200):
+            with pytest.raises(OverflowError):
+                al.tensor([0, beyond], dtype=dtype)
+    specials = [float("nan"), float("inf"), -0.0, 5e-324, 0.1]
+    assert repr(al.tensor(specials, dtype="float64").tolist()) == repr(specials)
+    narrow = al.tensor([0.1, 2**24 + 1, 2**62 + 2**37, 2**100]).tolist()
+    assert narrow == np.array([0.1, 2**24 + 1, 2**62 + 2**37, 2.0**100], np.float32).tolist()
+
+
+def test_ranges_are_lists():
+    assert al.tensor(range(2, 8, 3)).tolist() == [2, 5]
+    assert al.tensor([range(2), (2, 3)]).tolist() == [[0, 1], [2, 3]]
+    assert al.tensor(range(0)).shape == (0,) and al.tensor(range(3)).dtype is al.int64
+    with pytest.raises(MemoryError):
+        al.tensor(range(2**62))
+
+
+def test_iteration_gives_rows():
+    array = np.arange(6).reshape(3, 2)
+    x = al.from_numpy(array)
+    assert [row.tolist() for row in x] == array.tolist()
+    assert list(al.zeros(0, 2)) == [] and [a.item() for a in al.arange(3)] == [0, 1, 2]
+    first, *rest = x
+    assert first.tolist() == [0, 1] and len(rest) == 2
+    for empty in (al.tensor(3), al.tensor(2.5)):
+        with pytest.raises(TypeError, match="iter: a tensor of 0 dimensions"):
+            list(empty)
+    assert np.zeros(al.tensor(3)).shape == (3,)
+    assert np.zeros(tuple(al.tensor([2, 3]))).shape == (2, 3)
+
+
+def test_formats():
+    loss = al.tensor(0.123456)
+    assert f"{loss:.3f}" == "0.123" and "{:>8.2e}".format(loss) == "1.23e-01"
+    assert f"{al.tensor([7]):03d}" == "007" and f"{al.tensor(True):d}" == "1"
+    assert f"{al.tensor(1 + 2j):.1f}" == "1.0+2.0j"
+    assert f"{al.tensor(0.5, requires_grad=True):.1f}" == "0.5"
+    assert f"{al.tensor(5)}" == "5" and str(al.tensor(5)) == "tensor(5)"
+    for x in (al.tensor([5]), al.ones(2)):
+        assert f"{x}" == str(x)
+    with pytest.raises(ValueError, match="format: not a single element"):
+        f"{al.ones(2):.3f}"
+
+
+def test_constants():
+    assert (al.pi, al.e, al.inf, al.newaxis) == (np.pi, np.e, np.inf, None)
+    assert al.nan != al.nan and al.ones(2)[:, al.newaxis].shape == (2, 1)
+
+
+def test_torch_names_of_arguments():
+    x = al.arange(6).reshape(2, 3)
+    assert x.stride() == (3, 1) and x.stride(0) == 3 and x.T.stride(dim=-1) == 3
+    with pytest.raises(IndexError, match="stride"):
+        x.stride(2)
+    assert al.arange(end=3).tolist() == [0, 1, 2] and al.arange(start=1, end=3).tolist() == [1, 2]
+    with pytest.raises(TypeError, match="arange: end is missing"):
+        al.arange()
+    assert x.view(size=(3, 2)).tolist() == x.view(3, 2).tolist()
+    with pytest.raises(ValueError, match="^view: wrong number of elements"):
+        x.view(7)
+    assert x.to(al.float32, True).dtype is al.float32
+    assert x.to("cpu", al.float64, False, True).dtype is al.float64
+    same, copied = x.to(al.int64, False), x.to(al.int64, False, True)
+    assert same.data_ptr() == x.data_ptr() != copied.data_ptr()
+    for wrong in ((True,), (al.int8, True, True, True), (al.int8, True, "cpu")):
+        with pytest.raises(TypeError):
+            x.to(*wrong)
+    w = al.ones(2, requires_grad=True)
+    assert w.numpy(force=True).tolist() == [1.0, 1.0]
+    assert x.type(al.float16).dtype is al.float16
+    assert al.promote_types(type1="int8", type2="uint8") is al.int16
+
+
 def test_numbers_out_of_a_tensor():
     assert int(al.tensor([7], dtype="uint8")) == 7
     assert float(al.tensor(0.5, dtype="float8_e5m2")) == 0.5
@@ -273,6 +365,18 @@ def test_numbers_out_of_a_tensor():
          "item: not a single element: [6]; exactly one is accepted"),
         (lambda: al.arange(6).reshape(4, -1), ValueError,
          "reshape: wrong number of elements: [6] to [4, -1]; sizes must multiply to the same"),
+        (lambda: al.arange(6).reshape(-1, -1), ValueError,
+         "reshape: number of sizes of -1 out of range: 2; 0 and 1 are accepted"),
+        (lambda: bool(al.ones(2)), ValueError,
+         "bool: not a single element: [2]; exactly one is accepted (hint: x.any() or x.all())"),
+        (lambda: int(al.ones(2)), ValueError,
+         "int: not a single element: [2]; exactly one is accepted"),
+        (lambda: al.ones(2).fill_(al.ones(2)), ValueError,
+         "fill_: not a single element: [2]; exactly one is accepted"),
+        (lambda: al.ones(2).exponential_(lambd=al.ones(2)), ValueError,
+         "exponential_: not a single element: [2]; exactly one is accepted"),
+        (lambda: al.einsum(al.ones(2), [52]), ValueError,
+         "einsum: index out of range: 52; 0 to 51 are accepted"),
         (lambda: len(al.tensor(1)), TypeError, "len: a tensor of 0 dimensions has no length"),
         (lambda: [1][al.tensor(0.0)], TypeError,
          "index: wrong dtype: float32; integers are accepted"),
@@ -288,6 +392,11 @@ def test_bad_input(call, error, message):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == message
+
+
+def test_unknown_targets_name_devices_too():
+    with pytest.raises(TypeError, match="to: unknown name: 'nope'; .*; devices are cpu$"):
+        al.ones(2).to("nope")
 
 
 def test_masked_arrays_are_refused_wherever_arrays_are_read():

@@ -4,13 +4,13 @@ use allotrope_dtype::DType;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 use crate::error::{describe, raise, wrong_object};
 use crate::tensor::as_tensor;
 
 /// An integer, and beyond the range of one the nearest: what is out of range is said where the
-/// range is known.
+/// range is known. A bool is none, although Python's is an int: `std(False)` means something else.
 #[derive(Clone, Copy)]
 pub(crate) struct Int(pub(crate) isize);
 
@@ -19,6 +19,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Int {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let py = object.py();
+        if object.is_instance_of::<PyBool>() {
+            return Err(PyTypeError::new_err(
+                "not an integer: a bool; integers are accepted",
+            ));
+        }
         match object.extract::<isize>() {
             Ok(integer) => Ok(Self(integer)),
             Err(error) if error.is_instance_of::<PyOverflowError>(py) => {

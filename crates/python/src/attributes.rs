@@ -178,6 +178,20 @@ impl PyTensor {
         Ok(self.tensor().shape() == operand("is_same_size", other)?.shape())
     }
 
+    /// Whether the elements are on the CPU.
+    #[getter]
+    #[allow(clippy::unused_self, reason = "a Python attribute")]
+    fn is_cpu(&self) -> bool {
+        true
+    }
+
+    /// Whether the elements are on a GPU of CUDA.
+    #[getter]
+    #[allow(clippy::unused_self, reason = "a Python attribute")]
+    fn is_cuda(&self) -> bool {
+        false
+    }
+
     /// The tensor itself: its elements are on the CPU.
     ///
     /// >>> al.ones(1).cpu()
@@ -186,10 +200,21 @@ impl PyTensor {
         this
     }
 
-    /// The elements without a history, as detach gives them.
+    /// The elements without a history. A change of them in place is a change of this tensor that is
+    /// not recorded.
+    ///
+    /// >>> w = al.ones(2, requires_grad=True)
+    /// >>> w.data -= 0.5
+    /// >>> w
+    /// tensor([0.5000, 0.5000], requires_grad=True)
     #[getter]
-    fn data(&self) -> Self {
-        self.tensor().detach().into()
+    fn data(this: &Bound<'_, Self>) -> Self {
+        Self::data_of(this.clone().unbind())
+    }
+
+    #[setter(data)]
+    fn set_data(&self, value: &Bound<'_, Self>) -> PyResult<()> {
+        self.set_elements(&value.get().tensor().detach())
     }
 
     /// The address of the first element.

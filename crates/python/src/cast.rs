@@ -6,12 +6,12 @@ use allotrope_dtype::{
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyDict, PyModule, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyDict, PyModule, PyString, PyTuple};
 
 use crate::arguments::either;
 use crate::convert::{self, Numeric};
 use crate::create::operand;
-use crate::device::{check_device, is_device_name};
+use crate::device::{available, check_device, is_device_name};
 use crate::dtype::wrap;
 use crate::error::{raise, wrong_object};
 use crate::numpy;
@@ -77,28 +77,37 @@ pub(crate) fn cast<'py>(
 struct Target<'py> {
     dtype: Option<Numeric>,
     device: Option<Bound<'py, PyString>>,
+    copy: Option<bool>,
 }
 
 impl<'py> Target<'py> {
-    /// A dtype, a device, a device and a dtype, or another tensor, which has both.
+    /// A dtype, a device, a device and a dtype, or another tensor, which has both; then torch's
+    /// non_blocking and copy.
     fn read(arguments: &Bound<'py, PyTuple>) -> PyResult<Self> {
         const ACCEPTED: &str = "a dtype, a device, a device and a dtype, or a tensor is accepted";
         let mut target = Self::default();
+        let mut flags = Vec::new();
         for (place, argument) in arguments.iter().enumerate() {
+            let flag = argument.cast::<PyBool>().ok().filter(|_| place > 0);
             let name = argument.cast::<PyString>().ok();
             let device = name.filter(|name| is_device_name(&name.to_string_lossy()));
-            let fits = match (device, as_tensor(&argument)) {
-                (Some(device), _) => {
+            let fits = match (flag, device, as_tensor(&argument)) {
+                (Some(flag), _, _) => {
+                    flags.push(flag.is_true());
+                    flags.len() <= 2
+                }
+                (_, Some(device), _) => {
                     target.device = Some(device.clone());
                     place == 0
                 }
-                (None, Some(other)) => {
+                (_, _, Some(other)) => {
                     target.dtype = Some(Numeric::Exact(other.dtype()));
-                    place == 0 && arguments.len() == 1
+                    place == 0
                 }
-                (None, None) if place == 1 && argument.is_none() => true,
-                (None, None) => {
-                    target.dtype = Some(convert::to_numeric("to", &argument)?);
+                _ if place == 1 && argument.is_none() => true,
+                _ => {
+                    let numeric = convert::to_numeric("to", &argument);
+                    target.dtype = Some(numeric.map_err(|error| with_devices(&argument, error))?);
                     place == 0 || (place == 1 && target.device.is_some())
                 }
             };
@@ -107,8 +116,19 @@ impl<'py> Target<'py> {
                 return Err(PyTypeError::new_err(message));
             }
         }
+        target.copy = flags.get(1).copied();
         Ok(target)
     }
+}
+
+/// An error of a name, which could have been that of a device too.
+#[cold]
+fn with_devices(argument: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    if !argument.is_instance_of::<PyString>() {
+        return error;
+    }
+    let message = error.value(argument.py());
+    PyTypeError::new_err(format!("{message}; devices are {}", available()))
 }
 
 /// The values of a tensor in another dtype, or the tensor itself.
@@ -195,7 +215,30 @@ impl PyTensor {
             rounding: Rounding::parse(rounding, seed).map_err(raise)?,
             overflow: overflow.map_err(raise)?,
         };
+        let copy = copy || target.copy.unwrap_or(false);
         convert_tensor(py, &self.tensor(), target.dtype, options, copy)
+    }
+
+    /// The values in another dtype: torch's older name for `to`.
+    ///
+    /// >>> al.tensor([2.9]).type(al.int64)
+    /// tensor([2])
+    #[pyo3(name = "type", signature = (dtype, non_blocking=false))]
+    fn type_(
+        &self,
+        py: Python<'_>,
+        dtype: &Bound<'_, PyAny>,
+        non_blocking: bool,
+    ) -> PyResult<Self> {
+        let _ = non_blocking;
+        let dtype = convert::to_numeric("type", dtype)?;
+        convert_tensor(
+            py,
+            &self.tensor(),
+            Some(dtype),
+            CastOptions::default(),
+            false,
+        )
     }
 
     /// The values in another dtype; NumPy's name for `to`.

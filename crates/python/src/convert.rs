@@ -89,8 +89,17 @@ pub(crate) fn scalar_kind(object: &Bound<'_, PyAny>) -> Option<ScalarKind> {
 
 /// The kind of an object of exactly one of Python's number classes: the fast way for long lists.
 pub(crate) fn plain_scalar_kind(object: &Bound<'_, PyAny>) -> Option<ScalarKind> {
-    let class = object.get_type();
-    find_number_class(object.py(), |candidate| class.is(candidate))
+    if object.is_exact_instance_of::<PyFloat>() {
+        Some(ScalarKind::Float)
+    } else if object.is_exact_instance_of::<PyInt>() {
+        Some(ScalarKind::Int)
+    } else if object.is_exact_instance_of::<PyBool>() {
+        Some(ScalarKind::Bool)
+    } else if object.is_exact_instance_of::<PyComplex>() {
+        Some(ScalarKind::Complex)
+    } else {
+        None
+    }
 }
 
 /// The kind of the first of Python's number classes that passes a test.

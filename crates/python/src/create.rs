@@ -1,12 +1,12 @@
 //! Tensors from numbers, lists and arrays.
 
 use allotrope_dtype::{
-    Capabilities, CastOptions, DType, Scalar, Set, WeakScalar, c128, default_dtype,
+    Capabilities, CastOptions, DType, Scalar, ScalarKind, Set, WeakScalar, c128, default_dtype,
 };
 use allotrope_tensor::Tensor;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyRange, PyTuple};
 
 use crate::convert::{self, Numeric};
 use crate::error::{nested_too_deeply, raise, wrong_object};
@@ -72,7 +72,8 @@ pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<T
 /// A Python number, or the value of a tensor or NumPy scalar.
 pub(crate) fn number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
     if let Some(tensor) = as_tensor(object) {
-        return Ok(tensor.item().map_err(raise)?.value());
+        let item = tensor.item().map_err(|error| raise(error.in_op(op)))?;
+        return Ok(item.value());
     }
     let item = match object.getattr_opt(intern!(object.py(), "item"))? {
         Some(item) => item.call0()?,
@@ -97,17 +98,26 @@ fn widen(value: WeakScalar, object: &Bound<'_, PyAny>, dtype: DType) -> PyResult
     Ok(value)
 }
 
+/// What a message says is accepted as a number.
+const NUMBERS: &str = "bool, int, float and complex";
+
 fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScalar> {
-    use allotrope_dtype::ScalarKind;
-    let refuse = || wrong_object(op, "not a number", object, "bool, int, float and complex");
-    match convert::scalar_kind(object).ok_or_else(refuse)? {
+    let refuse = || wrong_object(op, "not a number", object, NUMBERS);
+    number_of_kind(object, convert::scalar_kind(object).ok_or_else(refuse)?)
+}
+
+fn number_of_kind(object: &Bound<'_, PyAny>, kind: ScalarKind) -> PyResult<WeakScalar> {
+    match kind {
         ScalarKind::Bool => Ok(WeakScalar::Bool(object.is_truthy()?)),
-        ScalarKind::Int => match object.extract::<i128>() {
-            Ok(value) => Ok(WeakScalar::Int(value)),
-            // Beyond every integer dtype, so that the range check refuses it too.
-            Err(_) if object.lt(0)? => Ok(WeakScalar::Int(i128::MIN)),
-            Err(_) => Ok(WeakScalar::Int(i128::MAX)),
-        },
+        ScalarKind::Int => {
+            let short = object.extract::<i64>().map(i128::from);
+            match short.or_else(|_| object.extract::<i128>()) {
+                Ok(value) => Ok(WeakScalar::Int(value)),
+                // Beyond every integer dtype, so that the range check refuses it too.
+                Err(_) if object.lt(0)? => Ok(WeakScalar::Int(i128::MIN)),
+                Err(_) => Ok(WeakScalar::Int(i128::MAX)),
+            }
+        }
         ScalarKind::Float => Ok(WeakScalar::Float(object.extract()?)),
         ScalarKind::Complex => {
             let part = |name| object.getattr(name)?.extract::<f64>();
@@ -133,6 +143,13 @@ pub(crate) fn read_lists(
         bytes: Vec::new(),
     };
     lists.measure(data)?;
+    let count = lists
+        .sizes
+        .iter()
+        .try_fold(1, |a: usize, b| a.checked_mul(*b));
+    // Ragged lists may claim more than they have.
+    let room = count.unwrap_or(0).min(MOST_RESERVED) * dtype.itemsize();
+    lists.bytes.reserve(room);
     lists.read(data, 0)?;
     wrap(Tensor::from_bytes(&lists.bytes, &lists.sizes, dtype))
 }
@@ -148,12 +165,12 @@ impl Lists {
     /// The sizes, along the first item of every list.
     fn measure(&mut self, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut data = data.clone();
-        while let Some(items) = as_list(&data) {
+        while let Some(items) = as_list(&data)? {
             if self.sizes.len() == DEEPEST {
                 return Err(nested_too_deeply(self.op, DEEPEST));
             }
             self.sizes.push(items.len());
-            match items.into_iter().next() {
+            match items.iter().next() {
                 Some(first) => data = first,
                 None => return Ok(()),
             }
@@ -166,12 +183,17 @@ impl Lists {
     }
 
     fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-        if let Some(items) = as_list(data) {
+        if let Some(kind) = convert::plain_scalar_kind(data) {
+            return self.read_number(data, kind, depth);
+        }
+        if let Some(items) = as_list(data)? {
             let expected = *self.sizes.get(depth).ok_or_else(|| mixed(self.op))?;
             if items.len() != expected {
                 return Err(ragged(self.op, expected, items.len()));
             }
-            return items.iter().try_for_each(|item| self.read(item, depth + 1));
+            return items
+                .iter()
+                .try_for_each(|item| self.read(&item, depth + 1));
         }
         let inner = match as_tensor(data) {
             Some(inner) => Some(inner),
@@ -190,10 +212,21 @@ impl Lists {
             self.bytes.extend(inner.to_bytes().map_err(raise)?);
             return Ok(());
         }
+        let refuse = || wrong_object(self.op, "not a number", data, NUMBERS);
+        let kind = convert::scalar_kind(data).ok_or_else(refuse)?;
+        self.read_number(data, kind, depth)
+    }
+
+    fn read_number(
+        &mut self,
+        data: &Bound<'_, PyAny>,
+        kind: ScalarKind,
+        depth: usize,
+    ) -> PyResult<()> {
         if depth != self.sizes.len() {
             return Err(mixed(self.op));
         }
-        let value = widen(read_number(self.op, data)?, data, self.dtype)?;
+        let value = widen(number_of_kind(data, kind)?, data, self.dtype)?;
         let scalar = Scalar::new(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
         self.bytes
             .extend_from_slice(&scalar.to_bytes()[..self.dtype.itemsize()]);
@@ -201,11 +234,20 @@ impl Lists {
     }
 }
 
-/// The items of a list or tuple.
-fn as_list<'py>(data: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
-    match (data.cast::<PyList>(), data.cast::<PyTuple>()) {
-        (Ok(list), _) => Some(list.iter().collect()),
-        (_, Ok(tuple)) => Some(tuple.iter().collect()),
-        _ => None,
+/// Elements that memory is reserved for ahead of reading them.
+const MOST_RESERVED: usize = 1 << 20;
+
+/// The items of a list, tuple or range.
+pub(crate) fn as_list<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+    if let Ok(list) = data.cast::<PyList>() {
+        return Ok(Some(list.clone()));
     }
+    if let Ok(tuple) = data.cast::<PyTuple>() {
+        return Ok(Some(tuple.to_list()));
+    }
+    if data.is_instance_of::<PyRange>() {
+        let list = data.py().get_type::<PyList>().call1((data,))?;
+        return Ok(Some(list.cast_into()?));
+    }
+    Ok(None)
 }

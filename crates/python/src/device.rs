@@ -1,6 +1,7 @@
 //! The devices of this machine and what each does with every dtype.
 
 use allotrope_dtype::{Capabilities, Capability, DType, Error, Problem};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
 
@@ -25,11 +26,27 @@ pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilit
     }
 }
 
+/// Devices of other machines.
+const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
+
 /// Whether a name is meant as that of a device, on this machine or another.
 pub(crate) fn is_device_name(name: &str) -> bool {
-    const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
     let kind = name.split(':').next().unwrap_or(name);
     ELSEWHERE.contains(&kind) || DEVICES.iter().any(|(device, _)| *device == kind)
+}
+
+/// Refuses what is not the name of a device, on this machine or another, with or without a number.
+#[pyfunction]
+pub(crate) fn _check_device_name(name: &str) -> PyResult<()> {
+    let number = name.split_once(':').map(|(_, number)| number);
+    let is_number = |number: &str| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    if is_device_name(name) && number.is_none_or(is_number) {
+        return Ok(());
+    }
+    let (here, elsewhere) = (available(), ELSEWHERE.join(", "));
+    Err(PyRuntimeError::new_err(format!(
+        "device: unknown device: {name}; {here}, {elsewhere} are accepted, with a number or without"
+    )))
 }
 
 /// The names of the devices, for a message.

@@ -66,7 +66,7 @@ macro_rules! unary {
             $(
                 #[doc = $doc]
                 #[pyfunction]
-                #[pyo3(signature = (input, /))]
+                #[pyo3(signature = (input))]
                 pub(crate) fn $name(py: Python<'_>, input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
                     apply(py, Op::$variant, &[operand::read(stringify!($name), input)?])
                 }
@@ -88,21 +88,25 @@ macro_rules! plain_binary {
     (@ [$($kept:tt)*] { Add, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ [$($kept)*] $($rest)*); };
     (@ [$($kept:tt)*] { Sub, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ [$($kept)*] $($rest)*); };
     (@ [$($kept:tt)*] { Div, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ [$($kept)*] $($rest)*); };
-    (@ [$($kept:tt)*] { $variant:ident, $name:ident, ($x:ident, $y:ident) -> $out:ident, $s:ident, $a:ident, $doc:literal,
+    // Where torch does not call the second operand `other`.
+    (@ [$($kept:tt)*] { Pow, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ exponent [$($kept)*] { Pow, $($row)* } $($rest)*); };
+    (@ [$($kept:tt)*] { Heaviside, $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ values [$($kept)*] { Heaviside, $($row)* } $($rest)*); };
+    (@ [$($kept:tt)*] { $($row:tt)* } $($rest:tt)*) => { plain_binary!(@ other [$($kept)*] { $($row)* } $($rest)*); };
+    (@ $second:ident [$($kept:tt)*] { $variant:ident, $name:ident, ($x:ident, $y:ident) -> $out:ident, $s:ident, $a:ident, $doc:literal,
         $($row:tt)* } $($rest:tt)*) => {
-        plain_binary!(@ [$($kept)* { $variant $name $doc }] $($rest)*);
+        plain_binary!(@ [$($kept)* { $variant $name $second $doc }] $($rest)*);
     };
     ($($rows:tt)*) => { plain_binary!(@ [] $($rows)*); };
 }
 
 macro_rules! binary {
-    ($({ $variant:ident $name:ident $doc:literal })*) => {
+    ($({ $variant:ident $name:ident $second:ident $doc:literal })*) => {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
-            fn $name(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-                let other = operand::read(stringify!($name), other)?;
-                apply(py, Op::$variant, &[Value::Tensor(self.tensor()), other])
+            fn $name(&self, py: Python<'_>, $second: &Bound<'_, PyAny>) -> PyResult<Self> {
+                let second = operand::read(stringify!($name), $second)?;
+                apply(py, Op::$variant, &[Value::Tensor(self.tensor()), second])
             }
         )*}
 
@@ -112,14 +116,14 @@ macro_rules! binary {
             $(
                 #[doc = $doc]
                 #[pyfunction]
-                #[pyo3(signature = (input, other, /))]
+                #[pyo3(signature = (input, $second))]
                 pub(crate) fn $name(
                     py: Python<'_>,
                     input: &Bound<'_, PyAny>,
-                    other: &Bound<'_, PyAny>,
+                    $second: &Bound<'_, PyAny>,
                 ) -> PyResult<PyTensor> {
                     let op = stringify!($name);
-                    apply(py, Op::$variant, &[operand::read(op, input)?, operand::read(op, other)?])
+                    apply(py, Op::$variant, &[operand::read(op, input)?, operand::read(op, $second)?])
                 }
             )*
 

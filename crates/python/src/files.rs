@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use crate::arguments::{either, needed};
 use crate::device::check_device;
 use crate::error::{raise, wrong_object};
 use crate::tensor::PyTensor;
@@ -33,14 +34,16 @@ const DEEPEST: usize = 100;
 /// >>> al.load(path)
 /// {'weight': tensor([1., 1.], dtype=bfloat16), 'epoch': 3}
 #[pyfunction]
-#[pyo3(signature = (obj, path, metadata=None))]
+#[pyo3(signature = (obj, path=None, metadata=None, *, f=None))]
 pub(crate) fn save(
     py: Python<'_>,
     obj: &Bound<'_, PyAny>,
-    path: &Bound<'_, PyAny>,
+    path: Option<&Bound<'_, PyAny>>,
     metadata: Option<&Bound<'_, PyDict>>,
+    f: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     const OP: &str = "save";
+    let path = needed(OP, "path", either(OP, path, f)?)?;
     let value = to_value(OP, obj, 0)?;
     let metadata = metadata.map_or_else(|| Ok(Vec::new()), |texts| read_texts(OP, texts))?;
     if path.getattr_opt(intern!(py, "write"))?.is_some() {
@@ -62,7 +65,8 @@ pub(crate) fn save(
 /// Safetensors and npz files of others are dicts of their tensors by names, npy files tensors. With
 /// mmap=True tensors are views of the file, which is read as they are used: nothing may write to it
 /// as long as they exist (`save` does not, it makes a new file). Damaged files are an OSError.
-/// Instead of a path, a binary file object is read.
+/// Instead of a path, a binary file object is read. torch's f, map_location and weights_only are
+/// accepted: path, device, and what always holds, since no such file holds code.
 ///
 /// >>> import os, tempfile
 /// >>> path = os.path.join(tempfile.mkdtemp(), "array.npy")
@@ -70,15 +74,24 @@ pub(crate) fn save(
 /// >>> al.load(path, mmap=True)
 /// tensor([0, 1, 2], dtype=int16)
 #[pyfunction]
-#[pyo3(signature = (path, *, mmap=false, device=None))]
+#[pyo3(signature = (path=None, map_location=None, *, mmap=None, device=None, weights_only=None, f=None))]
 pub(crate) fn load<'py>(
     py: Python<'py>,
-    path: &Bound<'py, PyAny>,
-    mmap: bool,
+    path: Option<&Bound<'py, PyAny>>,
+    map_location: Option<&str>,
+    mmap: Option<bool>,
     device: Option<&str>,
+    weights_only: Option<bool>,
+    f: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     const OP: &str = "load";
-    check_device(OP, device)?;
+    // No file that is read here holds code.
+    let _ = weights_only;
+    let (path, mmap) = (
+        needed(OP, "path", either(OP, path, f)?)?,
+        mmap.unwrap_or(false),
+    );
+    check_device(OP, either(OP, device, map_location)?)?;
     let value = match read_object(path)? {
         Some(_) if mmap => {
             return Err(PyValueError::new_err(

@@ -5,7 +5,7 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, size, sizes as read_sizes};
+use crate::arguments::{Int, needed, size, sizes as read_sizes};
 use crate::create::{as_leaf, number, number_of, operand, resolve};
 use crate::device::check_device;
 use crate::infer::infer;
@@ -161,9 +161,9 @@ pub(crate) fn eye(
 /// >>> al.arange(2, 8, 3)
 /// tensor([2, 5])
 #[pyfunction]
-#[pyo3(signature = (start, end=None, step=None, dtype=None, device=None, requires_grad=false))]
+#[pyo3(signature = (start=None, end=None, step=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn arange(
-    start: &Bound<'_, PyAny>,
+    start: Option<&Bound<'_, PyAny>>,
     end: Option<&Bound<'_, PyAny>>,
     step: Option<&Bound<'_, PyAny>>,
     dtype: Option<&Bound<'_, PyAny>>,
@@ -173,9 +173,12 @@ pub(crate) fn arange(
     const OP: &str = "arange";
     check_device(OP, device)?;
     let step = step.map_or(Ok(WeakScalar::Int(1)), |step| number(OP, step))?;
-    let (start, end) = match end {
-        Some(end) => (number(OP, start)?, number(OP, end)?),
-        None => (WeakScalar::Int(0), number(OP, start)?),
+    let (start, end) = match (start, end) {
+        (Some(start), Some(end)) => (number(OP, start)?, number(OP, end)?),
+        (one, other) => {
+            let end = needed(OP, "end", one.or(other))?;
+            (WeakScalar::Int(0), number(OP, end)?)
+        }
     };
     let dtype = resolve_numbers(OP, dtype, &[start, end, step], ScalarKind::Int)?;
     as_leaf(wrap(Tensor::arange(start, end, step, dtype)), requires_grad)

@@ -6,9 +6,9 @@ use allotrope_dtype::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
 
 use crate::convert;
+use crate::create::as_list;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{nested_too_deeply, raise, wrong_object};
 use crate::settings::parse_inference;
@@ -80,15 +80,9 @@ impl Leaves {
         if let Some(kind) = convert::plain_scalar_kind(data) {
             return self.read_scalar(data, kind);
         }
-        if let Ok(list) = data.cast::<PyList>() {
+        if let Some(list) = as_list(data)? {
             self.check_depth(depth)?;
             return list.iter().try_for_each(|item| self.read(&item, depth + 1));
-        }
-        if let Ok(tuple) = data.cast::<PyTuple>() {
-            self.check_depth(depth)?;
-            return tuple
-                .iter()
-                .try_for_each(|item| self.read(&item, depth + 1));
         }
         if let Some(dtype) = convert::dtype_attribute(self.op, data)? {
             self.add(Operand::Array(map_float64(self.float64, dtype)));

@@ -4,7 +4,7 @@ use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Tensor;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyMemoryView, PyModule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyMemoryView, PyModule, PyRange, PyTuple};
 
 use crate::convert;
 use crate::create::{read_lists, resolve};
@@ -148,7 +148,9 @@ pub(crate) fn read(
     object: &Bound<'_, PyAny>,
     copy: Option<bool>,
 ) -> PyResult<Option<Tensor>> {
-    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    let is_list = object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>();
     if is_list || convert::plain_scalar_kind(object).is_some() {
         return Ok(None);
     }

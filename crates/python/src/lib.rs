@@ -101,7 +101,7 @@ mod core {
         autograd::{grad_enabled, is_inference_mode_enabled},
         cast::cast,
         create::tensor,
-        device::{devices, is_dtype_supported, supports},
+        device::{_check_device_name, devices, is_dtype_supported, supports},
         distributions::{binomial_of, multinomial, poisson_of},
         dtype::{PyDType, dtypes},
         elementwise::{_elementwise_methods, _in_place_methods},
@@ -134,6 +134,11 @@ mod core {
     #[pymodule_init]
     fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("pi", std::f64::consts::PI)?;
+        module.add("e", std::f64::consts::E)?;
+        module.add("inf", f64::INFINITY)?;
+        module.add("nan", f64::NAN)?;
+        module.add("newaxis", module.py().None())?;
         crate::buffer::offer(module.py())?;
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;

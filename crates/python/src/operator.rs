@@ -60,7 +60,7 @@ fn in_place(py: Python<'_>, op: Op, left: &PyTensor, right: &Bound<'_, PyAny>) -
         None => operand::read(op.name(), right)?,
     };
     let result = apply(py, op, &[Value::Tensor(left.tensor()), value])?;
-    left.replace(op.name(), result.tensor())
+    left.update(op.name(), result.tensor())
 }
 
 macro_rules! operators {

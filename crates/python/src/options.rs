@@ -1,7 +1,7 @@
 //! Elementwise operations with torch's options: each is declared once, as a method of `Tensor` and
 //! as a function of the module.
 
-use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar};
 use allotrope_op::{Op, Slice};
 use allotrope_tensor::{Index, Tensor};
 use pyo3::exceptions::PyTypeError;
@@ -414,7 +414,7 @@ impl PyTensor {
         // Nobody else may have the value, for it to be changed where it is.
         let [own, value] = operands;
         drop(own);
-        self.change("setitem", |tensor| tensor.assign(&key, value.as_operand()))
+        self.assign("setitem", &key, value.as_operand())
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -423,7 +423,17 @@ impl PyTensor {
         ))
     }
 
-    /// Gives this object another value and returns it.
+    /// Gives this object the result of an operation on it, which keeps its shape, and returns it.
+    fn _update<'py>(
+        this: &Bound<'py, Self>,
+        op: &str,
+        result: &Bound<'_, Self>,
+    ) -> PyResult<Bound<'py, Self>> {
+        this.get().update(op, result.get().tensor())?;
+        Ok(this.clone())
+    }
+
+    /// Gives this object another value, of any shape, and returns it.
     fn _replace<'py>(
         this: &Bound<'py, Self>,
         value: &Bound<'_, Self>,
@@ -434,22 +444,16 @@ impl PyTensor {
 
     /// Zeros as the new value of this object.
     fn zero_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        let (shape, dtype) = {
-            let tensor = this.get().tensor();
-            (tensor.shape().clone(), tensor.dtype())
-        };
-        let zeros = Tensor::zeros(&shape, dtype).map_err(raise)?;
-        this.get().replace("zero_", zeros)?;
+        this.get().assign("zero_", &[], false.into())?;
         Ok(this.clone())
     }
 
     /// One number everywhere, as the new value of this object; its dtype must hold it.
     fn fill_<'py>(this: &Bound<'py, Self>, value: &Bound<'_, PyAny>) -> PyResult<Bound<'py, Self>> {
-        let tensor = this.get().tensor();
-        let number = crate::create::number_of("fill_", value, tensor.dtype())?;
-        let filled = Tensor::full(tensor.shape(), number, tensor.dtype());
-        let filled = filled.map_err(|error| raise(error.in_op("fill_")))?;
-        this.get().replace("fill_", filled)?;
+        let dtype = this.get().tensor().dtype();
+        let number = crate::create::number_of("fill_", value, dtype)?;
+        Scalar::new(number, dtype).map_err(|error| raise(error.in_op("fill_")))?;
+        this.get().assign("fill_", &[], number.into())?;
         Ok(this.clone())
     }
 
@@ -485,12 +489,14 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, Self>> {
         // There is nothing to wait for on the CPU.
         let _ = non_blocking;
-        let (tensor, source) = (this.get().tensor(), crate::create::operand("copy_", src)?);
-        let copy = source
-            .to(tensor.dtype())
-            .and_then(|source| source.expand(tensor.shape())?.copied());
-        let copy = copy.map_err(|error| raise(error.in_op("copy_")))?;
-        this.get().replace("copy_", copy)?;
+        let source = crate::create::operand("copy_", src)?;
+        let fitted = {
+            let own = this.get().tensor();
+            let cast = source.to(own.dtype());
+            cast.and_then(|source| source.expand(own.shape()))
+        };
+        let source = fitted.map_err(|error| raise(error.in_op("copy_")))?;
+        this.get().assign("copy_", &[], (&source).into())?;
         Ok(this.clone())
     }
 

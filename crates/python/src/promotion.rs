@@ -45,11 +45,11 @@ pub(crate) fn policies() -> [&'static str; Policy::ALL.len()] {
 #[pyfunction]
 pub(crate) fn promote_types(
     py: Python<'_>,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
+    type1: &Bound<'_, PyAny>,
+    type2: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyDType>> {
     const OP: &str = "promote_types";
-    let (lhs, rhs) = (convert::to_dtype(OP, a)?, convert::to_dtype(OP, b)?);
+    let (lhs, rhs) = (convert::to_dtype(OP, type1)?, convert::to_dtype(OP, type2)?);
     wrap(py, promotion().promote_types(OP, lhs, rhs).map_err(raise)?)
 }
 

@@ -385,6 +385,10 @@ pub(crate) fn redraw<'py>(
 /// A real number.
 pub(crate) fn real(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<f64> {
     let accepted = "real numbers and tensors";
+    if let Some(tensor) = as_tensor(object) {
+        // Of one element, or the error says so.
+        tensor.item().map_err(|error| raise(error.in_op(op)))?;
+    }
     let number = object.extract::<f64>();
     number.map_err(|_| wrong_object(op, "not a real number", object, accepted))
 }

@@ -3,13 +3,16 @@
 
 use allotrope_dtype::{DType, Error};
 use allotrope_tensor::Tensor;
+use allotrope_tensor::linalg::{self, Order};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use crate::arguments::{self, either};
 use crate::convert;
 use crate::error::raise;
 use crate::named::named;
 use crate::operand;
+use crate::ops::linalg::order;
 use crate::tensor::{PyTensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -63,6 +66,24 @@ impl Axes {
     }
 }
 
+/// The axes of a variance, and what is taken from the count: `var(dim, correction=0)`, or torch's
+/// older `var(unbiased)` and `var(dim, unbiased)`.
+fn spread(
+    op: &'static str,
+    [dim, axis]: [Option<Any<'_, '_>>; 2],
+    unbiased: Option<bool>,
+    correction: Option<f64>,
+    [keepdim, keepdims]: [Option<bool>; 2],
+) -> PyResult<(Axes, f64)> {
+    let first = dim.and_then(|dim| dim.cast::<PyBool>().ok());
+    let (dim, unbiased) = match first {
+        Some(first) => (None, either(op, Some(first.is_true()), unbiased)?),
+        None => (dim, unbiased),
+    };
+    let correction = either(op, correction, unbiased.map(f64::from))?.unwrap_or(1.0);
+    Ok((Axes::read(op, dim, axis, keepdim, keepdims)?, correction))
+}
+
 pub(crate) fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
     dtype
         .filter(|dtype| !dtype.is_none())
@@ -107,16 +128,14 @@ forms! {
     ///
     /// >>> al.tensor([1.0, 3.0]).var()
     /// tensor(2.)
-    var[dim=None, *, correction=None, unbiased=None, keepdim=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, correction: Option<f64>, unbiased: Option<bool>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let at = Axes::read("var", dim, axis, keepdim, keepdims)?;
-        let correction = either("var", correction, unbiased.map(f64::from))?.unwrap_or(1.0);
+    var[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+        let (at, correction) = spread("var", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
         run(py, x, || x.var(at.axes(), correction, at.keepdim))
     };
 
     /// The standard deviation along dim, or of everything: the root of the variance.
-    deviation as "std" [dim=None, *, correction=None, unbiased=None, keepdim=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, correction: Option<f64>, unbiased: Option<bool>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let at = Axes::read("std", dim, axis, keepdim, keepdims)?;
-        let correction = either("std", correction, unbiased.map(f64::from))?.unwrap_or(1.0);
+    deviation as "std" [dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+        let (at, correction) = spread("std", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
         run(py, x, || x.std(at.axes(), correction, at.keepdim))
     };
 
@@ -164,13 +183,15 @@ forms! {
         run(py, x, || x.count_nonzero(at.axes(), at.keepdim))
     };
 
-    /// The norm of order p along dim, or of everything.
+    /// The norm of order p along dim, or of everything; p is a number, 'fro', which is 2, or 'nuc', the
+    /// sum of the singular values of matrices.
     ///
     /// >>> al.tensor([3.0, 4.0]).norm()
     /// tensor(5.)
-    norm[p=2.0, dim=None, keepdim=None, *, axis=None, keepdims=None](p: f64, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    norm[p=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](p: Option<Any<'_, '_>>, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("norm", dim, axis, keepdim, keepdims)?;
-        run(py, x, || x.norm(p, at.axes(), at.keepdim))
+        let (order, dtype) = (order("norm", p)?.unwrap_or(Order::Frobenius), dtype_of("norm", dtype)?);
+        run(py, x, || norm_of(x, order, &at, dtype))
     };
 
     /// The logarithm of the sum of exponentials along dim, or of everything, without overflow.
@@ -184,25 +205,25 @@ forms! {
     ///
     /// >>> al.tensor([[1, 5], [7, 2]]).max(1).indices
     /// tensor([1, 0])
-    max[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> Py<PyAny> |py, _op, x| {
-        extreme(py, "max", x, dim, axis, keepdim, keepdims)
+    max[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>, other: Option<Any<'_, '_>>) -> Py<PyAny> |py, _op, x| {
+        extreme(py, "max", x, either("max", dim, other)?, axis, keepdim, keepdims)
     };
 
     /// The least of everything; along dim the pair of values and indices; with a tensor the lesser
     /// of two, element by element.
-    min[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> Py<PyAny> |py, _op, x| {
-        extreme(py, "min", x, dim, axis, keepdim, keepdims)
+    min[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>, other: Option<Any<'_, '_>>) -> Py<PyAny> |py, _op, x| {
+        extreme(py, "min", x, either("min", dim, other)?, axis, keepdim, keepdims)
     };
 
     /// The variance and the mean along dim, or of everything.
-    var_mean[dim=None, *, correction=1.0, keepdim=None](dim: Option<Any<'_, '_>>, correction: f64, keepdim: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
-        let at = Axes::read("var_mean", dim, None, keepdim, None)?;
+    var_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
+        let (at, correction) = spread("var_mean", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
         Ok((wrap(x.var(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The standard deviation and the mean along dim, or of everything.
-    std_mean[dim=None, *, correction=1.0, keepdim=None](dim: Option<Any<'_, '_>>, correction: f64, keepdim: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
-        let at = Axes::read("std_mean", dim, None, keepdim, None)?;
+    std_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
+        let (at, correction) = spread("std_mean", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
         Ok((wrap(x.std(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
@@ -212,6 +233,24 @@ forms! {
         let (min, max) = (wrap(x.amin(at.axes(), at.keepdim))?, wrap(x.amax(at.axes(), at.keepdim))?);
         named(py, "aminmax", [min, max])
     };
+}
+
+/// A norm of numbers, or the sum of the singular values of matrices.
+fn norm_of(x: &Tensor, order: Order, at: &Axes, dtype: Option<DType>) -> Result<Tensor, Error> {
+    let p = match order {
+        Order::Nuclear => {
+            let all: Vec<isize> = (0..x.rank() as isize).collect();
+            let dims = at.axes().unwrap_or(&all);
+            let norm = linalg::matrix_norm(x, order, dims, at.keepdim, dtype);
+            return norm.map_err(|error| error.in_op("norm"));
+        }
+        Order::Frobenius => 2.0,
+        Order::Number(p) => p,
+    };
+    match dtype {
+        Some(dtype) => x.to(dtype)?.norm(p, at.axes(), at.keepdim),
+        None => x.norm(p, at.axes(), at.keepdim),
+    }
 }
 
 fn extreme(

@@ -50,8 +50,8 @@ forms! {
     ///
     /// >>> al.zeros(2, 3, 4).flatten(1).shape
     /// (2, 12)
-    flatten[start_dim=0, end_dim=-1](start_dim: isize, end_dim: isize) -> PyTensor
-        |_py, op, x| wrap(x.flatten(start_dim, end_dim));
+    flatten[start_dim=Int(0), end_dim=Int(-1)](start_dim: Int, end_dim: Int) -> PyTensor
+        |_py, op, x| wrap(x.flatten(start_dim.0, end_dim.0));
     /// All elements in row-major order as one dimension.
     ///
     /// >>> al.eye(2).ravel()
@@ -389,10 +389,18 @@ impl PyTensor {
     ///
     /// >>> al.tensor([1.0, 2.0]).view(al.int32)
     /// tensor([1065353216, 1073741824], dtype=int32)
-    #[pyo3(signature = (*sizes_or_dtype))]
-    fn view(&self, sizes_or_dtype: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        match spread("view", sizes_or_dtype, None) {
-            Ok(sizes) => wrap(self.tensor().reshape(&sizes)),
+    #[pyo3(signature = (*sizes_or_dtype, size=None))]
+    fn view(
+        &self,
+        sizes_or_dtype: &Bound<'_, PyTuple>,
+        size: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        match spread("view", sizes_or_dtype, size) {
+            Ok(sizes) => {
+                let viewed = self.tensor().reshape(&sizes);
+                wrap(viewed.map_err(|error| error.in_op("view")))
+            }
+            Err(error) if size.is_some() => Err(error),
             Err(_) => {
                 let dtype = sizes_or_dtype.get_item(0)?;
                 wrap(self.tensor().view_dtype(convert::to_dtype("view", &dtype)?))

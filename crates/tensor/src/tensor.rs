@@ -55,6 +55,14 @@ impl Tensor {
         self.history.as_ref()
     }
 
+    /// Names the operation that the tensor was just made by.
+    pub(crate) fn rename_history(&mut self, op: &'static str) {
+        let node = self.history.as_mut().map(|history| &mut history.node);
+        if let Some(node) = node.and_then(Arc::get_mut) {
+            node.op = op;
+        }
+    }
+
     /// Gives the tensor another history.
     pub(crate) fn set_history(&mut self, history: Option<History>) {
         self.history = history;

@@ -525,7 +525,16 @@ fn infer_sizes(op: &'static str, from: &[usize], sizes: &[isize]) -> Result<Shap
     let missing = match sizes.len() - known.len() {
         0 if product == count => 1,
         1 if product > 0 && count.is_multiple_of(product) => count / product,
-        _ => return Err(refuse()),
+        0 | 1 => return Err(refuse()),
+        several => {
+            let problem = Problem::OutOfRange {
+                what: "number of sizes of -1",
+                index: None,
+                value: several.to_string(),
+                accepted: "0 and 1",
+            };
+            return Err(Error::new(op, problem));
+        }
     };
     let sizes: Dims<usize> = sizes
         .iter()

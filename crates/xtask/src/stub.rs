@@ -104,16 +104,20 @@ fn plain_rows() -> impl Iterator<Item = Op> {
     Op::ALL.iter().copied().filter(|op| !is_spelled_out(*op))
 }
 
+/// The second operand of a row, by torch's name for it.
+fn second(op: Op) -> &'static str {
+    match op {
+        Op::Pow => ", exponent: _Operand",
+        Op::Heaviside => ", values: _Operand",
+        _ if op.arity() == 2 => ", other: _Operand",
+        _ => "",
+    }
+}
+
 /// Rows as methods, and all of them as in-place spellings.
 fn methods() -> String {
-    let plain = plain_rows().map(|op| {
-        let other = if op.arity() == 2 {
-            ", other: _Operand"
-        } else {
-            ""
-        };
-        format!("    def {}(self{other}) -> Tensor: ...\n", op.name())
-    });
+    let plain = plain_rows()
+        .map(|op| format!("    def {}(self{}) -> Tensor: ...\n", op.name(), second(op)));
     let attributes = [Op::RealPart, Op::ImagPart, Op::GeluTanh, Op::NextafterIn];
     let in_place = Op::ALL
         .iter()
@@ -127,14 +131,10 @@ fn methods() -> String {
 /// Rows as functions.
 fn functions() -> String {
     let plain = plain_rows().map(|op| {
-        let other = if op.arity() == 2 {
-            ", other: _Operand"
-        } else {
-            ""
-        };
         format!(
-            "def {}(input: _Operand{other}, /) -> Tensor: ...\n",
-            op.name()
+            "def {}(input: _Operand{}) -> Tensor: ...\n",
+            op.name(),
+            second(op)
         )
     });
     plain.collect()

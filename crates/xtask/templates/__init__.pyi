@@ -15,6 +15,7 @@ from . import nn as nn
 from . import random as random
 from . import return_types as return_types
 from . import special as special
+from ._device import device as device
 from .amp import autocast as autocast
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
@@ -50,10 +51,16 @@ _Kind: TypeAlias = dtype | Family | str | type[Any] | _NumpyDType
 
 # Inside a class its own property hides the class of the same name.
 _dtype: TypeAlias = dtype
+_device: TypeAlias = device
 _finfo: TypeAlias = finfo
 _iinfo: TypeAlias = iinfo
 
 __version__: Final[str]
+pi: Final[builtins.float]
+e: Final[builtins.float]
+inf: Final[builtins.float]
+nan: Final[builtins.float]
+newaxis: Final[None]
 
 @final
 class dtype:
@@ -195,7 +202,7 @@ class Tensor:
     @property
     def ndim(self) -> builtins.int: ...
     @property
-    def device(self) -> str: ...
+    def device(self) -> _device: ...
     @property
     def requires_grad(self) -> builtins.bool: ...
     @requires_grad.setter
@@ -260,6 +267,12 @@ class Tensor:
     def nbytes(self) -> builtins.int: ...
     @property
     def data(self) -> Tensor: ...
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
+    @property
+    def is_cpu(self) -> builtins.bool: ...
+    @property
+    def is_cuda(self) -> builtins.bool: ...
     def size(self, dim: _Dim = None, *, axis: _Dim = None) -> Any: ...
     def dim(self) -> builtins.int: ...
     def ndimension(self) -> builtins.int: ...
@@ -278,13 +291,13 @@ class Tensor:
     def new_full(self, size: _Ints, fill_value: Any, dtype: _DTypeLike = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
     def new_tensor(self, data: Any, *, dtype: _DTypeLike = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
     def numel(self) -> builtins.int: ...
-    def stride(self) -> tuple[builtins.int, ...]: ...
+    def stride(self, dim: _Dim = None) -> Any: ...
     def is_contiguous(self) -> builtins.bool: ...
     def contiguous(self) -> Tensor: ...
     def reshape(self, *sizes: Any, shape: _Ints | None = None) -> Tensor: ...
     def reshape_as(self, other: Any) -> Tensor: ...
     def view_as(self, other: Any) -> Tensor: ...
-    def view(self, *sizes_or_dtype: Any) -> Tensor: ...
+    def view(self, *sizes_or_dtype: Any, size: _Ints | None = None) -> Tensor: ...
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor: ...
     def ravel(self) -> Tensor: ...
     def unflatten(
@@ -353,6 +366,7 @@ class Tensor:
         seed: builtins.int = 0,
         non_blocking: builtins.bool = False,
     ) -> Tensor: ...
+    def type(self, dtype: _DTypeLike | Family, non_blocking: builtins.bool = False) -> Tensor: ...
     def astype(self, dtype: _DTypeLike | Family, copy: builtins.bool = True) -> Tensor: ...
     def type_as(self, other: Any) -> Tensor: ...
     def half(self) -> Tensor: ...
@@ -372,7 +386,7 @@ class Tensor:
     ) -> Tensor: ...
     def item(self) -> Any: ...
     def tolist(self) -> Any: ...
-    def numpy(self) -> Any: ...
+    def numpy(self, *, force: builtins.bool = False) -> Any: ...
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> Any: ...
     def __dlpack__(
         self,
@@ -386,10 +400,17 @@ class Tensor:
     def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
     def __bytes__(self) -> bytes: ...
     def __getitem__(self, key: Any, /) -> Tensor: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
     def __len__(self) -> builtins.int: ...
+    def __format__(self, spec: str, /) -> str: ...
     def __reduce__(self) -> tuple[Any, Any]: ...
     @staticmethod
-    def _from_bytes(bytes: bytes, sizes: Sequence[builtins.int], dtype: _DTypeLike) -> Tensor: ...
+    def _from_bytes(
+        bytes: bytes,
+        sizes: Sequence[builtins.int],
+        dtype: _DTypeLike,
+        requires_grad: builtins.bool = False,
+    ) -> Tensor: ...
     def __bool__(self) -> builtins.bool: ...
     def __int__(self) -> builtins.int: ...
     def __float__(self) -> builtins.float: ...
@@ -610,29 +631,30 @@ class Tensor:
     def var(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float | None = None,
         unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor: ...
     def std(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float | None = None,
         unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor: ...
     def norm(
         self,
-        p: builtins.float = 2.0,
+        p: builtins.float | str | None = None,
         dim: _Dims = None,
         keepdim: builtins.bool | None = None,
         *,
+        dtype: _DTypeLike = None,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor: ...
@@ -643,6 +665,7 @@ class Tensor:
         *,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
+        other: _Operand = None,
     ) -> Any: ...
     def min(
         self,
@@ -651,20 +674,27 @@ class Tensor:
         *,
         axis: _Dims = None,
         keepdims: builtins.bool | None = None,
+        other: _Operand = None,
     ) -> Any: ...
     def var_mean(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float = 1.0,
+        unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
+        axis: _Dims = None,
+        keepdims: builtins.bool | None = None,
     ) -> tuple[Tensor, Tensor]: ...
     def std_mean(
         self,
         dim: _Dims = None,
-        *,
-        correction: builtins.float = 1.0,
+        unbiased: builtins.bool | None = None,
         keepdim: builtins.bool | None = None,
+        *,
+        correction: builtins.float | None = None,
+        axis: _Dims = None,
+        keepdims: builtins.bool | None = None,
     ) -> tuple[Tensor, Tensor]: ...
     def aminmax(self, *, dim: _Dims = None, keepdim: builtins.bool | None = None) -> Any: ...
 {{methods}}
@@ -771,7 +801,7 @@ def eye(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def arange(
-    start: Any,
+    start: Any = None,
     end: Any = None,
     step: Any = None,
     dtype: _DTypeLike | Family = None,
@@ -931,7 +961,7 @@ def split(
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]: ...
 def dtypes() -> list[dtype]: ...
 def policies() -> list[str]: ...
-def promote_types(a: _DTypeLike, b: _DTypeLike) -> dtype: ...
+def promote_types(type1: _DTypeLike, type2: _DTypeLike) -> dtype: ...
 def result_type(*operands: Any) -> dtype: ...
 def can_cast(
     from_: _DTypeLike | _HasDType, to: _DTypeLike, casting: _Casting = "same_kind"
@@ -1106,29 +1136,30 @@ def logsumexp(
 def var(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float | None = None,
     unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
 ) -> Tensor: ...
 def std(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float | None = None,
     unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
 ) -> Tensor: ...
 def norm(
     input: Any,
-    p: builtins.float = 2.0,
+    p: builtins.float | str | None = None,
     dim: _Dims = None,
     keepdim: builtins.bool | None = None,
     *,
+    dtype: _DTypeLike = None,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
 ) -> Tensor: ...
@@ -1139,6 +1170,7 @@ def max(
     *,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
+    other: _Operand = None,
 ) -> Any: ...
 def min(
     input: Any,
@@ -1147,20 +1179,27 @@ def min(
     *,
     axis: _Dims = None,
     keepdims: builtins.bool | None = None,
+    other: _Operand = None,
 ) -> Any: ...
 def var_mean(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float = 1.0,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
+    axis: _Dims = None,
+    keepdims: builtins.bool | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def std_mean(
     input: Any,
     dim: _Dims = None,
-    *,
-    correction: builtins.float = 1.0,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool | None = None,
+    *,
+    correction: builtins.float | None = None,
+    axis: _Dims = None,
+    keepdims: builtins.bool | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def aminmax(input: Any, *, dim: _Dims = None, keepdim: builtins.bool | None = None) -> Any: ...
 {{functions}}

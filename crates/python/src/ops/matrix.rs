@@ -2,7 +2,7 @@
 
 use allotrope_dtype::DType;
 use allotrope_tensor::{AttentionOptions, Tensor};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -191,7 +191,7 @@ impl PyTensor {
     fn __imatmul__(&self, py: Python<'_>, object: Any<'_, '_>) -> PyResult<()> {
         let (x, other) = (self.tensor(), operand("matmul", object)?);
         let product = run(py, work(&x, &other), || x.matmul(&other))?;
-        self.replace("matmul", product.tensor())
+        self.update("matmul", product.tensor())
     }
 }
 
@@ -344,7 +344,7 @@ fn read_lists<'py>(
                 Ok(index @ 0..26) => b'A' + index,
                 Ok(index @ 26..52) => b'a' + index - 26,
                 _ => {
-                    return Err(PyTypeError::new_err(format!(
+                    return Err(PyValueError::new_err(format!(
                         "{op}: index out of range: {index}; 0 to 51 are accepted"
                     )));
                 }

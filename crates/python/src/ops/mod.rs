@@ -20,7 +20,7 @@ mod activation;
 mod convolution;
 mod fft;
 pub(crate) mod indexing;
-mod linalg;
+pub(crate) mod linalg;
 mod loss;
 mod matrix;
 mod movement;

@@ -202,24 +202,38 @@ impl Tensor {
         op: &'static str,
         change: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let leaf = self
-            .history()
-            .filter(|history| history.node.is_leaf())
-            .cloned();
-        let Some(leaf) = leaf else {
+        let is_leaf = |history: &History| history.node.is_leaf();
+        if !self.history().is_some_and(is_leaf) {
             return change(self);
-        };
+        }
         if is_grad_enabled() {
             let problem = GradientProblem::LeafChanged;
             return Err(Error::new(op, problem.into()).hint("with no_grad()"));
         }
+        self.update_data(change)
+    }
+
+    /// Changes the elements of this tensor in place, without recording it: the tensor keeps its
+    /// history. Of another shape or dtype a leaf is a new leaf, and a computed tensor has no history.
+    ///
+    /// # Errors
+    /// What the change fails with; a gradient error for a leaf of a dtype that has no gradients.
+    pub fn update_data(
+        &mut self,
+        change: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let history = self.history().cloned();
         // Without a copy of the value, so that its memory can be written to.
         self.set_history(None);
         let changed = change(self);
-        let outline = &leaf.node.outputs[0];
+        self.set_history(None);
+        let Some(history) = history else {
+            return changed;
+        };
+        let outline = &history.node.outputs[history.output];
         if &outline.shape == self.shape() && outline.dtype == self.dtype() {
-            self.set_history(Some(leaf));
-        } else {
+            self.set_history(Some(history));
+        } else if history.node.is_leaf() {
             *self = self.detach().requires_grad_(true)?;
         }
         changed

@@ -172,7 +172,12 @@ impl Plan {
             return Ok(result);
         }
         let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
-        result.squeeze(Some(&axes))
+        let op = result.made_by();
+        let mut squeezed = result.squeeze(Some(&axes))?;
+        if let Some(op) = op {
+            squeezed.rename_history(op);
+        }
+        Ok(squeezed)
     }
 
     /// Refuses a reduction of nothing.

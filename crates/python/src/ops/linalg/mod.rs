@@ -103,7 +103,10 @@ fn tolerance(op: &'static str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
 }
 
 /// The order of a norm: a number or a name.
-fn order(op: &'static str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<linalg::Order>> {
+pub(crate) fn order(
+    op: &'static str,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<linalg::Order>> {
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok(None);
     };
