@@ -243,6 +243,15 @@ def test_repeat_interleave(dtype, layout, axis):
     check(x.repeat_interleave(al.tensor(2), axis), np.repeat(x.numpy(), 2, axis))
 
 
+@each_width
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 16, 17])
+def test_large_repeat_interleave(dtype, count):
+    x = numbered(dtype, 130, 331)
+    check(x.repeat_interleave(count), np.repeat(x.numpy(), count))
+    check(x.repeat_interleave(count, 1), np.repeat(x.numpy(), count, 1))
+    check(x.t().repeat_interleave(count, 1), np.repeat(x.numpy().T, count, 1))
+
+
 def test_repeat_interleave_of_counts_alone():
     counts = al.tensor([1, 0, 2, 3], dtype="int32")
     assert al.repeat_interleave(counts).tolist() == [0, 2, 2, 3, 3, 3]

@@ -11,7 +11,7 @@ import allotrope as al
 from reference import DTYPES, FLOATS, INTEGERS, REALS, is_nan, named, round_integer, to_float64
 
 COMPLEX = [d for d in DTYPES if d.is_complex]
-SHAPES = [(0,), (1,), (7,), (8,), (2049,), (70_001,), (3, 5), (40, 3), (33, 20), (2, 9, 17)]
+SHAPES = [(0,), (1,), (7,), (8,), (2049,), (70_001,), (3, 5), (40, 3), (33, 20), (2, 9, 17), (900, 3, 5)]
 
 
 def result_of(dtype):

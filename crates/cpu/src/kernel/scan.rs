@@ -145,7 +145,8 @@ impl Work<'_, '_> {
         let rows = (SEGMENT / inner).max(32);
         let cut = P::CHUNKED && outer < PIECES && scanned >= 2 * rows;
         let mut segment = if cut { rows } else { scanned };
-        let mut starts = vec![vec![P::start(); inner]; outer];
+        // What precedes a segment; nothing does where lines are whole.
+        let mut starts = vec![vec![P::start(); inner]];
         if cut {
             // Others work longer on an item than they wait for it.
             let is_light = const { P::CHUNKED && size_of::<P::Wide>() == 8 };
@@ -198,8 +199,15 @@ impl Work<'_, '_> {
             if inner == 1 {
                 self.scan_lines::<P>(row, start[0], &mut writer, out)
             } else {
-                (0..rows).step_by(scanned).try_for_each(|line| {
-                    let count = scanned.min(rows - line);
+                // Short lines are read together.
+                let lines = if inner <= COLUMNS {
+                    (TILE / (scanned * inner)).max(1)
+                } else {
+                    1
+                };
+                let together = lines * scanned;
+                (0..rows).step_by(together).try_for_each(|line| {
+                    let count = together.min(rows - line);
                     let out = &mut out[line * inner * size..(line + count) * inner * size];
                     self.scan_rows::<P>(row + line, start, &mut writer, out)
                 })
@@ -310,6 +318,7 @@ impl Work<'_, '_> {
             } else {
                 1
             };
+            let line = self.sizes[1].saturating_mul(width);
             for row in (0..count).step_by(at_once) {
                 let now = at_once.min(count - row) * width;
                 let place = (first + row) * inner + column;
@@ -317,8 +326,13 @@ impl Work<'_, '_> {
                 let to = (row * inner + column) * writer.size;
                 let out = &mut out[to..to + now * writer.size];
                 writer.write::<P::Out, ()>(out, |out| {
-                    let lanes = &mut lanes;
-                    simd::run(self.level, Rows::<P> { lanes, items, out });
+                    let rows = Rows::<P> {
+                        lanes: &mut lanes,
+                        line,
+                        items,
+                        out,
+                    };
+                    simd::run(self.level, rows);
                 });
             }
         }

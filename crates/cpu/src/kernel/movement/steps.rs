@@ -90,6 +90,27 @@ pub(super) fn copy_steps<W: Pod>(src: &[W], from: isize, dst: &mut [W], to: isiz
     match steps {
         [] => dst[to as usize] = src[from as usize],
         [run] => copy_run(src, from, &mut dst[to as usize..], run),
+        // Every element several times.
+        [each, run]
+            if (run.from, run.to) == (0, 1)
+                && each.from == 1
+                && each.to == run.count as isize
+                && run.count <= REPEATED =>
+        {
+            let (from, to) = (from as usize, to as usize);
+            let src = &src[from..from + each.count];
+            let dst = &mut dst[to..to + each.count * run.count];
+            match run.count {
+                2 => repeat_each::<W, 2>(src, dst),
+                3 => repeat_each::<W, 3>(src, dst),
+                4 => repeat_each::<W, 4>(src, dst),
+                count => {
+                    for (out, element) in dst.chunks_exact_mut(count).zip(src) {
+                        out.iter_mut().for_each(|out| *out = *element);
+                    }
+                }
+            }
+        }
         // Short runs across the source: the other loop reads it in order.
         [outer, run] if run.count <= SHORT && outer.from == 1 => {
             for i in 0..run.count as isize {
@@ -116,6 +137,16 @@ pub(super) fn copy_steps<W: Pod>(src: &[W], from: isize, dst: &mut [W], to: isiz
 
 /// Runs of at most so many elements are not worth the choice of a loop for each.
 const SHORT: usize = 4;
+
+/// Repetitions up to which a loop takes less than to fill a slice.
+const REPEATED: usize = 16;
+
+/// Every element `N` times: a number that the compiler knows becomes shuffles.
+fn repeat_each<W: Pod, const N: usize>(src: &[W], dst: &mut [W]) {
+    for (out, element) in dst.as_chunks_mut::<N>().0.iter_mut().zip(src) {
+        *out = [*element; N];
+    }
+}
 
 /// One loop, from its first elements on.
 pub(super) fn copy_run<W: Pod>(src: &[W], from: isize, dst: &mut [W], run: &Step) {

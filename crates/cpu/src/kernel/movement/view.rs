@@ -4,7 +4,7 @@ use allotrope_dtype::{DType, Level, dispatch_width};
 use allotrope_op::Layout;
 use bytemuck::Pod;
 
-use super::steps::{Course, Step, copy_run, copy_steps, count};
+use super::steps::{Course, Step, Steps, copy_run, copy_steps, count};
 use super::transpose::{Transposition, side};
 use crate::kernel::whole_elements;
 use crate::parallel::{self, CHUNK};
@@ -109,12 +109,16 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
     parallel::for_each_part(&mut dst[..room], turns * per_turn, |index, part| {
         let first = index * turns;
         let from = from + first as isize * outer.from;
-        let count = turns.min(outer.count - first);
+        let turns = turns.min(outer.count - first);
+        let mut steps = Steps::from_slice(steps);
+        steps[0].count = turns;
         if inner.is_empty() {
-            copy_run(src, from, part, &Step { count, ..*outer });
-            return;
+            return copy_run(src, from, part, &steps[0]);
         }
-        for i in 0..count {
+        if count(inner) <= CHUNK {
+            return descend(src, from, part, &steps);
+        }
+        for i in 0..turns {
             let from = from + i as isize * outer.from;
             descend(src, from, &mut part[i * per_turn..], inner);
         }

@@ -20,6 +20,9 @@ pub(super) struct Lines<'a, P: Prefix> {
 impl<P: Prefix> Lines<'_, P> {
     /// The prefixes at a level, and the last accumulator.
     pub(super) fn scan(self, level: Level) -> P::Wide {
+        if self.length < BLOCK {
+            return self.scan_few();
+        }
         let (mut items, mut out) = (self.items, &mut *self.out);
         let (mut carry, mut place) = (self.carry, self.place);
         loop {
@@ -38,6 +41,27 @@ impl<P: Prefix> Lines<'_, P> {
             }
             (items, out, carry, place) = (later, rest, P::start(), 0);
         }
+    }
+
+    /// The prefixes of lines that have no block: steps of one line wait for each other, not those of
+    /// the next.
+    fn scan_few(self) -> P::Wide {
+        let now = (self.length - self.place).min(self.items.len());
+        let (line, later) = self.items.split_at(now);
+        let (results, rest) = self.out.split_at_mut(now);
+        let step = |mut carry: P::Wide, items: &[P::Item], out: &mut [P::Out]| {
+            for (item, out) in items.iter().zip(out) {
+                carry = P::merge(carry, P::widen(*item));
+                *out = P::finish(carry);
+            }
+            carry
+        };
+        let mut carry = step(self.carry, line, results);
+        let lines = later.chunks(self.length);
+        for (line, results) in lines.zip(rest.chunks_mut(self.length)) {
+            carry = step(P::start(), line, results);
+        }
+        carry
     }
 }
 
@@ -115,9 +139,11 @@ fn prefixes<P: Prefix>(block: &[P::Item; BLOCK]) -> [P::Wide; BLOCK] {
     all
 }
 
-/// Rows of items added to a row of accumulators, whose values go out after each.
+/// Rows of items added to a row of accumulators, whose values go out after each. After every `line`
+/// of items the accumulators begin anew.
 pub(super) struct Rows<'a, P: Prefix> {
     pub(super) lanes: &'a mut [P::Wide],
+    pub(super) line: usize,
     pub(super) items: &'a [P::Item],
     pub(super) out: &'a mut [P::Out],
 }
@@ -127,11 +153,17 @@ impl<P: Prefix> Body for Rows<'_, P> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let width = self.lanes.len();
-        let rows = self.items.chunks_exact(width);
-        for (items, out) in rows.zip(self.out.chunks_exact_mut(width)) {
-            for ((lane, item), out) in self.lanes.iter_mut().zip(items).zip(out) {
-                *lane = P::merge(*lane, P::widen(*item));
-                *out = P::finish(*lane);
+        let lines = self.items.chunks(self.line);
+        for (place, (line, out)) in lines.zip(self.out.chunks_mut(self.line)).enumerate() {
+            if place > 0 {
+                self.lanes.fill(P::start());
+            }
+            let rows = line.chunks_exact(width);
+            for (items, out) in rows.zip(out.chunks_exact_mut(width)) {
+                for ((lane, item), out) in self.lanes.iter_mut().zip(items).zip(out) {
+                    *lane = P::merge(*lane, P::widen(*item));
+                    *out = P::finish(*lane);
+                }
             }
         }
     }
