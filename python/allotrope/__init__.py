@@ -1,7 +1,7 @@
 """A tensor library whose heart is one unified dtype system.
 
-Every dtype, alias and function comes from the Rust tables; no name is listed here, but for NumPy's
-and the array API's other spellings of torch's names.
+Every dtype, alias and function comes from the Rust tables; no name is listed here, but for other
+spellings: NumPy's and the array API's of torch's names, and torch's of views that are copied.
 """
 
 from . import _core
@@ -69,6 +69,37 @@ def _add_synonyms() -> None:
         setattr(_core.Tensor, name, getattr(_core.Tensor, original))
 
 
+# Views that torch has as copies too.
+_COPIED = ("diagonal", "expand", "narrow")
+
+
+def _copying(name: str):
+    view = getattr(_core.Tensor, name)
+
+    def copy(input, *args, **options):
+        return view(_core.as_tensor(input), *args, **options).clone()
+
+    copy.__name__ = copy.__qualname__ = name + "_copy"
+    copy.__doc__ = f"A copy of what `{name}` gives."
+    return copy
+
+
+def _add_copies() -> None:
+    """The copying forms, as functions and as methods."""
+    for name in _COPIED:
+        globals()[name + "_copy"] = _copying(name)
+        setattr(_core.Tensor, name + "_copy", globals()[name + "_copy"])
+
+
+def constant_pad_nd(input, pad, value=0):
+    """The tensor with a number added before and after dimensions, as by `nn.functional.pad`.
+
+    >>> al.constant_pad_nd(al.tensor([1, 2]), (1, -1), 5)
+    tensor([5, 1])
+    """
+    return nn.functional.pad(input, pad, "constant", value)
+
+
 def _in_place(name: str):
     method = getattr(_core.Tensor, name)
 
@@ -91,4 +122,5 @@ def _add_in_place() -> None:
 
 
 _add_synonyms()
+_add_copies()
 _add_in_place()

@@ -305,7 +305,7 @@ def test_copies_of_views():
         for copy in (getattr(al, name + "_copy")(x, *arguments), getattr(x, name + "_copy")(*arguments)):
             assert_same(copy.numpy(), np.ascontiguousarray(want))
             assert not np.shares_memory(copy.numpy(), x.numpy())
-    with pytest.raises(IndexError, match="^narrow_copy: "):
+    with pytest.raises(IndexError, match="^narrow: "):
         x.narrow_copy(3, 0, 1)
 
 

@@ -5,7 +5,7 @@
     reason = "a test fails by panicking"
 )]
 
-use allotrope_op::{ErrorKind, Layout, Nest, Shape, Slice, normalize_axis};
+use allotrope_op::{ErrorKind, Layout, Nest, Shape, Slice, normalize_axes_or_none, normalize_axis};
 use proptest::prelude::*;
 
 /// A view and, independently of its strides, the buffer place of each of its elements in order.
@@ -318,6 +318,11 @@ fn bad_geometry_is_a_worded_error() {
     assert_eq!(
         message(normalize_axis("sum", 0, 0).unwrap_err()),
         "Index: sum: axis out of range: 0; a tensor of 0 dimensions has no axes"
+    );
+    assert!(normalize_axes_or_none("sum", &[-1], 0).unwrap().is_empty());
+    assert_eq!(
+        message(normalize_axes_or_none("sum", &[1], 0).unwrap_err()),
+        "Index: sum: axis out of range: 1; a tensor of 1 dimensions has axes -1 to 0"
     );
     assert_eq!(
         message(layout.permute("permute", &[0, -2]).unwrap_err()),

@@ -106,12 +106,12 @@ pub(crate) fn either<T>(op: &str, one: Option<T>, other: Option<T>) -> PyResult<
 }
 
 /// An argument without a default, by one of its names.
-pub(crate) fn one_of<T>(
+pub(crate) fn one_of<'a, 'py>(
     op: &str,
     name: &str,
-    spellings: impl IntoIterator<Item = Option<T>>,
-) -> PyResult<T> {
-    let mut spellings = spellings.into_iter();
+    spellings: &[Option<&'a Bound<'py, PyAny>>],
+) -> PyResult<&'a Bound<'py, PyAny>> {
+    let mut spellings = spellings.iter().copied();
     let given = spellings.try_fold(None, |given, other| either(op, given, other))?;
     needed(op, name, given)
 }

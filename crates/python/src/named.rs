@@ -58,12 +58,17 @@ pub(crate) fn named<const N: usize>(
     class: &'static str,
     tensors: [impl Into<PyTensor>; N],
 ) -> PyResult<Py<PyAny>> {
+    make(py, class, tensors.map(Into::into).into())
+}
+
+/// One function for any number of tensors.
+fn make(py: Python<'_>, class: &'static str, tensors: Vec<PyTensor>) -> PyResult<Py<PyAny>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || {
         PyModule::import(py, intern!(py, "allotrope.return_types")).map(Bound::unbind)
     })?;
-    let tensors = tensors.map(|tensor| Py::new(py, tensor.into()));
-    let tensors = tensors.into_iter().collect::<PyResult<Vec<_>>>()?;
+    let tensors = tensors.into_iter().map(|tensor| Py::new(py, tensor));
+    let tensors = tensors.collect::<PyResult<Vec<_>>>()?;
     let class = module.bind(py).getattr(class)?;
     Ok(class.call1(PyTuple::new(py, tensors)?)?.unbind())
 }

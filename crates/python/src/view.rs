@@ -142,7 +142,7 @@ forms! {
         size: Option<&Bound<'_, PyAny>>
     ) -> PyTensor
         |_py, op, x| {
-            let sizes = integers(op, one_of(op, "size", [shape, size])?)?;
+            let sizes = integers(op, one_of(op, "size", &[shape, size])?)?;
             expand(op, x, &sizes.into_vec())
         };
     /// Without the dimensions of size one: all of them, or those named.
@@ -196,29 +196,6 @@ forms! {
             let dim = arguments::axis(op, dim, axis)?;
             let (start, length) = (needed(op, "start", start)?, needed(op, "length", length)?);
             wrap(x.narrow(dim, start.0, size(op, length.0)?))
-        };
-    /// A copy of length indices of a dimension from start on.
-    ///
-    /// >>> al.arange(6).narrow_copy(0, 1, 3)
-    /// tensor([1, 2, 3])
-    narrow_copy[dim, start, length](dim: Int, start: Int, length: Int) -> PyTensor
-        |_py, op, x| copied(op, x.narrow(dim.0, start.0, size(op, length.0)?));
-    /// A copy of the elements whose indices in two dimensions are offset apart.
-    ///
-    /// >>> al.tensor([[1, 2], [3, 4]]).diagonal_copy()
-    /// tensor([1, 4])
-    diagonal_copy[offset=0, dim1=0, dim2=1](offset: isize, dim1: isize, dim2: isize) -> PyTensor
-        |_py, op, x| copied(op, x.diagonal(offset, dim1, dim2));
-    /// A copy that is repeated along dimensions of size one and new leading ones.
-    ///
-    /// >>> al.tensor([1, 2]).expand_copy((2, -1))
-    /// tensor([[1, 2],
-    ///         [1, 2]])
-    expand_copy[size, *, implicit=false](size: &Bound<'_, PyAny>, implicit: bool) -> PyTensor
-        |_py, op, x| {
-            // For torch's own compiler.
-            let _ = implicit;
-            copied(op, Ok(expand(op, x, &integers(op, size)?.into_vec())?.tensor()))
         };
     /// The elements of the memory at strides of their own, from an offset on or where the tensor
     /// begins, without a copy.
@@ -297,7 +274,7 @@ forms! {
         |_py, op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
             let places = [indices_or_sections, sections, indices, tensor_indices_or_sections];
-            Parts::wrap(match integers(op, one_of(op, "indices_or_sections", places)?)? {
+            Parts::wrap(match integers(op, one_of(op, "indices_or_sections", &places)?)? {
                 Integers::One(sections) => x.tensor_split(size(op, sections)?, dim),
                 Integers::Several(indices) => x.tensor_split_at(&indices, dim),
             })
@@ -438,12 +415,6 @@ pub(crate) fn broadcast_tensors(tensors: &Bound<'_, PyTuple>) -> PyResult<Parts>
     let tensors = tensors.collect::<PyResult<Vec<Tensor>>>()?;
     let references: Vec<&Tensor> = tensors.iter().collect();
     Parts::wrap(allotrope_tensor::broadcast_tensors(&references))
-}
-
-/// A copy of a view.
-fn copied(op: &'static str, view: Result<Tensor, Error>) -> PyResult<PyTensor> {
-    let copy = view.and_then(|view| view.copied());
-    wrap(copy.map_err(|error| error.in_op(op)))
 }
 
 /// Repeated to sizes, of which -1 keeps that of an old dimension.

@@ -110,8 +110,8 @@ fn isin(
     // Repeated elements cost nothing here.
     let _ = assume_unique;
     let op = "isin";
-    let x = one_of(op, "elements", [elements, element])?;
-    let others = one_of(op, "test_elements", [test_elements, test_element])?;
+    let x = one_of(op, "elements", &[elements, element])?;
+    let others = one_of(op, "test_elements", &[test_elements, test_element])?;
     let (x, others) = (create::operand(op, x)?, create::operand(op, others)?);
     run(py, x.count().max(others.count()), || {
         x.isin(&others, invert)

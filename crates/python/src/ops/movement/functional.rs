@@ -45,21 +45,6 @@ fn pad(
     run(py, x.count(), || x.pad(&sizes, padding))
 }
 
-/// The tensor with a number added before and after dimensions, as by pad.
-///
-/// >>> al.constant_pad_nd(al.tensor([1, 2]), (1, -1), 5)
-/// tensor([5, 1])
-#[pyfunction]
-#[pyo3(signature = (input, pad, value=None))]
-pub(super) fn constant_pad_nd(
-    py: Python<'_>,
-    input: &Bound<'_, PyAny>,
-    pad: &Bound<'_, PyAny>,
-    value: Option<&Bound<'_, PyAny>>,
-) -> PyResult<PyTensor> {
-    self::pad(py, input, pad, "constant", value)
-}
-
 /// One size for rows and columns, or one for each.
 fn pair(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
     match integers(op, object)? {

@@ -24,7 +24,6 @@ use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 use crate::view::Parts;
-use functional::constant_pad_nd;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -37,7 +36,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tril_indices, module)?)?;
     module.add_function(wrap_pyfunction!(triu_indices, module)?)?;
     module.add_function(wrap_pyfunction!(vander, module)?)?;
-    module.add_function(wrap_pyfunction!(constant_pad_nd, module)?)?;
     module.add_function(wrap_pyfunction!(combinations, module)?)
 }
 
@@ -439,7 +437,7 @@ fn combinations(
 
 /// How many parts there are, or the indices between them, by one of three names.
 fn places(op: &'static str, spellings: [Option<Any<'_, '_>>; 3]) -> PyResult<Integers> {
-    integers(op, one_of(op, "indices_or_sections", spellings)?)
+    integers(op, one_of(op, "indices_or_sections", &spellings)?)
 }
 
 /// Counts from zero on.

@@ -141,7 +141,7 @@ macro_rules! integrals {
                 y: Option<Any<'_, '_>>,
             ) -> PyResult<PyTensor> {
                 let op = stringify!($name);
-                let y = create::operand(op, one_of(op, "y", [input, y])?)?;
+                let y = create::operand(op, one_of(op, "y", &[input, y])?)?;
                 PyTensor::from(y).$name(py, x, dx, dim, axis)
             }
         )*
