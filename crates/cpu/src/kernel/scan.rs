@@ -332,7 +332,7 @@ impl Work<'_, '_> {
                         items,
                         out,
                     };
-                    simd::run(self.level, rows);
+                    simd::run_narrow(self.level, rows);
                 });
             }
         }

@@ -114,7 +114,7 @@ impl Work<'_, '_> {
                         items,
                         out,
                     };
-                    simd::run(self.level, columns);
+                    simd::run_narrow(self.level, columns);
                 });
                 row += 1;
             }
