@@ -18,6 +18,9 @@ use crate::view::out_of_memory;
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
 const LONG: usize = 32;
 
+/// Products of two vectors from which one pass over all is faster.
+const MANY: usize = 16;
+
 /// The dtypes of a product.
 #[derive(Clone, Copy)]
 pub(crate) struct Dtypes {
@@ -163,9 +166,9 @@ pub(crate) fn multiply_matrices(
     )?;
     let sizes: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
     let shape = Shape::new(op, &sizes)?;
-    // Products of vectors of any length: a call for each would take longer than they do.
-    let is_dot = m == 1 && n == 1;
-    if addend.is_none() && (is_dot || (m == 1 || n == 1) && k >= LONG) {
+    // Of many short vectors a call for each would take longer than the products do.
+    let are_dots = m == 1 && n == 1 && batch.count() >= MANY;
+    if addend.is_none() && (are_dots || (m == 1 || n == 1) && k >= LONG) {
         return fold_products(op, a, b, dtypes, &batch);
     }
     let spread = |tensor: &Tensor| {
