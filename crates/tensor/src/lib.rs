@@ -77,10 +77,10 @@ pub use generator::Generator;
 pub use index::Index;
 pub use ops::attention::AttentionOptions;
 pub use ops::{
-    AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beyond, Blocks, ConvolutionOptions,
-    Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions, LossReduction, PadMode,
-    Padding, QuantileInterpolation, Resized, Sampling, Search, Spacing, TransposedOptions, Unique,
-    Window, einsum, fft, linalg, multi_dot,
+    AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beside, Beyond, Blocks,
+    ConvolutionOptions, Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions,
+    LossReduction, PadMode, Padding, QuantileInterpolation, Resized, Sampling, Search, Spacing,
+    TransposedOptions, Unique, Window, einsum, fft, linalg, multi_dot,
 };
 pub use tensor::Tensor;
 pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};

@@ -71,5 +71,5 @@ pub use pool::AverageOptions;
 pub use quantile::QuantileInterpolation;
 pub use slope::Spacing;
 pub use tensordot::multi_dot;
-pub use unique::Unique;
+pub use unique::{Beside, Unique};
 pub use window::Window;

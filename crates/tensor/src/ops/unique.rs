@@ -1,11 +1,16 @@
 //! Different elements, and the different parts along a dimension.
 
-use allotrope_cpu::kernel::sort::group_rows;
-use allotrope_dtype::Error;
-use allotrope_op::normalize_axis;
+use allotrope_cpu::Buffer;
+use allotrope_cpu::kernel::sort::{distinct, group_rows};
+use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{UNIQUE, UNIQUE_CONSECUTIVE};
+use allotrope_op::{Shape, normalize_axis};
 
+pub use allotrope_cpu::kernel::sort::Beside;
+
+use crate::autograd::is_recorded;
+use crate::elementwise::room;
 use crate::{Index, Tensor};
 
 /// Different elements, or parts along a dimension.
@@ -36,18 +41,35 @@ impl Tensor {
     /// # Errors
     /// An index error for a dimension out of range, a memory error.
     pub fn unique(&self, dim: Option<isize>) -> Result<Unique, Error> {
-        self.grouped(&UNIQUE, dim, true)
+        let [inverse, counts] = [true; 2];
+        self.grouped(&UNIQUE, dim, true, Beside { inverse, counts })
     }
 
-    /// The elements, or along `dim` the parts, without those that equal the one before.
+    /// [`unique`](Self::unique) with what is asked for beside the values; the rest is empty. Without the
+    /// places of the elements no element has to be followed.
     ///
     /// # Errors
     /// As [`unique`](Self::unique).
-    pub fn unique_consecutive(&self, dim: Option<isize>) -> Result<Unique, Error> {
-        self.grouped(&UNIQUE_CONSECUTIVE, dim, false)
+    pub fn unique_with(&self, dim: Option<isize>, beside: Beside) -> Result<Unique, Error> {
+        self.grouped(&UNIQUE, dim, true, beside)
     }
 
-    fn grouped(&self, row: &Structured, dim: Option<isize>, sorted: bool) -> Result<Unique, Error> {
+    /// The elements, or along `dim` the parts, without those that equal the one before, with what is
+    /// asked for beside them; the rest is empty.
+    ///
+    /// # Errors
+    /// As [`unique`](Self::unique).
+    pub fn unique_consecutive(&self, dim: Option<isize>, beside: Beside) -> Result<Unique, Error> {
+        self.grouped(&UNIQUE_CONSECUTIVE, dim, false, beside)
+    }
+
+    fn grouped(
+        &self,
+        row: &Structured,
+        dim: Option<isize>,
+        sorted: bool,
+        beside: Beside,
+    ) -> Result<Unique, Error> {
         let dtype = row.result(self.dtype())?;
         let dim = dim.map(|dim| normalize_axis(row.name, dim, self.rank()));
         let dim = dim.transpose()?.map(|dim| dim as isize);
@@ -57,33 +79,70 @@ impl Tensor {
         };
         let rows = rows.contiguous()?;
         let count = rows.shape()[0];
-        let parts = if dtype.is_complex() { 2 } else { 1 };
-        let width = rows.shape()[1..].iter().product::<usize>() * parts;
+        let places = match dim {
+            None => self.shape().clone(),
+            Some(_) => Shape::new(row.name, &[count])?,
+        };
+        // A gradient goes to the element that stands for the others, which is then looked for.
+        if dtype.is_complex() || rows.rank() != 1 || is_recorded(&[self]) {
+            return group_parts(row.name, &rows, dim, &places, sorted);
+        }
         let bytes = rows.ordered_bytes(row.name)?;
-        let groups = group_rows(dtype.to_real(), bytes, width, count, sorted)?;
-        let firsts: Vec<i64> = groups.starts.iter().map(|at| groups.order[*at]).collect();
-        let firsts = Self::from_slice(&firsts, &[firsts.len()])?;
-        let mut values = rows.index(&[Index::Array(firsts)])?;
-        if let Some(dim) = dim {
-            values = values.movedim(&[0], &[dim])?.contiguous()?;
-        }
-        let mut inverse = vec![0_i64; count];
-        let mut counts = Vec::with_capacity(groups.starts.len());
-        for (group, start) in groups.starts.iter().enumerate() {
-            let end = groups.starts.get(group + 1).copied().unwrap_or(count);
-            for place in &groups.order[*start..end] {
-                inverse[*place as usize] = group as i64;
-            }
-            counts.push((end - start) as i64);
-        }
-        let inverse = match dim {
-            None => Self::from_slice(&inverse, self.shape())?,
-            Some(_) => Self::from_slice(&inverse, &[count])?,
+        let found = distinct(row.name, dtype, bytes, sorted, beside)?;
+        let list = |buffer: Buffer, dtype: DType| {
+            let shape = Shape::new(row.name, &[buffer.len() / dtype.itemsize()])?;
+            Ok::<_, Error>(Self::from_buffer(buffer, shape, dtype))
         };
         Ok(Unique {
-            values,
-            inverse,
-            counts: Self::from_slice(&counts, &[counts.len()])?,
+            values: list(found.values, dtype)?,
+            inverse: match beside.inverse {
+                true => Self::from_buffer(found.inverse, places, DType::I64),
+                false => list(found.inverse, DType::I64)?,
+            },
+            counts: list(found.counts, DType::I64)?,
         })
     }
+}
+
+/// The different parts along the first dimension, which goes back to `dim`; `places` is the shape of
+/// the inverse.
+fn group_parts(
+    op: &'static str,
+    rows: &Tensor,
+    dim: Option<isize>,
+    places: &Shape,
+    sorted: bool,
+) -> Result<Unique, Error> {
+    let (dtype, count) = (rows.dtype(), rows.shape()[0]);
+    let parts = if dtype.is_complex() { 2 } else { 1 };
+    let width = rows.shape()[1..].iter().product::<usize>() * parts;
+    let bytes = rows.ordered_bytes(op)?;
+    let groups = group_rows(op, dtype.to_real(), bytes, width, count, sorted)?;
+    let found = Shape::new(op, &[groups.starts.len()])?;
+    let mut firsts = room(op, &found, DType::I64)?;
+    let mut counts = room(op, &found, DType::I64)?;
+    let mut inverse = room(op, places, DType::I64)?;
+    let ends = groups.starts.iter().skip(1).chain([&count]);
+    let lists = firsts.elements_mut::<i64>().iter_mut();
+    let lists = lists.zip(counts.elements_mut::<i64>());
+    let to = inverse.elements_mut::<i64>();
+    for (group, ((start, end), (first, number))) in
+        groups.starts.iter().zip(ends).zip(lists).enumerate()
+    {
+        let members = &groups.order[*start..*end];
+        for place in members {
+            to[*place as usize] = group as i64;
+        }
+        (*first, *number) = (members[0], members.len() as i64);
+    }
+    let firsts = Tensor::from_buffer(firsts, found.clone(), DType::I64);
+    let mut values = rows.index(&[Index::Array(firsts)])?;
+    if let Some(dim) = dim {
+        values = values.movedim(&[0], &[dim])?.contiguous()?;
+    }
+    Ok(Unique {
+        values,
+        inverse: Tensor::from_buffer(inverse, places.clone(), DType::I64),
+        counts: Tensor::from_buffer(counts, found, DType::I64),
+    })
 }

@@ -34,6 +34,15 @@ impl Order {
         }
     }
 
+    /// What its keys need to know: the greatest magnitude that is no NaN, and a table of bytes.
+    fn parts(&self) -> (u64, &[u8; 256]) {
+        match self {
+            Self::Float(limit) => (*limit, &[0; 256]),
+            Self::Table(keys) => (0, keys),
+            _ => (0, &[0; 256]),
+        }
+    }
+
     /// Whether the greatest key is that of NaN.
     pub(crate) fn has_nan(dtype: DType) -> bool {
         dtype.kind() == Kind::Float
@@ -75,8 +84,8 @@ pub(crate) trait Word: Pod + Ord + Send + Sync {
 
     /// The word in 64 bits.
     fn wide(self) -> u64;
-    /// The key of the word under an order.
-    fn key<const KIND: u8>(self, order: &Order) -> Self;
+    /// The key of the word under an order of some kind, with the parts of it.
+    fn key<const KIND: u8>(self, parts: (u64, &[u8; 256])) -> Self;
     /// The word of a key, if there is only one.
     fn unkey(key: Self, order: &Order) -> Option<Self>;
     /// The lowest bits of 64.
@@ -106,20 +115,20 @@ macro_rules! impl_word {
             }
 
             #[inline(always)]
-            fn key<const KIND: u8>(self, order: &Order) -> Self {
-                match (KIND, order) {
-                    (SIGNED, _) => self ^ Self::SIGN,
-                    (FLOAT, Order::Float(limit)) => {
+            fn key<const KIND: u8>(self, (limit, keys): (u64, &[u8; 256])) -> Self {
+                match KIND {
+                    SIGNED => self ^ Self::SIGN,
+                    FLOAT => {
                         // Zeros meet in the middle, one below the sign bit.
-                        let is_nan = self & !Self::SIGN > *limit as $word;
+                        let is_nan = self & !Self::SIGN > limit as $word;
                         let key = if self >= Self::SIGN {
                             self.wrapping_neg()
                         } else {
                             self | Self::SIGN
                         };
-                        if is_nan { Self::MAX } else { key - 1 }
+                        if is_nan { Self::MAX } else { key.wrapping_sub(1) }
                     }
-                    (TABLE, Order::Table(keys)) => keys[usize::from(self as u8)].into(),
+                    TABLE => keys[usize::from(self as u8)].into(),
                     _ => self,
                 }
             }
@@ -165,6 +174,10 @@ pub(crate) trait Pair: Pod + Ord + Send + Sync {
     fn key(self) -> u64;
     /// The place.
     fn place(self) -> usize;
+    /// Puts a few in order.
+    fn sort(pairs: &mut [Self]) {
+        pairs.sort_unstable();
+    }
 }
 
 macro_rules! impl_pair {
@@ -188,6 +201,25 @@ macro_rules! impl_pair {
 impl_pair! {
     u64, u32, 32;
     u128, u64, 64;
+}
+
+/// A key alone, for whoever asks for no places.
+impl Pair for [u64; 1] {
+    #[inline(always)]
+    fn new(key: u64, _place: usize) -> Self {
+        [key]
+    }
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self[0]
+    }
+    #[inline(always)]
+    fn place(self) -> usize {
+        0
+    }
+    fn sort(pairs: &mut [Self]) {
+        u64::sort(bytemuck::cast_slice_mut(pairs));
+    }
 }
 
 /// Runs an expression with the kind of an order as a constant.
@@ -226,9 +258,10 @@ impl<W: Word> Body for Keys<'_, W> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
+        let parts = self.order.parts();
         by_kind!(self.order, KIND => {
             for (out, word) in self.out.iter_mut().zip(self.words) {
-                *out = word.key::<KIND>(self.order).turn(self.mask);
+                *out = word.key::<KIND>(parts).turn(self.mask);
             }
         });
     }
@@ -247,9 +280,10 @@ impl<W: Word, P: Pair> Body for Pairs<'_, W, P> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
+        let parts = self.order.parts();
         by_kind!(self.order, KIND => {
             for (place, (out, word)) in self.out.iter_mut().zip(self.words).enumerate() {
-                let key = word.key::<KIND>(self.order).turn(self.mask);
+                let key = word.key::<KIND>(parts).turn(self.mask);
                 *out = P::new(key.wide(), self.start + place);
             }
         });
@@ -273,6 +307,35 @@ impl<W: Word> Way<W> {
         }
     }
 
+    /// How words that are keys already are ordered.
+    pub(crate) fn of_keys() -> Self {
+        Self {
+            level: Level::current().min(Level::detected()),
+            order: Order::Unsigned,
+            mask: W::narrow(0),
+        }
+    }
+
+    /// The key of a word.
+    pub(crate) fn key(&self, word: W) -> W {
+        let key = by_kind!(&self.order, KIND => word.key::<KIND>(self.order.parts()));
+        key.turn(self.mask)
+    }
+
+    /// The word of a key, if there is only one.
+    pub(crate) fn word_of(&self, key: W) -> Option<W> {
+        let key = key.turn(self.mask);
+        let Order::Table(keys) = &self.order else {
+            return W::unkey(key, &self.order);
+        };
+        let codes = keys.iter().enumerate();
+        let mut codes = codes.filter(|(_, other)| u64::from(**other) == key.wide());
+        match (codes.next(), codes.next()) {
+            (Some((code, _)), None) => Some(W::narrow(code as u64)),
+            _ => None,
+        }
+    }
+
     /// The keys of words.
     pub(crate) fn keys(&self, words: &[W], out: &mut [W]) {
         let keys = Keys {
@@ -281,7 +344,7 @@ impl<W: Word> Way<W> {
             mask: self.mask,
             out,
         };
-        simd::run(self.level, keys);
+        simd::run_narrow(self.level, keys);
     }
 
     /// The pairs of words, the first of place `start`.
@@ -293,7 +356,7 @@ impl<W: Word> Way<W> {
             start,
             out,
         };
-        simd::run(self.level, pairs);
+        simd::run_narrow(self.level, pairs);
     }
 
     /// The word of a pair: from its key, or where only the line knows it, from there.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `key` | keys of unsigned integers, whose order is that of the values |
 //! | `radix` | pairs of key and place in order, digit by digit |
+//! | `distinct` | one of each element |
 //! | `select` | a few of a line without sorting it; the most frequent |
 //! | `running` | the greatest or least so far |
 //!
@@ -11,6 +12,7 @@
 //! where one of them is not wanted its slice is empty. They are unique, whatever way they are found:
 //! of equal elements the earlier comes first.
 
+mod distinct;
 mod key;
 mod radix;
 mod running;
@@ -25,6 +27,7 @@ use crate::Buffer;
 use crate::parallel::{self, CHUNK};
 use key::{Pair, Way, Word};
 
+pub use distinct::{Beside, Distinct, distinct};
 pub use running::running_extreme;
 pub use select::{Rank, mode, select_rank, top};
 
@@ -251,6 +254,7 @@ fn sort_places(places: &mut [i64], order: &(dyn Fn(&i64, &i64) -> Ordering + Syn
 /// # Errors
 /// A memory error.
 pub fn group_rows(
+    op: &'static str,
     dtype: DType,
     src: &[u8],
     width: usize,
@@ -258,11 +262,13 @@ pub fn group_rows(
     sorted: bool,
 ) -> Result<Groups, Error> {
     let has_nan = key::Order::has_nan(dtype);
-    let mut order: Vec<i64> = (0..rows as i64).collect();
+    let mut order = reserved(op, rows)?;
+    order.extend(0..rows as i64);
     with_word!(dtype, |W| {
         let way = Way::<W>::new(dtype, false);
         let words: &[W] = bytemuck::cast_slice(src);
-        let mut keys = vec![W::narrow(0); words.len()];
+        let mut keys = reserved(op, words.len())?;
+        keys.resize(words.len(), W::narrow(0));
         way.keys(words, &mut keys);
         let row = |place: i64| &keys[place as usize * width..(place as usize + 1) * width];
         if sorted && width == 1 {
@@ -271,8 +277,18 @@ pub fn group_rows(
             sort_places(&mut order, &|a, b| row(*a).cmp(row(*b)));
         }
         let is_equal = |a: i64, b: i64| row(a) == row(b) && !(has_nan && row(a).contains(&W::MAX));
-        let starts = (0..rows).filter(|at| *at == 0 || !is_equal(order[*at - 1], order[*at]));
-        let starts = starts.collect();
+        let mut starts = reserved(op, rows)?;
+        starts.extend((0..rows).filter(|at| *at == 0 || !is_equal(order[*at - 1], order[*at])));
         Ok(Groups { order, starts })
     })
+}
+
+/// An empty list with room for so many.
+fn reserved<T>(op: &'static str, count: usize) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let bytes = count.saturating_mul(size_of::<T>());
+    match list.try_reserve_exact(count) {
+        Ok(()) => Ok(list),
+        Err(_) => Err(Error::new(op, Problem::OutOfMemory { bytes })),
+    }
 }

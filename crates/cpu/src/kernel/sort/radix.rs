@@ -24,7 +24,7 @@ pub(super) fn sort_pairs<'a, W: Word, P: Pair>(
     mut room: &'a mut [P],
 ) -> &'a mut [P] {
     if pairs.len() <= FEW || u32::try_from(pairs.len()).is_err() {
-        pairs.sort_unstable();
+        P::sort(pairs);
         return pairs;
     }
     let digits = (W::BITS / DIGIT) as usize;

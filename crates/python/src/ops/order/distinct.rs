@@ -1,7 +1,7 @@
 //! Different elements, and how often they occur.
 
 use allotrope_dtype::Error;
-use allotrope_tensor::{Tensor, Unique};
+use allotrope_tensor::{Beside, Tensor, Unique};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -14,17 +14,17 @@ use crate::tensor::{PyTensor, wrap};
 fn answer(
     py: Python<'_>,
     x: &Tensor,
-    wants: [bool; 2],
-    work: impl FnOnce() -> Result<Unique, Error> + Send,
+    [inverse, counts]: [bool; 2],
+    work: impl FnOnce(Beside) -> Result<Unique, Error> + Send,
 ) -> PyResult<Py<PyAny>> {
+    let beside = Beside { inverse, counts };
     let found = if x.count() > RELEASE_FROM {
-        py.detach(work)
+        py.detach(|| work(beside))
     } else {
-        work()
+        work(beside)
     };
     let found = found.map_err(raise)?;
     let values = Py::new(py, wrap(Ok(found.values))?)?;
-    let [inverse, counts] = wants;
     if !inverse && !counts {
         return Ok(values.into_any());
     }
@@ -47,7 +47,7 @@ forms! {
     /// (tensor([1, 3]), tensor([1, 2]))
     unique[sorted=true, return_inverse=false, return_counts=false, dim=None, *, axis=None](sorted: bool, return_inverse: bool, return_counts: bool, dim: Option<Int>, axis: Option<Int>) -> Py<PyAny> |py, op, x| {
         let (dim, _always) = (either(op, dim, axis)?.map(|Int(dim)| dim), sorted);
-        answer(py, x, [return_inverse, return_counts], || x.unique(dim))
+        answer(py, x, [return_inverse, return_counts], |beside| x.unique_with(dim, beside))
     };
 
     /// The elements, or along dim the parts, without those that equal the one before.
@@ -56,6 +56,6 @@ forms! {
     /// tensor([1, 3, 1])
     unique_consecutive[return_inverse=false, return_counts=false, dim=None, *, axis=None](return_inverse: bool, return_counts: bool, dim: Option<Int>, axis: Option<Int>) -> Py<PyAny> |py, op, x| {
         let dim = either(op, dim, axis)?.map(|Int(dim)| dim);
-        answer(py, x, [return_inverse, return_counts], || x.unique_consecutive(dim))
+        answer(py, x, [return_inverse, return_counts], |beside| x.unique_consecutive(dim, beside))
     };
 }
