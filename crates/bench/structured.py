@@ -102,6 +102,83 @@ WORKS = {
         ALL, lambda d: [sample(d, 1000, 1000)],
         lambda x: al.cumsum(x, 0), lambda x: np.cumsum(x, 0), lambda x: torch.cumsum(x, 0),
     ),
+    **{
+        f"{name} {rows} x {length}": (
+            dtypes, lambda d, rows=rows, length=length: [sample(d, rows, length)],
+            lambda x, name=name: getattr(al, name)(x, 1),
+            lambda x, name=name: getattr(np, name)(x, 1),
+            lambda x, name=name: getattr(torch, name)(x, 1),
+        )
+        for name, rows, length, dtypes in [
+            ("cumsum", 300_000, 3, ["float32"]),
+            ("cumsum", 100_000, 10, ["float32", "bfloat16", "int64"]),
+            ("cumsum", 30_000, 32, ["float32"]),
+            ("cumprod", 100_000, 10, ["float32"]),
+        ]
+    },
+    "unique 1 M": (
+        ["float32", "float64", "bool", "uint8", "int16", "int64"], lambda d: [sample(d, 1 << 20)],
+        lambda x: al.unique(x), np.unique, lambda x: torch.unique(x),
+    ),
+    "unique 1 M, inverse, counts": (
+        ["float32", "uint8", "int64"], lambda d: [sample(d, 1 << 20)],
+        lambda x: al.unique(x, True, True, True), lambda x: np.unique(x, False, True, True),
+        lambda x: torch.unique(x, True, True, True),
+    ),
+    "unique_consecutive 1 M": (
+        ["float32", "int64"], lambda d: [sample(d, 1 << 20)],
+        lambda x: al.unique_consecutive(x), None, lambda x: torch.unique_consecutive(x),
+    ),
+    "repeat_interleave 1 M, 3": (
+        ALL, lambda d: [sample(d, 1 << 20)],
+        lambda x: al.repeat_interleave(x, 3), lambda x: np.repeat(x, 3),
+        lambda x: torch.repeat_interleave(x, 3),
+    ),
+    "cdist 500 x 500 x 64": (
+        ["float32", "float64"], lambda d: [sample(d, 500, 64), sample(d, 500, 64)],
+        lambda x, y: al.cdist(x, y), None, lambda x, y: torch.cdist(x, y),
+    ),
+    "pdist 300 x 64": (
+        ["float32"], lambda d: [sample(d, 300, 64)], F.pdist, None, lambda x: TF.pdist(x),
+    ),
+    "huber_loss 1 M": (
+        ["float32"], lambda d: [sample(d, 1 << 20), sample(d, 1 << 20)[::-1].copy()],
+        F.huber_loss, None, lambda x, y: TF.huber_loss(x, y),
+    ),
+    "smooth_l1_loss 1 M": (
+        ["float32"], lambda d: [sample(d, 1 << 20), sample(d, 1 << 20)[::-1].copy()],
+        F.smooth_l1_loss, None, lambda x, y: TF.smooth_l1_loss(x, y),
+    ),
+    "where 1 M": (
+        ["float32", "int8", "float64"],
+        lambda d: [sample("bool", 1 << 20), sample(d, 1 << 20), sample(d, 1 << 20)],
+        lambda c, x, y: al.where(c, x, y), np.where, lambda c, x, y: torch.where(c, x, y),
+    ),
+    "isin 1 M, 5": (
+        ["float32", "int64"], lambda d: [sample(d, 1 << 20), sample(d, 5)],
+        lambda x, y: al.isin(x, y), np.isin, lambda x, y: torch.isin(x, y),
+    ),
+    "isin 1 M, 100000": (
+        ["int64"], lambda d: [indices(1_000_000, 1 << 20), indices(1_000_000, 100_000)],
+        lambda x, y: al.isin(x, y), np.isin, lambda x, y: torch.isin(x, y),
+    ),
+    "histogram 1 M, 100": (
+        ["float32"], lambda d: [sample(d, 1 << 20)],
+        lambda x: al.histogram(x, 100), lambda x: np.histogram(x, 100),
+        lambda x: torch.histogram(x, 100),
+    ),
+    "embedding_bag 256 x 32 of 10000 x 64": (
+        ["float32"], lambda d: [indices(10_000, 256, 32), sample(d, 10_000, 64)],
+        lambda i, w: F.embedding_bag(i, w), None, lambda i, w: TF.embedding_bag(i, w),
+    ),
+    "trapezoid 1 M": (
+        ["float32"], lambda d: [sample(d, 1 << 20)],
+        lambda x: al.trapezoid(x), np.trapezoid, lambda x: torch.trapezoid(x),
+    ),
+    "cat 1000 x 16": (
+        ["float32"], lambda d: [sample(d, 16) for _ in range(1000)],
+        lambda *x: al.cat(x), lambda *x: np.concatenate(x), lambda *x: torch.cat(x),
+    ),
     "gather 1000 x 1000": (
         ALL, lambda d: [sample(d, 1000, 1000), indices(1000, 1000, 1000)],
         lambda x, i: al.gather(x, 1, i), lambda x, i: np.take_along_axis(x, i, 1),

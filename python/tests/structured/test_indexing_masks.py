@@ -186,6 +186,23 @@ class TestSearch:
         with pytest.raises(error, match=text):
             call()
 
+    @pytest.mark.parametrize("dtype", [al.int32, al.int64, al.uint64, al.float32, al.float64], ids=named)
+    @pytest.mark.parametrize("others", [0, 1, 64, 65, 5000])
+    @pytest.mark.parametrize("spread", [1, 2**20 + 1], ids=["close", "apart"])
+    def test_isin_of_many(self, dtype, others, spread):
+        generator = np.random.default_rng(others)
+        low = -3000 if dtype.is_signed else 0
+        x = (generator.integers(low, 8000, 50_000) * spread).astype(dtype.numpy_dtype)
+        others = (generator.integers(low // 2, 5000, others) * spread).astype(dtype.numpy_dtype)
+        if dtype.is_floating_point:
+            x[::7] = np.nan
+        elif dtype == al.int64:
+            x[:2] = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+        want = np.isin(x, others)
+        assert al.isin(al.tensor(x), al.tensor(others)).tolist() == want.tolist()
+        got = al.isin(al.tensor(x), al.tensor(others), invert=True)
+        assert got.tolist() == (~want).tolist()
+
     @each_dtype
     def test_isin(self, dtype):
         x, others = values((4, 5), dtype, high=9), values(6, dtype, 1, high=9)
@@ -320,6 +337,28 @@ def test_torch_names_of_isin():
     with pytest.raises(TypeError, match="isin: an argument is given twice"):
         al.isin(x, 2, element=x)
 
+    @pytest.mark.parametrize("dtype", [al.float32, al.float64, al.int32, al.int64], ids=named)
+    def test_large_histogram(self, dtype):
+        generator = np.random.default_rng(3)
+        x = (generator.standard_normal(100_000) * 100).round(1).astype(dtype.numpy_dtype)
+        weights = generator.random(x.shape)
+        # Even edges, uneven ones, and some that are there several times.
+        uneven = np.cumsum(generator.integers(0, 9, 60)) - 150.0
+        for edges in (np.linspace(-90.0, 70.0, 33), np.arange(-90.0, 70.0), uneven):
+            want, _ = np.histogram(x.astype(np.float64), edges)
+            hist, _ = al.tensor(x).histogram(al.tensor(edges))
+            np.testing.assert_array_equal(hist.numpy(), want)
+            want, _ = np.histogram(x.astype(np.float64), edges, weights=weights)
+            hist, _ = al.tensor(x).histogram(al.tensor(edges), weight=al.tensor(weights))
+            np.testing.assert_allclose(hist.numpy(), want, rtol=1e-5)
+
+    def test_every_element_is_in_some_bin(self):
+        x = np.random.default_rng(4).standard_normal(100_000).astype(np.float32)
+        hist, edges = al.tensor(x).histogram(1000)
+        want, _ = np.histogram(x.astype(np.float64), edges.to(al.float64).numpy())
+        np.testing.assert_array_equal(hist.numpy(), want)
+        assert hist.sum().item() == len(x)
+
 
 class TestRows:
     @each_dtype
@@ -396,6 +435,25 @@ class TestRows:
         assert_same(got.numpy(), numpy_cast(wide, got.dtype))
         flat = functional.embedding_bag(i.flatten(), t, al.arange(0, 12, 3), mode=mode)
         assert_same(flat.numpy(), got.numpy())
+
+    @pytest.mark.parametrize("dtype", [al.float32, al.float64], ids=named)
+    def test_large_bags(self, dtype):
+        generator = np.random.default_rng(4)
+        weight = generator.standard_normal((500, 37)).astype(dtype.numpy_dtype)
+        index = generator.integers(0, 500, 4000)
+        offsets = np.sort(generator.integers(0, 4000, 90))
+        offsets[0] = 0
+        want = np.stack([
+            weight[bag].sum(0, dtype=np.float64) for bag in np.split(index, offsets[1:])
+        ])
+        table = al.tensor(weight).requires_grad_(True)
+        got = functional.embedding_bag(al.tensor(index), table, al.tensor(offsets), mode="sum")
+        np.testing.assert_allclose(got.detach().numpy(), want, rtol=1e-4, atol=1e-5)
+        (got * al.arange(90, dtype=dtype)[:, None]).sum().backward()
+        owners = np.repeat(np.arange(90), np.diff(np.r_[offsets, 4000]))
+        slope = np.zeros(500)
+        np.add.at(slope, index, owners)
+        np.testing.assert_allclose(table.grad.numpy(), np.tile(slope[:, None], 37), rtol=1e-6)
 
     def test_embedding_bag_options(self):
         weight = al.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

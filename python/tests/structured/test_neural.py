@@ -306,6 +306,28 @@ def test_scaling_and_distances(dtype):
     assert_near(F.glu(x, axis=0), a[:2] * sigmoid(a[2:]), result, **near)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 33, 3), (70, 64, 100)], ids=str)
+def test_distances_of_many_rows(dtype, p, sizes):
+    rows, others, length = sizes
+    x, y = samples(dtype, rows, length), samples(dtype, others, length, seed=1)
+    want = np.linalg.norm(wide(x)[:, None] - wide(y)[None], p, -1)
+    assert_near(al.cdist(x, y, p), want, al.dtype(dtype))
+    above = np.triu_indices(rows, 1)
+    want = np.linalg.norm(wide(x)[:, None] - wide(x)[None], p, -1)[above]
+    assert_near(F.pdist(x, p), want, al.dtype(dtype))
+
+
+def test_gradients_of_distances_far_from_the_origin():
+    x, y = samples("float32", 40, 8) + 1000.0, samples("float32", 50, 8, seed=1) + 1000.0
+    x.requires_grad_(True)
+    al.cdist(x, y).sum().backward()
+    away = wide(x.detach())[:, None] - wide(y)[None]
+    slope = (away / np.linalg.norm(away, axis=-1, keepdims=True)).sum(1)
+    np.testing.assert_allclose(x.grad.numpy(), slope, rtol=1e-4, atol=1e-4)
+
+
 def test_distances_of_batches_and_of_nothing():
     x, y = samples("float32", 2, 1, 3, 4), samples("float32", 5, 6, 4, seed=1)
     want = np.linalg.norm(wide(x)[..., :, None, :] - wide(y)[..., None, :, :], axis=-1)

@@ -2,6 +2,7 @@
 
 mod conv;
 mod copy;
+mod distance;
 pub(crate) mod elementwise;
 mod fold;
 pub mod fourier;
@@ -27,6 +28,7 @@ pub use allotrope_op::{Fold, Scan};
 pub use conv::{Convolution, Depthwise, Edge, convolve, convolve_depthwise};
 pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
+pub use distance::distances;
 pub use movement::{Windows, add_windows, assemble, copy_view, keep_band, take_rows};
 pub use norm::{Norm, normalize_lines};
 pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};

@@ -1,14 +1,19 @@
 //! How far vectors are from each other: norms of differences, cosines.
 
-use allotrope_cpu::kernel::Fold;
+use allotrope_cpu::kernel::{Fold, distances};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{CDIST, COSINE_SIMILARITY, PAIRWISE_DISTANCE, PDIST};
 use allotrope_op::{Builder, Shape, Var, normalize_axis};
+use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::elementwise::room;
 use crate::reduce::{Plan, power_of, root_of_sums};
+
+/// Distances that `pdist` forms together.
+const AT_A_TIME: usize = 1 << 20;
 
 impl Tensor {
     /// The cosine of the angle between vectors along a dimension; lengths below `eps` count as it.
@@ -59,7 +64,8 @@ impl Tensor {
     }
 
     /// The distance of every row of `[…, P, M]` from every row of `[…, R, M]` by the norm of order
-    /// `p`, as `[…, P, R]`. No difference is stored.
+    /// `p`, as `[…, P, R]`. No difference is stored. The gradient of Euclidean ones
+    /// of float32 is formed by a product in float64.
     ///
     /// # Errors
     /// As [`cosine_similarity`](Self::cosine_similarity); a value error for a negative order or
@@ -84,9 +90,7 @@ impl Tensor {
                 format!("one that ends in {length}"),
             ));
         }
-        let (left, right) = (self.unsqueeze(-2)?, other.unsqueeze(-3)?);
-        let wide = wide_distance(op, &left, &right, working, p, 0.0)?;
-        wide.to(working.result)?.squeeze(Some(&[-1]))
+        all_distances(op, self, other, working, p)
     }
 
     /// The distance of every row of a matrix from every later one by the norm of order `p`: those of
@@ -104,9 +108,6 @@ impl Tensor {
     /// matrix, a memory error.
     pub fn pdist(&self, p: f64) -> Result<Self, Error> {
         let op = PDIST.name;
-        // Rows whose distances are formed together. One that meets itself there has no second
-        // derivative, although nobody asks for that distance.
-        let block = if is_recorded(&[self]) { 1 } else { 64 };
         let working = Working::of(&PDIST, &[self])?;
         if p.is_nan() || p < 0.0 {
             return Err(out_of_range(op, "p", p, "0 and above"));
@@ -115,15 +116,20 @@ impl Tensor {
             return Err(wrong_shape(op, "input", self, "a matrix"));
         }
         let rows = self.shape()[0];
+        // Rows whose distances are formed together. One that meets itself there has no second
+        // derivative, although nobody asks for that distance, but for the Euclidean one.
+        let block = match is_recorded(&[self]) && p != 2.0 {
+            true => 1,
+            false => (AT_A_TIME / rows.max(1)).max(1),
+        };
         let mut parts = Vec::new();
         for start in (0..rows.saturating_sub(1)).step_by(block) {
             // Rows of the block beside all from its first on; the later ones are above a diagonal.
             let count = block.min(rows - 1 - start);
-            let first = self.narrow(0, start as isize, count)?.unsqueeze(1)?;
+            let first = self.narrow(0, start as isize, count)?;
             let others = rows - start - 1;
-            let later = self.narrow(0, start as isize + 1, others)?.unsqueeze(0)?;
-            let all = wide_distance(op, &first, &later, working, p, 0.0)?;
-            let all = all.to(working.result)?.reshape(&[-1])?;
+            let later = self.narrow(0, start as isize + 1, others)?;
+            let all = all_distances(op, &first, &later, working, p)?.reshape(&[-1])?;
             if count == 1 {
                 parts.push(all);
                 continue;
@@ -140,6 +146,70 @@ impl Tensor {
             false => Self::cat(&parts.iter().collect::<Vec<_>>(), 0),
         }
     }
+}
+
+/// The distance of every row of `[…, P, M]` from every row of `[…, R, M]`, as `[…, P, R]`.
+fn all_distances(
+    op: &'static str,
+    x: &Tensor,
+    y: &Tensor,
+    working: Working,
+    p: f64,
+) -> Result<Tensor, Error> {
+    let is_here = x.storage(op).is_ok() && y.storage(op).is_ok();
+    if p != 2.0 || !is_here {
+        let (left, right) = (x.unsqueeze(-2)?, y.unsqueeze(-3)?);
+        let wide = wide_distance(op, &left, &right, working, p, 0.0)?;
+        return wide.to(working.result)?.squeeze(Some(&[-1]));
+    }
+    let [(x_batch, x_sizes), (y_batch, y_sizes)] = [x, y].map(|x| x.shape().split_at(x.rank() - 2));
+    let batch = Shape::broadcast(op, &[&Shape::new(op, x_batch)?, &Shape::new(op, y_batch)?])?;
+    let read = |x: &Tensor, sizes: &[usize]| {
+        let x = x.to(working.result)?.to(working.compute)?;
+        x.expand(&[&batch[..], sizes].concat())?.contiguous()
+    };
+    let (x, y) = (read(x, x_sizes)?, read(y, y_sizes)?);
+    let sizes = [batch.count(), x_sizes[0], y_sizes[0], x_sizes[1]];
+    let shape = Shape::new(op, &[&batch[..], &sizes[1..3]].concat())?;
+    let mut buffer = room(op, &shape, working.compute)?;
+    let rows = [x.ordered_bytes(op)?, y.ordered_bytes(op)?];
+    distances(op, working.compute, rows, sizes, &mut buffer)?;
+    let found = Tensor::from_buffer(buffer, shape, working.compute);
+    if !is_recorded(&[&x, &y]) {
+        return found.to(working.result);
+    }
+    let (saved, operands) = (found.clone(), [x.clone(), y.clone()]);
+    let found = found.with_rule(op, &[&x, &y], move |pass| {
+        let away = pass.output(&saved, 0);
+        // No distance has the gradient zero.
+        let away = away.masked_fill(&saved.eq(0)?, f64::INFINITY)?;
+        let weights = pass.gradient()?.div(&away)?;
+        let [x, y] = &operands;
+        Ok(smallvec![
+            pass.give(0, || pull(op, &weights, x, y))?,
+            pass.give(1, || pull(op, &weights.transpose(-1, -2)?, y, x))?,
+        ])
+    })?;
+    found.to(working.result)
+}
+
+/// The sum of `w (x - y)` over all rows `y`, for every row `x`.
+fn pull(op: &'static str, weights: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor, Error> {
+    if x.dtype() == DType::F32 {
+        // As a product: what cancels in float64 leaves more digits than float32 has.
+        let [weights, wide, y] = [weights, x, y].map(|tensor| tensor.to(DType::F64));
+        let (weights, wide) = (weights?, wide?);
+        let all = weights.sum(Some(&[-1]), true, None)?;
+        return wide.mul(&all)?.sub(&weights.matmul(&y?)?)?.to(x.dtype());
+    }
+    let (weights, x, y) = (weights.unsqueeze(-1)?, x.unsqueeze(-2)?, y.unsqueeze(-3)?);
+    let shape = Shape::broadcast(op, &[weights.shape(), x.shape(), y.shape()])?;
+    let plan = Plan::new(op, &x.expand(&shape)?, Some(&[-2]))?;
+    let builder = Builder::new(&[x.dtype(); 3]);
+    let term = builder.input(0) * (builder.input(1) - builder.input(2));
+    let program = builder.finish(&[term]);
+    let sum = plan.fold(op, Fold::Sum, &program, &[&weights, &x, &y], &shape)?;
+    sum.to(x.dtype())?.squeeze(Some(&[-2]))
 }
 
 /// Sums along a dimension in float64, which stays: of the products of two tensors with each other

@@ -8,8 +8,10 @@
 //! | `put` | elements written, added, … to where indices say |
 //! | `mask` | elements where a mask is true |
 //! | `search` | places in sorted sequences, and membership |
+//! | `bags` | sums of rows at lists of places |
 //! | `count` | how many elements fall into each bin |
 
+mod bags;
 mod count;
 mod mask;
 mod pick;
@@ -17,9 +19,10 @@ mod places;
 mod put;
 mod search;
 
+pub use bags::add_bags;
 pub use count::{Bins, count_bins, count_indices};
 pub use mask::{Mask, expand_true, fill_true, true_coordinates, true_elements};
 pub use pick::pick;
 pub use places::{Places, index_range, wrap_negative};
 pub use put::put;
-pub use search::{KEYS, pairs, search, sort_keys, which_belong};
+pub use search::{KEYS, find_bins, pairs, search, sort_keys, which_belong};

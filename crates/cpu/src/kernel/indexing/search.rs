@@ -5,10 +5,11 @@
 
 use std::cmp::Ordering;
 
-use allotrope_dtype::{DType, c128};
+use allotrope_dtype::{DType, Error, c128};
 use bytemuck::Pod;
 use rayon::prelude::*;
 
+use crate::Buffer;
 use crate::parallel;
 
 /// The dtypes of keys; complex128 stands for pairs.
@@ -17,6 +18,13 @@ pub const KEYS: [DType; 5] = [DType::I64, DType::U64, DType::F32, DType::F64, DT
 /// What can be put in order.
 trait Key: Pod + Send + Sync + PartialEq {
     fn order(&self, other: &Self) -> Ordering;
+    /// A float64 near the key.
+    fn rounded(&self) -> f64;
+    /// How far an integer is above another one that is no greater.
+    fn above(&self, least: &Self) -> Option<u64> {
+        let _ = least;
+        None
+    }
 }
 
 macro_rules! impl_key {
@@ -25,6 +33,14 @@ macro_rules! impl_key {
             #[inline(always)]
             fn order(&self, other: &Self) -> Ordering {
                 self.cmp(other)
+            }
+            #[inline(always)]
+            fn rounded(&self) -> f64 {
+                *self as f64
+            }
+            #[inline(always)]
+            fn above(&self, least: &Self) -> Option<u64> {
+                Some(self.wrapping_sub(*least) as u64)
             }
         }
     )*};
@@ -36,6 +52,10 @@ macro_rules! impl_key {
                     Some(order) => order,
                     None => self.is_nan().cmp(&other.is_nan()),
                 }
+            }
+            #[inline(always)]
+            fn rounded(&self) -> f64 {
+                f64::from(*self)
             }
         }
     )*};
@@ -49,6 +69,10 @@ impl Key for c128 {
         self.re
             .order(&other.re)
             .then_with(|| self.im.order(&other.im))
+    }
+    #[inline(always)]
+    fn rounded(&self) -> f64 {
+        self.re
     }
 }
 
@@ -145,16 +169,110 @@ pub fn search(
     });
 }
 
+/// Keys up to which each is compared with all values: 1 M float32 in 50 take 0.13 of the time of a search.
+const FEW: usize = 64;
+/// Bits of a table that each key and value is worth.
+const BITS_PER_KEY: u64 = 8;
+/// Values that are compared with one key after the other, while they are in the first-level cache.
+const TILE: usize = 1024;
+
 /// For each value, whether it is one of the sorted keys, or with `invert` whether it is none.
-pub fn which_belong(dtype: DType, sorted: &[u8], values: &[u8], invert: bool, out: &mut [u8]) {
+///
+/// # Errors
+/// A memory error.
+pub fn which_belong(
+    op: &'static str,
+    dtype: DType,
+    sorted: &[u8],
+    values: &[u8],
+    invert: bool,
+    out: &mut [u8],
+) -> Result<(), Error> {
     with_key!(dtype, |K| {
         let (sorted, values): (&[K], &[K]) =
             (bytemuck::cast_slice(sorted), bytemuck::cast_slice(values));
+        if sorted.len() <= FEW {
+            parallel::for_each_chunk(out, |first, chunk| {
+                let values = values[first..].chunks(TILE);
+                for (out, values) in chunk.chunks_mut(TILE).zip(values) {
+                    out.fill(0);
+                    for key in sorted {
+                        for (out, value) in out.iter_mut().zip(values) {
+                            *out |= u8::from(value == key);
+                        }
+                    }
+                    out.iter_mut().for_each(|out| *out ^= u8::from(invert));
+                }
+            });
+            return Ok(());
+        }
+        // Integers that lie close together are bits of a table.
+        let ([low, ..], [.., high]) = (sorted, sorted) else {
+            return Ok(());
+        };
+        let most = (values.len() + sorted.len()) as u64 * BITS_PER_KEY;
+        if let Some(range) = high.above(low).filter(|range| *range < most) {
+            let mut table = Buffer::zeroed(op, (range / 8 + 1) as usize)?;
+            for key in sorted {
+                let bit = key.above(low).unwrap_or(0);
+                table[(bit / 8) as usize] |= 1 << (bit % 8);
+            }
+            parallel::for_each_chunk(out, |first, chunk| {
+                for (out, value) in chunk.iter_mut().zip(&values[first..]) {
+                    // One below the least wraps around, and is beyond the table.
+                    let bit = value.above(low).unwrap_or(u64::MAX);
+                    let byte = table.get((bit / 8) as usize).copied().unwrap_or(0);
+                    *out = (byte >> (bit % 8) & 1) ^ u8::from(invert);
+                }
+            });
+            return Ok(());
+        }
         parallel::for_each_chunk(out, |first, chunk| {
             for (out, value) in chunk.iter_mut().zip(&values[first..]) {
                 let place = sorted.partition_point(|key| key.order(value).is_lt());
                 let belongs = sorted.get(place).is_some_and(|key| key == value);
                 *out = u8::from(belongs != invert);
+            }
+        });
+        Ok(())
+    })
+}
+
+/// For each value the bin that it falls into, between neighbours of sorted edges: from its lower edge to
+/// below its upper one, which the last bin includes. Values outside get the number of bins.
+///
+/// There must be at least two edges.
+pub fn find_bins(dtype: DType, edges: &[u8], values: &[u8], out: &mut [i64]) {
+    with_key!(dtype, |K| {
+        let (edges, values): (&[K], &[K]) =
+            (bytemuck::cast_slice(edges), bytemuck::cast_slice(values));
+        let ([low, ..], [.., high]) = (edges, edges) else {
+            return;
+        };
+        let bins = edges.len() - 1;
+        // Where edges are even, this finds the bin or one beside it.
+        let (start, width) = (low.rounded(), high.rounded() - low.rounded());
+        let per_width = bins as f64 / width;
+        parallel::for_each_chunk(out, |first, chunk| {
+            for (out, value) in chunk.iter_mut().zip(&values[first..]) {
+                let holds = |bin: usize| {
+                    edges[bin].order(value).is_le() && value.order(&edges[bin + 1]).is_lt()
+                };
+                let guess = ((value.rounded() - start) * per_width) as usize;
+                let guess = guess.min(bins - 1);
+                let bin = if holds(guess) {
+                    guess
+                } else if value.order(low).is_lt() || value.order(high).is_gt() {
+                    bins
+                } else if guess > 0 && holds(guess - 1) {
+                    guess - 1
+                } else if guess + 1 < bins && holds(guess + 1) {
+                    guess + 1
+                } else {
+                    let above = edges.partition_point(|edge| edge.order(value).is_le());
+                    above.clamp(1, bins) - 1
+                };
+                *out = bin as i64;
             }
         });
     });

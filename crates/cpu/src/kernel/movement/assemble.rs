@@ -46,6 +46,10 @@ fn assemble_words<W: Pod + Send + Sync>(shape: &Shape, pieces: &[Source<'_>], ds
     let large = dst.len() > CHUNK;
     let mut parts: Vec<Part<'_, W>> = Vec::new();
     let cut = cut(shape);
+    let inner = shape
+        .iter()
+        .position(|size| *size != 1)
+        .map_or(0, |dim| dim + 1);
     for (bytes, piece) in pieces {
         let src: &[W] = bytemuck::cast_slice(bytes);
         let start = piece
@@ -54,6 +58,13 @@ fn assemble_words<W: Pod + Send + Sync>(shape: &Shape, pieces: &[Source<'_>], ds
             .zip(&strides)
             .map(|(i, s)| *i as isize * s);
         let offset = start.sum::<isize>() as usize;
+        // Whole rows that lie together have one place in the target: no loops are to be found for them.
+        let layout = &piece.layout;
+        if !large && layout.is_contiguous() && layout.shape()[inner..] == shape[inner..] {
+            let (from, count) = (layout.offset(), layout.shape().count());
+            dst[offset..offset + count].copy_from_slice(&src[from..from + count]);
+            continue;
+        }
         let place = Layout::from_parts(piece.layout.shape().clone(), strides.clone(), offset);
         let course = Course::new(&piece.layout, &place);
         // A piece that is read across its rows has blocks of its own.

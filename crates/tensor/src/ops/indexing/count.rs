@@ -148,31 +148,20 @@ impl Tensor {
         };
         let count = edges.count() - 1;
         let x = self.ravel()?;
-        let search = |right| {
-            let options = super::Search {
-                right,
-                ..Default::default()
-            };
-            edges.searched(&HISTOGRAM, &x, options)
-        };
-        // Places count from 1: 0 is below the first edge. What is behind the last one but not beyond
-        // it is the last edge itself, which belongs to the last bin.
-        let (below, found) = (search(false)?, search(true)?);
-        let (zero, last) = (0, count as i64);
-        let inside = found.gt(zero)?.logical_and(&below.le(last)?)?;
-        let found = found.minimum(last)?;
-        let places = found.masked_select(&inside)?.sub(1)?;
+        // One more bin has what is outside.
+        let places = edges.bins_of(op, &x)?;
         let hist = match weights {
-            None => places.bincount(None, count)?.to(DType::F64)?,
+            None => places.bincount(None, count + 1)?.to(DType::F64)?,
             Some(weights) => {
                 if weights.shape() != self.shape() {
                     let accepted = format!("that of the input, {}", self.shape());
                     return Err(wrong_shape(op, "weights", weights.shape(), accepted));
                 }
-                let weights = weights.ravel()?.masked_select(&inside)?.to(DType::F64)?;
-                places.bincount(Some(&weights), count)?
+                let weights = weights.ravel()?.to(DType::F64)?;
+                places.bincount(Some(&weights), count + 1)?
             }
         };
+        let hist = hist.narrow(0, 0, count)?;
         let hist = if density {
             let wide = edges.to(DType::F64)?;
             let upper = wide.narrow(0, 1, count)?;

@@ -1,14 +1,17 @@
 //! `one_hot`, `embedding`, `embedding_bag`: rows that indices name.
 
+use allotrope_cpu::kernel::indexing::add_bags;
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
-use allotrope_op::{Outcome, normalize_axis};
+use allotrope_op::{Outcome, Shape, normalize_axis};
 use smallvec::smallvec;
 
 use super::put::IndexReduction;
 use super::target::{Target, accumulator, neutral};
-use super::{Indices, Negative, common_dtype, elements, negative_or, wrong_shape};
+use super::{
+    Indices, Negative, common_dtype, elements, negative_or, sum_slices, wrong_shape, zeroed,
+};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 
@@ -266,6 +269,17 @@ impl Tensor {
             BagMode::Max => Combine::Max,
         };
         let (compute, columns) = (accumulator(dtype), self.shape()[1]);
+        let is_plain = weights.is_none()
+            && bags.embedding.max_norm.is_none()
+            && !bags.embedding.scale_grad_by_freq;
+        let is_real = self.dtype() == compute && matches!(compute, DType::F32 | DType::F64);
+        if how == Combine::Add && is_plain && is_real && self.storage(op).is_ok() {
+            let (sums, counts) = self.summed_bags(op, &index, &owners, number)?;
+            return match bags.mode {
+                BagMode::Mean => sums.div(&counts.maximum(1)?.to(compute)?),
+                _ => Ok(sums),
+            };
+        }
         let recorded: Vec<&Self> = std::iter::once(self).chain(&weights).collect();
         if is_recorded(&recorded) {
             let rows = self.rows(op, &index, &bags.embedding)?.to(compute)?;
@@ -314,6 +328,53 @@ impl Tensor {
             BagMode::Max => result.masked_fill(&counts.eq(0)?, false)?,
         };
         result.to(dtype)
+    }
+}
+
+impl Tensor {
+    /// The sums of the rows of this matrix in each of so many bags, and the numbers of rows in them as
+    /// a column. Owners are in order.
+    fn summed_bags(
+        &self,
+        op: &'static str,
+        index: &Self,
+        owners: &Self,
+        number: usize,
+    ) -> Result<(Self, Self), Error> {
+        let (size, columns) = (self.shape()[0], self.shape()[1]);
+        let places = Indices::new(op, index, 0, size, Negative::Refuse)?;
+        let places = places.compact.expand(index.shape())?.contiguous()?;
+        let owners = owners.contiguous()?;
+        let bags = elements(op, &owners)?;
+        let column = Shape::new(op, &[number, 1])?;
+        let mut counts = zeroed(op, &column, DType::I64)?;
+        for bag in bags {
+            counts.elements_mut::<i64>()[*bag as usize] += 1;
+        }
+        let mut ends = zeroed(op, &column, DType::I64)?;
+        let mut total = 0;
+        let each = ends.elements_mut::<i64>().iter_mut();
+        for (end, count) in each.zip(counts.elements::<i64>()) {
+            total += count;
+            *end = total;
+        }
+        let shape = Shape::new(op, &[number, columns])?;
+        let mut buffer = zeroed(op, &shape, self.dtype())?;
+        let table = self.contiguous()?;
+        let (bytes, chosen) = (table.ordered_bytes(op)?, elements(op, &places)?);
+        let ends = ends.elements();
+        add_bags(self.dtype(), bytes, columns, chosen, ends, &mut buffer);
+        let sums = Self::from_buffer(buffer, shape, self.dtype());
+        let counts = Self::from_buffer(counts, column, DType::I64);
+        if !is_recorded(&[self]) {
+            return Ok((sums, counts));
+        }
+        let sizes = self.shape().clone();
+        let sums = sums.with_rule(op, &[self], move |pass| {
+            let rows = pass.gradient()?.index_select(0, &owners)?;
+            Ok(smallvec![Some(sum_slices(op, &sizes, 0, &places, &rows)?)])
+        })?;
+        Ok((sums, counts))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `searchsorted`, `bucketize`, `isin`: numbers looked up among others. Comparisons are exact
 //! whatever the dtypes; NaN is greater than any number, and equal to none.
 
-use allotrope_cpu::kernel::indexing::{pairs, search, sort_keys, which_belong};
+use allotrope_cpu::kernel::indexing::{find_bins, pairs, search, sort_keys, which_belong};
 use allotrope_dtype::{DType, Error, Kind, Policy, Problem, Set, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{BUCKETIZE, ISIN, SEARCHSORTED};
@@ -131,6 +131,24 @@ impl Tensor {
         }
     }
 
+    /// The bin between neighbours of this vector that each value falls into, whatever the policy; the
+    /// number of bins for those outside.
+    pub(super) fn bins_of(&self, op: &'static str, values: &Self) -> Result<Self, Error> {
+        let (edges, values_) = keys(op, self, values)?;
+        let mut buffer = room(op, values.shape(), DType::I64)?;
+        find_bins(
+            edges.dtype(),
+            edges.ordered_bytes(op)?,
+            values_.ordered_bytes(op)?,
+            buffer.elements_mut(),
+        );
+        Ok(Self::from_buffer(
+            buffer,
+            values.shape().clone(),
+            DType::I64,
+        ))
+    }
+
     /// Whether each element is one of others, or with `invert` whether it is none of them.
     ///
     /// ```
@@ -157,12 +175,13 @@ impl Tensor {
         })?;
         let mut buffer = room(op, self.shape(), DType::Bool)?;
         which_belong(
+            op,
             key,
             sorted.ordered_bytes(op)?,
             values.ordered_bytes(op)?,
             invert,
             &mut buffer,
-        );
+        )?;
         Ok(Self::from_buffer(buffer, self.shape().clone(), DType::Bool))
     }
 }
