@@ -451,6 +451,9 @@ def test_copies_require_a_gradient_as_their_original():
 
 
 def test_a_reduction_is_named_by_itself():
-    x = leaf(1.0, 2.0)
-    assert x.sum().grad_fn.name() == x.sum(0, keepdim=True).grad_fn.name() == "sum"
-    assert "grad_fn=<amax>" in repr(x.amax())
+    for dtype in FLOATS:
+        x = leaf(1.0, 2.0, dtype=dtype)
+        for name in ("sum", "mean", "var", "std", "amax", "prod", "norm", "logsumexp"):
+            assert getattr(x, name)().grad_fn.name() == name
+        assert x.sum(0, keepdim=True).grad_fn.name() == "sum"
+    assert "grad_fn=<sum>" in repr(x.sum())

@@ -128,7 +128,7 @@ def test_ints_that_do_not_fit(data, message):
 
 @pytest.mark.parametrize(
     "data",
-    ["text", b"bytes", None, {}, {1}, object, Fraction(1, 2), Decimal(1), range(3), al.float32],
+    ["text", b"bytes", None, {}, {1}, object, Fraction(1, 2), Decimal(1), al.float32],
 )
 def test_not_data(data):
     for nested in (data, [1, [data]]):

@@ -55,7 +55,7 @@ impl Tensor {
         self.history.as_ref()
     }
 
-    /// Names the operation that the tensor was just made by.
+    /// Names the operation that the tensor was just made by, unless others have its history too.
     pub(crate) fn rename_history(&mut self, op: &'static str) {
         let node = self.history.as_mut().map(|history| &mut history.node);
         if let Some(node) = node.and_then(Arc::get_mut) {

@@ -191,7 +191,7 @@ impl PyTensor {
     fn __imatmul__(&self, py: Python<'_>, object: Any<'_, '_>) -> PyResult<()> {
         let (x, other) = (self.tensor(), operand("matmul", object)?);
         let product = run(py, work(&x, &other), || x.matmul(&other))?;
-        self.update("matmul", product.tensor())
+        self.replace("matmul", product.tensor())
     }
 }
 

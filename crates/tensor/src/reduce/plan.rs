@@ -15,6 +15,7 @@ use crate::elementwise::evaluate;
 
 /// What is reduced and what stays, in the order of memory.
 pub(crate) struct Plan {
+    op: &'static str,
     /// The dimensions outside the reduced ones, the reduced ones, those inside.
     order: Dims<isize>,
     sizes: [usize; 3],
@@ -65,6 +66,7 @@ impl Plan {
         };
         let all = outer.iter().chain(&middle).chain(&inner);
         Ok(Self {
+            op,
             order: all.map(|dim| *dim as isize).collect(),
             sizes: [
                 size(&mut outer.iter()),
@@ -166,18 +168,15 @@ impl Plan {
         Ok(result)
     }
 
-    /// The result without the reduced dimensions, unless they are to stay.
-    pub(crate) fn finish(&self, result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
-        if keepdim {
-            return Ok(result);
+    /// The result without the reduced dimensions, unless they are to stay. What it was cast and
+    /// viewed by is a part of the reduction.
+    pub(crate) fn finish(&self, mut result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
+        if !keepdim {
+            let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
+            result = result.squeeze(Some(&axes))?;
         }
-        let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
-        let op = result.made_by();
-        let mut squeezed = result.squeeze(Some(&axes))?;
-        if let Some(op) = op {
-            squeezed.rename_history(op);
-        }
-        Ok(squeezed)
+        result.rename_history(self.op);
+        Ok(result)
     }
 
     /// Refuses a reduction of nothing.
