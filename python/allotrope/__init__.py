@@ -100,11 +100,16 @@ def constant_pad_nd(input, pad, value=0):
     return nn.functional.pad(input, pad, "constant", value)
 
 
+# What has another shape in place, too.
+_VIEWED = ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
+
+
 def _in_place(name: str):
     method = getattr(_core.Tensor, name)
 
     def update(self, *args, **options):
-        return self._update(name, method(self, *args, **options))
+        result = method(self, *args, **options)
+        return self._replace(result) if name in _VIEWED else self._update(name, result)
 
     update.__name__ = name + "_"
     update.__qualname__ = f"Tensor.{name}_"

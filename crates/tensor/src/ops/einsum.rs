@@ -339,7 +339,7 @@ fn contract(a: Term, b: Term, kept: &[Label], dtypes: Dtypes) -> Result<Term, Er
         // Nothing is summed: elements one by one, not a matrix of one element for each.
         let spread = |term: &Term, groups| {
             let factor = arrange(term, groups)?;
-            factor.to(dtypes.common)?.to(dtypes.sum)
+            factor.to(dtypes.common)?.to(dtypes.sum.compute())
         };
         let left = spread(&a, [&batch, &rows, &[]])?;
         let right = spread(&b, [&batch, &[], &columns])?;
