@@ -154,6 +154,17 @@ WORKS = {
         lambda d: [sample("bool", 1 << 20), sample(d, 1 << 20), sample(d, 1 << 20)],
         lambda c, x, y: al.where(c, x, y), np.where, lambda c, x, y: torch.where(c, x, y),
     ),
+    **{
+        name: (
+            ["float32", "int8"],
+            lambda d, key=key: [sample(d, 1000, 1000), key()],
+            *[lambda x, key: x.__setitem__(key, True)] * 3,
+        )
+        for name, key in {
+            "assign 1000 rows": lambda: indices(1000, 1000),
+            "assign by a mask of 1 M": lambda: sample("bool", 1000, 1000),
+        }.items()
+    },
     "isin 1 M, 5": (
         ["float32", "int64"], lambda d: [sample(d, 1 << 20), sample(d, 5)],
         lambda x, y: al.isin(x, y), np.isin, lambda x, y: torch.isin(x, y),
