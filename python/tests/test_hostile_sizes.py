@@ -25,7 +25,7 @@ def repeated(count):
         lambda: repeated(2**62).unbind(),
         lambda: al.zeros(2**62, 0).unbind(),
         lambda: al.ones(1, 1, 1, dtype=al.int8).expand(2**58, 1, 1) @ al.ones(1, 1, dtype=al.int8),
-        lambda: al.ones(3).quantile(repeated(2**40)),
+        lambda: al.ones(3).quantile(repeated(2**58)),
         lambda: F.affine_grid(al.ones(1, 2, 3), [1, 1, 2**62, 2**62], align_corners=False),
         lambda: F.affine_grid(al.ones(1, 2, 3), [1, 1, 2**31, 2**31], align_corners=False),
         lambda: F.adaptive_avg_pool2d(al.ones(1, 2, 4, 4), 2**31),
