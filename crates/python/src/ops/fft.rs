@@ -1,6 +1,6 @@
 //! `al.fft`: Fourier transforms.
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{DType, Error};
 use allotrope_tensor::{Tensor, fft as fourier};
 use pyo3::prelude::*;
 
@@ -181,15 +181,8 @@ fn fftfreq(
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let op = "fft.fftfreq";
-    check_device(op, device)?;
-    let dtype = dtype
-        .map(|dtype| convert::to_dtype(op, dtype))
-        .transpose()?;
-    as_leaf(
-        wrap(fourier::fftfreq(size(op, n.0)?, d, dtype)),
-        requires_grad,
-    )
+    let made = made_for("fft.fftfreq", n, dtype, device)?;
+    as_leaf(wrap(fourier::fftfreq(made.0, d, made.1)), requires_grad)
 }
 
 /// The frequencies of a transform of n real samples d apart: 0, 1, …, n / 2 over n d.
@@ -205,15 +198,20 @@ fn rfftfreq(
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let op = "fft.rfftfreq";
+    let made = made_for("fft.rfftfreq", n, dtype, device)?;
+    as_leaf(wrap(fourier::rfftfreq(made.0, d, made.1)), requires_grad)
+}
+
+/// How many samples frequencies are asked for, and in which dtype.
+fn made_for(
+    op: &'static str,
+    n: Int,
+    dtype: Option<Any<'_, '_>>,
+    device: Option<&str>,
+) -> PyResult<(usize, Option<DType>)> {
     check_device(op, device)?;
-    let dtype = dtype
-        .map(|dtype| convert::to_dtype(op, dtype))
-        .transpose()?;
-    as_leaf(
-        wrap(fourier::rfftfreq(size(op, n.0)?, d, dtype)),
-        requires_grad,
-    )
+    let dtype = dtype.map(|dtype| convert::to_dtype(op, dtype));
+    Ok((size(op, n.0)?, dtype.transpose()?))
 }
 
 /// The elements moved by half of each dimension, so that frequency zero is in the middle.
