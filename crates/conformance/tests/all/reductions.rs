@@ -53,6 +53,8 @@ fn result_dtype(reduction: Reduction, dtype: DType) -> DType {
         Outcome::Total if dtype.is_integer() && !dtype.is_signed() => DType::U64,
         Outcome::Total => DType::I64,
         Outcome::Average | Outcome::Magnitude if !inexact => DType::F32,
+        Outcome::Tally if inexact && dtype.bits() >= 32 => dtype,
+        Outcome::Tally => DType::F32,
         Outcome::Average => dtype,
         Outcome::Magnitude => dtype.to_real(),
         Outcome::Spectrum if !inexact => DType::C64,

@@ -25,8 +25,8 @@ structured! {
     EMBEDDING, "nn.functional.embedding", Element, Keep, Element, "The rows of a matrix at indices.";
     EMBEDDING_BAG, "nn.functional.embedding_bag", Average, Keep, Element, "The mean, sum or greatest of the rows of a matrix at the indices of each bag.";
     BINCOUNT, "bincount", Index, Keep, Integer, "How often each index occurs, or the sums of the weights that go with them.";
-    HISTC, "histc", Average, Keep, Real, "How many elements fall into each of equal bins between two bounds.";
-    HISTOGRAM, "histogram", Average, Keep, Real, "How many elements fall into each bin, or the sums of their weights, and the edges of the bins.";
+    HISTC, "histc", Tally, Keep, Real, "How many elements fall into each of equal bins between two bounds.";
+    HISTOGRAM, "histogram", Tally, Keep, Real, "How many elements fall into each bin, or the sums of their weights, and the edges of the bins.";
     ISIN, "isin", Truth, Keep, Element, "Whether each element is one of others.";
     UNRAVEL_INDEX, "unravel_index", Index, Keep, Integer, "The index in every dimension of a shape of indices into its elements in row-major order.";
     RAVEL_MULTI_INDEX, "ravel_multi_index", Index, Keep, Integer, "The indices into the elements of a shape in row-major order of an index in every dimension.";

@@ -12,7 +12,9 @@ pub enum Outcome {
     Total,
     /// The dtype itself; the default float for integers and bool.
     Average,
-    /// The same as a real number.
+    /// The same, but float32 for narrower floats, whose numbers counts soon exceed.
+    Tally,
+    /// As `Average`, but real.
     Magnitude,
     /// The dtype itself.
     Element,
@@ -49,6 +51,10 @@ impl Outcome {
             (Self::Truth, _) => DType::Bool,
             (Self::Total, Kind::Bool | Kind::Signed) => DType::I64,
             (Self::Total, Kind::Unsigned) => DType::U64,
+            (Self::Tally, _) => match Self::Average.of(dtype) {
+                float if float.bits() < 32 => DType::F32,
+                float => float,
+            },
             (Self::Average | Self::Magnitude | Self::Spectrum, _) if !inexact => {
                 let float = default_dtype();
                 match self {

@@ -19,10 +19,10 @@ mod places;
 mod put;
 mod search;
 
-pub use bags::add_bags;
+pub use bags::{BagRows, add_bags};
 pub use count::{Bins, count_bins, count_indices};
 pub use mask::{Mask, expand_true, fill_true, true_coordinates, true_elements};
 pub use pick::pick;
 pub use places::{Places, index_range, wrap_negative};
 pub use put::put;
-pub use search::{KEYS, find_bins, pairs, search, sort_keys, which_belong};
+pub use search::{KEYS, find_bins, pairs, search, sort_keys, which_belong, which_equal};

@@ -4,8 +4,9 @@
 //! rounded to float64, which keeps the order, and what the rounding left out. NaN is the greatest.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
-use allotrope_dtype::{DType, Error, c128};
+use allotrope_dtype::{DType, Error, c128, dispatch_width};
 use bytemuck::Pod;
 use rayon::prelude::*;
 
@@ -18,6 +19,8 @@ pub const KEYS: [DType; 5] = [DType::I64, DType::U64, DType::F32, DType::F64, DT
 /// What can be put in order.
 trait Key: Pod + Send + Sync + PartialEq {
     fn order(&self, other: &Self) -> Ordering;
+    /// Whether this key comes before another one, without a branch.
+    fn is_before(&self, other: &Self) -> bool;
     /// A float64 near the key.
     fn rounded(&self) -> f64;
     /// How far an integer is above another one that is no greater.
@@ -33,6 +36,10 @@ macro_rules! impl_key {
             #[inline(always)]
             fn order(&self, other: &Self) -> Ordering {
                 self.cmp(other)
+            }
+            #[inline(always)]
+            fn is_before(&self, other: &Self) -> bool {
+                self < other
             }
             #[inline(always)]
             fn rounded(&self) -> f64 {
@@ -54,6 +61,10 @@ macro_rules! impl_key {
                 }
             }
             #[inline(always)]
+            fn is_before(&self, other: &Self) -> bool {
+                (self < other) | (!self.is_nan() & other.is_nan())
+            }
+            #[inline(always)]
             fn rounded(&self) -> f64 {
                 f64::from(*self)
             }
@@ -69,6 +80,11 @@ impl Key for c128 {
         self.re
             .order(&other.re)
             .then_with(|| self.im.order(&other.im))
+    }
+    #[inline(always)]
+    fn is_before(&self, other: &Self) -> bool {
+        let is_level = !self.re.is_before(&other.re) & !other.re.is_before(&self.re);
+        self.re.is_before(&other.re) | (is_level & self.im.is_before(&other.im))
     }
     #[inline(always)]
     fn rounded(&self) -> f64 {
@@ -154,19 +170,68 @@ pub fn search(
     with_key!(dtype, |K| {
         let (sorted, values): (&[K], &[K]) =
             (bytemuck::cast_slice(sorted), bytemuck::cast_slice(values));
-        parallel::for_each_chunk(out, |first, chunk| {
-            for (i, (out, value)) in chunk.iter_mut().zip(&values[first..]).enumerate() {
-                let row = (first + i) / values_per_row * length;
-                let keys = &sorted[row..row + length];
-                let place = if right {
-                    keys.partition_point(|key| key.order(value).is_le())
+        parallel::for_each_chunk(out, |first, mut chunk| {
+            let mut values = &values[first..];
+            let (mut row, mut place) = (first / values_per_row, first % values_per_row);
+            while !chunk.is_empty() {
+                let keys = &sorted[row * length..][..length];
+                let (now, later) = chunk.split_at_mut((values_per_row - place).min(chunk.len()));
+                let (some, rest) = values.split_at(now.len());
+                if right {
+                    find_all::<K, true>(keys, some, now);
                 } else {
-                    keys.partition_point(|key| key.order(value).is_lt())
-                };
-                *out = place as i64;
+                    find_all::<K, false>(keys, some, now);
+                }
+                (chunk, values, row, place) = (later, rest, row + 1, 0);
             }
         });
     });
+}
+
+/// Values that are looked for side by side: each waits for memory at every step.
+const ABREAST: usize = 8;
+
+/// The place of each value in one row of sorted keys.
+fn find_all<K: Key, const RIGHT: bool>(keys: &[K], values: &[K], out: &mut [i64]) {
+    let (some, rest) = values.as_chunks::<ABREAST>();
+    let (to, to_rest) = out.as_chunks_mut::<ABREAST>();
+    for (values, to) in some.iter().zip(to) {
+        *to = find::<K, RIGHT, ABREAST>(keys, values).map(|place| place as i64);
+    }
+    for (value, to) in rest.iter().zip(to_rest) {
+        let [place] = find::<K, RIGHT, 1>(keys, &[*value]);
+        *to = place as i64;
+    }
+}
+
+/// For each value, how many of the sorted keys are less, or with `RIGHT` not greater: as many steps for
+/// each, none of them a branch.
+#[inline(always)]
+fn find<K: Key, const RIGHT: bool, const N: usize>(keys: &[K], values: &[K; N]) -> [usize; N] {
+    let comes_first = |key: &K, value: &K| {
+        if RIGHT {
+            !value.is_before(key)
+        } else {
+            key.is_before(value)
+        }
+    };
+    let mut places = [0; N];
+    let mut left = keys.len();
+    while left > 1 {
+        let half = left / 2;
+        for (place, value) in places.iter_mut().zip(values) {
+            let middle = *place + half;
+            let goes_on = comes_first(&keys[middle], value);
+            *place = select_unpredictable(goes_on, middle, *place);
+        }
+        left -= half;
+    }
+    if let [_, ..] = keys {
+        for (place, value) in places.iter_mut().zip(values) {
+            *place += usize::from(comes_first(&keys[*place], value));
+        }
+    }
+    places
 }
 
 /// Keys up to which each is compared with all values: 1 M float32 in 50 take 0.13 of the time of a search.
@@ -192,18 +257,7 @@ pub fn which_belong(
         let (sorted, values): (&[K], &[K]) =
             (bytemuck::cast_slice(sorted), bytemuck::cast_slice(values));
         if sorted.len() <= FEW {
-            parallel::for_each_chunk(out, |first, chunk| {
-                let values = values[first..].chunks(TILE);
-                for (out, values) in chunk.chunks_mut(TILE).zip(values) {
-                    out.fill(0);
-                    for key in sorted {
-                        for (out, value) in out.iter_mut().zip(values) {
-                            *out |= u8::from(value == key);
-                        }
-                    }
-                    out.iter_mut().for_each(|out| *out ^= u8::from(invert));
-                }
-            });
+            compare_with_each(sorted, values, invert, out);
             return Ok(());
         }
         // Integers that lie close together are bits of a table.
@@ -229,13 +283,47 @@ pub fn which_belong(
         }
         parallel::for_each_chunk(out, |first, chunk| {
             for (out, value) in chunk.iter_mut().zip(&values[first..]) {
-                let place = sorted.partition_point(|key| key.order(value).is_lt());
+                let [place] = find::<K, false, 1>(sorted, &[*value]);
                 let belongs = sorted.get(place).is_some_and(|key| key == value);
                 *out = u8::from(belongs != invert);
             }
         });
         Ok(())
     })
+}
+
+/// For each value, whether it is one of a few integers of the same dtype, or with `invert` whether it
+/// is none; false if these are no integers, or too many, and nothing is done.
+pub fn which_equal(dtype: DType, few: &[u8], values: &[u8], invert: bool, out: &mut [u8]) -> bool {
+    let are_few = few.len() <= FEW * dtype.itemsize();
+    if !dtype.is_integer() || !are_few {
+        return false;
+    }
+    dispatch_width!(dtype, |W| {
+        let (few, values): (&[W], &[W]) = (bytemuck::cast_slice(few), bytemuck::cast_slice(values));
+        compare_with_each(few, values, invert, out);
+    });
+    true
+}
+
+fn compare_with_each<T: Copy + Sync + PartialEq>(
+    few: &[T],
+    values: &[T],
+    invert: bool,
+    out: &mut [u8],
+) {
+    parallel::for_each_chunk(out, |first, chunk| {
+        let values = values[first..].chunks(TILE);
+        for (out, values) in chunk.chunks_mut(TILE).zip(values) {
+            out.fill(0);
+            for key in few {
+                for (out, value) in out.iter_mut().zip(values) {
+                    *out |= u8::from(value == key);
+                }
+            }
+            out.iter_mut().for_each(|out| *out ^= u8::from(invert));
+        }
+    });
 }
 
 /// For each value the bin that it falls into, between neighbours of sorted edges: from its lower edge to
@@ -269,7 +357,7 @@ pub fn find_bins(dtype: DType, edges: &[u8], values: &[u8], out: &mut [i64]) {
                 } else if guess + 1 < bins && holds(guess + 1) {
                     guess + 1
                 } else {
-                    let above = edges.partition_point(|edge| edge.order(value).is_le());
+                    let [above] = find::<K, true, 1>(edges, &[*value]);
                     above.clamp(1, bins) - 1
                 };
                 *out = bin as i64;

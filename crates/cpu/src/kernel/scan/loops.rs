@@ -20,8 +20,10 @@ pub(super) struct Lines<'a, P: Prefix> {
 impl<P: Prefix> Lines<'_, P> {
     /// The prefixes at a level, and the last accumulator.
     pub(super) fn scan(self, level: Level) -> P::Wide {
-        if self.length < BLOCK {
-            return self.scan_few();
+        // Others work so long on an item that nothing waits.
+        let is_light = const { size_of::<P::Wide>() == 8 };
+        if is_light && self.length <= SHORT {
+            return simd::run_narrow(level, Short(self));
         }
         let (mut items, mut out) = (self.items, &mut *self.out);
         let (mut carry, mut place) = (self.carry, self.place);
@@ -42,27 +44,81 @@ impl<P: Prefix> Lines<'_, P> {
             (items, out, carry, place) = (later, rest, P::start(), 0);
         }
     }
+}
 
-    /// The prefixes of lines that have no block: steps of one line wait for each other, not those of
-    /// the next.
-    fn scan_few(self) -> P::Wide {
-        let now = (self.length - self.place).min(self.items.len());
-        let (line, later) = self.items.split_at(now);
-        let (results, rest) = self.out.split_at_mut(now);
-        let step = |mut carry: P::Wide, items: &[P::Item], out: &mut [P::Out]| {
-            for (item, out) in items.iter().zip(out) {
-                carry = P::merge(carry, P::widen(*item));
-                *out = P::finish(carry);
+/// Prefixes of lines that are so short that several fill the room for their accumulators: those of four
+/// lines at a time, since steps of one line wait for each other, and then all results at once.
+struct Short<'a, P: Prefix>(Lines<'a, P>);
+
+impl<P: Prefix> Body for Short<'_, P> {
+    type Output = P::Wide;
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> P::Wide {
+        let Lines {
+            carry,
+            place,
+            length,
+            items,
+            out,
+            ..
+        } = self.0;
+        // The rest of a line that has begun.
+        let (begun, items) = items.split_at((length - place).min(items.len()) % length);
+        let (results, out) = out.split_at_mut(begun.len());
+        let mut carry = one_by_one::<P>(carry, begun, results);
+        let mut room = [P::start(); ROOM];
+        let together = ROOM / (ABREAST * length) * ABREAST * length;
+        for (items, out) in items.chunks(together).zip(out.chunks_mut(together)) {
+            // An accumulator that is no wider than the result is the result.
+            let wide = if size_of::<P::Wide>() == size_of::<P::Out>() {
+                bytemuck::cast_slice_mut(out)
+            } else {
+                &mut room[..items.len()]
+            };
+            for (wide, item) in wide.iter_mut().zip(items) {
+                *wide = P::widen(*item);
             }
-            carry
-        };
-        let mut carry = step(self.carry, line, results);
-        let lines = later.chunks(self.length);
-        for (line, results) in lines.zip(rest.chunks_mut(self.length)) {
-            carry = step(P::start(), line, results);
+            let mut lines = wide.chunks_exact_mut(ABREAST * length);
+            for lines in &mut lines {
+                carry = abreast::<P>(length, lines);
+            }
+            for line in lines.into_remainder().chunks_mut(length) {
+                carry = P::start();
+                for wide in line {
+                    carry = P::merge(carry, *wide);
+                    *wide = carry;
+                }
+            }
+            if size_of::<P::Wide>() != size_of::<P::Out>() {
+                for (out, wide) in out.iter_mut().zip(&room) {
+                    *out = P::finish(*wide);
+                }
+            }
         }
         carry
     }
+}
+
+/// Lines whose steps go side by side.
+const ABREAST: usize = 4;
+/// Accumulators of short lines: all of them, and the items, stay in the first-level cache.
+const ROOM: usize = ABREAST * SHORT;
+/// The longest of short lines: beyond, blocks of one line are as fast.
+const SHORT: usize = 48;
+
+/// Items of four lines become what they and those before them add up to; gives the last one.
+#[inline(always)]
+fn abreast<P: Prefix>(length: usize, lines: &mut [P::Wide]) -> P::Wide {
+    let (first, second) = lines.split_at_mut(2 * length);
+    let ((a, b), (c, d)) = (first.split_at_mut(length), second.split_at_mut(length));
+    let mut carries = [P::start(); ABREAST];
+    for ((a, b), (c, d)) in a.iter_mut().zip(b).zip(c.iter_mut().zip(d)) {
+        for (carry, wide) in carries.iter_mut().zip([a, b, c, d]) {
+            *carry = P::merge(*carry, *wide);
+            *wide = *carry;
+        }
+    }
+    carries[ABREAST - 1]
 }
 
 impl<P: Prefix> Body for Lines<'_, P> {
@@ -268,7 +324,7 @@ mod tests {
     }
 
     fn check<P: Prefix<Item = f32, Wide = f64, Out = f32>>() {
-        for (place, length) in [(0, 1), (3, 8), (0, 61), (5, 1000)] {
+        for (place, length) in [(0, 1), (0, 3), (3, 8), (47, 48), (0, 61), (5, 1000)] {
             let items = numbers(900);
             let scanned = |level| {
                 let mut out = vec![0.0; items.len()];

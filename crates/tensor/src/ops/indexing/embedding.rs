@@ -1,6 +1,6 @@
 //! `one_hot`, `embedding`, `embedding_bag`: rows that indices name.
 
-use allotrope_cpu::kernel::indexing::add_bags;
+use allotrope_cpu::kernel::indexing::{BagRows, add_bags};
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
@@ -272,13 +272,13 @@ impl Tensor {
         let is_plain = weights.is_none()
             && bags.embedding.max_norm.is_none()
             && !bags.embedding.scale_grad_by_freq;
-        let is_real = self.dtype() == compute && matches!(compute, DType::F32 | DType::F64);
-        if how == Combine::Add && is_plain && is_real && self.storage(op).is_ok() {
-            let (sums, counts) = self.summed_bags(op, &index, &owners, number)?;
-            return match bags.mode {
-                BagMode::Mean => sums.div(&counts.maximum(1)?.to(compute)?),
-                _ => Ok(sums),
+        if how == Combine::Add && is_plain && self.storage(op).is_ok() {
+            let (sums, counts) = self.summed_bags(op, &index, &owners, number, compute)?;
+            let result = match bags.mode {
+                BagMode::Mean => sums.div(&counts.maximum(1)?.to(compute)?)?,
+                _ => sums,
             };
+            return result.to(dtype);
         }
         let recorded: Vec<&Self> = std::iter::once(self).chain(&weights).collect();
         if is_recorded(&recorded) {
@@ -332,14 +332,15 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// The sums of the rows of this matrix in each of so many bags, and the numbers of rows in them as
-    /// a column. Owners are in order.
+    /// The sums of the rows of this matrix in each of so many bags, in the dtype `sum`, and the numbers
+    /// of rows in them as a column. Owners are in order.
     fn summed_bags(
         &self,
         op: &'static str,
         index: &Self,
         owners: &Self,
         number: usize,
+        sum: DType,
     ) -> Result<(Self, Self), Error> {
         let (size, columns) = (self.shape()[0], self.shape()[1]);
         let places = Indices::new(op, index, 0, size, Negative::Refuse)?;
@@ -359,12 +360,17 @@ impl Tensor {
             *end = total;
         }
         let shape = Shape::new(op, &[number, columns])?;
-        let mut buffer = zeroed(op, &shape, self.dtype())?;
+        let mut buffer = zeroed(op, &shape, sum)?;
         let table = self.contiguous()?;
-        let (bytes, chosen) = (table.ordered_bytes(op)?, elements(op, &places)?);
-        let ends = ends.elements();
-        add_bags(self.dtype(), bytes, columns, chosen, ends, &mut buffer);
-        let sums = Self::from_buffer(buffer, shape, self.dtype());
+        let rows = BagRows {
+            dtype: self.dtype(),
+            table: table.ordered_bytes(op)?,
+            columns,
+            places: elements(op, &places)?,
+            ends: ends.elements(),
+        };
+        add_bags(rows, sum, &mut buffer)?;
+        let sums = Self::from_buffer(buffer, shape, sum);
         let counts = Self::from_buffer(counts, column, DType::I64);
         if !is_recorded(&[self]) {
             return Ok((sums, counts));

@@ -1,7 +1,9 @@
 //! `searchsorted`, `bucketize`, `isin`: numbers looked up among others. Comparisons are exact
 //! whatever the dtypes; NaN is greater than any number, and equal to none.
 
-use allotrope_cpu::kernel::indexing::{find_bins, pairs, search, sort_keys, which_belong};
+use allotrope_cpu::kernel::indexing::{
+    find_bins, pairs, search, sort_keys, which_belong, which_equal,
+};
 use allotrope_dtype::{DType, Error, Kind, Policy, Problem, Set, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{BUCKETIZE, ISIN, SEARCHSORTED};
@@ -167,13 +169,19 @@ impl Tensor {
         let op = ISIN.name;
         ISIN.result(self.dtype())?;
         check_policy(op, self, others)?;
+        let mut buffer = room(op, self.shape(), DType::Bool)?;
+        if let Some((few, values)) = equal_as_bits(self, others)? {
+            let (few, bytes) = (few.ordered_bytes(op)?, values.ordered_bytes(op)?);
+            if which_equal(values.dtype(), few, bytes, invert, &mut buffer) {
+                return Ok(Self::from_buffer(buffer, self.shape().clone(), DType::Bool));
+            }
+        }
         let (mut sorted, values) = keys(op, &others.ravel()?, self)?;
         let key = sorted.dtype();
         sorted.rewrite(op, key, |target| {
             sort_keys(key, target.on_host(op, key)?);
             Ok(())
         })?;
-        let mut buffer = room(op, self.shape(), DType::Bool)?;
         which_belong(
             op,
             key,
@@ -192,6 +200,20 @@ fn check_policy(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(), Error> {
         Policy::Strict.promote_types(op, a.dtype(), b.dtype())?;
     }
     Ok(())
+}
+
+/// Others and values in row-major order as integers of one dtype, if that is what they are.
+fn equal_as_bits(values: &Tensor, others: &Tensor) -> Result<Option<(Tensor, Tensor)>, Error> {
+    // Truth values have many patterns.
+    let dtype = match values.dtype() {
+        DType::Bool => DType::U8,
+        dtype => dtype,
+    };
+    if values.dtype() != others.dtype() || !dtype.is_integer() {
+        return Ok(None);
+    }
+    let ordered = |x: &Tensor| x.to(dtype)?.contiguous();
+    Ok(Some((ordered(others)?, ordered(values)?)))
 }
 
 /// Two tensors in row-major order as keys of one dtype, which keeps every value.
