@@ -62,6 +62,8 @@ pub(crate) trait Prefix: 'static {
 
 /// The sum.
 pub(crate) struct Total<T>(PhantomData<T>);
+/// The sum of numbers that lose nothing in it.
+pub(crate) struct Exact<T>(PhantomData<T>);
 /// The product.
 pub(crate) struct Product<T>(PhantomData<T>);
 /// The logarithm of the sum of exponentials, in float64.
@@ -121,6 +123,7 @@ macro_rules! impl_prefix {
 // A float64 sum of eight float32 is always in range; products and sums of float64 are not.
 impl_prefix! {
     Total<f32>,    f64,  tree true,  chunked true,  -0.0, |x| f64::from(x), |a, b| a + b, |w| w as f32, odd cut_odd(w), sound |_s| true, blocks add_floats;
+    Exact<f32>,    f32,  tree true,  chunked true,  -0.0, |x| x, |a, b| a + b, |w| w, odd w, sound |_s| true;
     Total<f64>,    f64,  tree false, chunked true,  -0.0, |x| x, |a, b| a + b, |w| w, odd w, sound |s| s.is_finite();
     Total<i64>,    i64,  tree true,  chunked true,  0, |x| x, |a, b| a.wrapping_add(b), |w| w, odd w, sound |_s| true, blocks add_integers;
     Total<c64>,    c128, tree true,  chunked true,  c128::new(-0.0, -0.0), |x| c128::new(x.re.into(), x.im.into()), |a, b| a + b, |w| c64::new(w.re as f32, w.im as f32), odd c64::new(w.re as f32, w.im as f32), sound |_s| true;

@@ -3,7 +3,7 @@
 use allotrope_dtype::Level;
 
 use super::{BLOCK, Digits};
-use crate::kernel::prefix::Prefix;
+use crate::kernel::prefix::{Exact, Prefix};
 use crate::simd::{self, Body};
 
 /// Prefixes of lines one after the other; the first has seen `place` items.
@@ -23,7 +23,7 @@ impl<P: Prefix> Lines<'_, P> {
         // Others work so long on an item that nothing waits.
         let is_light = const { size_of::<P::Wide>() == 8 };
         if is_light && self.length <= SHORT {
-            return simd::run_narrow(level, Short(self));
+            return self.scan_short(level);
         }
         let (mut items, mut out) = (self.items, &mut *self.out);
         let (mut carry, mut place) = (self.carry, self.place);
@@ -43,6 +43,44 @@ impl<P: Prefix> Lines<'_, P> {
             }
             (items, out, carry, place) = (later, rest, P::start(), 0);
         }
+    }
+}
+
+impl<P: Prefix> Lines<'_, P> {
+    /// Short lines: in float32 where that loses nothing.
+    fn scan_short(self, level: Level) -> P::Wide {
+        if let Some(exact) = self.digits.and_then(Digits::exact_of_bytes)
+            && self.place == 0
+        {
+            let items: &[f32] = bytemuck::cast_slice(self.items);
+            let most = simd::run_narrow(level, Greatest(items));
+            // False for NaN.
+            if f64::from(f32::from_bits(most)) * (self.length as f64) < exact {
+                let lines = Lines::<Exact<f32>> {
+                    carry: Exact::start(),
+                    digits: None,
+                    place: 0,
+                    length: self.length,
+                    items,
+                    out: bytemuck::cast_slice_mut(self.out),
+                };
+                let last = simd::run_narrow(level, Short(lines));
+                return P::widen(bytemuck::cast(last));
+            }
+        }
+        simd::run_narrow(level, Short(self))
+    }
+}
+
+/// The bits of the greatest magnitude, above which are those of NaN.
+struct Greatest<'a>(&'a [f32]);
+
+impl Body for Greatest<'_> {
+    type Output = u32;
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> u32 {
+        let magnitudes = self.0.iter().map(|item| item.to_bits() & 0x7FFF_FFFF);
+        magnitudes.fold(0, u32::max)
     }
 }
 
@@ -395,13 +433,17 @@ mod tests {
             let encode = Conversion::new(DType::F32, dtype).expect("a cast");
             for seed in 0..400 {
                 let items = lines_of(format, seed);
+                let length = match seed % 4 {
+                    0 => 1 + seed as usize % SHORT,
+                    _ => items.len(),
+                };
                 let scanned = |level, digits| {
                     let mut out = vec![0.0; items.len()];
                     let lines = Lines::<Narrow<Total<f32>>> {
                         carry: -0.0,
                         digits,
                         place: 0,
-                        length: items.len(),
+                        length,
                         items: &items,
                         out: &mut out,
                     };

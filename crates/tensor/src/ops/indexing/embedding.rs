@@ -298,9 +298,7 @@ impl Tensor {
         }
         let start = neutral(how, compute);
         let mut result = Self::full(&[number, columns], start, compute)?;
-        // A small table is converted once, not each time that a row of it is read.
-        let is_small = self.count() <= AT_A_TIME && self.shape()[0] <= index.count();
-        let converted = (is_small && bags.embedding.max_norm.is_none())
+        let converted = (self.is_read_often(&index) && bags.embedding.max_norm.is_none())
             .then(|| self.to(compute))
             .transpose()?;
         let table = converted.as_ref().unwrap_or(self);
@@ -332,6 +330,11 @@ impl Tensor {
 }
 
 impl Tensor {
+    /// Whether this is a small table that is better converted once than whenever a row of it is read.
+    fn is_read_often(&self, index: &Self) -> bool {
+        self.count() <= AT_A_TIME && self.shape()[0] <= index.count()
+    }
+
     /// The sums of the rows of this matrix in each of so many bags, in the dtype `sum`, and the numbers
     /// of rows in them as a column. Owners are in order.
     fn summed_bags(
@@ -361,9 +364,12 @@ impl Tensor {
         }
         let shape = Shape::new(op, &[number, columns])?;
         let mut buffer = zeroed(op, &shape, sum)?;
-        let table = self.contiguous()?;
+        let table = match self.is_read_often(index) {
+            true => self.detach().to(sum)?,
+            false => self.contiguous()?,
+        };
         let rows = BagRows {
-            dtype: self.dtype(),
+            dtype: table.dtype(),
             table: table.ordered_bytes(op)?,
             columns,
             places: elements(op, &places)?,
