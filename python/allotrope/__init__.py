@@ -100,16 +100,12 @@ def constant_pad_nd(input, pad, value=0):
     return nn.functional.pad(input, pad, "constant", value)
 
 
-# What has another shape in place, too.
-_VIEWED = ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
-
-
-def _in_place(name: str):
+def _in_place(name: str, keeps_shape: bool):
     method = getattr(_core.Tensor, name)
 
     def update(self, *args, **options):
         result = method(self, *args, **options)
-        return self._replace(result) if name in _VIEWED else self._update(name, result)
+        return self._update(name, result) if keeps_shape else self._replace(result)
 
     update.__name__ = name + "_"
     update.__qualname__ = f"Tensor.{name}_"
@@ -119,11 +115,11 @@ def _in_place(name: str):
 
 def _add_in_place() -> None:
     """A method of the tables with an underscore gives its object a new value."""
-    for name in _core._in_place_methods():
-        setattr(_core.Tensor, name + "_", _in_place(name))
-    for name, original in _SYNONYMS.items():
-        if hasattr(_core.Tensor, original + "_"):
-            setattr(_core.Tensor, name + "_", _in_place(name))
+    kept, viewed = map(list, _core._in_place_methods())
+    for names in (kept, viewed):
+        names += [name for name, original in _SYNONYMS.items() if original in names]
+        for name in names:
+            setattr(_core.Tensor, name + "_", _in_place(name, names is kept))
 
 
 _add_synonyms()

@@ -546,7 +546,7 @@ class TestMethods:
             al.ones(2).copy_(al.ones(3))
 
     def test_documentation(self):
-        for name in al._core._in_place_methods():
+        for name in sum(map(list, al._core._in_place_methods()), []):
             update = getattr(al.Tensor, name + "_")
             assert update.__name__ == name + "_"
             assert "becomes the value" in update.__doc__

@@ -16,6 +16,7 @@
 //! | `derivative` | [`gradients`]: the derivative of every row |
 //! | `differentiate` | [`differentiate()`]: the derivative of whole programs, and programs put together |
 //! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
+//! | `in_place` | what is also spelled with an underscore |
 //! | `choice` | who has a say in the dtype of results |
 //! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
@@ -36,6 +37,7 @@ mod compose;
 mod derivative;
 mod differentiate;
 pub mod elementary;
+mod in_place;
 mod infer;
 mod lane;
 mod layout;
@@ -55,6 +57,7 @@ pub use choice::{Chooser, Question, ask_for_results};
 pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate};
+pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
 pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};

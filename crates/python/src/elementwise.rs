@@ -4,7 +4,8 @@
 //! are spelled out in `options`.
 
 use allotrope_op::{
-    Op, Structured, for_each_activation, for_each_binary, for_each_compare, for_each_unary,
+    IN_PLACE, Op, VIEWED_IN_PLACE, for_each_activation, for_each_binary, for_each_compare,
+    for_each_unary,
 };
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
@@ -151,20 +152,13 @@ pub(crate) fn _elementwise_methods(py: Python<'_>) -> PyResult<Vec<&'static str>
     Ok(names)
 }
 
-/// Views, sums and compositions that torch spells with an underscore, too.
-#[rustfmt::skip]
-const ALSO_IN_PLACE: [&str; 20] = [
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "clamp_max", "clamp_min", "conj_physical",
-    "cumprod", "cumsum", "float_power", "renorm", "squeeze", "swapaxes", "swapdims", "t",
-    "transpose", "tril", "triu", "unsqueeze",
-];
-
-/// The names of the methods that have a form with an underscore: the elementwise ones, those
-/// structured ones whose rows say so, and a few more.
+/// The names of the methods that have a form with an underscore: those that keep the shape of a
+/// tensor, and those that do not.
 #[pyfunction]
-pub(crate) fn _in_place_methods(py: Python<'_>) -> PyResult<Vec<&'static str>> {
+pub(crate) fn _in_place_methods(
+    py: Python<'_>,
+) -> PyResult<(Vec<&'static str>, &'static [&'static str])> {
     let mut names = _elementwise_methods(py)?;
-    names.extend(Structured::in_place());
-    names.extend(ALSO_IN_PLACE);
-    Ok(names)
+    names.extend(IN_PLACE);
+    Ok((names, VIEWED_IN_PLACE))
 }

@@ -1,7 +1,7 @@
 //! The Python type stubs: signatures from the templates, constants and options from the tables.
 
 use allotrope_dtype::{Casting, DType, Family, Overflow, Policy};
-use allotrope_op::{Op, Structured, for_each_activation};
+use allotrope_op::{IN_PLACE, Op, VIEWED_IN_PLACE, for_each_activation};
 
 /// The text of `python/allotrope/__init__.pyi`.
 pub(crate) fn python_stub() -> String {
@@ -123,7 +123,8 @@ fn methods() -> String {
         .iter()
         .filter(|op| !attributes.contains(op))
         .map(|op| op.name())
-        .chain(Structured::in_place())
+        .chain(IN_PLACE.iter().copied())
+        .chain(VIEWED_IN_PLACE.iter().copied())
         .map(|name| format!("    def {name}_(self, *args: Any, **options: Any) -> Self: ...\n"));
     plain.chain(in_place).collect()
 }

@@ -31,18 +31,3 @@ structured! {
     UNRAVEL_INDEX, "unravel_index", Index, Keep, Integer, "The index in every dimension of a shape of indices into its elements in row-major order.";
     RAVEL_MULTI_INDEX, "ravel_multi_index", Index, Keep, Integer, "The indices into the elements of a shape in row-major order of an index in every dimension.";
 }
-
-/// Those that are also spelled with an underscore, which gives a tensor a new value.
-pub const IN_PLACE: &[&str] = &[
-    SCATTER.name,
-    SCATTER_ADD.name,
-    SCATTER_REDUCE.name,
-    INDEX_ADD.name,
-    INDEX_COPY.name,
-    INDEX_FILL.name,
-    INDEX_PUT.name,
-    INDEX_REDUCE.name,
-    MASKED_FILL.name,
-    MASKED_SCATTER.name,
-    PUT.name,
-];

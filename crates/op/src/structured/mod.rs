@@ -89,12 +89,6 @@ impl Structured {
         families.into_iter().flatten()
     }
 
-    /// The names of the methods that have a form with an underscore, which gives a tensor a new
-    /// value.
-    pub fn in_place() -> impl Iterator<Item = &'static str> {
-        indexing::IN_PLACE.iter().copied()
-    }
-
     /// The row of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<&'static Self> {
