@@ -14,6 +14,9 @@
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
+//! | `numbers` | the same as Python's numbers and lists |
+//! | `export` | the same as NumPy, DLPack and others see it |
+//! | `in_place` | assignment, and objects that get another value |
 //! | `forms` | methods that are functions too, declared once |
 //! | `amp` | autocast's settings and the core of `GradScaler` |
 //! | `trace` | the core of `trace_dtypes` |
@@ -65,16 +68,19 @@ mod dlpack;
 mod dtype;
 mod elementwise;
 mod error;
+mod export;
 mod family;
 mod files;
 mod fill;
 mod generator;
+mod in_place;
 mod index;
 mod infer;
 mod interchange;
 mod limits;
 mod memory;
 mod named;
+mod numbers;
 mod numpy;
 mod operand;
 mod operator;

@@ -2,24 +2,21 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use allotrope_dtype::{DType, Error, Kind, NumpySource, Scalar, WeakScalar, c128};
+use allotrope_dtype::{DType, Error};
 use allotrope_op::normalize_axis;
 use allotrope_tensor::{Index, Operand, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{
-    IntoPyDict, PyBool, PyBytes, PyCapsule, PyComplex, PyDict, PyFloat, PyInt, PyIterator, PyList,
-    PyModule, PyRange, PyTuple,
-};
+use pyo3::types::{PyBytes, PyIterator, PyModule, PyRange, PyTuple};
 
 use crate::arguments::Int;
 use crate::convert;
 use crate::create::as_leaf;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
-use crate::{dlpack, index, memory};
+use crate::index;
 
 /// Elements of one dtype in any number of dimensions. A tensor is a value: it never changes, and
 /// a view shares its memory.
@@ -90,12 +87,6 @@ impl PyTensor {
         Err(PyRuntimeError::new_err(format!(
             "{op}: the tensor requires a gradient, which would be lost (hint: x.detach())"
         )))
-    }
-
-    /// The value of the only element, for an operation.
-    fn number<'py>(&self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        let item = self.tensor().item();
-        to_python(py, item.map_err(|error| raise(error.in_op(op)))?)
     }
 
     /// Gives the object another value.
@@ -186,7 +177,7 @@ pub(crate) fn wrap(result: Result<Tensor, allotrope_dtype::Error>) -> PyResult<P
 impl PyTensor {
     /// The sizes of the dimensions.
     #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.tensor().shape().iter())
     }
 
@@ -254,126 +245,6 @@ impl PyTensor {
     /// The same elements in row-major order: the tensor itself if they already are.
     fn contiguous(&self) -> PyResult<Self> {
         wrap(self.tensor().contiguous())
-    }
-
-    /// The value of a tensor with one element, as a Python number.
-    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, self.tensor().item().map_err(raise)?)
-    }
-
-    /// The values as nested lists of Python numbers.
-    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = self.tensor();
-        if tensor.rank() == 0 {
-            return self.item(py);
-        }
-        let sizes = tensor.shape();
-        // The widest of a kind holds every number of it.
-        macro_rules! of_kind {
-            ($dtype:ident, $element:ty, $number:expr) => {{
-                let wide = tensor.to(DType::$dtype).map_err(raise)?;
-                nested(
-                    py,
-                    &wide.to_vec::<$element>().map_err(raise)?,
-                    sizes,
-                    &$number,
-                )
-            }};
-        }
-        match tensor.dtype().kind() {
-            Kind::Bool => of_kind!(U8, u8, |x: &u8| PyBool::new(py, *x != 0)
-                .to_owned()
-                .into_any()),
-            Kind::Signed => of_kind!(I64, i64, |x: &i64| PyInt::new(py, *x).into_any()),
-            Kind::Unsigned => of_kind!(U64, u64, |x: &u64| PyInt::new(py, *x).into_any()),
-            Kind::Float => of_kind!(F64, f64, |x: &f64| PyFloat::new(py, *x).into_any()),
-            Kind::Complex => of_kind!(C128, c128, |x: &c128| {
-                PyComplex::from_doubles(py, x.re, x.im).into_any()
-            }),
-        }
-    }
-
-    /// A read-only NumPy array of the same memory; force=True leaves a history behind.
-    #[pyo3(signature = (*, force=false))]
-    fn numpy<'py>(this: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
-        let py = this.py();
-        if !force {
-            this.get().check_plain("numpy")?;
-        }
-        let numpy = PyModule::import(py, intern!(py, "numpy"))?;
-        let array =
-            numpy.call_method1(intern!(py, "asarray"), (Carrier(this.clone()).expose()?,))?;
-        let dtype = wrap_dtype(py, this.get().tensor().dtype())?
-            .get()
-            .numpy_dtype(py)?;
-        array.call_method1(intern!(py, "view"), (dtype,))
-    }
-
-    /// A DLPack capsule for another library: of the same memory, read-only, or of a copy.
-    ///
-    /// A consumer that knows DLPack 1.0 says so by max_version=(1, 0). Older capsules cannot say
-    /// that they are read-only, so that they always hold a copy.
-    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
-    fn __dlpack__<'py>(
-        &self,
-        py: Python<'py>,
-        stream: Option<i64>,
-        max_version: Option<(u32, u32)>,
-        dl_device: Option<dlpack::DeviceCode>,
-        copy: Option<bool>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let request = dlpack::Request {
-            stream,
-            max_version,
-            device: dl_device,
-            copy,
-        };
-        self.check_plain("dlpack")?;
-        dlpack::export(py, &self.tensor(), &request)
-    }
-
-    /// The device in DLPack's numbers: its type and index.
-    #[allow(clippy::unused_self, reason = "a Python method")]
-    fn __dlpack_device__(&self) -> dlpack::DeviceCode {
-        dlpack::CPU
-    }
-
-    /// A read-only memoryview of the elements, which is what `memoryview(x)` is.
-    fn __buffer__<'py>(this: &Bound<'py, Self>, flags: i32) -> PyResult<Bound<'py, PyAny>> {
-        memory::view(this, flags)
-    }
-
-    /// The bytes of the elements in row-major order. Without this method Python takes a single integer
-    /// for a number of bytes.
-    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.check_plain("bytes")?;
-        let value = self.tensor().contiguous().map_err(raise)?;
-        Ok(PyBytes::new(
-            py,
-            value.contiguous_bytes().unwrap_or_default(),
-        ))
-    }
-
-    /// NumPy's way of asking for an array.
-    #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__<'py>(
-        this: &Bound<'py, Self>,
-        dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = this.py();
-        let array = Self::numpy(this, false)?;
-        let array = match dtype {
-            Some(dtype) => {
-                let keywords = [(intern!(py, "copy"), false)].into_py_dict(py)?;
-                array.call_method(intern!(py, "astype"), (dtype,), Some(&keywords))?
-            }
-            None => array,
-        };
-        match copy {
-            Some(true) => array.call_method0(intern!(py, "copy")),
-            _ => Ok(array),
-        }
     }
 
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -450,103 +321,6 @@ impl PyTensor {
             requires_grad,
         )
     }
-
-    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        let hint = "x.any() or x.all()";
-        let item = self.tensor().item();
-        let item = item.map_err(|error| raise(error.in_op("bool").hint(hint)))?;
-        to_python(py, item)?.is_truthy()
-    }
-
-    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.number(py, "int")?.call_method0(intern!(py, "__int__"))
-    }
-
-    fn __float__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let number = self.number(py, "float")?;
-        number.call_method0(intern!(py, "__float__"))
-    }
-
-    /// Only single integers are indices, of every width. Python goes on to ask for a buffer, as in
-    /// `bytes(x)`, only if the refusal is a TypeError.
-    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = self.tensor();
-        if !tensor.dtype().is_integer() {
-            let dtype = tensor.dtype();
-            return Err(PyTypeError::new_err(format!(
-                "index: wrong dtype: {dtype}; integers are accepted"
-            )));
-        }
-        match tensor.item() {
-            Ok(value) => to_python(py, value),
-            Err(error) => Err(PyTypeError::new_err(error.to_string())),
-        }
-    }
-}
-
-/// A tensor as NumPy's array interface sees it: the address and strides of its elements.
-struct Carrier<'py>(Bound<'py, PyTensor>);
-
-impl<'py> Carrier<'py> {
-    /// An object with the interface, which keeps the memory alive: the value of now, whatever value
-    /// the tensor is given later.
-    fn expose(self) -> PyResult<Bound<'py, PyAny>> {
-        let py = self.0.py();
-        let tensor = self.0.get().tensor();
-        let size = tensor.dtype().itemsize();
-        let interface = PyDict::new(py);
-        let strides = tensor.layout().strides().iter().map(|s| s * size as isize);
-        interface.set_item("version", 3)?;
-        interface.set_item("shape", self.0.get().shape(py)?)?;
-        interface.set_item("strides", PyTuple::new(py, strides.collect::<Vec<_>>())?)?;
-        interface.set_item("data", (tensor.address(), true))?;
-        interface.set_item("typestr", type_string(tensor.dtype()))?;
-        let namespace = PyModule::import(py, intern!(py, "types"))?.getattr("SimpleNamespace")?;
-        let keywords = PyDict::new(py);
-        keywords.set_item("__array_interface__", interface)?;
-        keywords.set_item("tensor", Py::new(py, PyTensor::from(tensor))?)?;
-        namespace.call((), Some(&keywords))
-    }
-}
-
-/// NumPy's letters for a dtype; an unsigned integer of the same width where it has none.
-fn type_string(dtype: DType) -> String {
-    let letter = match (dtype.descriptor().numpy, dtype.kind()) {
-        (NumpySource::MlDtypes, _) | (_, Kind::Unsigned) => 'u',
-        (_, Kind::Bool) => 'b',
-        (_, Kind::Signed) => 'i',
-        (_, Kind::Float) => 'f',
-        (_, Kind::Complex) => 'c',
-    };
-    format!("<{letter}{}", dtype.itemsize())
-}
-
-/// Elements in row-major order as lists within lists.
-fn nested<'py, T>(
-    py: Python<'py>,
-    elements: &[T],
-    sizes: &[usize],
-    number: &impl Fn(&T) -> Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let list = match sizes {
-        [] | [_] => PyList::new(py, elements.iter().map(number))?,
-        [size, inner @ ..] => {
-            let row = elements.len().checked_div(*size).unwrap_or(0);
-            let rows = (0..*size).map(|i| nested(py, &elements[i * row..][..row], inner, number));
-            PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?
-        }
-    };
-    Ok(list.into_any())
-}
-
-/// The Python number of a scalar.
-fn to_python(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match scalar.value() {
-        WeakScalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
-        WeakScalar::Int(value) => value.into_pyobject(py)?.into_any(),
-        WeakScalar::Float(value) => value.into_pyobject(py)?.into_any(),
-        WeakScalar::Complex(value) => PyComplex::from_doubles(py, value.re, value.im).into_any(),
-    })
 }
 
 /// The tensor itself if the object is one.

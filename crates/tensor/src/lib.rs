@@ -10,6 +10,7 @@
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
+//! | `strided` | views with strides of their own, which may overlap |
 //! | `split` | parts of a tensor along a dimension |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
@@ -51,6 +52,7 @@ mod ops;
 mod random;
 mod reduce;
 mod split;
+mod strided;
 mod tensor;
 mod trace;
 mod view;

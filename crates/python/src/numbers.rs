@@ -1,0 +1,122 @@
+//! A tensor as Python's numbers and lists of them.
+
+use allotrope_dtype::{DType, Kind, Scalar, WeakScalar, c128};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList};
+
+use crate::error::raise;
+use crate::tensor::PyTensor;
+
+impl PyTensor {
+    /// The value of the only element, for an operation.
+    pub(crate) fn number<'py>(
+        &self,
+        py: Python<'py>,
+        op: &'static str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let item = self.tensor().item();
+        to_python(py, item.map_err(|error| raise(error.in_op(op)))?)
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The value of a tensor with one element, as a Python number.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.tensor().item().map_err(raise)?)
+    }
+
+    /// The values as nested lists of Python numbers.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor();
+        if tensor.rank() == 0 {
+            return self.item(py);
+        }
+        let sizes = tensor.shape();
+        // The widest of a kind holds every number of it.
+        macro_rules! of_kind {
+            ($dtype:ident, $element:ty, $number:expr) => {{
+                let wide = tensor.to(DType::$dtype).map_err(raise)?;
+                nested(
+                    py,
+                    &wide.to_vec::<$element>().map_err(raise)?,
+                    sizes,
+                    &$number,
+                )
+            }};
+        }
+        match tensor.dtype().kind() {
+            Kind::Bool => of_kind!(U8, u8, |x: &u8| PyBool::new(py, *x != 0)
+                .to_owned()
+                .into_any()),
+            Kind::Signed => of_kind!(I64, i64, |x: &i64| PyInt::new(py, *x).into_any()),
+            Kind::Unsigned => of_kind!(U64, u64, |x: &u64| PyInt::new(py, *x).into_any()),
+            Kind::Float => of_kind!(F64, f64, |x: &f64| PyFloat::new(py, *x).into_any()),
+            Kind::Complex => of_kind!(C128, c128, |x: &c128| {
+                PyComplex::from_doubles(py, x.re, x.im).into_any()
+            }),
+        }
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        let hint = "x.any() or x.all()";
+        let item = self.tensor().item();
+        let item = item.map_err(|error| raise(error.in_op("bool").hint(hint)))?;
+        to_python(py, item)?.is_truthy()
+    }
+
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.number(py, "int")?.call_method0(intern!(py, "__int__"))
+    }
+
+    fn __float__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let number = self.number(py, "float")?;
+        number.call_method0(intern!(py, "__float__"))
+    }
+
+    /// Only single integers are indices, of every width. Python goes on to ask for a buffer, as in
+    /// `bytes(x)`, only if the refusal is a TypeError.
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor();
+        if !tensor.dtype().is_integer() {
+            let dtype = tensor.dtype();
+            return Err(PyTypeError::new_err(format!(
+                "index: wrong dtype: {dtype}; integers are accepted"
+            )));
+        }
+        match tensor.item() {
+            Ok(value) => to_python(py, value),
+            Err(error) => Err(PyTypeError::new_err(error.to_string())),
+        }
+    }
+}
+
+/// Elements in row-major order as lists within lists.
+fn nested<'py, T>(
+    py: Python<'py>,
+    elements: &[T],
+    sizes: &[usize],
+    number: &impl Fn(&T) -> Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = match sizes {
+        [] | [_] => PyList::new(py, elements.iter().map(number))?,
+        [size, inner @ ..] => {
+            let row = elements.len().checked_div(*size).unwrap_or(0);
+            let rows = (0..*size).map(|i| nested(py, &elements[i * row..][..row], inner, number));
+            PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?
+        }
+    };
+    Ok(list.into_any())
+}
+
+/// The Python number of a scalar.
+fn to_python(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match scalar.value() {
+        WeakScalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        WeakScalar::Int(value) => value.into_pyobject(py)?.into_any(),
+        WeakScalar::Float(value) => value.into_pyobject(py)?.into_any(),
+        WeakScalar::Complex(value) => PyComplex::from_doubles(py, value.re, value.im).into_any(),
+    })
+}
