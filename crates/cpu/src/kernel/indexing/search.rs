@@ -344,13 +344,15 @@ pub fn find_bins(dtype: DType, edges: &[u8], values: &[u8], out: &mut [i64]) {
         parallel::for_each_chunk(out, |first, chunk| {
             for (out, value) in chunk.iter_mut().zip(&values[first..]) {
                 let holds = |bin: usize| {
-                    edges[bin].order(value).is_le() && value.order(&edges[bin + 1]).is_lt()
+                    let is_last = bin + 1 == bins;
+                    !value.is_before(&edges[bin])
+                        & (value.is_before(&edges[bin + 1]) | (is_last & !high.is_before(value)))
                 };
                 let guess = ((value.rounded() - start) * per_width) as usize;
                 let guess = guess.min(bins - 1);
                 let bin = if holds(guess) {
                     guess
-                } else if value.order(low).is_lt() || value.order(high).is_gt() {
+                } else if value.is_before(low) || high.is_before(value) {
                     bins
                 } else if guess > 0 && holds(guess - 1) {
                     guess - 1
