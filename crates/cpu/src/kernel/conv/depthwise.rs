@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
 use bytemuck::Pod;
+use smallvec::SmallVec;
 
 use crate::kernel::pool::{Band, Grid, Group, Pooled};
 use crate::kernel::window::Axis;
@@ -30,6 +31,8 @@ pub struct Depthwise<'a> {
 trait Sum: Pod + Send + Sync {
     const DTYPE: DType;
     const ZERO: Self;
+    /// Whether products of several taps are added at a time.
+    const IS_REAL: bool;
     fn add_product<const FUSED: bool>(self, x: Self, y: Self) -> Self;
 }
 
@@ -38,6 +41,7 @@ macro_rules! sum {
         impl Sum for $T {
             const DTYPE: DType = DType::$dtype;
             const ZERO: Self = $zero;
+            const IS_REAL: bool = DType::$dtype.is_floating_point();
             #[inline(always)]
             fn add_product<const FUSED: bool>(self, $x: Self, $y: Self) -> Self {
                 let $s = self;
@@ -144,56 +148,111 @@ fn sum_group<T: Sum>(
         let place = [plane, depth.place(group.slice, deep)];
         let band = Band::<T>::read(source, grid, place, rows.clone(), span.clone(), items)?;
         for (index, row) in group.rows.clone().enumerate() {
-            let sums = &mut sums[index * columns..(index + 1) * columns];
-            for tap in height.taps_inside(row) {
+            let rows = height.taps_inside(row).map(|tap| {
                 let first = (deep * height.kernel + tap) * width.kernel;
-                let along = Along {
-                    sums: &mut *sums,
-                    items: band.row(height.place(row, tap)),
-                    first: span.start,
-                    columns: group.columns.clone(),
-                    axis: width,
-                    weight: &weight[first..first + width.kernel],
-                };
-                simd::run(level, along);
-            }
+                let weight = &weight[first..first + width.kernel];
+                (band.row(height.place(row, tap)), weight)
+            });
+            let along = Along {
+                sums: &mut sums[index * columns..(index + 1) * columns],
+                rows: &rows.collect::<SmallVec<[_; 8]>>(),
+                first: span.start,
+                columns: group.columns.clone(),
+                axis: width,
+            };
+            simd::run(level, along);
         }
     }
     Ok(())
 }
 
-/// A row of elements times a row of weights, added to a row of sums.
+/// Rows of elements, each times a row of weights, added to a row of sums.
 struct Along<'a, T> {
     sums: &'a mut [T],
-    items: &'a [T],
+    rows: &'a [(&'a [T], &'a [T])],
     /// The column of the first item.
     first: usize,
     columns: Range<usize>,
     axis: &'a Axis,
-    weight: &'a [T],
 }
+
+/// Products that are added to a sum while it is in a register: those of a window of three by three.
+const MANY: usize = 9;
+const SOME: usize = 3;
 
 impl<T: Sum> Body for Along<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<const FUSED: bool>(mut self) {
+        let (axis, columns) = (self.axis, self.columns.clone());
+        // Columns whose windows are whole.
+        let start = axis.outputs_of(0).start.max(columns.start);
+        let end = axis.outputs_of(axis.kernel - 1).end.min(columns.end);
+        if !(T::IS_REAL && FUSED && axis.stride == 1 && start < end) {
+            return self.add_tap_by_tap::<FUSED>(columns);
+        }
+        let taps = self.rows.iter().flat_map(|(items, weight)| {
+            weight.iter().enumerate().map(move |(tap, weight)| {
+                let place = axis.place(start, tap) - self.first;
+                (&items[place..place + end - start], *weight)
+            })
+        });
+        let taps: SmallVec<[_; 32]> = taps.collect();
+        let sums = &mut self.sums[start - columns.start..end - columns.start];
+        let (many, rest) = taps.as_chunks::<MANY>();
+        let (some, rest) = rest.as_chunks::<SOME>();
+        for taps in many {
+            add_products::<T, FUSED, MANY>(sums, taps);
+        }
+        for taps in some {
+            add_products::<T, FUSED, SOME>(sums, taps);
+        }
+        for tap in rest {
+            add_products::<T, FUSED, 1>(sums, &[*tap]);
+        }
+        self.add_tap_by_tap::<FUSED>(columns.start..start);
+        self.add_tap_by_tap::<FUSED>(end..columns.end);
+    }
+}
+
+/// Adds the products of some rows with a weight each, in order.
+#[inline(always)]
+fn add_products<T: Sum, const FUSED: bool, const N: usize>(sums: &mut [T], taps: &[(&[T], T); N]) {
+    // All of one length, as the compiler sees then.
+    let rows = taps.map(|(items, _)| &items[..sums.len()]);
+    let weights = taps.map(|(_, weight)| weight);
+    for (place, to) in sums.iter_mut().enumerate() {
+        let mut sum = *to;
+        for (items, weight) in rows.iter().zip(weights) {
+            sum = sum.add_product::<FUSED>(items[place], weight);
+        }
+        *to = sum;
+    }
+}
+
+impl<T: Sum> Along<'_, T> {
+    /// The sums of some columns, whose windows may reach beyond the grid.
+    #[inline(always)]
+    fn add_tap_by_tap<const FUSED: bool>(&mut self, columns: Range<usize>) {
         let axis = self.axis;
-        for (tap, weight) in self.weight.iter().enumerate() {
-            let outputs = axis.outputs_of(tap);
-            let start = outputs.start.max(self.columns.start);
-            let end = outputs.end.min(self.columns.end);
-            if start >= end {
-                continue;
-            }
-            let first = self.columns.start;
-            let sums = &mut self.sums[start - first..end - first];
-            let items = &self.items[axis.place(start, tap) - self.first..];
-            if axis.stride == 1 && FUSED {
-                for (sum, item) in sums.iter_mut().zip(items) {
-                    *sum = sum.add_product::<FUSED>(*item, *weight);
+        for (items, weight) in self.rows {
+            for (tap, weight) in weight.iter().enumerate() {
+                let outputs = axis.outputs_of(tap);
+                let start = outputs.start.max(columns.start);
+                let end = outputs.end.min(columns.end);
+                if start >= end {
+                    continue;
                 }
-            } else {
-                for (sum, item) in sums.iter_mut().zip(items.iter().step_by(axis.stride)) {
+                let first = self.columns.start;
+                let sums = &mut self.sums[start - first..end - first];
+                let items = items[axis.place(start, tap) - self.first..].iter();
+                if !T::IS_REAL && FUSED && axis.stride == 1 {
+                    for (sum, item) in sums.iter_mut().zip(items) {
+                        *sum = sum.add_product::<FUSED>(*item, *weight);
+                    }
+                    continue;
+                }
+                for (sum, item) in sums.iter_mut().zip(items.step_by(axis.stride)) {
                     let item = simd::one_by_one::<FUSED, _>(*item);
                     *sum = sum.add_product::<FUSED>(item, *weight);
                 }
