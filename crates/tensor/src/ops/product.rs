@@ -307,17 +307,25 @@ fn fold_products(
     let b = b.transpose(-1, -2)?.unsqueeze(-3)?;
     let sizes: Vec<usize> = batch.iter().copied().chain([m, n, k]).collect();
     let shape = Shape::new(op, &sizes)?;
-    let whole = a.with_layout(a.layout().broadcast_to(op, &shape)?);
+    sum_of_products(op, &a, &b, &shape, &[-1], dtypes)?.squeeze(Some(&[-1]))
+}
+
+/// The products of two tensors in a shape that both broadcast to, summed along axes, which stay with
+/// size one: no product is stored.
+pub(crate) fn sum_of_products(
+    op: &'static str,
+    a: &Tensor,
+    b: &Tensor,
+    shape: &Shape,
+    axes: &[isize],
+    dtypes: Dtypes,
+) -> Result<Tensor, Error> {
     // Which operand decides the order of memory: the larger one.
-    let leading = if a.count() >= b.count() {
-        whole
-    } else {
-        b.with_layout(b.layout().broadcast_to(op, &shape)?)
-    };
-    let plan = Plan::new(op, &leading, Some(&[-1]))?;
+    let leading = if a.count() >= b.count() { a } else { b };
+    let leading = leading.with_layout(leading.layout().broadcast_to(op, shape)?);
+    let plan = Plan::new(op, &leading, Some(axes))?;
     let (fold, program) = product_program(a.dtype(), b.dtype(), dtypes);
-    let folded = plan.fold(op, fold, &program, &[&a, &b], &shape)?;
-    let folded = folded.squeeze(Some(&[-1]))?;
+    let folded = plan.fold(op, fold, &program, &[a, b], shape)?;
     if dtypes.sum == DType::Bool || dtypes.sum.is_integer() {
         folded.to(dtypes.sum)?.to(dtypes.result)
     } else {

@@ -3,14 +3,15 @@
 
 use allotrope_cpu::kernel::{Axis, Edge};
 use allotrope_dtype::Error;
+use allotrope_op::structured::matrix::MATMUL;
 use allotrope_op::{Dims, Slice};
 use smallvec::smallvec;
 
 use super::conv::{ConvolutionOptions, Padding};
 use super::conv_gradient::{convolve, convolve_back};
 use super::conv_transpose::TransposedOptions;
-use super::operands::signed;
-use super::operands::{conjugate, saved};
+use super::operands::{conjugate, saved, signed};
+use super::product::{Dtypes, sum_of_products};
 use crate::autograd::{Pass, is_recorded};
 use crate::{Index, Tensor};
 
@@ -125,7 +126,13 @@ impl Sliding {
 
     /// The filters whose taps are the products of windows with what they see of the grid, summed.
     pub(super) fn filters(&self, x: &Tensor, windows: &Tensor) -> Result<Tensor, Error> {
-        let made = self.sum_products(&x.detach(), &windows.detach())?;
+        let plain = [x.detach(), windows.detach()];
+        // A matrix of columns is worth the copy if several filters read it.
+        let is_own = x.shape()[1] == self.groups && windows.shape()[1] <= 2 * self.groups;
+        let made = match is_own {
+            true => self.sum_taps(&plain[0], &plain[1])?,
+            false => self.sum_products(&plain[0], &plain[1])?,
+        };
         self.remember(made, x, windows, |sliding, gradient, x, windows| {
             let of_x = windows.map(|windows| sliding.spread(&conjugate(windows)?, gradient));
             let of_windows = x.map(|x| sliding.slide(&conjugate(x)?, gradient));
@@ -199,6 +206,57 @@ impl Sliding {
             Some(total) => total.reshape(&signed(&shape))?.to(windows.dtype()),
             None => Tensor::zeros(&shape, windows.dtype()),
         }
+    }
+
+    /// [`filters`](Self::filters) of one channel each, not recorded: one sum for each tap, over all
+    /// windows that have it within the grid.
+    fn sum_taps(&self, x: &Tensor, windows: &Tensor) -> Result<Tensor, Error> {
+        let filters = windows.shape()[1];
+        let float = windows.dtype().compute();
+        let dtypes = Dtypes::new(&MATMUL, &[x, windows], Some(float), None)?;
+        let x = x.unsqueeze(2)?;
+        let windows = windows.unflatten(1, &[self.groups as isize, -1])?;
+        let summed: Vec<isize> = [0].into_iter().chain(3..3 + self.rank() as isize).collect();
+        let taps: usize = self.taps.iter().product();
+        let mut sums = Vec::with_capacity(taps);
+        for tap in 0..taps {
+            let (mut seen, mut by, mut left) = (x.clone(), windows.clone(), tap);
+            for place in (0..self.rank()).rev() {
+                let axis = Axis {
+                    padding: self.padding[place],
+                    dilation: self.dilation[place],
+                    ..Axis::sliding(
+                        self.grid[place],
+                        self.taps[place],
+                        self.stride[place],
+                        self.windows[place],
+                    )
+                };
+                let (own, dim) = (left % self.taps[place], 3 + place as isize);
+                left /= self.taps[place];
+                let within = axis.outputs_of(own);
+                by = by.narrow(dim, within.start as isize, within.len())?;
+                let first = match within.is_empty() {
+                    true => 0,
+                    false => axis.place(within.start, own),
+                };
+                let every = Slice {
+                    start: Some(first as isize),
+                    stop: Some((first + within.len() * axis.stride).min(axis.input) as isize),
+                    step: axis.stride as isize,
+                };
+                seen = seen.slice(dim, every)?;
+            }
+            let shape = by.shape().clone();
+            let sum = sum_of_products(self.op, &seen, &by, &shape, &summed, dtypes)?;
+            sums.push(sum.reshape(&[filters as isize])?);
+        }
+        let sums = Tensor::stack(&sums.iter().collect::<Vec<_>>(), 1)?;
+        let shape: Vec<usize> = [filters, 1]
+            .into_iter()
+            .chain(self.taps.iter().copied())
+            .collect();
+        sums.reshape(&signed(&shape))?.to(windows.dtype())
     }
 
     /// Images with the zeros around them that windows see.
