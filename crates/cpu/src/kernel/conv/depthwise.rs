@@ -144,6 +144,7 @@ fn sum_group<T: Sum>(
         width.reach(&group.columns)
     };
     let rows = height.reach(&group.rows);
+    let within: SmallVec<[_; 8]> = (0..width.kernel).map(|tap| width.outputs_of(tap)).collect();
     for deep in depth.taps_inside(group.slice) {
         let place = [plane, depth.place(group.slice, deep)];
         let band = Band::<T>::read(source, grid, place, rows.clone(), span.clone(), items)?;
@@ -159,6 +160,7 @@ fn sum_group<T: Sum>(
                 first: span.start,
                 columns: group.columns.clone(),
                 axis: width,
+                within: &within,
             };
             simd::run(level, along);
         }
@@ -174,59 +176,48 @@ struct Along<'a, T> {
     first: usize,
     columns: Range<usize>,
     axis: &'a Axis,
+    /// The columns whose window has each tap within the row.
+    within: &'a [Range<usize>],
 }
-
-/// Products that are added to a sum while it is in a register: those of a window of three by three.
-const MANY: usize = 9;
-const SOME: usize = 3;
 
 impl<T: Sum> Body for Along<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(mut self) {
         let (axis, columns) = (self.axis, self.columns.clone());
+        let ([first, ..], [.., last]) = (self.within, self.within) else {
+            return;
+        };
         // Columns whose windows are whole.
-        let start = axis.outputs_of(0).start.max(columns.start);
-        let end = axis.outputs_of(axis.kernel - 1).end.min(columns.end);
+        let (start, end) = (first.start.max(columns.start), last.end.min(columns.end));
         if !(T::IS_REAL && FUSED && axis.stride == 1 && start < end) {
             return self.add_tap_by_tap::<FUSED>(columns);
         }
-        let taps = self.rows.iter().flat_map(|(items, weight)| {
-            weight.iter().enumerate().map(move |(tap, weight)| {
+        let mut taps: SmallVec<[(&[T], T); 32]> = SmallVec::new();
+        for (items, weight) in self.rows {
+            for (tap, weight) in weight.iter().enumerate() {
                 let place = axis.place(start, tap) - self.first;
-                (&items[place..place + end - start], *weight)
-            })
-        });
-        let taps: SmallVec<[_; 32]> = taps.collect();
+                taps.push((&items[place..place + end - start], *weight));
+            }
+        }
         let sums = &mut self.sums[start - columns.start..end - columns.start];
-        let (many, rest) = taps.as_chunks::<MANY>();
-        let (some, rest) = rest.as_chunks::<SOME>();
-        for taps in many {
-            add_products::<T, FUSED, MANY>(sums, taps);
+        // Three at a time: of more rows the compiler does not ask whether the sums are among them.
+        let (threes, rest) = taps.as_chunks::<3>();
+        for [(a, x), (b, y), (c, z)] in threes {
+            for (((sum, a), b), c) in sums.iter_mut().zip(*a).zip(*b).zip(*c) {
+                *sum = sum
+                    .add_product::<FUSED>(*a, *x)
+                    .add_product::<FUSED>(*b, *y)
+                    .add_product::<FUSED>(*c, *z);
+            }
         }
-        for taps in some {
-            add_products::<T, FUSED, SOME>(sums, taps);
-        }
-        for tap in rest {
-            add_products::<T, FUSED, 1>(sums, &[*tap]);
+        for (items, weight) in rest {
+            for (sum, item) in sums.iter_mut().zip(*items) {
+                *sum = sum.add_product::<FUSED>(*item, *weight);
+            }
         }
         self.add_tap_by_tap::<FUSED>(columns.start..start);
         self.add_tap_by_tap::<FUSED>(end..columns.end);
-    }
-}
-
-/// Adds the products of some rows with a weight each, in order.
-#[inline(always)]
-fn add_products<T: Sum, const FUSED: bool, const N: usize>(sums: &mut [T], taps: &[(&[T], T); N]) {
-    // All of one length, as the compiler sees then.
-    let rows = taps.map(|(items, _)| &items[..sums.len()]);
-    let weights = taps.map(|(_, weight)| weight);
-    for (place, to) in sums.iter_mut().enumerate() {
-        let mut sum = *to;
-        for (items, weight) in rows.iter().zip(weights) {
-            sum = sum.add_product::<FUSED>(items[place], weight);
-        }
-        *to = sum;
     }
 }
 
@@ -236,8 +227,7 @@ impl<T: Sum> Along<'_, T> {
     fn add_tap_by_tap<const FUSED: bool>(&mut self, columns: Range<usize>) {
         let axis = self.axis;
         for (items, weight) in self.rows {
-            for (tap, weight) in weight.iter().enumerate() {
-                let outputs = axis.outputs_of(tap);
+            for (tap, (weight, outputs)) in weight.iter().zip(self.within).enumerate() {
                 let start = outputs.start.max(columns.start);
                 let end = outputs.end.min(columns.end);
                 if start >= end {
