@@ -162,7 +162,7 @@ fn sum_group<T: Sum>(
                 axis: width,
                 within: &within,
             };
-            simd::run(level, along);
+            simd::run_narrow(level, along);
         }
     }
     Ok(())
