@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
 use bytemuck::Pod;
-use smallvec::SmallVec;
 
 use crate::kernel::pool::{Band, Grid, Group, Pooled};
 use crate::kernel::window::Axis;
@@ -31,8 +30,6 @@ pub struct Depthwise<'a> {
 trait Sum: Pod + Send + Sync {
     const DTYPE: DType;
     const ZERO: Self;
-    /// Whether products of several taps are added at a time.
-    const IS_REAL: bool;
     fn add_product<const FUSED: bool>(self, x: Self, y: Self) -> Self;
 }
 
@@ -41,7 +38,6 @@ macro_rules! sum {
         impl Sum for $T {
             const DTYPE: DType = DType::$dtype;
             const ZERO: Self = $zero;
-            const IS_REAL: bool = DType::$dtype.is_floating_point();
             #[inline(always)]
             fn add_product<const FUSED: bool>(self, $x: Self, $y: Self) -> Self {
                 let $s = self;
@@ -144,105 +140,60 @@ fn sum_group<T: Sum>(
         width.reach(&group.columns)
     };
     let rows = height.reach(&group.rows);
-    let within: SmallVec<[_; 8]> = (0..width.kernel).map(|tap| width.outputs_of(tap)).collect();
     for deep in depth.taps_inside(group.slice) {
         let place = [plane, depth.place(group.slice, deep)];
         let band = Band::<T>::read(source, grid, place, rows.clone(), span.clone(), items)?;
         for (index, row) in group.rows.clone().enumerate() {
-            let rows = height.taps_inside(row).map(|tap| {
+            let sums = &mut sums[index * columns..(index + 1) * columns];
+            for tap in height.taps_inside(row) {
                 let first = (deep * height.kernel + tap) * width.kernel;
-                let weight = &weight[first..first + width.kernel];
-                (band.row(height.place(row, tap)), weight)
-            });
-            let along = Along {
-                sums: &mut sums[index * columns..(index + 1) * columns],
-                rows: &rows.collect::<SmallVec<[_; 8]>>(),
-                first: span.start,
-                columns: group.columns.clone(),
-                axis: width,
-                within: &within,
-            };
-            simd::run_narrow(level, along);
+                let along = Along {
+                    sums: &mut *sums,
+                    items: band.row(height.place(row, tap)),
+                    first: span.start,
+                    columns: group.columns.clone(),
+                    axis: width,
+                    weight: &weight[first..first + width.kernel],
+                };
+                simd::run(level, along);
+            }
         }
     }
     Ok(())
 }
 
-/// Rows of elements, each times a row of weights, added to a row of sums.
+/// A row of elements times a row of weights, added to a row of sums.
 struct Along<'a, T> {
     sums: &'a mut [T],
-    rows: &'a [(&'a [T], &'a [T])],
+    items: &'a [T],
     /// The column of the first item.
     first: usize,
     columns: Range<usize>,
     axis: &'a Axis,
-    /// The columns whose window has each tap within the row.
-    within: &'a [Range<usize>],
+    weight: &'a [T],
 }
 
 impl<T: Sum> Body for Along<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(mut self) {
-        let (axis, columns) = (self.axis, self.columns.clone());
-        let ([first, ..], [.., last]) = (self.within, self.within) else {
-            return;
-        };
-        // Columns whose windows are whole.
-        let (start, end) = (first.start.max(columns.start), last.end.min(columns.end));
-        if !(T::IS_REAL && FUSED && axis.stride == 1 && start < end) {
-            return self.add_tap_by_tap::<FUSED>(columns);
-        }
-        let mut taps: SmallVec<[(&[T], T); 32]> = SmallVec::new();
-        for (items, weight) in self.rows {
-            for (tap, weight) in weight.iter().enumerate() {
-                let place = axis.place(start, tap) - self.first;
-                taps.push((&items[place..place + end - start], *weight));
-            }
-        }
-        let sums = &mut self.sums[start - columns.start..end - columns.start];
-        // Three at a time: of more rows the compiler does not ask whether the sums are among them.
-        let (threes, rest) = taps.as_chunks::<3>();
-        for [(a, x), (b, y), (c, z)] in threes {
-            for (((sum, a), b), c) in sums.iter_mut().zip(*a).zip(*b).zip(*c) {
-                *sum = sum
-                    .add_product::<FUSED>(*a, *x)
-                    .add_product::<FUSED>(*b, *y)
-                    .add_product::<FUSED>(*c, *z);
-            }
-        }
-        for (items, weight) in rest {
-            for (sum, item) in sums.iter_mut().zip(*items) {
-                *sum = sum.add_product::<FUSED>(*item, *weight);
-            }
-        }
-        self.add_tap_by_tap::<FUSED>(columns.start..start);
-        self.add_tap_by_tap::<FUSED>(end..columns.end);
-    }
-}
-
-impl<T: Sum> Along<'_, T> {
-    /// The sums of some columns, whose windows may reach beyond the grid.
-    #[inline(always)]
-    fn add_tap_by_tap<const FUSED: bool>(&mut self, columns: Range<usize>) {
+    fn run<const FUSED: bool>(self) {
         let axis = self.axis;
-        for (items, weight) in self.rows {
-            for (tap, (weight, outputs)) in weight.iter().zip(self.within).enumerate() {
-                let start = outputs.start.max(columns.start);
-                let end = outputs.end.min(columns.end);
-                if start >= end {
-                    continue;
+        for (tap, weight) in self.weight.iter().enumerate() {
+            let outputs = axis.outputs_of(tap);
+            let start = outputs.start.max(self.columns.start);
+            let end = outputs.end.min(self.columns.end);
+            if start >= end {
+                continue;
+            }
+            let first = self.columns.start;
+            let sums = &mut self.sums[start - first..end - first];
+            let items = &self.items[axis.place(start, tap) - self.first..];
+            if axis.stride == 1 && FUSED {
+                for (sum, item) in sums.iter_mut().zip(items) {
+                    *sum = sum.add_product::<FUSED>(*item, *weight);
                 }
-                let first = self.columns.start;
-                let sums = &mut self.sums[start - first..end - first];
-                let items = items[axis.place(start, tap) - self.first..].iter();
-                if !T::IS_REAL && FUSED && axis.stride == 1 {
-                    for (sum, item) in sums.iter_mut().zip(items) {
-                        *sum = sum.add_product::<FUSED>(*item, *weight);
-                    }
-                    continue;
-                }
-                for (sum, item) in sums.iter_mut().zip(items.step_by(axis.stride)) {
+            } else {
+                for (sum, item) in sums.iter_mut().zip(items.iter().step_by(axis.stride)) {
                     let item = simd::one_by_one::<FUSED, _>(*item);
                     *sum = sum.add_product::<FUSED>(item, *weight);
                 }
