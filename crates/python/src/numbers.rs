@@ -1,6 +1,6 @@
 //! A tensor as Python's numbers and lists of them.
 
-use allotrope_dtype::{DType, Kind, Scalar, WeakScalar, c128};
+use allotrope_dtype::{DType, Error, Kind, Scalar, Set, WeakScalar, c128};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -18,6 +18,20 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, PyAny>> {
         let item = self.tensor().item();
         to_python(py, item.map_err(|error| raise(error.in_op(op)))?)
+    }
+
+    /// The same unless it is complex.
+    fn real_number<'py>(&self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = self.tensor().dtype();
+        if dtype.is_complex() {
+            return Err(raise(Error::not_in_set(
+                op,
+                dtype,
+                Set::Real,
+                Some("x.real"),
+            )));
+        }
+        self.number(py, op)
     }
 }
 
@@ -68,11 +82,12 @@ impl PyTensor {
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.number(py, "int")?.call_method0(intern!(py, "__int__"))
+        self.real_number(py, "int")?
+            .call_method0(intern!(py, "__int__"))
     }
 
     fn __float__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let number = self.number(py, "float")?;
+        let number = self.real_number(py, "float")?;
         number.call_method0(intern!(py, "__float__"))
     }
 

@@ -98,6 +98,10 @@ impl Tensor {
     /// An index error for an axis out of range, a value error for a window that does not fit.
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         let op = "unfold";
+        if self.rank() == 0 {
+            normalize_axis(op, axis, 1)?;
+            return self.unsqueeze(0)?.unfold(0, size, step)?.select(0, 0);
+        }
         let view = self.with_layout(self.layout().unfold(op, axis, size, step)?);
         if !is_recorded(&[self]) {
             return Ok(view);

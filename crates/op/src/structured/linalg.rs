@@ -32,7 +32,7 @@ structured! {
     MATRIX_NORM,         "linalg.matrix_norm",         Magnitude, Float32, Element, "A norm of matrices.";
     VECTOR_NORM,         "linalg.vector_norm",         Magnitude, Float32, Element, "A norm of vectors.";
     NORM,                "linalg.norm",                Magnitude, Float32, Element, "A norm of vectors or matrices.";
-    MATRIX_POWER,        "linalg.matrix_power",        Average,   Float32, Element, "A square matrix times itself, or its inverse, so many times.";
+    MATRIX_POWER,        "linalg.matrix_power",        Element,   Float32, Element, "A square matrix times itself, or its inverse, so many times.";
     MATRIX_EXP,          "linalg.matrix_exp",          Average,   Float32, Element, "The exponential of a square matrix.";
     CROSS,               "linalg.cross",               Element,   Keep,    Number,  "The vector product of vectors of three elements.";
     VECDOT,              "linalg.vecdot",              Element,   Lower,   Number,  "The sum of products of conjugated elements with others, along a dimension.";

@@ -146,26 +146,41 @@ forms! {
     /// >>> al.tensor([1, 2]).outer(al.tensor([3, 4]))
     /// tensor([[3, 4],
     ///         [6, 8]])
-    outer[vec2](vec2: Any<'_, '_>) -> PyTensor |py, op, x| {
+    outer[vec2, *, dtype=None, acc_dtype=None](
+        vec2: Any<'_, '_>,
+        dtype: Option<Any<'_, '_>>,
+        acc_dtype: Option<Any<'_, '_>>
+    ) -> PyTensor |py, op, x| {
         let other = operand(op, vec2)?;
-        run(py, work(x, &other), || x.outer(&other))
+        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
+        run(py, work(x, &other), || x.outer_in(&other, dtype, acc_dtype))
     };
     /// The products of each element of a vector with each of another, as outer.
     ///
     /// >>> al.tensor([1, 2]).ger(al.tensor([3]))
     /// tensor([[3],
     ///         [6]])
-    ger[vec2](vec2: Any<'_, '_>) -> PyTensor |py, op, x| {
+    ger[vec2, *, dtype=None, acc_dtype=None](
+        vec2: Any<'_, '_>,
+        dtype: Option<Any<'_, '_>>,
+        acc_dtype: Option<Any<'_, '_>>
+    ) -> PyTensor |py, op, x| {
         let other = operand(op, vec2)?;
-        run(py, work(x, &other), || x.outer(&other))
+        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
+        run(py, work(x, &other), || x.outer_in(&other, dtype, acc_dtype))
     };
     /// The products of each element with the whole of another tensor, side by side.
     ///
     /// >>> al.tensor([1, 10]).kron(al.tensor([1, 2]))
     /// tensor([ 1,  2, 10, 20])
-    kron[other](other: Any<'_, '_>) -> PyTensor |py, op, x| {
+    kron[other, *, dtype=None, acc_dtype=None](
+        other: Any<'_, '_>,
+        dtype: Option<Any<'_, '_>>,
+        acc_dtype: Option<Any<'_, '_>>
+    ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        run(py, work(x, &other), || x.kron(&other))
+        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
+        run(py, work(x, &other), || x.kron_in(&other, dtype, acc_dtype))
     };
 }
 

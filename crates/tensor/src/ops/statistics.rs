@@ -169,13 +169,12 @@ impl Tensor {
         } else {
             DType::F64
         };
-        let is_vector = self.rank() < 2;
         let rows = match self.rank() {
             2 => self.clone(),
             _ => self.reshape(&signed(&[1, self.count()]))?,
         };
         let rows = rows.to(working.result)?.to(wide)?;
-        let count = rows.shape()[1];
+        let (is_single, count) = (rows.shape()[0] == 1, rows.shape()[1]);
         let weights = weights(op, count, fweights, aweights)?;
         let (mean, norm) = match &weights {
             None => {
@@ -209,7 +208,7 @@ impl Tensor {
         };
         let products = weighted.matmul(&conjugate(&away)?.transpose(0, 1)?)?;
         let covariances = products.div(&norm)?;
-        if is_vector {
+        if is_single {
             return covariances.reshape(&[]);
         }
         Ok(covariances)

@@ -111,9 +111,22 @@ impl Tensor {
     /// A value error for anything but vectors, a dtype error where promotion refuses, a memory
     /// error.
     pub fn outer(&self, other: &Self) -> Result<Self, Error> {
+        self.outer_in(other, None, None)
+    }
+
+    /// [`outer`](Self::outer) with the dtypes of the result and of the products.
+    ///
+    /// # Errors
+    /// As [`outer`](Self::outer); a dtype error for a cast without a meaning.
+    pub fn outer_in(
+        &self,
+        other: &Self,
+        dtype: Option<DType>,
+        acc_dtype: Option<DType>,
+    ) -> Result<Self, Error> {
         check_rank(OUTER.name, "the first operand", self, 1)?;
         check_rank(OUTER.name, "the second operand", other, 1)?;
-        self.contract(&OUTER, other, &[], &[], None, None)
+        self.contract(&OUTER, other, &[], &[], dtype, acc_dtype)
     }
 
     /// The products of each element of a tensor with the whole of another, side by side.
@@ -130,6 +143,19 @@ impl Tensor {
     /// A dtype error where promotion refuses, a value error for a result that is too large, a memory
     /// error.
     pub fn kron(&self, other: &Self) -> Result<Self, Error> {
+        self.kron_in(other, None, None)
+    }
+
+    /// [`kron`](Self::kron) with the dtypes of the result and of the products.
+    ///
+    /// # Errors
+    /// As [`kron`](Self::kron); a dtype error for a cast without a meaning.
+    pub fn kron_in(
+        &self,
+        other: &Self,
+        dtype: Option<DType>,
+        acc_dtype: Option<DType>,
+    ) -> Result<Self, Error> {
         let rank = self.rank().max(other.rank());
         // Sizes with ones in front, then x0 y0 x1 y1 … of the outer product side by side.
         let padded = |tensor: &Self| -> Vec<isize> {
@@ -140,7 +166,7 @@ impl Tensor {
         let (sizes_a, sizes_b) = (padded(self), padded(other));
         let a = self.reshape(&sizes_a)?;
         let b = other.reshape(&sizes_b)?;
-        let product = a.contract(&KRON, &b, &[], &[], None, None)?;
+        let product = a.contract(&KRON, &b, &[], &[], dtype, acc_dtype)?;
         let order: Vec<isize> = (0..rank)
             .flat_map(|d| [d, rank + d])
             .map(|d| d as isize)

@@ -37,7 +37,7 @@ pub(crate) fn for_each_line_or_half(
     let source = Source::new(level, from.program, &[from.input])?;
     let [_, length, inner] = from.sizes;
     let count = out.len() / dtype.itemsize();
-    let halves = if inner == 1 && length > 0 {
+    let halves = if inner == 1 && count > 0 {
         source.halves(0, count)
     } else {
         None

@@ -1,7 +1,7 @@
 //! Powers and exponentials of matrices.
 
 use allotrope_cpu::kernel::linalg::{Exponential, Power};
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::{DType, Error, Set, default_dtype};
 use allotrope_op::structured::linalg::{MATRIX_EXP, MATRIX_POWER};
 
 use super::batch::{Batch, Out, order};
@@ -10,13 +10,21 @@ use super::solve::inv;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 
-/// Square matrices times themselves so many times: the identity for 0, the inverse for -1.
+/// Square matrices times themselves so many times: the identity for 0, the inverse for -1. Integers
+/// stay what they are, and wrap, unless an inverse is asked for, which is of the default float.
 ///
 /// # Errors
 /// A value error unless the matrices are square, an error of linear algebra for a negative power of
 /// a matrix without an inverse, a memory error.
 pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor, Error> {
     let order = order(MATRIX_POWER.name, a)?;
+    if !Set::Inexact.contains(a.dtype()) {
+        if n >= 0 {
+            return power_by_products(a, n);
+        }
+        let float = default_dtype();
+        return matrix_power(&a.to(float.compute())?, n)?.to(float);
+    }
     let batch = Batch::new(&MATRIX_POWER, &[(a, 2)])?;
     if is_recorded(&[a]) {
         return power_by_products(&a.to(batch.working)?, n)?.to(batch.result);

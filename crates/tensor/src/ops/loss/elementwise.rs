@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{
     BINARY_CROSS_ENTROPY, BINARY_CROSS_ENTROPY_WITH_LOGITS, GAUSSIAN_NLL_LOSS,
     HINGE_EMBEDDING_LOSS, HUBER_LOSS, KL_DIV, L1_LOSS, MARGIN_RANKING_LOSS, MSE_LOSS,
@@ -19,6 +19,21 @@ use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
 /// The greater of two numbers.
 fn above<'b>(x: Var<'b>, least: f64) -> Var<'b> {
     x.maximum(x.lit(least))
+}
+
+/// The least and the greatest of some numbers; NaN is none of them.
+fn extremes(x: &Tensor) -> Result<[f64; 2], Error> {
+    let x = x.detach();
+    let one = |extreme: Tensor| Ok::<f64, Error>(extreme.to(DType::F64)?.to_vec::<f64>()?[0]);
+    let both = [one(x.amin(None, false)?)?, one(x.amax(None, false)?)?];
+    if !both[0].is_nan() {
+        return Ok(both);
+    }
+    let without = |instead: f64| x.isnan()?.where_(instead, &x);
+    Ok([
+        one(without(f64::INFINITY)?.amin(None, false)?)?,
+        one(without(f64::NEG_INFINITY)?.amax(None, false)?)?,
+    ])
 }
 
 /// The binary cross entropy of a probability and a target, times a weight if there is one.
@@ -154,9 +169,7 @@ impl Tensor {
         let row = &BINARY_CROSS_ENTROPY;
         row.result(self.dtype())?;
         if self.count() > 0 {
-            let x = self.detach();
-            for extreme in [x.amin(None, false)?, x.amax(None, false)?] {
-                let value = extreme.to(allotrope_dtype::DType::F64)?.to_vec::<f64>()?[0];
+            for value in extremes(self)? {
                 if !(value.is_nan() || (0.0..=1.0).contains(&value)) {
                     return Err(out_of_range(row.name, "probability", value, "0 to 1"));
                 }
@@ -187,13 +200,17 @@ impl Tensor {
         reduce_formula(row, &tensors, reduction, |v| {
             let (x, t) = (v[0], v[1]);
             let positive = pos_weight.and(v.last().copied());
-            // max(x, 0) - x t + log(1 + e^-|x|), which is (1 - t) x - log σ(x).
+            // (1 - t) x - log σ(x), which is max(x, 0) (1 - t) + max(-x, 0) t + log(1 + e^-|x|): infinite
+            // numbers are multiplied by what is zero only if they are certain.
             let loss = match positive {
                 Some(positive) => {
                     let share = (positive - 1.0) * t + 1.0;
                     (1.0 - t) * x - share * x.log_sigmoid()
                 }
-                None => above(x, 0.0) - x * t + (-x.abs()).exp().log1p(),
+                None => {
+                    let wrong = above(x, 0.0) * (1.0 - t) + above(-x, 0.0) * t;
+                    wrong + (-x.abs()).exp().log1p()
+                }
             };
             if weight.is_some() { loss * v[2] } else { loss }
         })
@@ -267,11 +284,7 @@ impl Tensor {
         row.result(variance.dtype())?;
         let mut is_small = false;
         if variance.count() > 0 {
-            let least = variance
-                .detach()
-                .amin(None, false)?
-                .to(allotrope_dtype::DType::F64)?;
-            let least = least.to_vec::<f64>()?[0];
+            let [least, _] = extremes(&variance)?;
             if least < 0.0 {
                 return Err(out_of_range(row.name, "var", least, "0 and above"));
             }

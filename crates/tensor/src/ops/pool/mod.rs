@@ -19,7 +19,7 @@ mod unpool;
 pub use average::AverageOptions;
 
 use allotrope_cpu::kernel::{Axis, Grid, Pooled};
-use allotrope_dtype::{DType, Error, Level};
+use allotrope_dtype::{DType, Error, Level, Problem};
 use allotrope_op::{Program, Shape};
 
 use super::window::check_rank;
@@ -48,6 +48,10 @@ fn share_out(
     rank: usize,
 ) -> Result<[Axis; 3], Error> {
     check_rank(op, x, rank)?;
+    if output.is_empty() {
+        let problem = Problem::LengthMismatch { from: 0, to: rank };
+        return Err(Error::new(op, problem).hint("one output size, or one per dimension"));
+    }
     let given: Vec<usize> = output.iter().map(|size| size.unwrap_or(0)).collect();
     let sizes = super::window::per_axis(op, "output size", &given, rank, 0, 0)?;
     let mut axes = [Axis::SINGLE; 3];
