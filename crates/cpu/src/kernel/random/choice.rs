@@ -67,9 +67,9 @@ pub fn choose(
                     // 53 bits, so that the fraction is below one.
                     let place = (bits >> 11) as f64 / (1_u64 << 53) as f64 * total;
                     let row = first + row;
-                    let found = runs.find(row, sums, &|sum| sum <= place);
+                    let found = runs.find(row, sums, |sum| sum <= place);
                     // A product that was rounded up to the total belongs to the last weight.
-                    let found = found.or_else(|| runs.find(row, sums, &|sum| sum < total));
+                    let found = found.or_else(|| runs.find(row, sums, |sum| sum < total));
                     *index = found.unwrap_or_default() as i64;
                 }
             },
@@ -109,7 +109,7 @@ impl Runs<'_> {
     }
 
     /// The first index whose sum is not `before` what is looked for.
-    fn find(&self, row: usize, sums: &[f64], before: &dyn Fn(f64) -> bool) -> Option<usize> {
+    fn find(&self, row: usize, sums: &[f64], before: impl Fn(f64) -> bool) -> Option<usize> {
         let run = sums.partition_point(|sum| before(*sum));
         if self.shift == 0 || run == sums.len() {
             return (run < sums.len()).then_some(run);

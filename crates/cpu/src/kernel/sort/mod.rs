@@ -33,7 +33,7 @@ use key::{Pair, Way, Word};
 
 pub use distinct::{Beside, Distinct, distinct};
 pub use running::running_extreme;
-pub use select::{LONG, Rank, count_numbers, mode, select_rank, top};
+pub use select::{Rank, count_numbers, mode, select_rank, top};
 
 /// Runs an expression with the word of a real dtype.
 macro_rules! with_word {
