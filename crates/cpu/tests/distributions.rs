@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use allotrope_cpu::kernel::random::{
-    Law, Numbers, Stream, choose, choose_different, dirichlet, sample,
+    Given, Law, Numbers, Stream, choose, choose_different, dirichlet, sample,
 };
 use allotrope_dtype::{DType, Level};
+use allotrope_op::{Layout, Shape};
 
 const STREAM: Stream = Stream {
     seed: 42,
@@ -99,25 +100,27 @@ fn the_number_of_threads_changes_nothing() {
         let gamma = draw(Law::Gamma, &[0.7, 1.0], Level::current(), 100_000, STREAM);
         let mut shares = vec![0.0; 99_999];
         dirichlet(Level::current(), STREAM, &vec![0.5; 99_999], 3, &mut shares);
-        let weights: Vec<f64> = (0..90_000).map(|i| f64::from(i % 7)).collect();
-        let (mut some, mut different) = (vec![0; 60_000], vec![0; 3_000]);
-        choose(
-            Level::current(),
-            STREAM,
-            &mut weights.clone(),
-            30,
-            &mut some,
-            20,
-        );
-        choose_different(
-            Level::current(),
-            STREAM,
-            &mut weights.clone(),
-            30,
-            &mut different,
-            1,
-        );
-        (gamma, shares, some, different)
+        // Short rows, and one that is too long for all of its sums to be kept.
+        let weights: Vec<f64> = (0..900_000).map(|i| f64::from(i % 7)).collect();
+        let (bytes, level) = (bytemuck::cast_slice(&weights), Level::current());
+        let chosen = [30, 900_000].map(|size| {
+            let shape = Shape::new("test", &[900_000 / size, size]).unwrap();
+            let given = Given::new(level, DType::F64, bytes, &Layout::contiguous(shape));
+            let (mut some, mut different) = (vec![0; 60_000], vec![0; 30_000]);
+            choose(
+                level,
+                STREAM,
+                &given,
+                size,
+                &mut some,
+                60_000 * size / 900_000,
+            )
+            .unwrap();
+            let count = 30_000 * size / 900_000;
+            choose_different(level, STREAM, &given, size, &mut different, count).unwrap();
+            (some, different)
+        });
+        (gamma, shares, chosen)
     };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

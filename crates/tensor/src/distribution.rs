@@ -1,12 +1,15 @@
-//! Random tensors of any [`Law`], Dirichlet's, and indices drawn by weights.
+//! Random tensors of any [`Law`], and Dirichlet's.
 
-use allotrope_cpu::Buffer;
+use std::ops::Range;
+
 use allotrope_cpu::kernel::random::{self, Law, Numbers};
-use allotrope_dtype::{DType, Error, Level, Problem, Set, default_dtype, promotion};
+use allotrope_dtype::{
+    CastOptions, DType, Error, Level, Problem, Set, cast_bytes, default_dtype, promotion,
+};
 use allotrope_op::Shape;
 
-use crate::create::{cast_numbers, room};
-use crate::random::draw;
+use crate::given::{Reals, draw, draw_pieces};
+use crate::view::out_of_memory;
 use crate::{Generator, Tensor};
 
 /// A parameter of a distribution: the same for every element, or one for each.
@@ -78,32 +81,51 @@ impl Tensor {
         };
         let mut values = Vec::with_capacity(parameters.len());
         for (parameter, expected) in parameters.iter().zip(expected) {
-            let each = match parameter {
-                Parameter::Number(number) => Values::All(*number),
-                Parameter::Tensor(tensor) => Values::Each(spread(op, tensor, &shape)?),
-            };
-            let (numbers, is_single) = match &each {
-                Values::All(number) => (std::slice::from_ref(number), true),
-                Values::Each(numbers) => (&numbers[..], false),
-            };
-            if let Some(index) = numbers.iter().position(|number| !(expected.holds)(*number)) {
+            let refuse = |index, value: f64| {
                 let problem = Problem::OutOfRange {
                     what: expected.name,
-                    index: (!is_single).then_some(index),
-                    value: format!("{:?}", numbers[index]),
+                    index,
+                    value: format!("{value:?}"),
                     accepted: expected.accepted,
                 };
-                return Err(Error::new(op, problem));
-            }
-            values.push(each);
+                Error::new(op, problem)
+            };
+            values.push(match parameter {
+                Parameter::Number(number) if !(expected.holds)(*number) => {
+                    return Err(refuse(None, *number));
+                }
+                Parameter::Number(number) => Values::All(*number),
+                Parameter::Tensor(tensor) => {
+                    let each = Reals::new(op, tensor, &shape)?;
+                    each.check(expected.holds, |index, value| refuse(Some(index), value))?;
+                    Values::Each(each)
+                }
+            });
         }
+        let mut rooms = vec![Vec::new(); values.len()];
         if let (Law::TruncatedNormal, [_, _, low, high]) = (law, &values[..]) {
-            check_bounds(op, low, high, shape.count())?;
+            check_bounds(op, low, high)?;
         }
-        let numbers: Vec<Numbers<'_>> = values.iter().map(Values::as_numbers).collect();
-        draw(op, &shape, dtype, generator, |stream, target| {
-            random::sample(Level::current(), stream, law, &numbers, dtype, target);
-        })
+        let level = Level::current();
+        if shapes.is_empty() {
+            return draw(op, &shape, dtype, generator, |stream, target| {
+                let numbers = numbers_at(&values, &(0..shape.count()), &mut rooms)?;
+                random::sample(level, stream, law, &numbers, dtype, target);
+                Ok(())
+            });
+        }
+        draw_pieces(
+            op,
+            &shape,
+            dtype,
+            generator,
+            1,
+            &mut |stream, range, target| {
+                let numbers = numbers_at(&values, &range, &mut rooms)?;
+                random::sample(level, stream, law, &numbers, dtype, target);
+                Ok(())
+            },
+        )
     }
 
     /// Numbers of a distribution in the shape and dtype of this tensor: what `exponential_` and its
@@ -130,96 +152,65 @@ impl Tensor {
     pub fn dirichlet(&self, generator: Option<&Generator>) -> Result<Self, Error> {
         let op = "dirichlet";
         let size = last_size(op, self)?;
-        let shapes = real_numbers(op, self)?;
-        let is_positive = |x: &f64| *x > 0.0 && x.is_finite();
-        if let Some(index) = shapes.iter().position(|x| !is_positive(x)) {
+        let shapes = Reals::new(op, self, self.shape())?;
+        let is_positive = |x: f64| x > 0.0 && x.is_finite();
+        shapes.check(is_positive, |index, value| {
             let problem = Problem::OutOfRange {
                 what: "concentration",
                 index: Some(index),
-                value: format!("{:?}", shapes[index]),
+                value: format!("{value:?}"),
                 accepted: "numbers above 0",
             };
-            return Err(Error::new(op, problem));
-        }
-        let dtype = float_of(self.dtype());
-        let drawn = draw(op, self.shape(), DType::F64, generator, |stream, target| {
-            let target = bytemuck::cast_slice_mut(target);
-            random::dirichlet(Level::current(), stream, &shapes, size, target);
+            Error::new(op, problem)
         })?;
-        let drawn = drawn.to(dtype).map_err(|error| error.in_op(op))?;
-        drawn.beside(self)
-    }
-
-    /// Indices into the last dimension, drawn by the weights that stand there, which need not sum up
-    /// to one: int64, `count` of them in its place. Without replacement no index is drawn twice, and
-    /// they are in the order of the draws.
-    ///
-    /// ```
-    /// use allotrope_tensor::{Generator, Tensor};
-    /// let weights = Tensor::from_slice(&[0.0_f32, 1.0, 0.0, 2.0], &[2, 2])?;
-    /// let x = weights.multinomial(3, true, Some(&Generator::new(0)))?;
-    /// assert_eq!(x.to_vec::<i64>()?, [1; 6]);
-    /// # Ok::<(), allotrope_dtype::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A dtype error for complex weights, an index error without dimensions, a value error for
-    /// weights that are negative, infinite or NaN, and for more indices than there are positive
-    /// weights; a memory error.
-    pub fn multinomial(
-        &self,
-        count: usize,
-        replacement: bool,
-        generator: Option<&Generator>,
-    ) -> Result<Self, Error> {
-        let op = "multinomial";
-        let size = last_size(op, self)?;
-        let mut weights = real_numbers(op, self)?;
-        check_weights(op, &weights, size, count, replacement)?;
-        let mut sizes = self.shape().to_vec();
-        if let Some(last) = sizes.last_mut() {
-            *last = count;
-        }
-        let (shape, bytes) = room(op, &sizes, DType::I64)?;
-        let mut indices = Buffer::for_overwrite(op, bytes)?;
-        let generator = generator.unwrap_or_else(|| Generator::of_process());
-        if shape.count() > 0 {
-            let level = Level::current();
-            let target = indices.elements_mut();
-            if replacement {
-                let stream = generator.take(shape.count());
-                random::choose(level, stream, &mut weights, size, target, count);
-            } else {
-                let stream = generator.take(weights.len());
-                random::choose_different(level, stream, &mut weights, size, target, count);
-            }
-        }
-        let drawn = cast_numbers(op, indices, DType::I64, shape.count(), DType::I64)?;
-        let sizes: Vec<isize> = sizes.into_iter().map(|size| size as isize).collect();
-        drawn.reshape(&sizes)
+        let (dtype, level) = (float_of(self.dtype()), Level::current());
+        let (mut given, mut drawn) = (Vec::new(), Vec::new());
+        let shares = draw_pieces(
+            op,
+            self.shape(),
+            dtype,
+            generator,
+            size,
+            &mut |stream, range, target| {
+                let count = range.len();
+                let shapes = shapes.read(range, &mut given)?;
+                if dtype == DType::F64 {
+                    let target = bytemuck::cast_slice_mut(target);
+                    random::dirichlet(level, stream, shapes, size, target);
+                    return Ok(());
+                }
+                drawn.clear();
+                let reserved = drawn.try_reserve_exact(count);
+                reserved.map_err(|_| out_of_memory(op))?;
+                drawn.resize(count, 0.0);
+                random::dirichlet(level, stream, shapes, size, &mut drawn);
+                let (from, drawn) = (DType::F64, bytemuck::cast_slice(&drawn));
+                cast_bytes(from, drawn, dtype, target, CastOptions::default())
+            },
+        )?;
+        shares.beside(self)
     }
 }
 
-/// The values of a parameter, which are its own.
+/// The values of a parameter.
 enum Values {
     All(f64),
-    Each(Vec<f64>),
+    Each(Reals),
 }
 
-impl Values {
-    fn as_numbers(&self) -> Numbers<'_> {
-        match self {
-            Self::All(number) => Numbers::All(*number),
-            Self::Each(numbers) => Numbers::Each(numbers),
-        }
-    }
-
-    fn at(&self, index: usize) -> f64 {
-        match self {
-            Self::All(number) => *number,
-            Self::Each(numbers) => numbers[index],
-        }
-    }
+/// Parameters as those of some elements.
+fn numbers_at<'a>(
+    values: &'a [Values],
+    range: &Range<usize>,
+    rooms: &'a mut [Vec<f64>],
+) -> Result<Vec<Numbers<'a>>, Error> {
+    let each = values.iter().zip(rooms).map(|(values, room)| {
+        Ok(match values {
+            Values::All(number) => Numbers::All(*number),
+            Values::Each(each) => Numbers::Each(each.read(range.clone(), room)?),
+        })
+    });
+    each.collect()
 }
 
 fn shape_of<'a>(parameter: &Parameter<'a>) -> Option<&'a Shape> {
@@ -271,91 +262,38 @@ fn check_dtype(law: Law, dtype: DType) -> Result<(), Error> {
     Err(Error::not_in_set(law.name(), dtype, set, None))
 }
 
-fn check_bounds(op: &'static str, low: &Values, high: &Values, count: usize) -> Result<(), Error> {
-    let count = match (low, high) {
-        (Values::All(_), Values::All(_)) => 1,
-        _ => count,
+fn check_bounds(op: &'static str, low: &Values, high: &Values) -> Result<(), Error> {
+    let refuse = |low: f64, high: f64| {
+        let (low, high) = (format!("{low:?}"), format!("{high:?}"));
+        Err(Error::new(op, Problem::EmptyInterval { low, high }))
     };
-    match (0..count).find(|i| low.at(*i) > high.at(*i)) {
-        Some(i) => {
-            let (low, high) = (format!("{:?}", low.at(i)), format!("{:?}", high.at(i)));
-            Err(Error::new(op, Problem::EmptyInterval { low, high }))
-        }
-        None => Ok(()),
+    let mut room = Vec::new();
+    match (low, high) {
+        (Values::All(low), Values::All(high)) if low > high => refuse(*low, *high),
+        (Values::All(_), Values::All(_)) => Ok(()),
+        (Values::All(low), Values::Each(high)) => high.for_each_piece(&mut |_, high| {
+            let found = high.iter().find(|high| low > *high);
+            found.map_or(Ok(()), |high| refuse(*low, *high))
+        }),
+        (Values::Each(low), high) => low.for_each_piece(&mut |start, low| {
+            let high = match high {
+                Values::All(high) => Numbers::All(*high),
+                Values::Each(high) => {
+                    Numbers::Each(high.read(start..start + low.len(), &mut room)?)
+                }
+            };
+            let high_at = |i: usize| match high {
+                Numbers::All(high) => high,
+                Numbers::Each(high) => high[i],
+            };
+            let found = (0..low.len()).find(|i| low[*i] > high_at(*i));
+            found.map_or(Ok(()), |i| refuse(low[i], high_at(i)))
+        }),
     }
 }
 
-/// Real elements as float64 in a shape that they broadcast to.
-fn spread(op: &'static str, tensor: &Tensor, shape: &Shape) -> Result<Vec<f64>, Error> {
-    if !Set::Real.contains(tensor.dtype()) {
-        return Err(Error::not_in_set(op, tensor.dtype(), Set::Real, None));
-    }
-    let numbers = tensor
-        .to(DType::F64)
-        .and_then(|tensor| tensor.expand(shape))
-        .and_then(|tensor| tensor.to_vec::<f64>());
-    numbers.map_err(|error| error.in_op(op))
-}
-
-fn real_numbers(op: &'static str, tensor: &Tensor) -> Result<Vec<f64>, Error> {
-    spread(op, tensor, tensor.shape())
-}
-
-fn last_size(op: &'static str, tensor: &Tensor) -> Result<usize, Error> {
+pub(crate) fn last_size(op: &'static str, tensor: &Tensor) -> Result<usize, Error> {
     let problem = Problem::AxisOutOfRange { axis: -1, rank: 0 };
     let size = tensor.shape().last().copied();
     size.ok_or_else(|| Error::new(op, problem))
-}
-
-/// Refuses weights that are none, and rows that have too few.
-fn check_weights(
-    op: &'static str,
-    weights: &[f64],
-    size: usize,
-    count: usize,
-    replacement: bool,
-) -> Result<(), Error> {
-    let refuse = |what, index, value: String, accepted| {
-        let index = Some(index);
-        let problem = Problem::OutOfRange {
-            what,
-            index,
-            value,
-            accepted,
-        };
-        Err(Error::new(op, problem))
-    };
-    let is_weight = |x: &f64| *x >= 0.0 && x.is_finite();
-    if let Some(index) = weights.iter().position(|x| !is_weight(x)) {
-        let value = format!("{:?}", weights[index]);
-        return refuse("weight", index, value, "finite numbers from 0 on");
-    }
-    if count == 0 {
-        return Ok(());
-    }
-    for (index, row) in weights.chunks(size.max(1)).enumerate() {
-        let sum: f64 = row.iter().sum();
-        if !sum.is_finite() {
-            return refuse("sum of weights", index, format!("{sum:?}"), "finite sums");
-        }
-        let positive = row.iter().filter(|weight| **weight > 0.0).count();
-        let most = if replacement {
-            positive.min(1) * count
-        } else {
-            positive
-        };
-        if count > most {
-            let accepted = if replacement {
-                "rows with a positive weight"
-            } else {
-                "as many as a row has positive weights"
-            };
-            return refuse("number of samples", index, count.to_string(), accepted);
-        }
-    }
-    // A dimension of size zero has rows too, but no weights.
-    if size == 0 {
-        return refuse("number of samples", 0, count.to_string(), "0 of no weights");
-    }
-    Ok(())
 }

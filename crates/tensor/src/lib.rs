@@ -6,7 +6,9 @@
 //! | `device` | which device an operation takes, and the way from one to another |
 //! | `create` | constructors |
 //! | `random` | random tensors |
-//! | `distribution` | random tensors of any [`Law`], and indices by weights |
+//! | `distribution` | random tensors of any [`Law`] |
+//! | `choice` | indices drawn by weights |
+//! | `given` | numbers that draws are given as tensors, a piece at a time |
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
 //! | `view` | views: other layouts of the same bytes |
@@ -38,6 +40,7 @@
 mod amp;
 mod assign;
 mod autograd;
+mod choice;
 mod convert;
 mod create;
 mod device;
@@ -46,6 +49,7 @@ mod elementwise;
 mod foreign;
 mod format;
 mod generator;
+mod given;
 mod index;
 mod operator;
 mod ops;

@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use allotrope_cpu::kernel::random::{self, Chances, Moments, Stream};
+use allotrope_cpu::kernel::random::{self, Chances, Moments};
 use allotrope_cpu::{Buffer, CPU};
 use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
 use allotrope_op::{Backend, Draw, Shape, Target};
 
-use crate::create::{cast_numbers, room};
+use crate::create::room;
+use crate::given::{Reals, draw_pieces};
 use crate::{Generator, Tensor};
 
 impl Tensor {
@@ -105,13 +106,23 @@ impl Tensor {
             return Err(Error::not_in_set(op, dtype, Set::Float, None));
         }
         let shape = Shape::broadcast(op, &[mean.shape(), std.shape()])?;
-        let spread = |x: &Self| x.to(DType::F64)?.expand(&shape)?.to_vec::<f64>();
-        let (means, deviations) = (spread(mean)?, spread(std)?);
+        let (means, deviations) = (Reals::new(op, mean, &shape)?, Reals::new(op, std, &shape)?);
         DEVIATION.check_each(op, &deviations)?;
-        let drawn = draw(op, &shape, dtype, generator, |stream, target| {
-            let moments = Moments::Each(&means, &deviations);
-            random::normal(Level::current(), stream, moments, dtype, target);
-        })?;
+        let mut rooms = [Vec::new(), Vec::new()];
+        let drawn = draw_pieces(
+            op,
+            &shape,
+            dtype,
+            generator,
+            1,
+            &mut |stream, range, target| {
+                let [first, second] = &mut rooms;
+                let means = means.read(range.clone(), first)?;
+                let moments = Moments::Each(means, deviations.read(range, second)?);
+                random::normal(Level::current(), stream, moments, dtype, target);
+                Ok(())
+            },
+        )?;
         drawn.beside(mean)
     }
 
@@ -150,12 +161,13 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let op = "randperm";
         check_integers(op, 0, count.saturating_sub(1) as i128, dtype)?;
-        let (_, bytes) = room(op, &[count], DType::I64)?;
+        let (shape, bytes) = room(op, &[count], DType::I64)?;
         let mut numbers = Buffer::for_overwrite(op, bytes)?;
         let generator = generator.unwrap_or_else(|| Generator::of_process());
         let stream = generator.take(count);
-        random::permutation(Level::current(), op, stream, numbers.elements_mut())?;
-        cast_numbers(op, numbers, DType::I64, count, dtype)
+        random::permutation(Level::current(), stream, numbers.elements_mut());
+        let order = Self::from_buffer(numbers, shape, DType::I64);
+        order.to(dtype).map_err(|error| error.in_op(op))
     }
 
     /// Ones and zeros of the same shape and dtype: a one with the probability that stands there.
@@ -244,7 +256,7 @@ impl Tensor {
         generator: Option<&Generator>,
         backend: &dyn Backend,
     ) -> Result<Self, Error> {
-        PROBABILITY.check(op, p, None)?;
+        PROBABILITY.check(op, p)?;
         draw_alike(op, sizes, dtype, generator, backend, Draw::Bernoulli(p))
     }
 
@@ -259,17 +271,21 @@ impl Tensor {
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
         let (op, dtype) = ("bernoulli", self.dtype());
-        if !Set::Real.contains(probabilities.dtype()) {
-            let given = probabilities.dtype();
-            return Err(Error::not_in_set(op, given, Set::Real, None));
-        }
-        let spread = probabilities.to(DType::F64)?.expand(self.shape());
-        let chances = spread.map_err(|e| e.in_op(op))?.to_vec::<f64>()?;
+        let chances = Reals::new(op, probabilities, self.shape())?;
         PROBABILITY.check_each(op, &chances)?;
-        let drawn = draw(op, self.shape(), dtype, generator, |stream, target| {
-            let (level, chances) = (Level::current(), Chances::Each(&chances));
-            random::bernoulli(level, stream, chances, dtype, target);
-        })?;
+        let (sizes, mut room) = (self.shape(), Vec::new());
+        let drawn = draw_pieces(
+            op,
+            sizes,
+            dtype,
+            generator,
+            1,
+            &mut |stream, range, target| {
+                let chances = Chances::Each(chances.read(range, &mut room)?);
+                random::bernoulli(Level::current(), stream, chances, dtype, target);
+                Ok(())
+            },
+        )?;
         drawn.beside(self)
     }
 }
@@ -290,21 +306,6 @@ fn draw_alike(
     let target = Target::new(op, &mut memory, shape.count())?;
     backend.draw(op, dtype, numbers, stream, target)?;
     Ok(Tensor::from_memory_of(memory, shape, dtype))
-}
-
-/// A tensor that a kernel of the CPU fills from a place in a generator's sequence.
-pub(crate) fn draw(
-    op: &'static str,
-    sizes: &[usize],
-    dtype: DType,
-    generator: Option<&Generator>,
-    fill: impl FnOnce(Stream, &mut [u8]),
-) -> Result<Tensor, Error> {
-    let (shape, bytes) = room(op, sizes, dtype)?;
-    let mut buffer = Buffer::for_overwrite(op, bytes)?;
-    let generator = generator.unwrap_or_else(|| Generator::of_process());
-    fill(generator.take(shape.count()), &mut buffer);
-    Ok(Tensor::from_buffer(buffer, shape, dtype))
 }
 
 fn draw_uniform(
@@ -342,7 +343,7 @@ fn draw_normal(
     backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     check_inexact(op, dtype)?;
-    DEVIATION.check(op, std, None)?;
+    DEVIATION.check(op, std)?;
     let numbers = Draw::Normal(mean, std);
     draw_alike(op, sizes, dtype, generator, backend, numbers)
 }
@@ -429,23 +430,26 @@ const DEVIATION: Limits = Limits {
 };
 
 impl Limits {
-    fn check(&self, op: &'static str, value: f64, index: Option<usize>) -> Result<(), Error> {
+    fn check(&self, op: &'static str, value: f64) -> Result<(), Error> {
         if self.range.contains(&value) {
             return Ok(());
         }
+        Err(self.refuse(op, value, None))
+    }
+
+    fn check_each(&self, op: &'static str, values: &Reals) -> Result<(), Error> {
+        let holds = |value| self.range.contains(&value);
+        values.check(holds, |index, value| self.refuse(op, value, Some(index)))
+    }
+
+    #[cold]
+    fn refuse(&self, op: &'static str, value: f64, index: Option<usize>) -> Error {
         let problem = Problem::OutOfRange {
             what: self.what,
             index,
             value: format!("{value:?}"),
             accepted: self.accepted,
         };
-        Err(Error::new(op, problem))
-    }
-
-    fn check_each(&self, op: &'static str, values: &[f64]) -> Result<(), Error> {
-        match values.iter().position(|value| !self.range.contains(value)) {
-            Some(index) => self.check(op, values[index], Some(index)),
-            None => Ok(()),
-        }
+        Error::new(op, problem)
     }
 }

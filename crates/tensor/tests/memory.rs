@@ -12,7 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use allotrope_cpu::release_kept;
 use allotrope_dtype::DType;
 use allotrope_op::Slice;
-use allotrope_tensor::{AttentionOptions, ConvolutionOptions, Index, Padding, Tensor};
+use allotrope_tensor::{
+    AttentionOptions, Beside, ConvolutionOptions, Edges, Generator, Index, Law, Padding,
+    QuantileInterpolation, SignalWindow, Tensor,
+};
 
 /// Bytes that are allocated, and the most that were since the last reset.
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -161,4 +164,108 @@ fn assignment_needs_no_list_of_all_places() {
             vec![x.index_put(&key, 3, true).unwrap()]
         });
     }
+}
+
+#[test]
+fn draws_need_no_list_of_their_parameters() {
+    let _alone = ALONE.lock();
+    // As float64, each list of parameters would be 16 MB.
+    let x = numbers(&[1024, 2048], DType::F16).add(1).unwrap();
+    let row = x.select(0, 0).unwrap();
+    let seeded = Generator::new(0);
+    let room = 10 * MEGABYTE;
+    for law in [Law::Exponential, Law::Poisson, Law::ChiSquare] {
+        check(law.name(), room, || {
+            let drawn = Tensor::sample(law, &[(&x).into()], None, None, Some(&seeded));
+            vec![drawn.unwrap()]
+        });
+    }
+    check("laplace", 2 * room, || {
+        let given = [(&row).into(), (&x).into()];
+        let drawn = Tensor::sample(Law::Laplace, &given, None, None, Some(&seeded));
+        vec![drawn.unwrap()]
+    });
+    check("normal", room, || {
+        vec![Tensor::normal_each(&row, &x, Some(&seeded)).unwrap()]
+    });
+    check("dirichlet", 2 * room, || {
+        vec![x.dirichlet(Some(&seeded)).unwrap()]
+    });
+    let chances = x.div(8).unwrap();
+    check("bernoulli", room, || {
+        vec![chances.bernoulli(Some(&seeded)).unwrap()]
+    });
+    for weights in [x.clone(), x.reshape(&[2, -1]).unwrap()] {
+        for replacement in [true, false] {
+            check("multinomial", room, || {
+                vec![weights.multinomial(3, replacement, Some(&seeded)).unwrap()]
+            });
+        }
+    }
+    check("randperm", MEGABYTE, || {
+        vec![Tensor::randperm(1 << 20, DType::I64, Some(&seeded)).unwrap()]
+    });
+}
+
+#[test]
+fn selection_needs_no_list_of_the_line() {
+    let _alone = ALONE.lock();
+    // Keys and places would be 16 MB.
+    let x = numbers(&[1 << 21], DType::F32);
+    let half = Tensor::from_slice(&[0.3_f64, 0.5], &[2]).unwrap();
+    let room = 2 * MEGABYTE;
+    let quantile = |x: &Tensor, dim| {
+        let found = x.quantile(&half, dim, false, QuantileInterpolation::Linear);
+        vec![found.unwrap()]
+    };
+    check("median", room, || vec![x.median_of_all().unwrap()]);
+    check("kthvalue", room, || {
+        let (value, place) = x.kthvalue(77, 0, false).unwrap();
+        vec![value, place]
+    });
+    check("quantile", room, || quantile(&x, None));
+    check("argmax", 3 * MEGABYTE, || {
+        vec![x.argmax(None, false).unwrap()]
+    });
+    check("histogram", 4 * MEGABYTE, || {
+        vec![x.histogram(Edges::Count(10, None), None, false).unwrap().0]
+    });
+    let rows = x.reshape(&[2048, 1024]).unwrap();
+    check("quantile of rows", 8 * MEGABYTE, || {
+        quantile(&rows, Some(1))
+    });
+    // The keys are sorted where they are.
+    check("unique", 9 * MEGABYTE, || {
+        vec![x.unique_with(None, Beside::default()).unwrap().values]
+    });
+}
+
+#[test]
+fn integrals_need_no_list_of_areas() {
+    let _alone = ALONE.lock();
+    // As float64, each list would be 8 MB.
+    let x = numbers(&[1 << 20], DType::F32);
+    for points in [None, Some(&x)] {
+        check("trapezoid", MEGABYTE, || {
+            vec![x.trapezoid(points, 0.5, 0).unwrap()]
+        });
+        check("cumulative_trapezoid", MEGABYTE, || {
+            vec![x.cumulative_trapezoid(points, 0.5, 0).unwrap()]
+        });
+    }
+    check("isclose", MEGABYTE, || {
+        vec![x.is_close_to(&x, 1e-5, 1e-8, true).unwrap()]
+    });
+}
+
+#[test]
+fn numbers_in_a_row_are_made_in_their_dtype() {
+    let _alone = ALONE.lock();
+    check("linspace", MEGABYTE, || {
+        vec![Tensor::linspace(0, 1, 1 << 20, DType::F16).unwrap()]
+    });
+    check("window", MEGABYTE, || {
+        let window = SignalWindow::Bartlett;
+        vec![Tensor::signal_window(window, 1 << 20, true, DType::F16).unwrap()]
+    });
 }

@@ -8,7 +8,6 @@ use allotrope_cpu::{Buffer, CPU};
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::{Backend, Shape};
 
-pub(crate) use range::cast_numbers;
 pub use window::SignalWindow;
 
 use crate::Tensor;

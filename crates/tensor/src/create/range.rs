@@ -168,22 +168,70 @@ impl Spacing {
 }
 
 /// A vector of numbers that are computed from their indices, in the dtype that was asked for.
-fn tabulate<T: Element>(
+pub(super) fn tabulate<T: Element>(
     op: &'static str,
     count: usize,
     dtype: DType,
     number: impl Fn(usize) -> T + Send + Sync,
 ) -> Result<Tensor, Error> {
-    let (_, bytes) = room(op, &[count], T::DTYPE)?;
-    // The target is reserved before any work: it is where a huge count fails.
-    room(op, &[count], dtype)?;
-    let mut numbers = Buffer::for_overwrite(op, bytes)?;
-    parallel::for_each_chunk(numbers.elements_mut::<T>(), |first, chunk| {
-        for (i, place) in chunk.iter_mut().enumerate() {
+    tabulate_bytes(op, count, T::DTYPE, dtype, &|first, bytes| {
+        let places: &mut [T] = bytemuck::cast_slice_mut(bytes);
+        for (i, place) in places.iter_mut().enumerate() {
             *place = number(first + i);
         }
-    });
-    cast_numbers(op, numbers, T::DTYPE, count, dtype)
+    })
+}
+
+/// Numbers that `fill` writes from an index on, some at a time, in the dtype that was asked for, which
+/// must hold them if it is an integer one.
+fn tabulate_bytes(
+    op: &'static str,
+    count: usize,
+    from: DType,
+    to: DType,
+    fill: &(dyn Fn(usize, &mut [u8]) + Sync),
+) -> Result<Tensor, Error> {
+    /// Numbers that are converted at once.
+    const TILE: usize = 512;
+    let (shape, bytes) = room(op, &[count], to)?;
+    let mut buffer = Buffer::for_overwrite(op, bytes)?;
+    let size = to.itemsize();
+    let may_fail = from.is_floating_point() && to.is_integer();
+    let options = match may_fail {
+        true => CastOptions::overflow(Overflow::Raise),
+        false => CastOptions::default(),
+    };
+    let work = |chunk: usize, bytes: &mut [u8]| {
+        let start = chunk * parallel::CHUNK;
+        if from == to {
+            fill(start, bytes);
+            return Ok(());
+        }
+        let mut tile = [0_u128; TILE];
+        let tile: &mut [u8] = bytemuck::cast_slice_mut(&mut tile);
+        let mut parts = bytes.chunks_mut(TILE * size).enumerate();
+        parts.try_for_each(|(i, part)| {
+            let numbers = &mut tile[..part.len() / size * from.itemsize()];
+            fill(start + i * TILE, numbers);
+            cast_bytes(from, numbers, to, part, options)
+        })
+    };
+    let done = if may_fail {
+        // The first number that does not fit is the one that is named.
+        let mut chunks = buffer.chunks_mut(parallel::CHUNK * size).enumerate();
+        chunks.try_for_each(|(chunk, bytes)| work(chunk, bytes))
+    } else {
+        parallel::try_for_each_part(&mut buffer, parallel::CHUNK * size, work)
+    };
+    done.map_err(|error| match error.problem() {
+        // Nobody has asked for a cast.
+        Problem::CastOverflow { value, .. } => {
+            let (value, dtype) = (value.clone(), to);
+            Error::new(op, Problem::ScalarOverflow { value, dtype })
+        }
+        _ => error.in_op(op),
+    })?;
+    Ok(Tensor::from_buffer(buffer, shape, to))
 }
 
 /// The real number that a scalar is.
@@ -274,35 +322,4 @@ fn float_range(start: f64, end: f64, step: f64, dtype: DType) -> Result<Tensor, 
     tabulate(ARANGE, count.max(0.0) as usize, dtype, |i| {
         start + step * i as f64
     })
-}
-
-/// A vector of numbers in the dtype that was asked for, which an integer dtype must hold.
-pub(crate) fn cast_numbers(
-    op: &'static str,
-    numbers: Buffer,
-    from: DType,
-    count: usize,
-    to: DType,
-) -> Result<Tensor, Error> {
-    let (shape, bytes) = room(op, &[count], to)?;
-    if from == to {
-        return Ok(Tensor::from_buffer(numbers, shape, to));
-    }
-    let options = if from.is_floating_point() && to.is_integer() {
-        CastOptions::overflow(Overflow::Raise)
-    } else {
-        CastOptions::default()
-    };
-    let mut buffer = Buffer::for_overwrite(op, bytes)?;
-    cast_bytes(from, &numbers, to, &mut buffer, options).map_err(|error| {
-        match error.problem() {
-            // Nobody has asked for a cast.
-            Problem::CastOverflow { value, .. } => {
-                let (value, dtype) = (value.clone(), to);
-                Error::new(op, Problem::ScalarOverflow { value, dtype })
-            }
-            _ => error.in_op(op),
-        }
-    })?;
-    Ok(Tensor::from_buffer(buffer, shape, to))
 }

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use allotrope_dtype::{DType, Error, Set};
 
+use super::range::tabulate;
 use crate::Tensor;
 
 /// The shape of a window.
@@ -94,8 +95,6 @@ impl Tensor {
         if !dtype.is_floating_point() {
             return Err(Error::not_in_set(window.name(), dtype, Set::Float, None));
         }
-        // Refused before anything is computed.
-        drop(Self::empty(&[length], DType::F64).map_err(|error| error.in_op(window.name()))?);
         let steps = if periodic {
             length as f64
         } else {
@@ -105,7 +104,6 @@ impl Tensor {
             1 => 1.0,
             _ => window.at(i as f64 / steps),
         };
-        let values: Vec<f64> = (0..length).map(at).collect();
-        Self::from_slice(&values, &[length])?.to(dtype)
+        tabulate(window.name(), length, dtype, at)
     }
 }

@@ -4,9 +4,11 @@ use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error, Problem, WeakScalar, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CUMULATIVE_TRAPEZOID, DIFF, TRAPEZOID};
-use allotrope_op::{Builder, Layout, Shape, Slice, Target, normalize_axis};
+use allotrope_op::{Builder, Layout, Program, Shape, Slice, Target, normalize_axis};
 
 use super::join::remember_parts;
+use super::scan::scan_lines;
+use crate::autograd::is_recorded;
 use crate::device::common_backend;
 use crate::reduce::Plan;
 use crate::{Operand, Tensor};
@@ -74,22 +76,20 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let op = TRAPEZOID.name;
         let dx = dx.into();
-        let Some(step) = real_scalar(&dx).filter(|_| x.is_none() && !self.dtype().is_complex())
-        else {
+        let narrow = match x.is_some_and(|x| is_recorded(&[self, x])) {
+            true => None,
+            false => self.narrow_areas(&TRAPEZOID, x, &dx, dim)?,
+        };
+        let Some(areas) = narrow else {
             let (areas, result) = self.areas(&TRAPEZOID, x, dx, dim)?;
             return areas.sum(Some(&[dim]), false, None)?.to(result);
         };
-        // Areas of even steps are a program in front of their sum.
-        let result = TRAPEZOID.result(self.dtype())?;
-        let axis = normalize_axis(op, dim, self.rank())?;
-        let (lower, upper) = self.neighbours(axis)?;
-        let builder = Builder::new(&[self.dtype(); 2]);
-        let wide = [0, 1].map(|input| builder.input(input).to(DType::F64));
-        let area = (wide[0] + wide[1]) * 0.5 * step;
-        let plan = Plan::new(op, &lower, Some(&[dim]))?;
-        let (program, shape) = (builder.finish(&[area]), lower.shape());
-        let sum = plan.fold(op, Fold::Sum, &program, &[&lower, &upper], shape)?;
-        sum.to(result)?.squeeze(Some(&[dim]))
+        // Areas are a program in front of their sum.
+        let inputs: Vec<&Self> = areas.inputs.iter().collect();
+        let plan = Plan::new(op, inputs[0], Some(&[dim]))?;
+        let shape = inputs[0].shape();
+        let sum = plan.fold(op, Fold::Sum, &areas.program, &inputs, shape)?;
+        sum.to(areas.result)?.squeeze(Some(&[dim]))
     }
 
     /// The integral up to each element but the first along `dim`, as
@@ -103,8 +103,68 @@ impl Tensor {
         dx: impl Into<Operand<'a>>,
         dim: isize,
     ) -> Result<Self, Error> {
-        let (areas, result) = self.areas(&CUMULATIVE_TRAPEZOID, x, dx.into(), dim)?;
-        areas.cumsum(dim, None)?.to(result)
+        let (row, dx) = (&CUMULATIVE_TRAPEZOID, dx.into());
+        let narrow = match is_recorded(&[self]) || x.is_some_and(|x| is_recorded(&[x])) {
+            true => None,
+            false => self.narrow_areas(row, x, &dx, dim)?,
+        };
+        let Some(areas) = narrow else {
+            let (areas, result) = self.areas(row, x, dx, dim)?;
+            return areas.cumsum(dim, None)?.to(result);
+        };
+        let inputs: Vec<&Self> = areas.inputs.iter().collect();
+        let dim = normalize_axis(row.name, dim, self.rank())?;
+        scan_lines(row.name, &areas.program, &inputs, dim, areas.result)
+    }
+
+    /// The areas between neighbours as a program over them, which no memory is needed for: of real
+    /// numbers over even steps, or over points in the shape of the tensor or along it.
+    fn narrow_areas(
+        &self,
+        row: &Structured,
+        x: Option<&Self>,
+        dx: &Operand<'_>,
+        dim: isize,
+    ) -> Result<Option<Areas>, Error> {
+        let op = row.name;
+        let axis = normalize_axis(op, dim, self.rank())?;
+        let mut common = self.dtype();
+        let points = match x {
+            None => None,
+            Some(x) => {
+                common = promotion().promote_types(op, common, x.dtype())?;
+                let along = x.rank() == 1 && x.shape()[0] == self.shape()[axis];
+                if x.shape() != self.shape() && !along {
+                    return Ok(None);
+                }
+                let mut sizes = vec![1; self.rank()];
+                sizes[axis] = -1;
+                let x = if along { x.reshape(&sizes)? } else { x.clone() };
+                Some(x.expand(self.shape())?.neighbours(axis)?)
+            }
+        };
+        let result = row.result(common)?;
+        let step = real_scalar(dx);
+        if result.is_complex() || (points.is_none() && step.is_none()) {
+            return Ok(None);
+        }
+        let (lower, upper) = self.neighbours(axis)?;
+        let mut inputs = vec![lower, upper];
+        inputs.extend(points.into_iter().flat_map(|(lower, upper)| [lower, upper]));
+        let dtypes: Vec<DType> = inputs.iter().map(Self::dtype).collect();
+        let builder = Builder::new(&dtypes);
+        let wide = |input: usize| builder.input(input).to(DType::F64);
+        let mean = (wide(0) + wide(1)) * 0.5;
+        let area = match (inputs.len(), step) {
+            (4, _) => mean * (wide(3) - wide(2)),
+            (_, Some(step)) if step != 1.0 => mean * step,
+            _ => mean,
+        };
+        Ok(Some(Areas {
+            program: builder.finish(&[area]),
+            inputs,
+            result,
+        }))
     }
 
     /// The areas between neighbours in wide numbers, and the dtype of the result.
@@ -154,6 +214,13 @@ impl Tensor {
         };
         Ok((areas, result))
     }
+}
+
+/// Areas that are computed where they are used, and the dtype of what they sum up to.
+struct Areas {
+    program: Program,
+    inputs: Vec<Tensor>,
+    result: DType,
 }
 
 /// A number that is no complex one.

@@ -13,7 +13,7 @@ use crate::elementwise::room;
 use crate::reduce::{Plan, power_of, root_of_sums};
 
 /// Distances that `pdist` forms together.
-const AT_A_TIME: usize = 1 << 20;
+const AT_A_TIME: usize = 1 << 17;
 
 impl Tensor {
     /// The cosine of the angle between vectors along a dimension; lengths below `eps` count as it.

@@ -40,6 +40,16 @@ impl Lines {
         })
     }
 
+    /// The operation.
+    pub(super) fn op(&self) -> &'static str {
+        self.op
+    }
+
+    /// The dtype of the elements.
+    pub(super) fn dtype(&self) -> DType {
+        self.tensor.dtype()
+    }
+
     /// The elements of a line.
     pub(super) fn length(&self) -> usize {
         self.tensor.shape().last().copied().unwrap_or(1)
@@ -114,15 +124,6 @@ impl Lines {
         } else {
             tensor.squeeze(Some(&[self.dim as isize]))
         }
-    }
-
-    /// Results of the size of the lines, line after line.
-    pub(super) fn finish_flat(&self, buffer: Buffer, dtype: DType) -> Result<Tensor, Error> {
-        Ok(Tensor::from_buffer(
-            buffer,
-            self.tensor.shape().clone(),
-            dtype,
-        ))
     }
 
     /// The sizes without the dimension of the lines, or with one in its place.

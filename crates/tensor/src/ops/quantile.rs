@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use allotrope_cpu::kernel::sort::sort;
+use allotrope_cpu::kernel::sort::{Rank, count_numbers, select_rank, sort};
 use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::Shape;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{NANQUANTILE, QUANTILE};
 
@@ -11,6 +12,7 @@ use smallvec::smallvec;
 
 use super::lines::Lines;
 use crate::autograd::{is_grad_enabled, is_recorded};
+use crate::elementwise::room;
 use crate::view::out_of_memory;
 use crate::{Index, Tensor};
 
@@ -116,79 +118,69 @@ impl Tensor {
         let lines = Lines::new(op, self, dim)?;
         lines.need_elements()?;
         let (length, count) = (lines.length(), lines.count());
-        let mut sorted = lines.room(length, self.dtype())?;
         let is_recorded = is_recorded(&[self, q]);
-        let mut order = Vec::new();
-        if is_recorded {
-            let room = order.try_reserve_exact(length * count);
-            room.map_err(|_| out_of_memory(op))?;
-            order.resize(length * count, 0);
-        }
-        sort(
-            self.dtype(),
-            lines.bytes(),
-            length,
-            false,
-            &mut sorted,
-            &mut order,
-        )?;
-        let sizes = [count as isize, length as isize];
-        let sorted = lines.finish_flat(sorted, self.dtype())?.reshape(&sizes)?;
-        let numbers = sorted.eq(&sorted)?.sum(Some(&[1]), false, None)?;
-        let numbers = numbers.to_vec::<i64>()?;
-        // The places of the neighbours, and how far between them.
-        let (mut low, mut high, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         let all = fractions.len().saturating_mul(count);
-        if low.try_reserve_exact(all).is_err()
-            || high.try_reserve_exact(all).is_err()
-            || shares.try_reserve_exact(all).is_err()
-        {
-            return Err(out_of_memory(op));
-        }
-        for fraction in &fractions {
-            for (line, numbers) in numbers.iter().enumerate() {
-                let whole = *numbers as usize == length;
-                let rank = if *numbers > 0 && (whole || row == &NANQUANTILE) {
-                    fraction * (numbers - 1) as f64
-                } else {
-                    (length - 1) as f64
-                };
-                let start = line * length;
-                low.push((start + rank.floor() as usize) as i64);
-                high.push((start + rank.ceil() as usize) as i64);
-                shares.push((rank - rank.floor(), rank));
+        let (mut low, mut high) = (listed(op, all, 0.0)?, listed(op, all, 0.0)?);
+        let mut shares = listed(op, all, (0.0, 0.0))?;
+        let mut between = None;
+        // A gradient asks for the order of all lines; others are sorted a few at a time.
+        let selects = length >= LONG && fractions.len() <= SELECTED && !is_recorded && count > 0;
+        let at_once = match is_recorded {
+            true => count,
+            false if selects => 1,
+            false => (SORTED / length).max(1),
+        };
+        let mut first = 0;
+        loop {
+            let now = at_once.min(count - first);
+            let part = Part::new(&lines, first..first + now, selects, is_recorded)?;
+            let mut places = (Vec::new(), Vec::new());
+            for (row_of, fraction) in fractions.iter().enumerate() {
+                for (line, numbers) in part.numbers.iter().enumerate() {
+                    let whole = *numbers as usize == length;
+                    let rank = if *numbers > 0 && (whole || row == &NANQUANTILE) {
+                        fraction * (numbers - 1) as f64
+                    } else {
+                        (length - 1) as f64
+                    };
+                    let start = line * length;
+                    places.0.push((start + rank.floor() as usize) as i64);
+                    places.1.push((start + rank.ceil() as usize) as i64);
+                    shares[row_of * count + first + line] = (rank - rank.floor(), rank);
+                }
+            }
+            let found = (part.pick(&places.0)?, part.pick(&places.1)?);
+            for (at, (lower, upper)) in found.0.into_iter().zip(found.1).enumerate() {
+                let to = at / now * count + first + at % now;
+                (low[to], high[to]) = (lower, upper);
+            }
+            if is_recorded {
+                let order = &part.order;
+                let found = |place: &i64| place - place % length as i64 + order[*place as usize];
+                let found = |places: &[i64]| places.iter().map(found).collect::<Vec<i64>>();
+                let shares = shares.iter().map(|(share, rank)| match interpolation {
+                    QuantileInterpolation::Linear => *share,
+                    QuantileInterpolation::Midpoint if *share > 0.0 => 0.5,
+                    QuantileInterpolation::Higher => 1.0,
+                    QuantileInterpolation::Nearest if rank.round_ties_even() != rank.floor() => 1.0,
+                    _ => 0.0,
+                });
+                let steps = part.numbers.iter().map(|numbers| match interpolation {
+                    QuantileInterpolation::Linear => (numbers - 1) as f64,
+                    _ => 0.0,
+                });
+                between = Some(Between {
+                    low: Self::from_slice(&found(&places.0), &[all])?,
+                    high: Self::from_slice(&found(&places.1), &[all])?,
+                    shares: Self::from_slice(&shares.collect::<Vec<f64>>(), &[all])?,
+                    steps: Self::from_slice(&steps.collect::<Vec<f64>>(), &[count])?,
+                });
+            }
+            first += now;
+            if first >= count {
+                break;
             }
         }
-        let mut between = None;
-        if is_recorded {
-            let found = |place: &i64| place - place % length as i64 + order[*place as usize];
-            let found = |places: &[i64]| places.iter().map(found).collect::<Vec<i64>>();
-            let shares = shares.iter().map(|(share, rank)| match interpolation {
-                QuantileInterpolation::Linear => *share,
-                QuantileInterpolation::Midpoint if *share > 0.0 => 0.5,
-                QuantileInterpolation::Higher => 1.0,
-                QuantileInterpolation::Nearest if rank.round_ties_even() != rank.floor() => 1.0,
-                _ => 0.0,
-            });
-            let steps = numbers.iter().map(|numbers| match interpolation {
-                QuantileInterpolation::Linear => (numbers - 1) as f64,
-                _ => 0.0,
-            });
-            between = Some(Between {
-                low: Self::from_slice(&found(&low), &[low.len()])?,
-                high: Self::from_slice(&found(&high), &[high.len()])?,
-                shares: Self::from_slice(&shares.collect::<Vec<f64>>(), &[low.len()])?,
-                steps: Self::from_slice(&steps.collect::<Vec<f64>>(), &[count])?,
-            });
-        }
-        let flat = sorted.ravel()?;
-        let pick = |places: &[i64]| -> Result<Vec<f64>, Error> {
-            let places = Self::from_slice(places, &[places.len()])?;
-            flat.index(&[Index::Array(places)])?
-                .to(DType::F64)?
-                .to_vec()
-        };
-        let (low, high) = (pick(&low)?, pick(&high)?);
         let values = low
             .iter()
             .zip(&high)
@@ -219,6 +211,88 @@ impl Tensor {
             sizes.insert(0, fractions.len() as isize);
         }
         found.reshape(&sizes)
+    }
+}
+
+/// Elements that are sorted at once.
+const SORTED: usize = 256 << 10;
+/// Elements of a line that is too long to be sorted for a few fractions, and how many are few.
+const LONG: usize = 1 << 20;
+const SELECTED: usize = 4;
+
+/// So many of one value.
+fn listed<T: Clone>(op: &'static str, count: usize, value: T) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let room = list.try_reserve_exact(count);
+    room.map_err(|_| out_of_memory(op))?;
+    list.resize(count, value);
+    Ok(list)
+}
+
+/// Some lines whose elements are picked by their ranks: sorted, or one long line as it is.
+struct Part<'a> {
+    bytes: &'a [u8],
+    dtype: DType,
+    sorted: Option<Tensor>,
+    /// Where the sorted elements were, if that is asked for.
+    order: Vec<i64>,
+    /// The elements of each line that are no NaN.
+    numbers: Vec<i64>,
+}
+
+impl<'a> Part<'a> {
+    fn new(
+        lines: &'a Lines,
+        range: std::ops::Range<usize>,
+        selects: bool,
+        ordered: bool,
+    ) -> Result<Self, Error> {
+        let (op, dtype, length) = (lines.op(), lines.dtype(), lines.length());
+        let (size, count) = (length * dtype.itemsize(), range.len());
+        let bytes = &lines.bytes()[range.start * size..range.end * size];
+        let mut part = Self {
+            bytes,
+            dtype,
+            sorted: None,
+            order: Vec::new(),
+            numbers: Vec::new(),
+        };
+        if selects {
+            part.numbers = vec![count_numbers(dtype, bytes) as i64];
+            return Ok(part);
+        }
+        let shape = Shape::new(op, &[count, length])?;
+        let mut values = room(op, &shape, dtype)?;
+        if ordered {
+            part.order = listed(op, length * count, 0)?;
+        }
+        sort(dtype, bytes, length, false, &mut values, &mut part.order)?;
+        let sorted = Tensor::from_buffer(values, shape, dtype);
+        let numbers = sorted.eq(&sorted)?.sum(Some(&[1]), false, None)?;
+        part.numbers = numbers.to_vec()?;
+        part.sorted = Some(sorted);
+        Ok(part)
+    }
+
+    /// The elements at places in order, line after line.
+    fn pick(&self, places: &[i64]) -> Result<Vec<f64>, Error> {
+        let picked = match &self.sorted {
+            Some(sorted) => {
+                let places = Tensor::from_slice(places, &[places.len()])?;
+                sorted.ravel()?.index(&[Index::Array(places)])?
+            }
+            None => {
+                let shape = Shape::new(QUANTILE.name, &[places.len()])?;
+                let mut values = room(QUANTILE.name, &shape, self.dtype)?;
+                let (size, length) = (self.dtype.itemsize(), self.bytes.len());
+                for (place, value) in places.iter().zip(values.chunks_mut(size)) {
+                    let rank = Rank::Place(*place as usize);
+                    select_rank(self.dtype, self.bytes, length / size, rank, value, &mut [0])?;
+                }
+                Tensor::from_buffer(values, shape, self.dtype)
+            }
+        };
+        picked.to(DType::F64)?.to_vec()
     }
 }
 

@@ -6,12 +6,13 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{
     CUMMAX, CUMMIN, CUMPROD, CUMSUM, CUMULATIVE_PROD, CUMULATIVE_SUM, LOGCUMSUMEXP,
 };
-use allotrope_op::{Scan, normalize_axis};
+use allotrope_op::{Program, Scan, View, normalize_axis};
 
 use super::difference::join_along;
 use super::lines::{Lines, remember_places};
 use super::scan_gradient::remember_scan;
 use crate::Tensor;
+use crate::device::common_backend;
 use crate::reduce::reading;
 
 /// Elements inside the scanned dimension from which rows are added to rows.
@@ -177,4 +178,21 @@ impl Tensor {
         let values = remember_places(values, row.name, self, dim, &places, true)?;
         Ok((values, places))
     }
+}
+
+/// Running sums along a dimension of what a program makes of inputs of one shape, not recorded.
+pub(super) fn scan_lines(
+    op: &'static str,
+    program: &Program,
+    inputs: &[&Tensor],
+    dim: usize,
+    result: DType,
+) -> Result<Tensor, Error> {
+    let shape = inputs[0].shape();
+    let size = |sizes: &[usize]| sizes.iter().product::<usize>();
+    let sizes = [size(&shape[..dim]), shape[dim], size(&shape[dim + 1..])];
+    let views: Vec<View<'_>> = inputs.iter().map(|input| input.view_of()).collect();
+    let backend = common_backend(op, inputs)?;
+    let memory = backend.scan(op, Scan::Sum, program, &views, sizes, result)?;
+    Ok(Tensor::from_memory_of(memory, shape.clone(), result))
 }

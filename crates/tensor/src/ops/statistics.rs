@@ -173,20 +173,21 @@ impl Tensor {
             2 => self.clone(),
             _ => self.reshape(&signed(&[1, self.count()]))?,
         };
-        let rows = rows.to(working.result)?.to(wide)?;
+        let rows = rows.to(working.result)?;
         let (is_single, count) = (rows.shape()[0] == 1, rows.shape()[1]);
         let weights = weights(op, count, fweights, aweights)?;
         let (mean, norm) = match &weights {
             None => {
                 let norm = (count as f64 - correction).max(0.0);
                 (
-                    rows.mean(Some(&[1]), true, None)?,
+                    rows.mean(Some(&[1]), true, Some(wide))?,
                     Self::full(&[], norm, DType::F64)?,
                 )
             }
             Some(weights) => {
                 let total = weights.sum(None, false, None)?;
                 let mean = rows
+                    .to(wide)?
                     .mul(weights)?
                     .sum(Some(&[1]), true, None)?
                     .div(&total)?;
@@ -201,12 +202,16 @@ impl Tensor {
                 (mean, norm.maximum(0.0)?)
             }
         };
-        let away = rows.sub(&mean)?;
+        // Wide numbers exist as distances and as their products, and not a third time.
+        let builder = Builder::new(&[rows.dtype(), wide]);
+        let program = builder.finish(&[builder.input(0).to(wide) - builder.input(1)]);
+        let away = evaluate_one(op, &program, &[&rows, &mean])?;
         let weighted = match &weights {
             None => away.clone(),
             Some(weights) => away.mul(weights)?,
         };
         let products = weighted.matmul(&conjugate(&away)?.transpose(0, 1)?)?;
+        drop((away, weighted));
         let covariances = products.div(&norm)?;
         if is_single {
             return covariances.reshape(&[]);

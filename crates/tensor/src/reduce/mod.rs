@@ -12,7 +12,7 @@ pub(crate) use plan::Plan;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::evaluate;
+use crate::elementwise::{evaluate, evaluate_one};
 
 /// The program that reads one tensor in a dtype.
 pub(crate) fn reading(from: DType, through: DType, to: DType) -> Program {
@@ -294,20 +294,6 @@ impl Tensor {
         // The extreme first; then the least place that holds it, or NaN.
         let program = reading(self.dtype(), self.dtype(), fold.item(self.dtype()));
         let extreme = plan.fold(op, fold, &program, &[self], self.shape())?;
-        let places = match axis.and(plan.reduced.first()) {
-            None => Self::arange(0, self.count() as i64, 1, DType::I64)?.reshape(
-                &self
-                    .shape()
-                    .iter()
-                    .map(|size| *size as isize)
-                    .collect::<Vec<_>>(),
-            )?,
-            Some(dim) => {
-                let mut sizes = vec![1; self.rank()];
-                sizes[*dim] = -1;
-                Self::arange(0, self.shape()[*dim] as i64, 1, DType::I64)?.reshape(&sizes)?
-            }
-        };
         let item = extreme.dtype();
         let builder = Builder::new(&[self.dtype(), item, DType::I64]);
         let (x, best) = (builder.input(0).to(item), builder.input(1));
@@ -318,10 +304,51 @@ impl Tensor {
         };
         let nowhere = builder.constant(Scalar::new(i64::MAX, DType::I64)?);
         let program = builder.finish(&[found.pick(builder.input(2), nowhere)]);
-        let places = places.beside(self)?;
+        if plan.kept.is_empty() {
+            let found = self
+                .ravel()?
+                .first_place(op, &program, &extreme.reshape(&[1])?)?;
+            let found = Self::full(&vec![1; self.rank()], found, DType::I64)?;
+            return plan.finish(found.beside(self)?, keepdim);
+        }
+        let dim = plan.reduced.first().copied().unwrap_or_default();
+        let mut sizes = vec![1; self.rank()];
+        sizes[dim] = -1;
+        let places = Self::arange(0, self.shape()[dim] as i64, 1, DType::I64)?;
+        let places = places.reshape(&sizes)?.beside(self)?;
         let inputs = [self, &extreme, &places];
         let found = plan.fold(op, Fold::Min, &program, &inputs, self.shape())?;
         plan.finish(found, keepdim)
+    }
+
+    /// The least place in a vector that a program of element, extreme and place finds: looked for a
+    /// piece at a time, since a list of all places may be larger than the vector.
+    fn first_place(
+        &self,
+        op: &'static str,
+        program: &Program,
+        extreme: &Self,
+    ) -> Result<i64, Error> {
+        const PIECE: usize = 256 << 10;
+        let count = self.count();
+        let places = Self::arange(0, count.min(PIECE) as i64, 1, DType::I64)?.beside(self)?;
+        for start in (0..count).step_by(PIECE) {
+            let now = PIECE.min(count - start);
+            let (x, places) = (
+                self.narrow(0, start as isize, now)?,
+                places.narrow(0, 0, now)?,
+            );
+            let plan = Plan::new(op, &x, None)?;
+            let inputs = [&x, extreme, &places];
+            let found = plan.fold(op, Fold::Min, program, &inputs, x.shape())?;
+            match found.item()?.value() {
+                WeakScalar::Int(place) if place < i128::from(i64::MAX) => {
+                    return Ok(start as i64 + place as i64);
+                }
+                _ => {}
+            }
+        }
+        Ok(0)
     }
 
     /// Whether one is not zero, along axes or in everything.
@@ -484,17 +511,20 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<Self, Error> {
-        let wide = |tensor: &Self| {
-            let complex = self.dtype().is_complex() || other.dtype().is_complex();
-            tensor.to(if complex { DType::C128 } else { DType::F64 })
+        let wide = match self.dtype().is_complex() || other.dtype().is_complex() {
+            true => DType::C128,
+            false => DType::F64,
         };
-        let (x, y) = (wide(self)?, wide(other)?);
-        let near = x.isclose(&y, rtol, atol)?;
-        if equal_nan {
-            near.logical_or(&x.isnan()?.logical_and(&y.isnan()?)?)
-        } else {
-            Ok(near)
-        }
+        let builder = Builder::new(&[self.dtype(), other.dtype()]);
+        let (x, y) = (builder.input(0).to(wide), builder.input(1).to(wide));
+        let bound = |bound: f64| Scalar::new(bound, wide).map(|bound| builder.constant(bound));
+        let near = x.isclose(y, bound(rtol)?, bound(atol)?);
+        let near = match equal_nan {
+            true => near | (x.isnan() & y.isnan()),
+            false => near,
+        };
+        let program = builder.finish(&[near]);
+        evaluate_one("isclose", &program, &[&self.detach(), &other.detach()])
     }
 
     /// The truth of a tensor with one element.

@@ -1,73 +1,234 @@
 //! Indices drawn with weights, with and without replacement.
 
-use std::cmp::Ordering;
-
-use allotrope_dtype::Level;
+use allotrope_dtype::{Error, Level, Problem};
 
 use super::gamma::ln;
 use super::sample::open_fraction;
-use super::{Span, Stream, TILE, for_each_tile, interleave};
+use super::{Given, Span, Stream, TILE, WORDS, for_each_tile, interleave};
 use crate::parallel;
 use crate::simd::{self, Body};
 
-/// Fills rows of `count` with indices into rows of `size` weights, each by its weight: those that
-/// stay behind in `weights` are their sums. Every row has a positive weight.
+/// Numbers that are kept at once, whatever the sizes.
+const KEPT: usize = 1 << 19;
+
+/// Rows that are worked on together: their draws begin at a block, however long they are.
+fn rows_at_once(size: usize) -> usize {
+    (KEPT / WORDS / size.max(1)).max(1) * WORDS
+}
+
+/// An empty list with room for so many.
+fn reserved<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let bytes = count.saturating_mul(size_of::<T>());
+    match list.try_reserve_exact(count) {
+        Ok(()) => Ok(list),
+        Err(_) => Err(Error::new("multinomial", Problem::OutOfMemory { bytes })),
+    }
+}
+
+/// Fills rows of `count` with indices into rows of `size` weights, each by its weight. Every row has
+/// a positive weight.
+///
+/// # Errors
+/// A memory error.
 pub fn choose(
     level: Level,
     stream: Stream,
-    weights: &mut [f64],
+    weights: &Given<'_>,
     size: usize,
     target: &mut [i64],
     count: usize,
-) {
-    for_each_row(weights, size, |row| {
+) -> Result<(), Error> {
+    let at_once = rows_at_once(size).min(target.len() / count);
+    // Of long rows only the sum up to the end of each run is kept.
+    let runs = Runs {
+        weights,
+        size,
+        shift: (at_once * size).div_ceil(KEPT).next_power_of_two().ilog2(),
+    };
+    let kept = runs.kept();
+    let mut sums = reserved(at_once * kept)?;
+    for (batch, target) in target.chunks_mut(at_once * count).enumerate() {
+        let first = batch * at_once;
+        sums.clear();
+        sums.resize(target.len() / count * kept, 0.0);
+        parallel::for_each_block(&mut sums, kept, |row, sums| runs.add_up(first + row, sums));
+        for_each_tile(
+            level,
+            after(stream, first * count),
+            target,
+            |span, start, tile| {
+                let mut bits = [0; TILE];
+                draw_bits(level, span, &mut bits[..tile.len()]);
+                for (i, (index, bits)) in tile.iter_mut().zip(bits).enumerate() {
+                    let row = (start + i) / count;
+                    let sums = &sums[row * kept..(row + 1) * kept];
+                    let total = sums.last().copied().unwrap_or_default();
+                    // 53 bits, so that the fraction is below one.
+                    let place = (bits >> 11) as f64 / (1_u64 << 53) as f64 * total;
+                    let row = first + row;
+                    let found = runs.find(row, sums, |sum| sum <= place);
+                    // A product that was rounded up to the total belongs to the last weight.
+                    let found = found.or_else(|| runs.find(row, sums, |sum| sum < total));
+                    *index = found.unwrap_or_default() as i64;
+                }
+            },
+        );
+    }
+    Ok(())
+}
+
+/// A stream from one of its elements on, the first of a block.
+fn after(stream: Stream, elements: usize) -> Stream {
+    Stream {
+        offset: stream.offset.wrapping_add((elements / WORDS) as u64),
+        ..stream
+    }
+}
+
+/// Rows of weights in runs of `2^shift`, at the end of each of which a sum is known.
+struct Runs<'a> {
+    weights: &'a Given<'a>,
+    size: usize,
+    shift: u32,
+}
+
+impl Runs<'_> {
+    /// The sums of a row.
+    fn kept(&self) -> usize {
+        self.size.div_ceil(1 << self.shift)
+    }
+
+    fn add_up(&self, row: usize, sums: &mut [f64]) {
         let mut sum = 0.0;
-        for weight in row {
-            sum += *weight;
-            *weight = sum;
+        self.visit(row, 0, |index, weight| {
+            sum += weight;
+            sums[index >> self.shift] = sum;
+            true
+        });
+    }
+
+    /// The first index whose sum is not `before` what is looked for.
+    fn find(&self, row: usize, sums: &[f64], before: impl Fn(f64) -> bool) -> Option<usize> {
+        let run = sums.partition_point(|sum| before(*sum));
+        if self.shift == 0 || run == sums.len() {
+            return (run < sums.len()).then_some(run);
         }
-    });
-    let sums = &*weights;
-    for_each_tile(level, stream, target, |span, start, tile| {
-        let mut bits = [0; TILE];
-        draw_bits(level, span, &mut bits[..tile.len()]);
-        for (i, (index, bits)) in tile.iter_mut().zip(bits).enumerate() {
-            let row = (start + i) / count * size;
-            let row = &sums[row..row + size];
-            let total = row.last().copied().unwrap_or_default();
-            // 53 bits, so that the fraction is below one.
-            let place = (bits >> 11) as f64 / (1_u64 << 53) as f64 * total;
-            let found = row.partition_point(|sum| *sum <= place);
-            // A product that was rounded up to the total belongs to the last weight.
-            *index = if found < size {
-                found as i64
-            } else {
-                row.partition_point(|sum| *sum < total) as i64
-            };
+        // The same sums one after the other as those that were kept.
+        let mut sum = run.checked_sub(1).map_or(0.0, |last| sums[last]);
+        let mut found = None;
+        self.visit(row, run << self.shift, |index, weight| {
+            sum += weight;
+            if !before(sum) {
+                found = Some(index);
+            }
+            found.is_none()
+        });
+        found
+    }
+
+    /// Calls `work` with the weights of a row from an index on, as long as it wants more.
+    #[inline]
+    fn visit(&self, row: usize, start: usize, mut work: impl FnMut(usize, f64) -> bool) {
+        let mut tile = [0.0; TILE];
+        let most = if start == 0 {
+            TILE
+        } else {
+            TILE.min(1 << self.shift)
+        };
+        for start in (start..self.size).step_by(most) {
+            let tile = &mut tile[..most.min(self.size - start)];
+            self.weights.read_here(row * self.size + start, tile);
+            for (i, weight) in tile.iter().enumerate() {
+                if !work(start + i, *weight) {
+                    return;
+                }
+            }
         }
-    });
+    }
 }
 
 /// Fills rows of `count` with different indices into rows of `size` weights, in the order in which
 /// they are drawn one after the other. Every row has that many positive weights.
 ///
 /// The first of exponential clocks that run at the speed of the weights (Efraimidis and Spirakis
-/// 2006). The times stay behind in `weights`.
+/// 2006).
+///
+/// # Errors
+/// A memory error.
 pub fn choose_different(
     level: Level,
     stream: Stream,
-    weights: &mut [f64],
+    weights: &Given<'_>,
     size: usize,
     target: &mut [i64],
     count: usize,
-) {
-    // Times of the least weights would all be beyond float64: what they mean does not depend on a factor.
-    for_each_row(weights, size, |row| {
-        let (least, factor) = (2_f64.powi(-900), 2_f64.powi(900));
-        if row.iter().all(|weight| *weight < least) {
-            row.iter_mut().for_each(|weight| *weight *= factor);
+) -> Result<(), Error> {
+    if size > KEPT / WORDS {
+        for (row, chosen) in target.chunks_mut(count).enumerate() {
+            choose_of_long(level, stream, weights, row * size..(row + 1) * size, chosen)?;
         }
-    });
+        return Ok(());
+    }
+    let at_once = rows_at_once(size).min(target.len() / count);
+    let mut times = reserved(at_once * size)?;
+    for (batch, target) in target.chunks_mut(at_once * count).enumerate() {
+        let first = batch * at_once * size;
+        times.clear();
+        times.resize(target.len() / count * size, 0.0);
+        weights.read(first, &mut times);
+        parallel::for_each_block(&mut times, size, |_, row| {
+            if row.iter().all(|weight| *weight < LEAST) {
+                row.iter_mut().for_each(|weight| *weight *= FACTOR);
+            }
+        });
+        run_clocks(level, after(stream, first), &mut times);
+        let work = |row: usize, chosen: &mut [i64]| {
+            let times = &times[row * size..(row + 1) * size];
+            let mut clocks: Vec<u128> = Vec::with_capacity(size);
+            clocks.extend(
+                times
+                    .iter()
+                    .zip(0..)
+                    .map(|(time, index)| clock(*time, index)),
+            );
+            keep_first(&mut clocks, count);
+            write_first(&mut clocks, chosen);
+        };
+        parallel::visit_blocks(target, count, times.len() > parallel::CHUNK, work);
+    }
+    Ok(())
+}
+
+/// Times of rows whose weights are all less would be beyond float64: what weights mean does not
+/// depend on a factor.
+const LEAST: f64 = f64::from_bits((1023 - 900) << 52);
+const FACTOR: f64 = f64::from_bits((1023 + 900) << 52);
+
+/// A time that is not negative above an index: of equal times the earlier index is the first.
+fn clock(time: f64, index: usize) -> u128 {
+    u128::from(time.to_bits()) << 64 | index as u128
+}
+
+/// The first so many, in any order, and the last of them.
+fn keep_first(clocks: &mut Vec<u128>, count: usize) -> Option<u128> {
+    if clocks.len() <= count {
+        return None;
+    }
+    let last = *clocks.select_nth_unstable(count - 1).1;
+    clocks.truncate(count);
+    Some(last)
+}
+
+fn write_first(clocks: &mut [u128], chosen: &mut [i64]) {
+    clocks.sort_unstable();
+    for (place, clock) in chosen.iter_mut().zip(clocks) {
+        *place = *clock as u64 as i64;
+    }
+}
+
+/// Weights as the times of their clocks.
+fn run_clocks(level: Level, stream: Stream, weights: &mut [f64]) {
     for_each_tile(level, stream, weights, |span, _, tile| {
         let mut bits = [0; TILE];
         draw_bits(level, span, &mut bits[..tile.len()]);
@@ -80,31 +241,59 @@ pub fn choose_different(
             };
         }
     });
-    let times = &*weights;
-    let work = |row: usize, chosen: &mut [i64]| {
-        let times = &times[row * size..(row + 1) * size];
-        let order = |a: &usize, b: &usize| match times[*a].total_cmp(&times[*b]) {
-            Ordering::Equal => a.cmp(b),
-            other => other,
-        };
-        let mut indices: Vec<usize> = (0..size).collect();
-        if count < size {
-            indices.select_nth_unstable_by(count, order);
-        }
-        indices[..count].sort_unstable_by(order);
-        for (place, index) in chosen.iter_mut().zip(indices) {
-            *place = index as i64;
-        }
-    };
-    parallel::visit_blocks(target, count, times.len() > parallel::CHUNK, work);
 }
 
-fn for_each_row(weights: &mut [f64], size: usize, work: impl Fn(&mut [f64]) + Send + Sync) {
-    parallel::for_each_block(weights, size, |_, row| work(row));
+/// The first of the clocks of one long row, a piece of it at a time.
+fn choose_of_long(
+    level: Level,
+    stream: Stream,
+    weights: &Given<'_>,
+    row: std::ops::Range<usize>,
+    chosen: &mut [i64],
+) -> Result<(), Error> {
+    let count = chosen.len();
+    let mut times = reserved(KEPT)?;
+    let most = count + (count / 4).max(KEPT / 8);
+    let mut best: Vec<u128> = reserved(most.min(row.len()))?;
+    // The blocks of a row begin before it where it does not begin with a block.
+    let pieces = || (row.start / WORDS * WORDS..row.end).step_by(KEPT);
+    let read = |start: usize, times: &mut Vec<f64>| {
+        times.clear();
+        times.resize(KEPT.min(row.end - start), 0.0);
+        weights.read(start, times);
+        row.start.saturating_sub(start)
+    };
+    let mut is_small = true;
+    for start in pieces() {
+        let skipped = read(start, &mut times);
+        is_small &= times[skipped..].iter().all(|weight| *weight < LEAST);
+        if !is_small {
+            break;
+        }
+    }
+    let mut worst = clock(f64::INFINITY, 0);
+    for start in pieces() {
+        let skipped = read(start, &mut times);
+        if is_small {
+            times.iter_mut().for_each(|weight| *weight *= FACTOR);
+        }
+        run_clocks(level, after(stream, start), &mut times);
+        for (i, time) in times.iter().enumerate().skip(skipped) {
+            let clock = clock(*time, start + i - row.start);
+            if clock < worst {
+                best.push(clock);
+                if best.len() == most {
+                    worst = keep_first(&mut best, count).unwrap_or(worst);
+                }
+            }
+        }
+    }
+    write_first(&mut best, chosen);
+    Ok(())
 }
 
 /// 64 bits for each element of a tile.
-fn draw_bits(level: Level, span: Span, bits: &mut [u64]) {
+pub(super) fn draw_bits(level: Level, span: Span, bits: &mut [u64]) {
     struct Wide<'a>(Span, &'a mut [u64]);
 
     impl Body for Wide<'_> {

@@ -12,6 +12,7 @@
 //! | `gamma` | gamma, beta, chi-square, Student's t, and [`dirichlet`] |
 //! | `counts` | Poisson and binomial |
 //! | `truncated` | normal numbers between bounds |
+//! | `given` | [`Given`]: weights and parameters, read a few at a time |
 //! | `choice` | [`choose`] and [`choose_different`]: indices by weights |
 //!
 //! **Which bits an element is made of.** A draw begins at a block, the [`Stream`]'s offset. Element
@@ -27,6 +28,7 @@ mod choice;
 mod closed;
 mod counts;
 mod gamma;
+mod given;
 mod law;
 mod normal;
 mod part;
@@ -40,6 +42,7 @@ use allotrope_dtype::{CastOptions, DType, Level, cast_bytes_at, philox4x32};
 pub use allotrope_op::Stream;
 pub use choice::{choose, choose_different};
 pub use gamma::dirichlet;
+pub use given::Given;
 pub use law::{Law, Numbers, Parameter};
 pub use normal::{Moments, normal};
 pub use sample::sample;

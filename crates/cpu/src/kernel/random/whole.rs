@@ -1,10 +1,11 @@
 //! Whole numbers: integers of a range, trials with two outcomes, permutations.
 
-use allotrope_dtype::{DType, Error, Level, Problem, Scalar, dispatch_width};
+use allotrope_dtype::{DType, Level, Scalar, dispatch_width};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
+use super::choice::draw_bits;
 use super::{Span, Stream, TILE, WORDS, encode, for_each_tile, for_each_tile_of, interleave};
+use crate::parallel;
 use crate::simd::{self, Body};
 
 /// Fills `target` with integers from `low` on, `count` different ones (1 to 2^64), which the dtype
@@ -194,39 +195,96 @@ impl Limit {
     }
 }
 
-/// Fills `target` with the numbers from 0 on in random order: that of 64 random bits for each.
+/// Elements of a bucket of keys, which is sorted in the cache.
+const BUCKET: usize = 2 << 10;
+/// Bits of a key that tell its bucket, at most.
+const TOP: u32 = 12;
+
+/// Fills `target` with the numbers from 0 on in random order: that of 64 random bits for each, and
+/// of the numbers where these are equal.
 ///
-/// # Errors
-/// A memory error: sorting takes 16 bytes per number.
-pub fn permutation(
-    level: Level,
-    op: &'static str,
-    stream: Stream,
-    target: &mut [i64],
-) -> Result<(), Error> {
-    let mut keys: Vec<(u64, i64)> = Vec::new();
-    if keys.try_reserve_exact(target.len()).is_err() {
-        let bytes = target.len().saturating_mul(size_of::<(u64, i64)>());
-        return Err(Error::new(op, Problem::OutOfMemory { bytes }));
-    }
-    keys.resize(target.len(), (0, 0));
-    for_each_tile(level, stream, &mut keys, |span, start, tile| {
+/// Numbers go to the buckets of their uppermost bits with as many of the next bits above them as
+/// there is room for: keys are drawn twice and never stored.
+pub fn permutation(level: Level, stream: Stream, target: &mut [i64]) {
+    let count = target.len();
+    let low = (usize::BITS - count.leading_zeros()).max(1);
+    let top = (count / BUCKET).max(1).ilog2().min(TOP);
+    let bucket_of = |bits: u64| (bits >> 1 >> (63 - top)) as usize;
+    let draw = |start: usize, end: usize, visit: &mut dyn FnMut(usize, &[u64])| {
         let mut bits = [0; TILE];
-        let all = Multiples {
-            span,
-            low: 0,
-            count: 1 << 64,
-            tile: &mut bits[..tile.len()],
-        };
-        simd::run_narrow(level, all);
-        for ((i, key), bits) in tile.iter_mut().enumerate().zip(bits) {
-            *key = (bits as u64, (start + i) as i64);
+        for start in (start..end).step_by(TILE) {
+            let bits = &mut bits[..TILE.min(end - start)];
+            draw_bits(level, Span::at(level, stream, start, bits.len()), bits);
+            visit(start, bits);
+        }
+    };
+    let part = count.div_ceil(64).next_multiple_of(parallel::CHUNK);
+    let counts = parallel::map(count.div_ceil(part.max(1)), |index| {
+        let mut counts = vec![0_usize; 1 << top];
+        let start = index * part;
+        draw(start, count.min(start + part), &mut |_, bits| {
+            bits.iter().for_each(|bits| counts[bucket_of(*bits)] += 1);
+        });
+        counts
+    });
+    let sizes = (0..1_usize << top).map(|bucket| counts.iter().map(|part| part[bucket]).sum());
+    let sizes: Vec<usize> = sizes.collect();
+    // Every thread draws all keys, and keeps those of its buckets.
+    let each = sizes.len().div_ceil(rayon::current_num_threads());
+    let mut shares: Vec<(&[usize], &mut [i64])> = Vec::new();
+    let mut rest = target;
+    for sizes in sizes.chunks(each) {
+        let (now, later) = rest.split_at_mut(sizes.iter().sum());
+        shares.push((sizes, now));
+        rest = later;
+    }
+    parallel::visit_blocks(&mut shares, 1, count > parallel::CHUNK, |share, shares| {
+        for (sizes, target) in shares {
+            let target: &mut [u64] = bytemuck::cast_slice_mut(target);
+            let first = share * each;
+            let mut next: Vec<usize> = Vec::with_capacity(sizes.len());
+            next.extend(sizes.iter().scan(0, |end, size| {
+                let start = *end;
+                *end += size;
+                Some(start)
+            }));
+            draw(0, count, &mut |start, bits| {
+                for (number, bits) in (start..).zip(bits) {
+                    if let Some(place) = next.get_mut(bucket_of(*bits).wrapping_sub(first)) {
+                        target[*place] = bits << top >> low << low | number as u64;
+                        *place += 1;
+                    }
+                }
+            });
+            let mut rest = target;
+            for size in *sizes {
+                let (bucket, later) = rest.split_at_mut(*size);
+                bucket.sort_unstable();
+                order_equals(level, stream, low, bucket);
+                rest = later;
+            }
         }
     });
-    // No two are equal, since each has its number: any way of sorting gives one order.
-    keys.par_sort_unstable();
-    for (place, (_, number)) in target.iter_mut().zip(keys) {
-        *place = number;
+}
+
+/// Numbers in order whose keys have as many bits in common as there was room for, by the other bits;
+/// and the numbers without their keys.
+fn order_equals(level: Level, stream: Stream, low: u32, bucket: &mut [u64]) {
+    let number = |word: u64| word & ((1 << low) - 1);
+    for run in bucket.chunk_by_mut(|a, b| a >> low == b >> low) {
+        if run.len() > 1 {
+            let mut whole: Vec<u128> = Vec::with_capacity(run.len());
+            whole.extend(run.iter().map(|word| {
+                let (mut bits, number) = ([0; WORDS], number(*word));
+                let start = number as usize / WORDS * WORDS;
+                draw_bits(level, Span::at(level, stream, start, WORDS), &mut bits);
+                u128::from(bits[number as usize % WORDS]) << 64 | u128::from(number)
+            }));
+            whole.sort_unstable();
+            for (word, whole) in run.iter_mut().zip(whole) {
+                *word = whole as u64;
+            }
+        }
+        run.iter_mut().for_each(|word| *word = number(*word));
     }
-    Ok(())
 }

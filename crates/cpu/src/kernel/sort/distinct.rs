@@ -5,8 +5,9 @@
 use allotrope_dtype::{DType, Error};
 use bytemuck::Pod;
 
+use super::alone::sort_keys;
 use super::key::{Order, Way, Word};
-use super::{is_long, sort, sort_lines, with_word};
+use super::{sort, with_word};
 use crate::Buffer;
 use crate::parallel::{self, CHUNK};
 
@@ -239,17 +240,8 @@ impl<W: Word> Work<'_, W> {
 
     /// The values, and how often they occur, from keys in order.
     fn sort_keys(&self, words: &[W]) -> Result<Distinct, Error> {
-        let keys = self.keys(words)?;
         let mut ordered = room::<W>(self.op, words.len())?;
-        let (way, from, to) = (Way::of_keys(), elements(&keys), elements_mut(&mut ordered));
-        if W::BITS == 64 {
-            sort_lines::<W, [u64; 1]>(&way, from, from.len(), to, &mut [])?;
-        } else if is_long(from.len()) {
-            sort_lines::<W, u128>(&way, from, from.len(), to, &mut [])?;
-        } else {
-            // A key beside its place is one word, as sorting has it anyway.
-            sort_lines::<W, u64>(&way, from, from.len(), to, &mut [])?;
-        }
+        sort_keys(self.way, words, elements_mut(&mut ordered));
         let ordered = elements(&ordered);
         let mut found = self.runs(ordered, ordered, None)?;
         self.words_of_keys(words, elements_mut(&mut found.values));

@@ -203,25 +203,6 @@ impl_pair! {
     u128, u64, 64;
 }
 
-/// A key alone, for whoever asks for no places.
-impl Pair for [u64; 1] {
-    #[inline(always)]
-    fn new(key: u64, _place: usize) -> Self {
-        [key]
-    }
-    #[inline(always)]
-    fn key(self) -> u64 {
-        self[0]
-    }
-    #[inline(always)]
-    fn place(self) -> usize {
-        0
-    }
-    fn sort(pairs: &mut [Self]) {
-        u64::sort(bytemuck::cast_slice_mut(pairs));
-    }
-}
-
 /// Runs an expression with the kind of an order as a constant.
 macro_rules! by_kind {
     ($order:expr, $kind:ident => $body:expr) => {
@@ -304,15 +285,6 @@ impl<W: Word> Way<W> {
             level: Level::current().min(Level::detected()),
             order: Order::of(dtype),
             mask: if descending { W::MAX } else { W::narrow(0) },
-        }
-    }
-
-    /// How words that are keys already are ordered.
-    pub(crate) fn of_keys() -> Self {
-        Self {
-            level: Level::current().min(Level::detected()),
-            order: Order::Unsigned,
-            mask: W::narrow(0),
         }
     }
 

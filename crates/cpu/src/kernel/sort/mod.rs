@@ -4,17 +4,21 @@
 //! |---|---|
 //! | `key` | keys of unsigned integers, whose order is that of the values |
 //! | `radix` | pairs of key and place in order, digit by digit |
+//! | `alone` | keys in order without places |
 //! | `distinct` | one of each element |
 //! | `select` | a few of a line without sorting it; the most frequent |
+//! | `rank` | one of a long line, by counting |
 //! | `running` | the greatest or least so far |
 //!
 //! A line is a contiguous run of `length` elements. Results are values and places in the line;
 //! where one of them is not wanted its slice is empty. They are unique, whatever way they are found:
 //! of equal elements the earlier comes first.
 
+mod alone;
 mod distinct;
 mod key;
 mod radix;
+mod rank;
 mod running;
 mod select;
 
@@ -29,7 +33,7 @@ use key::{Pair, Way, Word};
 
 pub use distinct::{Beside, Distinct, distinct};
 pub use running::running_extreme;
-pub use select::{Rank, mode, select_rank, top};
+pub use select::{Rank, count_numbers, mode, select_rank, top};
 
 /// Runs an expression with the word of a real dtype.
 macro_rules! with_word {

@@ -5,6 +5,7 @@ use allotrope_dtype::{DType, Error, Problem};
 use crate::parallel;
 
 use super::key::{Order, Pair, Way, Word};
+use super::rank::{self, LongLine};
 use super::{Room, for_each_line, is_long, radix, with_sorted, with_word, words_mut};
 
 /// Elements that are compared with the worst candidate at once.
@@ -147,6 +148,53 @@ pub enum Rank {
     NanMedian,
 }
 
+impl Rank {
+    /// How many precede it in a line of so many, of which some are numbers.
+    fn index(self, numbers: usize, count: usize) -> usize {
+        match self {
+            Self::Place(index) => index.min(count - 1),
+            // NaN follow the numbers in order of place.
+            Self::Median if numbers < count => numbers,
+            _ => numbers.saturating_sub(1) / 2,
+        }
+    }
+}
+
+/// Elements from which a line is counted: below, a list of pairs is made, which takes half the time on
+/// one thread and a few megabytes.
+const LONG: usize = (1 << 20) + 1;
+
+/// How many elements are no NaN.
+#[must_use]
+pub fn count_numbers(dtype: DType, src: &[u8]) -> usize {
+    let count = src.len() / dtype.itemsize();
+    if !Order::has_nan(dtype) {
+        return count;
+    }
+    with_word!(dtype, |W| {
+        let way = Way::<W>::new(dtype, false);
+        let words: &[W] = bytemuck::cast_slice(src);
+        with_keys(&way, words, |keys| keys.below(W::MAX.wide()))
+    })
+}
+
+/// Calls `work` with the keys of a line, as they are read.
+fn with_keys<W: Word, R>(way: &Way<W>, line: &[W], work: impl FnOnce(&LongLine<'_>) -> R) -> R {
+    let read = |start: usize, out: &mut [u64]| {
+        let mut keys = [W::MAX; rank::BLOCK];
+        let keys = &mut keys[..out.len()];
+        way.keys(&line[start..start + out.len()], keys);
+        for (out, key) in out.iter_mut().zip(keys) {
+            *out = key.wide();
+        }
+    };
+    work(&LongLine {
+        count: line.len(),
+        bits: W::BITS,
+        read: &read,
+    })
+}
+
 /// One element of each line by its rank.
 ///
 /// Slices as for [`sort`](super::sort), with one result per line.
@@ -198,21 +246,29 @@ fn select_of_line<W: Word, P: Pair>(
     value: &mut [W],
     place: &mut [i64],
 ) -> Result<(), Error> {
+    let counts_numbers = has_nan && !matches!(rank, Rank::Place(_));
+    if line.len() >= LONG {
+        let found = with_keys(way, line, |keys| {
+            let numbers = match counts_numbers {
+                true => keys.below(W::MAX.wide()),
+                false => line.len(),
+            };
+            keys.at(rank.index(numbers, line.len()))
+        });
+        if let Some((key, at)) = found {
+            radix::write(way, line, &[u128::new(key, at)], value, place);
+        }
+        return Ok(());
+    }
     let room = room.take::<P>(line.len())?;
     way.pair(line, 0, room);
     let is_nan = |pair: &P| pair.key() == W::MAX.wide();
-    let numbers = if has_nan && !matches!(rank, Rank::Place(_)) {
+    let numbers = if counts_numbers {
         line.len() - room.iter().filter(|pair| is_nan(pair)).count()
     } else {
         line.len()
     };
-    let last = line.len() - 1;
-    let index = match rank {
-        Rank::Place(index) => index.min(last),
-        // Pairs of NaN follow the numbers in order of place.
-        Rank::Median if numbers < line.len() => numbers,
-        _ => numbers.saturating_sub(1) / 2,
-    };
+    let index = rank.index(numbers, line.len());
     let found = *room.select_nth_unstable(index).1;
     radix::write(way, line, &[found], value, place);
     Ok(())

@@ -149,15 +149,25 @@ impl Tensor {
         let count = edges.count() - 1;
         let x = self.ravel()?;
         // One more bin has what is outside.
-        let places = edges.bins_of(op, &x)?;
         let hist = match weights {
-            None => places.bincount(None, count + 1)?.to(DType::F64)?,
+            None => {
+                // Counts add up in any order: places exist for a piece of the elements at a time.
+                let mut hist = Self::zeros(&[count + 1], DType::I64)?;
+                let piece = count.max(256 << 10);
+                for start in (0..x.count()).step_by(piece) {
+                    let now = x.narrow(0, start as isize, piece.min(x.count() - start))?;
+                    let places = edges.bins_of(op, &now)?;
+                    hist = hist.add(&places.bincount(None, count + 1)?)?;
+                }
+                hist.to(DType::F64)?
+            }
             Some(weights) => {
                 if weights.shape() != self.shape() {
                     let accepted = format!("that of the input, {}", self.shape());
                     return Err(wrong_shape(op, "weights", weights.shape(), accepted));
                 }
                 let weights = weights.ravel()?.to(DType::F64)?;
+                let places = edges.bins_of(op, &x)?;
                 places.bincount(Some(&weights), count + 1)?
             }
         };
