@@ -59,6 +59,11 @@ def attention(q, k, v):
     return softmax(q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(q.shape[-1]))) @ v
 
 
+def positive(name, n):
+    x = sample("float64", n, n)
+    return (x @ x.T + np.eye(n)).astype(name)
+
+
 TF = torch and torch.nn.functional
 
 # Name: dtypes, arrays of a dtype, our work, NumPy's, torch's.
@@ -72,6 +77,36 @@ WORKS = {
             lambda a, b: a @ b,
         )
         for n in (128, 256, 512, 1024, 2048)
+    },
+    **{
+        f"matmul {count} x {n} x {n}": (
+            ["float32", "float64"], lambda d, s=(count, n, n): [sample(d, *s), sample(d, *s)],
+            *[lambda a, b: a @ b] * 3,
+        )
+        for count, n in [(10_000, 2), (10_000, 3), (1000, 4), (1000, 8), (1000, 16)]
+    },
+    **{
+        f"cholesky {n}": (
+            ["float32", "float64"], lambda d, n=n: [positive(d, n)],
+            al.linalg.cholesky, np.linalg.cholesky, lambda a: torch.linalg.cholesky(a),
+        )
+        for n in (200, 500)
+    },
+    **{
+        f"lstsq {m} x {n}": (
+            ["float32", "float64"], lambda d, m=m, n=n: [sample(d, m, n), sample(d, m, 1)],
+            al.linalg.lstsq, np.linalg.lstsq, lambda a, b: torch.linalg.lstsq(a, b),
+        )
+        for m, n in [(200, 200), (400, 200)]
+    },
+    **{
+        f"{name} 10000 x {n} x {n}": (
+            ["float32", "float64"],
+            lambda d, n=n, k=k: [sample(d, 10_000, n, n), *[sample(d, 10_000, n, 1)] * k],
+            *[lambda *x, m=m, name=name: getattr(m.linalg, name)(*x) for m in (al, np, torch)],
+        )
+        for name, k in [("inv", 0), ("det", 0), ("solve", 1)]
+        for n in (2, 3, 4, 8)
     },
     "softmax 4096 x 1024": (
         FLOATS, lambda d: [sample(d, 4096, 1024)],

@@ -299,7 +299,10 @@ def test_cond(p):
 
 
 @pytest.mark.parametrize("dtype", EXACT, ids=named)
-@pytest.mark.parametrize("shape, width", [((6, 3), 2), ((3, 6), 2), ((4, 4), 1), ((2, 5, 3), 2), ((1, 1), 1)])
+@pytest.mark.parametrize(
+    "shape, width",
+    [((6, 3), 2), ((3, 6), 2), ((4, 4), 1), ((4, 5), 1), ((2, 5, 3), 2), ((1, 1), 1), ((90, 40), 1), ((40, 90), 3), ((50, 40), 2)],
+)
 def test_lstsq(shape, width, dtype):
     a, b = random(shape, dtype), random((*shape[:-1], width), dtype, 1)
     found = al.linalg.lstsq(al.tensor(a), al.tensor(b))
@@ -313,6 +316,14 @@ def test_lstsq(shape, width, dtype):
         assert_close(found.residuals, left, dtype, 5000)
     else:
         assert found.residuals.shape == (0,)
+
+
+def test_lstsq_solves_every_column_for_itself():
+    a, b = random((90, 40), al.float64), random((90, 40), al.float64, 1)
+    expected = numpy.linalg.lstsq(a, b, rcond=None)[0]
+    b[3, 0] = numpy.inf
+    found = al.linalg.lstsq(al.tensor(a), al.tensor(b)).solution
+    assert_close(found[:, 1:], expected[:, 1:], al.float64, 2000)
 
 
 def test_lstsq_of_vectors_and_deficient_matrices():

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::ahead::Few;
 use super::arithmetic::Arithmetic;
+use super::course::InPlace;
 use super::cut::Cut;
 use super::micro::{Micro, Tile};
 use super::pack::{Block, Reader, Room};
@@ -122,6 +123,17 @@ impl<'a> Factors<'a> {
         factors
     }
 
+    /// Both factors, if kernels read them where they are.
+    fn both_in_place<A: Arithmetic>(&self, plan: &Plan<'_>) -> Option<InPlace<'a, A::Sum>> {
+        let (product, cut) = (plan.product, &plan.cut);
+        if !A::IS_PLAIN || !plan.direct || cut.tall * cut.broad * cut.stretches > 1 {
+            return None;
+        }
+        let sizes = [product.rows, product.depth, product.columns];
+        let [a, b] = &self.readers;
+        InPlace::new(plan.level, sizes, a.in_place()?, b.in_place()?)
+    }
+
     /// The left factor and how far its rows are apart, if kernels read it where it is: rows that
     /// are near each other, for few columns.
     fn rows_in_place<A: Arithmetic>(&self, cut: &Cut) -> Option<(&'a [A::Sum], usize)> {
@@ -154,6 +166,8 @@ fn is_same(sum: DType, other: DType) -> bool {
 struct Worker<'a, A: Arithmetic> {
     plan: &'a Plan<'a>,
     factors: Factors<'a>,
+    /// The factors of products that nothing is packed for.
+    in_place: Option<InPlace<'a, A::Sum>>,
     memory: Buffer,
     /// Numbers of packed rows and columns; sums come after them.
     sizes: [usize; 2],
@@ -189,6 +203,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let bytes = (sizes[0] + sizes[1] + sums) * size_of::<A::Sum>();
         Ok(Self {
             plan,
+            in_place: factors.both_in_place::<A>(plan),
             factors,
             memory: Buffer::for_overwrite(plan.op, bytes)?,
             sizes,
@@ -224,6 +239,15 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let (offset_a, offset_b) = product.offsets[batch];
         let (offset_a, offset_b) = (offset_a - origins[0], offset_b - origins[1]);
         let keeps = product.beta != Coefficient::ZERO;
+        if let Some(in_place) = &self.in_place {
+            let (start, stride) = plan.target.place(batch, 0, 0);
+            let (places, target) = ([offset_a, offset_b], (start.cast(), stride));
+            // SAFETY: the block is the whole matrix, which only this thread writes to; the level was
+            // detected.
+            if unsafe { in_place.multiply(plan.level, places, target, keeps) } {
+                return;
+            }
+        }
         let memory = self.memory.elements_mut::<A::Sum>();
         let (panels_a, rest) = memory.split_at_mut(self.sizes[0]);
         let (panels_b, sums) = rest.split_at_mut(self.sizes[1]);

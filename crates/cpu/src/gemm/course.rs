@@ -1,8 +1,12 @@
-//! Where a kernel finds the columns of each step.
+//! Where a kernel finds the columns of each step, and both factors where nothing is packed.
 #![allow(
     unsafe_code,
-    reason = "reads of a list without a check in the innermost loop"
+    reason = "reads of a list without a check in the innermost loop, a result of the caller's"
 )]
+
+use allotrope_dtype::Level;
+
+use super::micro::{Micro, Tile};
 
 /// Where the columns of each step are, from the first ones on.
 pub(super) trait Course: Copy {
@@ -66,5 +70,84 @@ impl Places {
     /// The farthest of all.
     pub(super) fn farthest(&self) -> usize {
         self.farthest
+    }
+}
+
+/// The largest number of rows and of steps for which nothing is packed.
+const FEW: usize = 64;
+
+/// Factors of small products, which are read where they are: packing took most of the time.
+#[derive(Clone, Copy)]
+pub(super) struct InPlace<'a, T> {
+    sizes: [usize; 3],
+    a: &'a [T],
+    a_row: usize,
+    a_step: usize,
+    b: &'a [T],
+    b_step: usize,
+}
+
+impl<'a, T: Micro> InPlace<'a, T> {
+    /// Elements with their strides across lines and along them, if the product is so small.
+    pub(super) fn new(
+        level: Level,
+        sizes: [usize; 3],
+        (a, a_row, a_step): (&'a [T], isize, isize),
+        (b, b_column, b_step): (&'a [T], isize, isize),
+    ) -> Option<Self> {
+        let [rows, steps, columns] = sizes;
+        let is_small = rows <= FEW && (1..=FEW).contains(&steps) && columns <= T::shape(level).1;
+        (is_small && b_column == 1).then_some(Self {
+            sizes,
+            a,
+            a_row: a_row.try_into().ok()?,
+            a_step: a_step.try_into().ok()?,
+            b,
+            b_step: b_step.try_into().ok()?,
+        })
+    }
+
+    /// Writes the product of the matrices at two places, or adds it. False, and nothing, where a kernel
+    /// would read beyond the memory: it reads whole vectors, and as many rows as it is made for.
+    ///
+    /// # Safety
+    /// As [`Micro::run`], for all rows and columns.
+    pub(super) unsafe fn multiply(
+        &self,
+        level: Level,
+        places: [usize; 2],
+        (c, c_stride): (*mut T, usize),
+        accumulate: bool,
+    ) -> bool {
+        let (tile_rows, tile_columns) = T::shape(level);
+        let [rows, steps, columns] = self.sizes;
+        let (Some(a), Some(b)) = (self.a.get(places[0]..), self.b.get(places[1]..)) else {
+            return false;
+        };
+        let last_row = rows.next_multiple_of(tile_rows) - 1;
+        if a.len() <= last_row * self.a_row + (steps - 1) * self.a_step
+            || b.len() < (steps - 1) * self.b_step + tile_columns
+        {
+            return false;
+        }
+        for row in (0..rows).step_by(tile_rows) {
+            let tile = Tile {
+                steps,
+                a: &a[row * self.a_row..],
+                a_row: self.a_row,
+                a_step: self.a_step,
+                b,
+                b_step: self.b_step,
+                c: c.wrapping_add(row * c_stride),
+                c_stride,
+                rows: tile_rows.min(rows - row),
+                columns,
+                accumulate,
+                shifted: 0,
+            };
+            // SAFETY: the tile is part of what the caller promises, as is the level.
+            unsafe { T::run(level, tile) };
+        }
+        true
     }
 }

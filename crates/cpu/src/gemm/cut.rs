@@ -14,6 +14,8 @@ const BROADEST: usize = 1024;
 const PART: usize = 384;
 /// Multiplications below which threads cost more than they bring.
 const SEQUENTIAL: usize = 80 * 80 * 80;
+/// Multiplications that take as long as it does to begin a small product.
+const LEAST: usize = 256;
 /// The most ways to cut a dimension that are considered.
 const WAYS: usize = 16;
 
@@ -41,9 +43,8 @@ impl Cut {
         let (m, k, n) = (product.rows, product.depth, product.columns);
         let count = product.offsets.len();
         let (stretch, stretches) = stretches(k, A::STRETCH);
-        let work = [m, n, k, count]
-            .iter()
-            .fold(1_usize, |work, size| work.saturating_mul(*size));
+        let each = m.saturating_mul(n).saturating_mul(k).max(LEAST);
+        let work = each.saturating_mul(count);
         let threads = if work > SEQUENTIAL {
             rayon::current_num_threads()
         } else {

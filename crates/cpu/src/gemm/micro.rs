@@ -19,7 +19,7 @@ use super::vector::{self, Plain, Vector};
 use crate::simd;
 
 /// The numbers that tiles are made of.
-pub(super) trait Micro: Element + Default {
+pub(crate) trait Micro: Element + Default {
     /// The sum, which wraps for integers.
     fn plus(self, other: Self) -> Self;
 
@@ -45,7 +45,7 @@ pub(super) trait Sliding: Micro {
 
 /// What a kernel works on.
 #[derive(Clone, Copy)]
-pub(super) struct Tile<'a, T> {
+pub(crate) struct Tile<'a, T> {
     /// How many steps the panels have.
     pub(super) steps: usize,
     /// The rows: the number of row `r` at step `s` is number `r * a_row + s * a_step`.
@@ -104,6 +104,48 @@ pub(super) fn multiply_panels<T: Micro>(
         };
         // SAFETY: the matrix is borrowed exclusively and holds the tile; the level was detected.
         unsafe { T::run(level, tile) };
+    }
+}
+
+/// Adds the product of rows of `a`, which begin `a_row` elements apart, and one panel of `b` to rows of
+/// `columns` elements of `c`, no more than a tile has.
+#[inline(never)]
+pub(crate) fn add_rows<T: Micro>(
+    level: Level,
+    (a, a_row): (&[T], usize),
+    (b, steps): (&[T], usize),
+    (c, c_stride): (&mut [T], usize),
+    [rows, columns]: [usize; 2],
+) {
+    let level = level.min(Level::detected());
+    let (tile_rows, tile_columns) = T::shape(level);
+    assert!(rows == 0 || c.len() >= (rows - 1) * c_stride + columns);
+    assert!(columns <= tile_columns && (rows == 1 || columns <= c_stride));
+    let mut row = 0;
+    while row < rows {
+        // A kernel reads as many rows as it is made for.
+        let rest = tile_rows.min(rows - row);
+        let count = [tile_rows, 8, 4, 2]
+            .into_iter()
+            .find(|count| *count <= rest);
+        let count = count.unwrap_or(1);
+        let tile = Tile {
+            steps,
+            a: &a[row * a_row..],
+            a_row,
+            a_step: 1,
+            b,
+            b_step: tile_columns,
+            c: c[row * c_stride..].as_mut_ptr(),
+            c_stride,
+            rows: count,
+            columns,
+            accumulate: true,
+            shifted: 0,
+        };
+        // SAFETY: the matrix is borrowed exclusively and holds the tile; the level was detected.
+        unsafe { T::run(level, tile) };
+        row += count;
     }
 }
 
@@ -290,6 +332,7 @@ macro_rules! micro {
                 }
             }
 
+            #[inline(never)]
             unsafe fn run(level: Level, tile: Tile<'_, Self>) {
                 debug_assert!(level <= Level::detected());
                 let course = Even(tile.b_step);

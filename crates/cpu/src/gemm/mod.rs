@@ -9,7 +9,7 @@
 //! | `pack`, `lines` | blocks of the factors, decoded into panels |
 //! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
-//! | `course` | where a tile finds its columns (unsafe) |
+//! | `course` | where a tile finds its columns, and small factors (unsafe) |
 //! | `cut` | blocks for threads and caches |
 //! | `share` | numbered pieces of work, taken by several threads |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
@@ -43,6 +43,7 @@ mod whole;
 use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
 use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole64};
 pub use attention::{Attention, Mask, attend, attend_at};
+pub(crate) use micro::{Micro, add_rows};
 pub(crate) use slide::{Field, Filters, Piece, can_slide, slide};
 use whole::{Whole16, Whole32};
 

@@ -241,6 +241,42 @@ fn coefficients_and_gaps() {
     );
 }
 
+#[test]
+fn many_small_products() {
+    for [m, k, n] in [[3, 3, 3], [1, 2, 1], [7, 5, 9], [4, 64, 2], [16, 1, 8]] {
+        let count = 5;
+        let small = |i: usize| f64::small((i * 7) as i64 % 5 - 2);
+        let a: Vec<f64> = (0..count * m * k).map(small).collect();
+        let b: Vec<f64> = (3..count * k * n + 3).map(small).collect();
+        let offsets: Vec<(usize, usize)> = (0..count).map(|i| (i * m * k, i * k * n)).collect();
+        let factor = |elements, row_stride, column_stride| {
+            Factor::Stored(Matrix {
+                dtype: DType::F64,
+                bytes: bytemuck::cast_slice(elements),
+                row_stride,
+                column_stride,
+            })
+        };
+        // The left factors are stored by columns.
+        let left = factor(&a, 1, m as isize);
+        let right = factor(&b, n as isize, 1);
+        let mut product = Product::new([m, k, n], left, right, &offsets, DType::F64);
+        product.beta = Coefficient::ONE;
+        for level in Level::available() {
+            let mut out = vec![1.0; count * m * n];
+            let bytes = bytemuck::cast_slice_mut(&mut out);
+            let output = Output::contiguous(DType::F64, bytes, m, n);
+            multiply_at(level, "matmul", &product, output).unwrap();
+            for (place, got) in out.into_iter().enumerate() {
+                let (batch, i, j) = (place / (m * n), place / n % m, place % n);
+                let products =
+                    (0..k).map(|l| a[(batch * k + l) * m + i] * b[(batch * k + l) * n + j]);
+                assert_eq!(got, 1.0 + products.sum::<f64>(), "{m} {k} {n} at {level}");
+            }
+        }
+    }
+}
+
 /// A matrix of its row numbers.
 struct Numbers;
 

@@ -2,36 +2,42 @@
 
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
-use super::product::{Factors, add_product};
+use super::product::add_product;
 use super::triangular::Triangle;
 
 /// Columns that are computed together; the rest is updated with their product.
-const BLOCK: usize = 48;
+const BLOCK: usize = 32;
 /// Rows that are updated together, up to the diagonal.
-const ROWS: usize = 128;
+const ROWS: usize = 48;
 
 /// Replaces the lower triangle by `L` with `A = L Lᴴ`, and the upper one by zeros.
 pub(super) fn decompose<T: Field>(a: &mut [T], n: usize) -> Result<(), Failure> {
     for start in (0..n).step_by(BLOCK) {
         let end = n.min(start + BLOCK);
         for j in start..end {
-            let row = &a[j * n + start..j * n + j];
-            let known: Vec<T> = row.iter().map(|x| x.conj()).collect();
-            let known = Factors::new(&known);
-            let square = a[j * n + j].re() - known.dot(row).re();
+            let square = a[j * n + j].re();
             let is_positive = square > T::Real::ZERO;
             if !is_positive {
                 return Err(Failure::NotPositive { row: j });
             }
             let diagonal = square.sqrt();
             a[j * n + j] = T::from_real(diagonal);
-            for i in j + 1..n {
-                let place = i * n + j;
-                let below = known.dot(&a[i * n + start..place]);
-                a[place] = (a[place] - below).scale(T::Real::ONE / diagonal);
+            let inverse = T::Real::ONE / diagonal;
+            let mut turned = [T::ZERO; BLOCK];
+            for i in j + 1..end {
+                let row = &mut a[i * n + j..=i * n + i];
+                if let Some((first, rest)) = row.split_first_mut() {
+                    *first = first.scale(inverse);
+                    turned[i - j - 1] = first.conj();
+                    for (x, turned) in rest.iter_mut().zip(&turned) {
+                        *x -= *first * *turned;
+                    }
+                }
             }
         }
-        subtract_square(a, n, start, end);
+        if end < n {
+            solve_below(a, n, start, end);
+        }
     }
     clear_upper(a, n);
     Ok(())
@@ -44,19 +50,28 @@ fn clear_upper<T: Field>(a: &mut [T], n: usize) {
     }
 }
 
-/// Takes the product of the columns from `start` to `end` with their conjugates from what is right
-/// of them and below, up to the diagonal.
-fn subtract_square<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) {
+/// Divides what is below a block by the adjoint of its root, and takes the product of that with its
+/// own adjoint from what is right of it, up to the diagonal.
+fn solve_below<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) {
     let (inner, order) = (end - start, n - end);
-    let mut left = Vec::with_capacity(order * inner);
     let mut right = vec![T::ZERO; order * inner];
-    for i in 0..order {
-        for (p, x) in a[(end + i) * n + start..(end + i) * n + end]
-            .iter()
-            .enumerate()
-        {
-            left.push(-*x);
+    for (i, row) in a[end * n..].chunks_exact(n).enumerate() {
+        for (p, x) in row[start..end].iter().enumerate() {
             right[p * order + i] = x.conj();
+        }
+    }
+    let root = Triangle {
+        elements: &a[start * n + start..],
+        stride: n,
+        order: inner,
+        unit: false,
+    };
+    root.solve_lower(&mut right, order);
+    let mut left = Vec::with_capacity(order * inner);
+    for (i, row) in a[end * n..].chunks_exact_mut(n).enumerate() {
+        for (p, x) in row[start..end].iter_mut().enumerate() {
+            *x = right[p * order + i].conj();
+            left.push(-*x);
         }
     }
     for first in (0..order).step_by(ROWS) {

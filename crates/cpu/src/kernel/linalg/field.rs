@@ -4,6 +4,8 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use allotrope_dtype::{Element, c64, c128};
 
+use crate::gemm::Micro;
+
 /// The places of numbers in ascending order, those of equal ones as they are.
 pub(super) fn ascending(numbers: Vec<f64>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
@@ -63,7 +65,7 @@ pub(super) trait Field:
 }
 
 /// float32 or float64.
-pub(super) trait Real: Field<Real = Self> + PartialOrd {
+pub(super) trait Real: Field<Real = Self> + Micro + PartialOrd {
     /// The distance from one to the next number.
     const EPSILON: Self;
     /// The least normal number.

@@ -1,5 +1,7 @@
 //! Gaussian elimination with the largest pivot of each column, and what follows from it.
 
+use smallvec::SmallVec;
+
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::add_product;
@@ -7,6 +9,13 @@ use super::triangular::Triangle;
 
 /// Columns that are eliminated together; the rest is updated with their product.
 const BLOCK: usize = 48;
+/// Columns up to which rows are subtracted from each other one by one, without a call for each.
+const FEW: usize = 12;
+
+/// The rows that were exchanged with each other, in turn.
+type Exchanged = SmallVec<[usize; FEW]>;
+/// A copy of a matrix; a small one needs no memory of its own.
+type Copied<T> = SmallVec<[T; 64]>;
 
 /// Eliminates in place: `L` below the diagonal, `U` from it on. The rows that were exchanged with
 /// each other, in turn.
@@ -15,9 +24,9 @@ pub(super) fn eliminate<T: Field>(
     rows: usize,
     columns: usize,
     pivots: bool,
-) -> Vec<usize> {
+) -> Exchanged {
     let steps = rows.min(columns);
-    let mut exchanged = Vec::with_capacity(steps);
+    let mut exchanged = Exchanged::with_capacity(steps);
     for start in (0..steps).step_by(BLOCK) {
         let end = steps.min(start + BLOCK);
         for k in start..end {
@@ -34,6 +43,16 @@ pub(super) fn eliminate<T: Field>(
             }
             let (top, below) = a.split_at_mut((k + 1) * columns);
             let pivot_row = &top[k * columns + k + 1..k * columns + end];
+            if columns <= FEW {
+                for row in below.chunks_exact_mut(columns) {
+                    let factor = row[k] / diagonal;
+                    row[k] = factor;
+                    for (x, pivot) in row[k + 1..].iter_mut().zip(pivot_row) {
+                        *x -= factor * *pivot;
+                    }
+                }
+                continue;
+            }
             let factors: Vec<T> = below
                 .chunks_exact_mut(columns)
                 .map(|row| {
@@ -222,7 +241,7 @@ pub struct Solve {
 impl FieldWork for Solve {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (order, width) = (self.order, self.width);
-        let mut a = inputs[0].to_vec();
+        let mut a = Copied::from_slice(inputs[0]);
         let exchanged = eliminate(&mut a, order, order, true);
         let check = check_pivots(&a, order);
         if self.reports {
@@ -312,7 +331,7 @@ pub struct Determinant {
 
 impl FieldWork for Determinant {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
-        let mut a = inputs[0].to_vec();
+        let mut a = Copied::from_slice(inputs[0]);
         let exchanged = eliminate(&mut a, self.order, self.order, true);
         let mut sign = T::ONE;
         for (i, j) in exchanged.into_iter().enumerate() {

@@ -13,15 +13,19 @@
 //! | `qr` | orthogonal bases |
 //! | `rotate` | Givens' rotations, collected and applied to many rows at a time |
 //! | `symmetric` | eigenvalues and eigenvectors of Hermitian matrices |
-//! | `singular` | singular values and vectors, and what follows from them |
+//! | `bidiagonal` | what a matrix is reduced to on the way to its singular values |
+//! | `singular` | singular values and vectors, and pseudo-inverses |
+//! | `least_squares` | solutions that are nearest |
 //! | `schur`, `general` | eigenvalues and eigenvectors of any square matrix |
 //! | `exponential` | the exponential of a matrix, and powers |
 
 mod batch;
+mod bidiagonal;
 mod cholesky;
 mod exponential;
 mod field;
 mod general;
+mod least_squares;
 mod lu;
 mod product;
 mod qr;
@@ -36,8 +40,9 @@ pub use batch::{Failure, Matrices, MatrixWork, Results, run_batch};
 pub use cholesky::{Cholesky, CholeskySolve};
 pub use exponential::{Exponential, Power};
 pub use general::Eigen;
+pub use least_squares::LeastSquares;
 pub use lu::{Determinant, Lu, LuParts, LuSolve, Solve};
 pub use qr::{HouseholderProduct, Qr};
-pub use singular::{LeastSquares, PseudoInverse, Svd};
+pub use singular::{PseudoInverse, Svd};
 pub use symmetric::SelfAdjoint;
 pub use triangular::SolveTriangular;

@@ -4,6 +4,7 @@
 use allotrope_dtype::Level;
 
 use super::field::{Field, Real};
+use crate::gemm::add_rows;
 use crate::parallel;
 use crate::simd::{Body, run_narrow};
 
@@ -13,6 +14,10 @@ const SHARE_FROM: usize = 1 << 20;
 const ROWS: usize = 4;
 /// Columns that are computed together, so that they stay in the first-level cache.
 const COLUMNS: usize = 512;
+/// Steps from which sums are kept in registers, by the kernels of matrix products.
+const DEEP: usize = 8;
+/// Steps that are packed together, so that they stay in the first-level cache.
+const STEPS: usize = 128;
 
 /// Adds the product of `left`, whose rows of `inner` elements follow each other, and the matrix in
 /// `right` to the one in `out`; both have rows of `columns` elements, `stride` apart.
@@ -20,6 +25,7 @@ const COLUMNS: usize = 512;
 /// A complex product is a real one of twice the sizes. `(a + b i) x` is `a` times the parts of `x`
 /// plus `b` times those of `i x`: either there are rows `i x` after the rows `x`, or the products
 /// with `b` are rows of their own, which are turned in the end. The fewer rows decide.
+#[inline(never)]
 pub(super) fn add_product<T: Field>(
     out: &mut [T],
     out_stride: usize,
@@ -79,6 +85,7 @@ pub(super) fn add_product<T: Field>(
 }
 
 /// Each row of complex numbers, seen as their parts, and `i` times it after it.
+#[inline(never)]
 fn with_turned_rows<R: Real>(right: Right<'_, R>, rows: usize, width: usize) -> Vec<R> {
     let mut turned = Vec::with_capacity(rows * width * 2);
     for row in 0..rows {
@@ -94,6 +101,7 @@ fn with_turned_rows<R: Real>(right: Right<'_, R>, rows: usize, width: usize) -> 
     turned
 }
 
+#[inline(never)]
 fn add_real_product<R: Real>(
     out: &mut [R],
     out_stride: usize,
@@ -105,8 +113,9 @@ fn add_real_product<R: Real>(
     let rows = left.len() / inner;
     let level = Level::current();
     let together = if rows * inner * columns >= SHARE_FROM {
+        // Every part packs the matrix on the right for itself.
         (SHARE_FROM / 4 / (inner * columns))
-            .max(1)
+            .max(4 * ROWS)
             .next_multiple_of(ROWS)
     } else {
         rows
@@ -123,7 +132,11 @@ fn add_real_product<R: Real>(
             right,
             columns,
         };
-        run_narrow(level, product);
+        if inner >= DEEP && last - first >= ROWS * inner {
+            product.in_tiles(level);
+        } else {
+            run_narrow(level, product);
+        }
     };
     let part = if together >= rows {
         end
@@ -167,6 +180,39 @@ impl<R: Real> Body for AddProduct<'_, R> {
                 let out = &mut self.out[place..place + width];
                 one_row::<R, FUSED>(out, left, right);
                 first += 1;
+            }
+        }
+    }
+}
+
+impl<R: Real> AddProduct<'_, R> {
+    /// The product of few columns at a time, which are packed.
+    #[inline(never)]
+    fn in_tiles(self, level: Level) {
+        let wide = R::shape(level).1;
+        let rows = self.left.len() / self.inner;
+        let mut panel = vec![R::ZERO; wide * STEPS.min(self.inner)];
+        for first in (0..self.inner).step_by(STEPS) {
+            let steps = STEPS.min(self.inner - first);
+            for start in (0..self.columns).step_by(wide) {
+                let width = wide.min(self.columns - start);
+                for (step, place) in panel.chunks_exact_mut(wide).take(steps).enumerate() {
+                    let part = self.right.part(first + step, start, width);
+                    let (fours, rest) = part.as_chunks::<4>();
+                    let (places, others) = place.as_chunks_mut::<4>();
+                    for (place, four) in places.iter_mut().zip(fours) {
+                        *place = *four;
+                    }
+                    // What is beyond the last column is multiplied, but nowhere added.
+                    let after = places.get_mut(fours.len());
+                    let after = after.map_or(others, |place| &mut place[..]);
+                    for (place, x) in after.iter_mut().zip(rest) {
+                        *place = *x;
+                    }
+                }
+                let left = (&self.left[first..], self.inner);
+                let out = (&mut self.out[start..], self.out_stride);
+                add_rows(level, left, (&panel, steps), out, [rows, width]);
             }
         }
     }
@@ -334,6 +380,7 @@ fn dot<R: Real, const FUSED: bool>(x: &[R], y: &[R]) -> R {
 }
 
 /// The product of a matrix with rows `stride` apart and a vector.
+#[inline(never)]
 pub(super) fn times_vector<T: Field>(matrix: &[T], stride: usize, vector: &[T], out: &mut [T]) {
     let factors = Factors::new(vector);
     let together = (SHARE_FROM / 4 / vector.len().max(1)).max(1);

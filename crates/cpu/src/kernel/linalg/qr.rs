@@ -4,10 +4,15 @@ use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::reflect::{BLOCK, Block, apply_left, column, form_product, reflect};
 
-/// Replaces a matrix by `R` on and above the diagonal and the vectors of the reflections below it;
-/// gives their `τ`.
-pub(super) fn decompose<T: Field>(a: &mut [T], rows: usize, columns: usize) -> Vec<T> {
-    let steps = rows.min(columns);
+/// Replaces a matrix by `R` on and above the diagonal and the vectors of so many reflections below
+/// it; gives their `τ`.
+#[inline(never)]
+pub(super) fn decompose<T: Field>(
+    a: &mut [T],
+    rows: usize,
+    columns: usize,
+    steps: usize,
+) -> Vec<T> {
     let mut taus = Vec::with_capacity(steps);
     for start in (0..steps).step_by(BLOCK) {
         let end = steps.min(start + BLOCK);
@@ -51,7 +56,7 @@ impl FieldWork for Qr {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (rows, columns) = (self.rows, self.columns);
         let mut a = inputs[0].to_vec();
-        let taus = decompose(&mut a, rows, columns);
+        let taus = decompose(&mut a, rows, columns, rows.min(columns));
         if self.basis > 0 {
             let q = form_product(&a, columns, rows, &taus, self.basis);
             typed_mut::<T>(outputs[0]).copy_from_slice(&q);

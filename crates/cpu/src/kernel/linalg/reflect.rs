@@ -1,7 +1,7 @@
 //! Householder's reflections `I - τ v vᴴ`, one by one and in blocks `I - V T Vᴴ`.
 
 use super::field::{Field, Real};
-use super::product::add_product;
+use super::product::{add_product, multiply_and_add};
 
 /// Reflections that are applied together.
 pub(super) const BLOCK: usize = 32;
@@ -29,6 +29,7 @@ pub(super) fn norm<T: Field>(x: &[T]) -> T::Real {
 
 /// Replaces `x` by the vector of a reflection, whose first element is one, and gives `τ` and `β`:
 /// the adjoint of the reflection takes `x` to `β` and zeros. `β` is real.
+#[inline(never)]
 pub(super) fn reflect<T: Field>(x: &mut [T]) -> (T, T::Real) {
     let Some((first, rest)) = x.split_first_mut() else {
         return (T::ZERO, T::Real::ZERO);
@@ -49,6 +50,7 @@ pub(super) fn reflect<T: Field>(x: &mut [T]) -> (T, T::Real) {
 }
 
 /// The element of a column from a row on.
+#[inline(never)]
 pub(super) fn column<T: Field>(a: &[T], stride: usize, row: usize, column: usize) -> Vec<T> {
     a[row * stride..]
         .chunks_exact(stride)
@@ -57,11 +59,19 @@ pub(super) fn column<T: Field>(a: &[T], stride: usize, row: usize, column: usize
 }
 
 /// Applies `I - τ v vᴴ` from the left to the rows of a matrix, whose other rows do not matter.
+#[inline(never)]
 pub(super) fn apply_left<T: Field>(out: &mut [T], stride: usize, columns: usize, v: &[T], tau: T) {
     if columns == 0 || tau == T::ZERO {
         return;
     }
     let turned: Vec<T> = v.iter().map(|x| x.conj()).collect();
+    if columns == 1 && stride == 1 {
+        let factor = tau * multiply_and_add(&turned, &out[..v.len()]);
+        for (x, v) in out.iter_mut().zip(v) {
+            *x -= factor * *v;
+        }
+        return;
+    }
     let mut products = vec![T::ZERO; columns];
     add_product(
         &mut products,
@@ -171,6 +181,7 @@ impl<T: Field> Block<T> {
 
 /// The first columns of the product of reflections whose vectors are in the columns of a matrix,
 /// below a diagonal of ones that is not read.
+#[inline(never)]
 pub(super) fn form_product<T: Field>(
     matrix: &[T],
     stride: usize,
@@ -214,6 +225,20 @@ impl<T: Field> Reflections<T> {
     pub(super) fn push(&mut self, vector: Vec<T>, tau: T) {
         self.vectors.push(vector);
         self.taus.push(tau);
+    }
+
+    /// Applies their product to rows of `width` elements.
+    pub(super) fn apply(&self, out: &mut [T], width: usize) {
+        for (k, (vector, tau)) in self.vectors.iter().zip(&self.taus).enumerate().rev() {
+            apply_left(&mut out[k * width..], width, width, vector, *tau);
+        }
+    }
+
+    /// Applies the adjoint of their product.
+    pub(super) fn apply_adjoint(&self, out: &mut [T], width: usize) {
+        for (k, (vector, tau)) in self.vectors.iter().zip(&self.taus).enumerate() {
+            apply_left(&mut out[k * width..], width, width, vector, tau.conj());
+        }
     }
 
     /// The first columns of their product, whose rows are as many as the first vector is long.

@@ -16,7 +16,10 @@ pub(super) fn rotation<R: Real>(x: R, y: R) -> (R, R, R) {
     if y == R::ZERO {
         (R::ONE, R::ZERO, x)
     } else {
-        let r = x.hypot(y);
+        // Squares within the range of the type need not be scaled.
+        let square = x * x + y * y;
+        let is_safe = square > R::TINY / R::EPSILON && square < R::HUGE;
+        let r = if is_safe { square.sqrt() } else { x.hypot(y) };
         (x / r, y / r, r)
     }
 }

@@ -130,6 +130,7 @@ pub(super) fn eigen<T: Field>(
 
 /// Divides a matrix by a power of two if its squares could leave the range of the dtype; gives that
 /// power.
+#[inline(never)]
 pub(super) fn equalize<T: Field>(a: &mut [T]) -> Result<T::Real, Failure> {
     let mut largest = T::Real::ZERO;
     for value in a.iter() {

@@ -6,6 +6,8 @@ use super::product::{add_product, multiply_and_add};
 
 /// Rows that are solved together; what is known before them is subtracted as a product.
 const BLOCK: usize = 48;
+/// The order up to which rows are subtracted from each other one by one, without a call for each.
+const FEW: usize = 12;
 
 /// Which triangle of a square matrix is meant, and what its diagonal is.
 #[derive(Clone, Copy)]
@@ -23,6 +25,7 @@ impl<T: Field> Triangle<'_, T> {
         &self.elements[start + columns.start..start + columns.end]
     }
 
+    #[inline(never)]
     fn negated(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Vec<T> {
         rows.flat_map(|row| self.row(row, columns.clone()).iter().map(|x| -*x))
             .collect()
@@ -30,6 +33,13 @@ impl<T: Field> Triangle<'_, T> {
 
     /// Replaces the rows of `b`, each of `width` elements, by those of `L⁻¹ b`.
     pub(super) fn solve_lower(&self, b: &mut [T], width: usize) {
+        if self.order <= FEW {
+            for i in 0..self.order {
+                let (known, rest) = b.split_at_mut(i * width);
+                self.subtract(i, 0..i, known, &mut rest[..width]);
+            }
+            return;
+        }
         if width == 1 {
             for i in 0..self.order {
                 let known = multiply_and_add(&b[..i], self.row(i, 0..i));
@@ -54,6 +64,13 @@ impl<T: Field> Triangle<'_, T> {
     /// Replaces the rows of `b`, each of `width` elements, by those of `U⁻¹ b`.
     pub(super) fn solve_upper(&self, b: &mut [T], width: usize) {
         let order = self.order;
+        if order <= FEW {
+            for i in (0..order).rev() {
+                let (rest, known) = b.split_at_mut((i + 1) * width);
+                self.subtract(i, i + 1..order, known, &mut rest[i * width..]);
+            }
+            return;
+        }
         if width == 1 {
             for i in (0..order).rev() {
                 let known = multiply_and_add(&b[i + 1..order], self.row(i, i + 1..order));
@@ -75,6 +92,20 @@ impl<T: Field> Triangle<'_, T> {
                 self.divide(i, row);
             }
         }
+    }
+
+    /// Solves for one row where others are known.
+    fn subtract(&self, row: usize, columns: std::ops::Range<usize>, known: &[T], x: &mut [T]) {
+        for (factor, known) in self
+            .row(row, columns)
+            .iter()
+            .zip(known.chunks_exact(x.len().max(1)))
+        {
+            for (x, known) in x.iter_mut().zip(known) {
+                *x -= *factor * *known;
+            }
+        }
+        self.divide(row, x);
     }
 
     fn divided(&self, row: usize, value: T) -> T {
