@@ -3,7 +3,7 @@
 use std::num::Wrapping;
 use std::ops::AddAssign;
 
-use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set, c64, c128};
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set};
 use bytemuck::Pod;
 
 use crate::parallel::{self, CHUNK};
@@ -36,8 +36,9 @@ pub fn add_bags(rows: BagRows<'_>, sum: DType, out: &mut [u8]) -> Result<(), Err
         DType::F64 => rows.add::<f64>(sum, out),
         // Two's complement: the bits do not depend on the sign.
         DType::I64 | DType::U64 => rows.add::<Wrapping<i64>>(sum, out),
-        DType::C64 => rows.add::<c64>(sum, out),
-        DType::C128 => rows.add::<c128>(sum, out),
+        // Complex numbers are added up as their parts.
+        DType::C64 => rows.add::<f32>(sum, out),
+        DType::C128 => rows.add::<f64>(sum, out),
         _ => Err(Error::not_in_set("add_bags", sum, Set::Number, None)),
     }
 }
@@ -56,7 +57,7 @@ impl BagRows<'_> {
             true => None,
             false => Some(Conversion::new(self.dtype, sum)?),
         };
-        let Self { columns, ends, .. } = self;
+        let (ends, columns) = (self.ends, self.columns * sum.itemsize() / size_of::<T>());
         // Bags of one piece of work, by how many numbers they read.
         let per_bag = (self.places.len() / ends.len()).max(1);
         let bags = (CHUNK / per_bag.saturating_mul(columns)).max(1);
@@ -80,7 +81,7 @@ impl BagRows<'_> {
     fn add_as_they_are<T: Pod + AddAssign>(self, places: &[i64], sums: &mut [T]) {
         let table: &[T] = bytemuck::cast_slice(self.table);
         for place in places {
-            add_row(sums, &table[*place as usize * self.columns..][..sums.len()]);
+            add_row(sums, &table[*place as usize * sums.len()..][..sums.len()]);
         }
     }
 
@@ -93,14 +94,15 @@ impl BagRows<'_> {
         sums: &mut [T],
     ) {
         let size = self.dtype.itemsize();
+        let parts = sums.len() / self.columns;
         for (part, sums) in sums.chunks_mut(TILE).enumerate() {
-            let width = sums.len();
+            let (width, bytes) = (sums.len(), sums.len() / parts * size);
             for places in places.chunks(TILE / width) {
                 room.codes.clear();
                 for place in places {
-                    let first = *place as usize * self.columns + part * TILE;
-                    let row = &self.table[first * size..][..width * size];
-                    room.codes.extend_from_slice(row);
+                    let first = *place as usize * self.columns + part * TILE / parts;
+                    room.codes
+                        .extend_from_slice(&self.table[first * size..][..bytes]);
                 }
                 room.numbers.resize(places.len() * width, T::zeroed());
                 let bytes = bytemuck::cast_slice_mut(&mut room.numbers);

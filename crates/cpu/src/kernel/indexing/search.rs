@@ -189,7 +189,7 @@ pub fn search(
 }
 
 /// Values that are looked for side by side: each waits for memory at every step.
-const ABREAST: usize = 8;
+const ABREAST: usize = 4;
 
 /// The place of each value in one row of sorted keys.
 fn find_all<K: Key, const RIGHT: bool>(keys: &[K], values: &[K], out: &mut [i64]) {
