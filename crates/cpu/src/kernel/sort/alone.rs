@@ -83,10 +83,7 @@ pub(super) fn sort_keys<W: Word>(way: &Way<W>, words: &[W], out: &mut [W]) {
             });
             let (mut start, mut room) = (0, Vec::new());
             for end in next {
-                // A bin of one key is in order.
-                if shift > 0 {
-                    sort_few(&mut out[start..end], &mut room);
-                }
+                sort_few(&mut out[start..end], &mut room);
                 start = end;
             }
         }
@@ -95,6 +92,10 @@ pub(super) fn sort_keys<W: Word>(way: &Way<W>, words: &[W], out: &mut [W]) {
 
 /// Keys in order, by way of wide ones: those are sorted elsewhere too.
 fn sort_few<W: Word>(keys: &mut [W], room: &mut Vec<u64>) {
+    // A bin of one key needs no room.
+    if keys.iter().all(|key| *key == keys[0]) {
+        return;
+    }
     room.clear();
     room.extend(keys.iter().map(|key| key.wide()));
     room.sort_unstable();
