@@ -58,6 +58,17 @@ def test_a_complex_number_is_no_float():
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=named)
+def test_bags_of_a_table_that_is_a_view(dtype):
+    table = al.arange(12).reshape(3, 4).to(dtype)
+    index = al.tensor([[0, 2, 1], [1, 1, 2]])
+    for view in (table[:, 1::2], table.t().contiguous().t()[:, :3], table[:, ::-1]):
+        want = F.embedding_bag(index, view.contiguous(), mode="sum")
+        got = F.embedding_bag(index, view, mode="sum")
+        assert got.dtype == want.dtype and got.tolist() == want.tolist()
+        assert got.tolist() == view.to(want.dtype)[index].sum(1, dtype=want.dtype).tolist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
 def test_windows_of_a_single_number(dtype):
     assert tuple(al.ones((), dtype=dtype).unfold(0, 1, 1).shape) == (1,)
 

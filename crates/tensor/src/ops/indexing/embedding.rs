@@ -366,8 +366,9 @@ impl Tensor {
         let mut buffer = zeroed(op, &shape, sum)?;
         let table = match self.is_read_often(index) {
             true => self.detach().to(sum)?,
-            false => self.contiguous()?,
+            false => self.clone(),
         };
+        let table = table.contiguous()?;
         let rows = BagRows {
             dtype: table.dtype(),
             table: table.ordered_bytes(op)?,
