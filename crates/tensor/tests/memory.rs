@@ -68,7 +68,8 @@ fn check(name: &str, room: usize, run: impl Fn() -> Vec<Tensor> + Send + Sync) {
     });
     let size = |tensor: &Tensor| tensor.count() * tensor.dtype().itemsize();
     let results: usize = results.iter().map(size).sum();
-    assert!(held >= results, "{name} holds {held} bytes");
+    // Threads of the test before may give back the last of theirs meanwhile.
+    assert!(held + MEGABYTE / 4 >= results, "{name} holds {held} bytes");
     assert!(
         held <= results + room,
         "{name} holds {held} bytes, its results {results}, and may have {room} more"
