@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use bytemuck::{Pod, Zeroable};
 use num_complex::Complex as ComplexNumber;
 
-use crate::{Bool8, DType, F8, Format};
+use crate::{Bool8, DType, Error, F8, Format, Scalar, WeakScalar};
 
 /// 16-bit IEEE float.
 #[allow(non_camel_case_types, reason = "the name of a number, like f32")]
@@ -40,7 +40,9 @@ unsafe impl<F: Format> Pod for F8<F> {}
 ///
 /// # Transmute safety
 /// Every element is [`Pod`]: any bytes of the right length and alignment are a valid slice of it.
-pub trait Element: sealed::Sealed + Pod + Debug + PartialEq + Send + Sync {
+pub trait Element:
+    sealed::Sealed + Pod + Debug + PartialEq + Send + Sync + TryFrom<Scalar, Error = Error>
+{
     /// The dtype of this type.
     const DTYPE: DType;
     /// The type that arithmetic happens in.
@@ -51,6 +53,9 @@ pub trait Element: sealed::Sealed + Pod + Debug + PartialEq + Send + Sync {
 
     /// The compute value rounded once to nearest even, with the default overflow of casts.
     fn encode(value: Self::Compute) -> Self;
+
+    /// The value without its dtype, exactly.
+    fn weak(self) -> WeakScalar;
 }
 
 /// An element type that is its own compute type.
@@ -137,6 +142,25 @@ through_f32!([] f16);
 through_f32!([] bf16);
 through_f32!([F: Format] F8<F>);
 
+/// A value of the compute type of a kind, without its dtype.
+macro_rules! weak {
+    (Bool, $value:expr) => {
+        WeakScalar::Bool($value.get())
+    };
+    (Signed, $value:expr) => {
+        WeakScalar::Int(i128::from($value))
+    };
+    (Unsigned, $value:expr) => {
+        WeakScalar::Int(i128::from($value))
+    };
+    (Float, $value:expr) => {
+        WeakScalar::Float(f64::from($value))
+    };
+    (Complex, $value:expr) => {
+        WeakScalar::Complex(c128::new($value.re.into(), $value.im.into()))
+    };
+}
+
 macro_rules! impl_element {
     ($({ $variant:ident, $ty:ty, $kind:ident, $compute:ty, $bits:literal, $($rest:tt)* })*) => {$(
         const _: () = assert!(size_of::<$ty>() * 8 == $bits);
@@ -149,6 +173,9 @@ macro_rules! impl_element {
             }
             fn encode(value: $compute) -> Self {
                 ThroughCompute::<$compute>::narrow(value)
+            }
+            fn weak(self) -> WeakScalar {
+                weak!($kind, self.decode())
             }
         }
         join_sets!($kind, $ty);

@@ -14,6 +14,7 @@
 //! | `cast` | [`CastOptions`], the meaning of every conversion, one rounding at a time |
 //! | `codec` | the same conversions over slices at memory speed |
 //! | `scalar` | [`Scalar`]: one value with its dtype |
+//! | `number` | numbers of Rust into scalars and, where they are exact, out of them |
 //! | `context` | default dtype, promotion policy and inference in force |
 //! | `dispatch` | [`dispatch!`] and [`dispatch_width!`] |
 //! | `error` | [`Error`]: the one error type |
@@ -51,6 +52,7 @@ mod format;
 mod kind;
 mod limits;
 pub mod minifloat;
+mod number;
 pub mod promote;
 mod random;
 mod scalar;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::cast::{Exact, Overflow, Rounding, Target};
-use crate::{CastOptions, DType, Error, Kind, Problem, ScalarKind, c128};
+use crate::{CastOptions, DType, Element, Error, Kind, Problem, ScalarKind, c128};
 
 /// A scalar without a dtype of its own: a Python number, or a literal in Rust.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,22 +40,6 @@ impl fmt::Display for WeakScalar {
             Self::Complex(value) => fmt::Display::fmt(value, f),
         }
     }
-}
-
-macro_rules! weak_from {
-    ($($variant:ident: $($ty:ty)*;)*) => {$($(
-        impl From<$ty> for WeakScalar {
-            fn from(value: $ty) -> Self {
-                Self::$variant(value.into())
-            }
-        }
-    )*)*};
-}
-weak_from! {
-    Bool: bool;
-    Int: i8 i16 i32 i64 u8 u16 u32 u64 i128;
-    Float: f32 f64;
-    Complex: c128;
 }
 
 /// A value that a dtype holds exactly, with that dtype.
@@ -128,6 +112,14 @@ impl Scalar {
             Kind::Complex => WeakScalar::Complex(c128::new(0.0, 0.0)),
         };
         Self { dtype, value }
+    }
+
+    /// An element with its dtype.
+    pub(crate) fn of<T: Element>(element: T) -> Self {
+        Self {
+            dtype: T::DTYPE,
+            value: element.weak(),
+        }
     }
 
     /// The dtype.
@@ -215,8 +207,8 @@ impl Scalar {
 }
 
 impl WeakScalar {
-    /// The integer of a bool or int; floats never reach this.
-    const fn to_i128(self) -> i128 {
+    /// The integer of a bool, an int, or a float that is whole.
+    pub(crate) const fn to_i128(self) -> i128 {
         match self {
             Self::Bool(value) => value as i128,
             Self::Int(value) => value,
@@ -226,7 +218,7 @@ impl WeakScalar {
     }
 
     /// The real value rounded once to a float dtype.
-    fn round_as(self, dtype: DType) -> f64 {
+    pub(crate) fn round_as(self, dtype: DType) -> f64 {
         let exact = match self {
             Self::Bool(value) => Exact::from_u64(value as u64),
             Self::Int(value) => Exact::from_i128(value),

@@ -6,8 +6,8 @@
 )]
 
 use allotrope_dtype::{
-    CastOptions, DType, Error, Family, Operand, Overflow, Policy, Problem, Rounding, Scalar,
-    ScalarKind, WeakScalar, cast_bytes, cast_slice, set_default_dtype,
+    CastOptions, DType, Error, Family, Operand, Overflow, Policy, Problem, Rounding,
+    Scalar, ScalarKind, WeakScalar, c64, cast_bytes, cast_slice, f16, set_default_dtype,
 };
 use insta::assert_snapshot;
 
@@ -49,6 +49,21 @@ fn wrong_dtypes() {
         message(DType::Bool.iinfo()),
         message(set_default_dtype(DType::C64)),
         message::<()>(Err(Error::new("finfo", family).hint("complex64"))),
+    );
+}
+
+#[test]
+fn numbers_out_of_scalars() {
+    let complex = Scalar::from(c64::new(1.0, 0.0));
+    assert_messages!(
+        message(i64::try_from(Scalar::from(1.5))),
+        message(f32::try_from(Scalar::from(0.1))),
+        message(u8::try_from(Scalar::from(-1))),
+        message(i32::try_from(Scalar::from(f64::NAN))),
+        message(f16::try_from(WeakScalar::from(1 << 20))),
+        message(bool::try_from(Scalar::from(2_u8))),
+        message(f64::try_from(complex)),
+        message(usize::try_from(WeakScalar::from(-1))),
     );
 }
 

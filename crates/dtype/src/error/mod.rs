@@ -109,6 +109,7 @@ impl Error {
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. }
             | Problem::CastOverflow { .. }
+            | Problem::InexactScalar { .. }
             | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
@@ -134,6 +135,8 @@ impl Error {
             | Problem::RoundingNotApplicable { .. }
             | Problem::UnknownOption { .. }
             | Problem::LengthMismatch { .. }
+            | Problem::Ragged { .. }
+            | Problem::NotContiguous { .. }
             | Problem::TooManyElements { .. }
             | Problem::NotBroadcastable { .. }
             | Problem::RepeatedAxis { .. }

@@ -70,6 +70,14 @@ pub enum Problem {
         /// The dtype it should have.
         dtype: DType,
     },
+    /// A scalar that lies between two values of the dtype.
+    #[error("not exact as {dtype}: {value}; numbers that it holds are accepted")]
+    InexactScalar {
+        /// The value as given.
+        value: String,
+        /// The dtype it should have.
+        dtype: DType,
+    },
     /// A checked cast met a value that the target cannot hold.
     #[error("value out of range at index {index}: {value} of {from}; {to} holds {}", range(*to))]
     CastOverflow {
@@ -143,6 +151,14 @@ pub enum Problem {
         dtype: DType,
         /// What does not fit.
         reason: String,
+    },
+    /// Rows of a nested list that have several lengths.
+    #[error("lists of different lengths: {expected} and {given}; all must be equal")]
+    Ragged {
+        /// The length of the first.
+        expected: usize,
+        /// The length of another.
+        given: usize,
     },
     /// Sizes whose product no address space holds.
     #[error("too many elements: {shape:?}; at most {} fit", isize::MAX)]
@@ -235,6 +251,14 @@ pub enum Problem {
         given: DType,
         /// The dtype of the tensor.
         dtype: DType,
+    },
+    /// Elements that lie in another order or with gaps, where a slice of them is meant.
+    #[error("not contiguous: {shape:?} with strides {strides:?}; row-major elements are accepted")]
+    NotContiguous {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+        /// Its strides, in elements.
+        strides: Vec<isize>,
     },
     /// A reinterpretation that would cut elements apart.
     #[error("cannot reinterpret {from} as {to}: {reason}")]
