@@ -15,6 +15,7 @@
 //! | `codec` | the same conversions over slices at memory speed |
 //! | `scalar` | [`Scalar`]: one value with its dtype |
 //! | `number` | numbers of Rust into scalars and, where they are exact, out of them |
+//! | `nested` | [`Nested`]: arrays and vectors of numbers, in any depth |
 //! | `context` | default dtype, promotion policy and inference in force |
 //! | `dispatch` | [`dispatch!`] and [`dispatch_width!`] |
 //! | `error` | [`Error`]: the one error type |
@@ -52,6 +53,7 @@ mod format;
 mod kind;
 mod limits;
 pub mod minifloat;
+mod nested;
 mod number;
 pub mod promote;
 mod random;
@@ -80,6 +82,7 @@ pub use format::{Bfloat16, Binary16, Binary32, Binary64, FloatFormat, Format, Sp
 pub use kind::{Kind, Set};
 pub use limits::{FloatInfo, IntInfo};
 pub use minifloat::*;
+pub use nested::Nested;
 pub use promote::{Casting, Operand, Policy, ScalarKind, can_cast, explain_promotion};
 pub use random::philox4x32;
 pub use scalar::{Scalar, WeakScalar};

@@ -6,7 +6,7 @@
 )]
 
 use allotrope_dtype::{
-    CastOptions, DType, Error, Family, Operand, Overflow, Policy, Problem, Rounding,
+    CastOptions, DType, Error, Family, Nested, Operand, Overflow, Policy, Problem, Rounding,
     Scalar, ScalarKind, WeakScalar, c64, cast_bytes, cast_slice, f16, set_default_dtype,
 };
 use insta::assert_snapshot;
@@ -64,6 +64,22 @@ fn numbers_out_of_scalars() {
         message(bool::try_from(Scalar::from(2_u8))),
         message(f64::try_from(complex)),
         message(usize::try_from(WeakScalar::from(-1))),
+    );
+}
+
+#[test]
+fn data_and_memory() {
+    let (shape, strides) = (vec![2, 3], vec![1, 2]);
+    assert_messages!(
+        message(<Vec<Vec<i32>>>::sizes(
+            "tensor",
+            &[vec![vec![1, 2], vec![3]]]
+        )),
+        message::<()>(Err(Error::new(
+            "as_slice",
+            Problem::NotContiguous { shape, strides }
+        )
+        .hint("x.contiguous()"))),
     );
 }
 
