@@ -24,6 +24,7 @@ pub type c64 = ComplexNumber<f32>;
 pub type c128 = ComplexNumber<f64>;
 
 mod sealed {
+    #[allow(unnameable_types, reason = "nobody else is to implement it")]
     pub trait Sealed {}
 }
 

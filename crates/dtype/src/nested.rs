@@ -3,6 +3,7 @@
 use crate::{Bool8, Element, Error, Problem};
 
 mod sealed {
+    #[allow(unnameable_types, reason = "nobody else is to implement it")]
     pub trait Sealed {}
 }
 

@@ -101,6 +101,7 @@ pub trait Float: Numeric {
 }
 
 mod private {
+    #[allow(unnameable_types, reason = "nobody else is to implement it")]
     pub trait Sealed {}
 }
 
