@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `shape` | [`Shape`]: sizes, broadcasting, axis arithmetic |
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
+//! | `range` | ranges of Rust as [`Slice`]s |
 //! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
 //! | [`elementary`] | exp, log, sin and their kin, over [`Lane`] |
@@ -43,6 +44,7 @@ mod lane;
 mod layout;
 mod nest;
 mod program;
+mod range;
 mod shape;
 pub mod structured;
 mod support;
