@@ -5,6 +5,7 @@
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `device` | which device an operation takes, and the way from one to another |
 //! | `create` | constructors |
+//! | `nested` | tensors written down as numbers, arrays and vectors |
 //! | `random` | random tensors |
 //! | `distribution` | random tensors of any [`Law`] |
 //! | `choice` | indices drawn by weights |
@@ -51,6 +52,7 @@ mod format;
 mod generator;
 mod given;
 mod index;
+mod nested;
 mod operator;
 mod ops;
 mod random;
