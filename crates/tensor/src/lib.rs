@@ -17,6 +17,7 @@
 //! | `split` | parts of a tensor along a dimension |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
+//! | `equality` | `==` by value |
 //! | `reduce/` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, one to a file |
 //! | `index` | what stands in brackets |
@@ -47,6 +48,7 @@ mod create;
 mod device;
 mod distribution;
 mod elementwise;
+mod equality;
 mod foreign;
 mod format;
 mod generator;
