@@ -21,6 +21,7 @@
 //! | `reduce/` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, one to a file |
 //! | `index` | what stands in brackets |
+//! | `key` | numbers, ranges and tuples of them as such |
 //! | `assign` | assignment as a new value |
 //! | `amp/` | mixed precision: autocast, and scaled gradients |
 //! | `autograd/` | gradients: how tensors were made, and the way back |
@@ -54,6 +55,7 @@ mod format;
 mod generator;
 mod given;
 mod index;
+mod key;
 mod nested;
 mod operator;
 mod ops;
@@ -92,7 +94,8 @@ pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use generator::Generator;
-pub use index::Index;
+pub use index::Index::{self, Ellipsis, NewAxis};
+pub use key::IntoKey;
 pub use ops::attention::AttentionOptions;
 pub use ops::{
     AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beside, Beyond, Blocks,
