@@ -50,6 +50,12 @@ impl PartialEq for Bool8 {
 
 impl Eq for Bool8 {}
 
+impl PartialEq<bool> for Bool8 {
+    fn eq(&self, other: &bool) -> bool {
+        self.get() == *other
+    }
+}
+
 impl fmt::Debug for Bool8 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.get(), f)

@@ -123,14 +123,7 @@ impl Tensor {
     /// # Errors
     /// A dtype error unless `T` is the tensor's element type; a memory error.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
-        if T::DTYPE != self.dtype() {
-            let problem = Problem::WrongElement {
-                given: T::DTYPE,
-                dtype: self.dtype(),
-            };
-            let hint = format!("x.to({})", T::DTYPE);
-            return Err(Error::new("to_vec", problem).hint(hint));
-        }
+        self.check_element("to_vec", T::DTYPE)?;
         Ok(bytemuck::cast_slice(&self.read("to_vec")?).to_vec())
     }
 

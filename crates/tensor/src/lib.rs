@@ -6,6 +6,7 @@
 //! | `device` | which device an operation takes, and the way from one to another |
 //! | `create` | constructors |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
+//! | `elements` | elements borrowed, in vectors, or one of them |
 //! | `random` | random tensors |
 //! | `distribution` | random tensors of any [`Law`] |
 //! | `choice` | indices drawn by weights |
@@ -48,6 +49,7 @@ mod convert;
 mod create;
 mod device;
 mod distribution;
+mod elements;
 mod elementwise;
 mod equality;
 mod foreign;

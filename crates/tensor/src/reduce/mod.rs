@@ -1,9 +1,11 @@
 //! Reductions: the program in front, the fold, and what is done with its results.
 //!
-//! `plan` has the fold and its rules, `gradient` what rules of products and extremes are made of.
+//! `plan` has the fold and its rules, `gradient` what rules of products and extremes are made of,
+//! `short` the forms without options.
 
 mod gradient;
 mod plan;
+mod short;
 
 use allotrope_dtype::{DType, Error, Scalar, Set, WeakScalar, default_dtype};
 use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
