@@ -2,7 +2,7 @@
 
 use allotrope_cpu::Buffer;
 use allotrope_cpu::parallel::CHUNK;
-use allotrope_dtype::{DType, Error, Problem, WeakScalar, c128};
+use allotrope_dtype::{DType, Error, Problem, WeakScalar};
 use allotrope_op::{
     Argument, Cell, Layout, MAX_ARITY, Op, Program, Shape, Signature, Step, View, compute_dtype,
     for_each_op, infer,
@@ -30,16 +30,11 @@ impl<'a> From<&'a Tensor> for Operand<'a> {
     }
 }
 
-macro_rules! operand_from {
-    ($($number:ty)*) => {$(
-        impl From<$number> for Operand<'_> {
-            fn from(value: $number) -> Self {
-                Self::Scalar(value.into())
-            }
-        }
-    )*};
+impl<T: Into<WeakScalar>> From<T> for Operand<'_> {
+    fn from(number: T) -> Self {
+        Self::Scalar(number.into())
+    }
 }
-operand_from!(bool i8 i16 i32 i64 u8 u16 u32 u64 i128 f32 f64 c128 WeakScalar);
 
 /// The result of one operation. Every elementwise method comes through here, so that results can
 /// become pending without a change to any of them.

@@ -31,14 +31,16 @@
 //! | `format` | printing, in torch's manner |
 //!
 //! ```
-//! use allotrope_dtype::DType;
-//! use allotrope_tensor::Tensor;
+//! use allotrope_tensor::{DType, Tensor};
 //!
 //! let x = Tensor::arange(0, 6, 1, DType::BF16)?.reshape(&[2, 3])?;
-//! let column = x.transpose(0, 1)?.select(0, -1)?;
-//! assert_eq!(column.to(DType::I64)?.to_vec::<i64>()?, [2, 5]);
-//! # Ok::<(), allotrope_dtype::Error>(())
+//! let y = 2.0 * &x.i((.., 1..))? - 1;
+//! assert_eq!(y.to(DType::I64)?, Tensor::new([[1_i64, 3], [7, 9]])?);
+//! assert_eq!(y.sum_all()?.to_scalar::<f64>()?, 20.0);
+//! # Ok::<(), allotrope_tensor::Error>(())
 //! ```
+//!
+//! What other crates of the library have in signatures here is exported from here, too.
 #![forbid(unsafe_code)]
 
 mod amp;
