@@ -69,6 +69,7 @@ fn numbers_out_of_scalars() {
 
 #[test]
 fn data_and_memory() {
+    let given = "a dict";
     let (shape, strides) = (vec![2, 3], vec![1, 2]);
     assert_messages!(
         message(<Vec<Vec<i32>>>::sizes(
@@ -80,6 +81,7 @@ fn data_and_memory() {
             Problem::NotContiguous { shape, strides }
         )
         .hint("x.contiguous()"))),
+        message::<()>(Err(Error::new("load", Problem::NotATensor { given }))),
     );
 }
 

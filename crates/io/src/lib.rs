@@ -16,17 +16,17 @@
 //! No file makes a reader panic, or allocate more than a fixed multiple of the file's own length.
 //!
 //! ```
-//! use allotrope_dtype::DType;
-//! use allotrope_io::{Value, load, save};
-//! use allotrope_tensor::Tensor;
+//! use allotrope_io::{DType, Tensor, Value, load, save};
 //!
 //! let path = std::env::temp_dir().join(format!("doc-{}.safetensors", std::process::id()));
 //! let x = Tensor::arange(0, 3, 1, DType::BF16)?;
-//! save(&Value::Tensor(x), &path, &[])?;
-//! let Value::Tensor(x) = load(&path, false)? else { unreachable!() };
-//! assert_eq!((x.dtype(), x.count()), (DType::BF16, 3));
+//! save(&x.clone().into(), &path, &[])?;
+//! assert_eq!(Tensor::try_from(load(&path, false)?)?, x);
+//!
+//! save(&Value::from([("x", x)]), &path, &[])?;
+//! assert!(load(&path, true)?.get("x").is_some());
 //! # std::fs::remove_file(path).ok();
-//! # Ok::<(), allotrope_dtype::Error>(())
+//! # Ok::<(), allotrope_io::Error>(())
 //! ```
 #![deny(unsafe_code)]
 

@@ -23,8 +23,8 @@ const NAMELESS: &str = "bytes";
 /// # Errors
 /// A file error if the system refuses or the file is damaged, a dtype error for elements that no
 /// dtype here has, a memory error.
-pub fn load(path: &Path, map: bool) -> Result<Value, Error> {
-    read(&Source::open(OP, path, map)?)
+pub fn load(path: impl AsRef<Path>, map: bool) -> Result<Value, Error> {
+    read(&Source::open(OP, path.as_ref(), map)?)
 }
 
 /// Reads the bytes of a file.
@@ -39,8 +39,8 @@ pub fn load_bytes(bytes: &[u8]) -> Result<Value, Error> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_metadata(path: &Path) -> Result<Vec<(String, String)>, Error> {
-    read_metadata(&Source::open("load_metadata", path, false)?)
+pub fn load_metadata(path: impl AsRef<Path>) -> Result<Vec<(String, String)>, Error> {
+    read_metadata(&Source::open("load_metadata", path.as_ref(), false)?)
 }
 
 /// The metadata of the bytes of a file.

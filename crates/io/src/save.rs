@@ -27,8 +27,8 @@ pub enum Format {
 impl Format {
     /// The format that the end of a name asks for: npy and npz by theirs, safetensors otherwise.
     #[must_use]
-    pub fn of_path(path: &Path) -> Self {
-        match path.extension().and_then(|end| end.to_str()) {
+    pub fn of_path(path: impl AsRef<Path>) -> Self {
+        match path.as_ref().extension().and_then(|end| end.to_str()) {
             Some("npy") => Self::Npy,
             Some("npz") => Self::Npz,
             _ => Self::Safetensors,
@@ -44,7 +44,12 @@ impl Format {
 /// # Errors
 /// A file error if the system refuses, a value error for what the format has no place for (metadata
 /// or containers in npy files, the metadata key `allotrope`), a memory error.
-pub fn save(value: &Value, path: &Path, metadata: &[(String, String)]) -> Result<(), Error> {
+pub fn save(
+    value: &Value,
+    path: impl AsRef<Path>,
+    metadata: &[(String, String)],
+) -> Result<(), Error> {
+    let path = path.as_ref();
     let written = atomic::replace(path, |writer| {
         write_as(Format::of_path(path), value, metadata, writer)
     });

@@ -1,9 +1,16 @@
 //! What a file holds.
 
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Error, Problem, Tensor};
 
 /// A tensor, a container of values, or a number, text or nothing beside them.
-#[derive(Clone, Debug)]
+///
+/// ```
+/// use allotrope_io::{Tensor, Value};
+/// let weights = Value::from([("w", Tensor::new([1.0, 2.0])?), ("b", Tensor::new([0.5])?)]);
+/// assert_eq!(weights.get("b").cloned().map(Tensor::try_from), Some(Tensor::new([0.5])));
+/// # Ok::<(), allotrope_io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A tensor.
     Tensor(Tensor),
@@ -34,6 +41,78 @@ pub enum Key {
     Text(String),
     /// An integer.
     Int(i128),
+}
+
+impl Value {
+    /// The value in a dict that is found by text, if there is one.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let Self::Dict(items) = self else {
+            return None;
+        };
+        let found = |(name, _): &&(Key, Self)| matches!(name, Key::Text(name) if name == key);
+        items.iter().find(found).map(|(_, value)| value)
+    }
+
+    /// What kind of value it is, in words.
+    const fn described(&self) -> &'static str {
+        match self {
+            Self::Tensor(_) => "a tensor",
+            Self::Dict(_) => "a dict",
+            Self::List(_) => "a list",
+            Self::Tuple(_) => "a tuple",
+            Self::None => "none",
+            Self::Bool(_) => "a truth value",
+            Self::Int(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Complex(..) => "a complex number",
+            Self::Text(_) => "text",
+        }
+    }
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+/// A dict of tensors by names.
+impl<N: Into<String>, const COUNT: usize> From<[(N, Tensor); COUNT]> for Value {
+    fn from(tensors: [(N, Tensor); COUNT]) -> Self {
+        tensors.into_iter().collect()
+    }
+}
+
+/// A dict of tensors by names.
+impl<N: Into<String>> FromIterator<(N, Tensor)> for Value {
+    fn from_iter<I: IntoIterator<Item = (N, Tensor)>>(tensors: I) -> Self {
+        let item = |(name, tensor): (N, Tensor)| (Key::Text(name.into()), Self::Tensor(tensor));
+        Self::Dict(tensors.into_iter().map(item).collect())
+    }
+}
+
+/// The tensor, if the value is one.
+///
+/// # Errors
+/// A value error for anything else.
+impl TryFrom<Value> for Tensor {
+    type Error = Error;
+    fn try_from(value: Value) -> Result<Self, Error> {
+        match value {
+            Value::Tensor(tensor) => Ok(tensor),
+            other => {
+                let problem = Problem::NotATensor {
+                    given: other.described(),
+                };
+                let error = Error::new("load", problem);
+                Err(match other {
+                    Value::Dict(_) => error.hint("value.get(name)"),
+                    _ => error,
+                })
+            }
+        }
+    }
 }
 
 /// Containers within containers that are saved and loaded.

@@ -271,7 +271,7 @@ fn an_error_leaves_the_old_file_and_nothing_else() {
     save(&Value::List(vec![]), &path, &[]).unwrap_err();
     assert_same(&load(&path, false).unwrap(), &x);
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
-    let error = save(&x, &folder.file("no/such/folder"), &[]).unwrap_err();
+    let error = save(&x, folder.file("no/such/folder"), &[]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::File);
     let error = save(&x, &folder.0, &[]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::File);

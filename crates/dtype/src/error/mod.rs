@@ -167,6 +167,7 @@ impl Error {
             | Problem::SizesDoNotFit { .. }
             | Problem::CopyNeeded { .. }
             | Problem::NotSaved { .. }
+            | Problem::NotATensor { .. }
             | Problem::MalformedTensor { .. }
             | Problem::InnerMismatch { .. }
             | Problem::WrongRank { .. }

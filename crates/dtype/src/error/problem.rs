@@ -629,6 +629,12 @@ pub enum Problem {
         /// The dtype in the words of the file.
         given: String,
     },
+    /// Something else than a tensor in a file, where one is meant.
+    #[error("not a tensor: {given}; a tensor is accepted")]
+    NotATensor {
+        /// What was found.
+        given: &'static str,
+    },
     /// Something that a file format has no place for.
     #[error("cannot be saved: {given}; {accepted}")]
     NotSaved {
