@@ -141,6 +141,35 @@ impl Deref for Shape {
     }
 }
 
+/// Equality with sizes as they are written down.
+///
+/// ```
+/// use allotrope_op::Shape;
+/// let shape = &Shape::new("zeros", &[2, 3])?;
+/// assert_eq!(shape, [2, 3]);
+/// assert!(*shape == [2, 3] && shape != vec![3, 2]);
+/// # Ok::<(), allotrope_op::Error>(())
+/// ```
+impl<S: AsRef<[usize]>> PartialEq<S> for Shape {
+    fn eq(&self, sizes: &S) -> bool {
+        self.0[..] == *sizes.as_ref()
+    }
+}
+
+/// Equality with sizes as they are written down.
+impl<const RANK: usize> PartialEq<[usize; RANK]> for &Shape {
+    fn eq(&self, sizes: &[usize; RANK]) -> bool {
+        self.0[..] == *sizes
+    }
+}
+
+/// Equality with sizes as they are written down.
+impl PartialEq<Vec<usize>> for &Shape {
+    fn eq(&self, sizes: &Vec<usize>) -> bool {
+        self.0[..] == *sizes
+    }
+}
+
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)

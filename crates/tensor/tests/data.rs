@@ -11,7 +11,8 @@ fn nested_data_of_every_shape() -> Result {
     let expected = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0], &[2, 2])?;
     let rows = vec![vec![1.0_f32, 2.0], vec![3.0, 4.0]];
     assert_eq!(Tensor::new([[1.0_f32, 2.0], [3.0, 4.0]])?, expected);
-    assert_eq!(Tensor::new(&[[1.0_f32, 2.0], [3.0, 4.0]])?, expected);
+    let array = &[[1.0_f32, 2.0], [3.0, 4.0]];
+    assert_eq!(Tensor::new(array)?, expected);
     assert_eq!(Tensor::new(vec![[1.0_f32, 2.0], [3.0, 4.0]])?, expected);
     assert_eq!(Tensor::new([vec![1.0_f32, 2.0], vec![3.0, 4.0]])?, expected);
     assert_eq!(Tensor::try_from(&rows)?, expected);
@@ -35,7 +36,7 @@ fn nested_data_of_every_kind() -> Result {
     assert_eq!(Tensor::new([c64::new(0.0, 1.0)])?.dtype(), DType::C64);
     assert_eq!(Tensor::new([f8e5m2::from_f32(1.5)])?.dtype(), DType::F8E5M2);
     assert_eq!(Tensor::new(7_u16)?.shape(), &Shape::scalar());
-    assert_eq!(Tensor::new(Vec::<[f32; 3]>::new())?.shape()[..], [0, 3]);
+    assert_eq!(Tensor::new(Vec::<[f32; 3]>::new())?.shape(), [0, 3]);
     Ok(())
 }
 
