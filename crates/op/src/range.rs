@@ -5,6 +5,28 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use crate::Slice;
 
 impl Slice {
+    /// From one index, up to another and without it, by a step: Python's `start:stop:step`. What a
+    /// range cannot say without a warning, such as from 1 to -1, is said here.
+    ///
+    /// ```
+    /// use allotrope_op::{Layout, Shape, Slice};
+    /// let layout = Layout::contiguous(Shape::new("arange", &[9])?);
+    /// assert_eq!(layout.slice("slice", 0, Slice::new(1, -1, 1))?.shape().count(), 7);
+    /// assert_eq!(layout.slice("slice", 0, Slice::new(None, 3, -2))?.offset(), 8);
+    /// # Ok::<(), allotrope_op::Error>(())
+    /// ```
+    pub fn new(
+        start: impl Into<Option<isize>>,
+        stop: impl Into<Option<isize>>,
+        step: isize,
+    ) -> Self {
+        Self {
+            start: start.into(),
+            stop: stop.into(),
+            step,
+        }
+    }
+
     /// The same range with another step. A negative one walks back, from `start` down to `stop`.
     ///
     /// ```

@@ -63,7 +63,7 @@ index_from!(i32 i64 isize u32 u64 usize);
 /// |---|---|
 /// | an integer | that index, from the end if negative; the dimension disappears |
 /// | a range, `..`, `1..3`, `..-1`, `2..=4` | those indices, as Python slices them |
-/// | a [`Slice`] | a range with a step: `Slice::from(1..).step_by(2)` |
+/// | a [`Slice`] | a range with a step, `Slice::from(1..).step_by(2)`, or with bounds from both ends, `Slice::new(1, -1, 1)` |
 /// | [`NewAxis`](Index::NewAxis) | a new dimension of size one |
 /// | [`Ellipsis`](Index::Ellipsis) | the dimensions that other items leave |
 /// | a tensor | indices of an integer dtype, or a mask of truth values |

@@ -47,6 +47,7 @@ fn ranges_of_every_form() -> Result {
     assert_eq!(x.i((.., ..2))?, sliced(None, Some(2))?);
     assert_eq!(x.i((.., ..=2))?, sliced(None, Some(3))?);
     assert_eq!(x.i((.., ..-1))?, sliced(None, Some(-1))?);
+    assert_eq!(x.i((.., Slice::new(1, -1, 1)))?, sliced(Some(1), Some(-1))?);
     assert_eq!(x.i((.., -3..-1))?, sliced(Some(-3), Some(-1))?);
     // Up to the last, included, is up to the end.
     assert_eq!(x.i((.., -3..=-1))?, sliced(Some(-3), None)?);
@@ -74,7 +75,7 @@ fn steps() -> Result {
         x.slice(2, every_other)?
     );
     assert_eq!(x.i(Slice::from(..).step_by(-1))?, x.flip(&[0])?);
-    let down = x.i((0, 0, Slice::from(3..0).step_by(-2)))?;
+    let down = x.i((0, 0, Slice::new(3, 0, -2)))?;
     assert_eq!(down, Tensor::new([3_i64, 1])?);
     let refused = x
         .i(Slice::default().step_by(0))
@@ -97,7 +98,7 @@ fn new_axes_and_ellipses() -> Result {
     assert_eq!(x.i((.., NewAxis, 0))?, x.select(1, 0)?.unsqueeze(1)?);
     assert_eq!(x.i(NewAxis)?, x.unsqueeze(0)?);
     let eight = x.i((0, NewAxis, 0, NewAxis, 0, NewAxis, NewAxis, NewAxis))?;
-    assert_eq!(eight.shape()[..], [1; 5]);
+    assert_eq!(eight.shape(), [1; 5]);
     Ok(())
 }
 
@@ -110,7 +111,7 @@ fn index_tensors_and_masks() -> Result {
         x.i((.., rows.clone(), 1..))?,
         x.index_select(1, &rows)?.i((.., .., 1..))?
     );
-    assert_eq!(x.i((&rows, &rows))?.shape()[..], [2, 5]);
+    assert_eq!(x.i((&rows, &rows))?.shape(), [2, 5]);
     let mask = x.remainder(7)?.eq(0)?;
     assert_eq!(x.i(&mask)?, x.masked_select(&mask)?);
     Ok(())
