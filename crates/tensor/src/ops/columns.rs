@@ -25,6 +25,18 @@ pub struct Blocks {
     pub stride: [usize; 2],
 }
 
+/// Windows of one element, side by side.
+impl Default for Blocks {
+    fn default() -> Self {
+        Self {
+            kernel: [1; 2],
+            dilation: [1; 2],
+            padding: [0; 2],
+            stride: [1; 2],
+        }
+    }
+}
+
 impl Blocks {
     /// The windows along both dimensions of an image.
     fn over(&self, op: &'static str, sizes: [usize; 2]) -> Result<[Windows; 2], Error> {

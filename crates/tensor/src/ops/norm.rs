@@ -40,6 +40,20 @@ pub struct BatchNormOptions<'a> {
     pub eps: f64,
 }
 
+/// Torch's: running numbers are used, momentum is 0.1, and 1e-5 is added.
+impl Default for BatchNormOptions<'_> {
+    fn default() -> Self {
+        Self {
+            running: None,
+            weight: None,
+            bias: None,
+            training: false,
+            momentum: 0.1,
+            eps: 1e-5,
+        }
+    }
+}
+
 impl Tensor {
     /// The last dimensions brought to mean 0 and variance 1, times `weight` plus `bias`, which have
     /// their sizes. Mean and variance are formed in float32 or wider whatever the dtype.
@@ -184,6 +198,14 @@ impl Tensor {
     /// Each channel (dimension 1) brought to mean 0 and variance 1 over the batch, or with the
     /// running mean and variance; then times a weight plus a bias. Running numbers stay as they are:
     /// the new ones are returned. No gradient goes to them.
+    ///
+    /// ```
+    /// use allotrope_tensor::{BatchNormOptions, Tensor};
+    /// let x = Tensor::new([[1.0], [3.0]])?;
+    /// let training = BatchNormOptions { training: true, eps: 0.0, ..Default::default() };
+    /// assert_eq!(x.batch_norm(training)?.output, Tensor::new([[-1.0], [1.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm); a value error for a batch of one number per channel, and

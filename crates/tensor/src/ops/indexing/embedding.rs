@@ -43,11 +43,12 @@ impl Default for Embedding {
 }
 
 /// What becomes of the rows of a bag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BagMode {
     /// Their sum; int64 or uint64 for integers.
     Sum,
     /// Their mean; the default float for integers.
+    #[default]
     Mean,
     /// The greatest in each column.
     Max,
@@ -77,7 +78,7 @@ impl BagMode {
 }
 
 /// Which indices belong to which bag, and what becomes of their rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Bags<'a> {
     /// Where each bag begins in a vector of indices. Without them every row of a matrix is a bag.
     pub offsets: Option<&'a Tensor>,
@@ -215,6 +216,15 @@ impl Tensor {
 
     /// The mean, sum or greatest of the rows of this matrix at the indices of each bag, a row for
     /// each; zero for an empty bag.
+    ///
+    /// ```
+    /// use allotrope_tensor::{BagMode, Bags, Tensor};
+    /// let table = Tensor::new([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])?;
+    /// let sums = Bags { mode: BagMode::Sum, ..Bags::default() };
+    /// let bags = table.embedding_bag(&Tensor::new([[0, 1], [2, 2]])?, sums)?;
+    /// assert_eq!(bags, Tensor::new([[4.0, 6.0], [10.0, 12.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`embedding`](Self::embedding); a value error for shapes that do not fit or offsets that

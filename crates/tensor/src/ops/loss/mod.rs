@@ -26,11 +26,12 @@ use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 
 /// What becomes of the losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossReduction {
     /// All of them.
     None,
     /// Their mean; NaN of none.
+    #[default]
     Mean,
     /// Their sum.
     Sum,
