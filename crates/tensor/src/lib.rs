@@ -110,3 +110,8 @@ pub use ops::{
 pub use tensor::Tensor;
 pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};
 pub use view::broadcast_tensors;
+
+/// The Rust of the project's first page, which compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
