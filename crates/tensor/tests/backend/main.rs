@@ -62,6 +62,30 @@ fn check_all(what: &str, work: impl Fn(&Tensor) -> Outcome) {
 }
 
 #[test]
+fn values_are_equal_there_and_not_lent() {
+    let x = numbers(DType::F32);
+    let y = there(&x);
+    assert_eq!(y, there(&x));
+    assert_ne!(y, there(&(&x + 1)));
+    assert_eq!(
+        (2.0 * &y).i((1, ..3)).unwrap(),
+        there(&(2.0 * &x)).i((1, ..3)).unwrap()
+    );
+    let refused = y.as_slice::<f32>().unwrap_err();
+    assert_eq!(
+        (refused.op(), refused.kind()),
+        ("as_slice", ErrorKind::Device)
+    );
+}
+
+#[test]
+#[should_panic(expected = "eq: operands on two devices: cpu and apart; one device is accepted")]
+fn equality_of_two_devices_is_refused() {
+    let x = numbers(DType::F32);
+    assert_eq!(x, there(&x));
+}
+
+#[test]
 fn elements_go_there_and_come_back() {
     let x = numbers(DType::F16);
     let y = there(&x);
