@@ -290,7 +290,8 @@ fn pairs_of(
 }
 
 /// Sums of products along the indices that an equation names. Operands may also come with lists of
-/// numbers of their indices, and a last list for the result.
+/// numbers of their indices, and a last list for the result. Products of integers wrap, as those of
+/// matmul; where an index of one operand alone is summed, the result is int64 or uint64, as sums are.
 ///
 /// >>> x = al.arange(4).reshape(2, 2)
 /// >>> al.einsum("ij,jk->ik", x, x)
