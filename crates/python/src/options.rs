@@ -299,6 +299,19 @@ pub(crate) fn as_tensor(op: &'static str, value: &Value) -> PyResult<Tensor> {
         }
     }
 }
+    let rounded = round_values(&x.detach(), decimals)?;
+    if !x.requires_grad() {
+        return Ok(rounded);
+    }
+    // No slope, as that of the nearest whole number, which nothing is taken of.
+    let unvarying = x.round()?;
+    Tensor::apply(
+        Op::Where,
+        &[false.into(), (&unvarying).into(), (&rounded).into()],
+    )
+}
+
+fn round_values(x: &Tensor, decimals: i32) -> Result<Tensor, Error> {
 
 /// `x` where the condition is true, else `other`; of a condition alone the indices where it is true,
 /// a vector per dimension.
