@@ -107,7 +107,8 @@ impl Tensor {
     }
 
     /// The sum over right classes `t` and wrong ones of `max(0, 1 - (x[t] - x))`, divided by the
-    /// number of classes. A line of the target names the right classes, up to the first -1.
+    /// number of classes. A line of the target names the right classes, up to the first -1; one that
+    /// is named twice counts twice.
     ///
     /// # Errors
     /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss); an index error for a class that
@@ -127,12 +128,12 @@ impl Tensor {
                 Some("x.to(int64)"),
             ));
         }
-        if self.rank() == 0 || self.rank() > 2 {
+        if self.rank() > 2 {
             return Err(wrong_shape(
                 op,
                 "input",
                 self,
-                "one of one or two dimensions",
+                "one of up to two dimensions",
             ));
         }
         if target.shape() != self.shape() {
@@ -140,16 +141,22 @@ impl Tensor {
             return Err(wrong_shape(op, "target", target, accepted));
         }
         let count = self.shape()[self.rank() - 1];
+        if self.rank() == 0 && target.rank() == 0 {
+            // A single number is the only class of one line.
+            let (x, target) = (self.unsqueeze(0)?, target.unsqueeze(0)?);
+            return x.multilabel_margin_loss(&target, reduction);
+        }
         let labels = target.to(DType::I64)?.to_vec::<i64>()?;
-        let mut is_right = vec![false; labels.len()];
-        for (labels, is_right) in labels
+        // How often each class is named.
+        let mut named = vec![0.0; labels.len()];
+        for (labels, named) in labels
             .chunks(count.max(1))
-            .zip(is_right.chunks_mut(count.max(1)))
+            .zip(named.chunks_mut(count.max(1)))
         {
             for label in labels.iter().take_while(|label| **label >= 0) {
                 let place = usize::try_from(*label).ok();
-                match place.and_then(|place| is_right.get_mut(place)) {
-                    Some(right) => *right = true,
+                match place.and_then(|place| named.get_mut(place)) {
+                    Some(times) => *times += 1.0,
                     None => {
                         let problem = Problem::IndexOutOfRange {
                             index: *label as isize,
@@ -162,23 +169,19 @@ impl Tensor {
             }
         }
         if is_recorded(&[self]) && count > 0 {
-            let losses = pairs_of_labels(op, self, &is_right, working)?;
+            let losses = pairs_of_labels(op, self, &named, working)?;
             let losses = losses.div(count as f64)?;
             return reduction.of_wide(&losses, losses.count() as f64, working.result);
         }
         let values = self.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?;
-        let lines = values
-            .chunks(count.max(1))
-            .zip(is_right.chunks(count.max(1)));
-        let loss = |(values, is_right): (&[f64], &[bool])| -> f64 {
-            let of = |wanted: bool| {
-                let places = values.iter().zip(is_right);
-                places
-                    .filter(move |(_, right)| **right == wanted)
-                    .map(|(x, _)| *x)
-            };
-            let pairs =
-                of(true).flat_map(|right| of(false).map(move |wrong| 1.0 - (right - wrong)));
+        let lines = values.chunks(count.max(1)).zip(named.chunks(count.max(1)));
+        let loss = |(values, named): (&[f64], &[f64])| -> f64 {
+            let places = || values.iter().zip(named);
+            let right = places().filter(|(_, times)| **times > 0.0);
+            let pairs = right.flat_map(|(right, times)| {
+                let wrong = places().filter(|(_, times)| **times == 0.0);
+                wrong.map(move |(wrong, _)| (1.0 - (right - wrong), *times))
+            });
             // Not `max`, which would drop NaN.
             let losses = pairs.filter(|loss| *loss > 0.0 || loss.is_nan());
             losses.sum::<f64>() / count as f64
@@ -197,14 +200,13 @@ impl Tensor {
 fn pairs_of_labels(
     op: &'static str,
     x: &Tensor,
-    is_right: &[bool],
+    named: &[f64],
     working: Working,
 ) -> Result<Tensor, Error> {
-    let mask: Vec<u8> = is_right.iter().map(|right| u8::from(*right)).collect();
-    let mask = Tensor::from_slice(&mask, x.shape())?.to(DType::Bool)?;
+    let named = Tensor::from_slice(named, x.shape())?.to(working.compute)?;
     let (right, wrong) = (x.unsqueeze(-1)?, x.unsqueeze(-2)?);
-    let masks = [mask.unsqueeze(-1)?, mask.unsqueeze(-2)?];
-    let builder = Builder::new(&[x.dtype(), x.dtype(), DType::Bool, DType::Bool]);
+    let masks = [named.unsqueeze(-1)?, named.unsqueeze(-2)?];
+    let builder = Builder::new(&[x.dtype(), x.dtype(), working.compute, working.compute]);
     let away = working.read(builder.input(0)) - working.read(builder.input(1));
     let loss = (1.0 - away).maximum(away.zero());
     let counted = builder.input(3).pick(away.zero(), loss);
