@@ -108,7 +108,7 @@ fn sinc_slope<'b>(x: Var<'b>, sinc: Var<'b>) -> Var<'b> {
     let terms = SERIES.iter().skip(1);
     let series = terms.fold(x.lit(SERIES[0]), |sum, term| sum * square + *term);
     let far = (t.cos() - sinc) / x;
-    t.abs().lt(t.lit(0.5)).pick(t * series * -PI, far)
+    t.abs().lt(t.abs().lit(0.5)).pick(t * series * -PI, far)
 }
 
 /// The slope of `gelu_tanh`, `x σ(u)`: `σ + x σ (1 - σ) u'`.

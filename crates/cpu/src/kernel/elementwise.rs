@@ -202,10 +202,27 @@ impl<T: Pair, F: ComplexMap<N>, const N: usize> Body for ComplexLoop<'_, T, F, N
 /// Whether a row over complex numbers is run in steps: one made of exponentials and sines, each of
 /// which takes more room than all the rest.
 const fn is_in_steps(op: Op) -> bool {
-    use Op::{Cos, Cosh, Exp, Exp2, Expm1, Sigmoid, Sin, Sinh, Tan, Tanh};
+    use Op::{
+        Cos, Cosh, Exp, Exp2, Expm1, Ldexp, Logaddexp, Sigmoid, Silu, Sin, Sinc, Sinh, Softsign,
+        Tan, Tanh, Tanhshrink,
+    };
     matches!(
         op,
-        Cos | Cosh | Exp | Exp2 | Expm1 | Sigmoid | Sin | Sinh | Tan | Tanh
+        Cos | Cosh
+            | Exp
+            | Exp2
+            | Expm1
+            | Ldexp
+            | Logaddexp
+            | Sigmoid
+            | Silu
+            | Sin
+            | Sinc
+            | Sinh
+            | Softsign
+            | Tan
+            | Tanh
+            | Tanhshrink
     )
 }
 

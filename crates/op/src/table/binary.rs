@@ -67,7 +67,7 @@ macro_rules! for_each_binary {
               float { x.nextafter(y) } complex refuse int promote bool promote,
               d [x.one(), y.zero()], domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }
             { Logaddexp, logaddexp, (x, y) -> out, Map, Widest, "`log(eˣ + eʸ)`.",
-              float { x.logaddexp(y) } complex refuse int promote bool promote,
+              float { x.logaddexp(y) } complex { x.logaddexp(y) } int promote bool promote,
               d [share_of(x, y, 1.0), share_of(y, x, 1.0)], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.0 }
             { Logaddexp2, logaddexp2, (x, y) -> out, Map, Widest, "`log2(2ˣ + 2ʸ)`.",
               float { x.logaddexp2(y) } complex refuse int promote bool promote,
@@ -83,7 +83,7 @@ macro_rules! for_each_binary {
               int { I::select(x.lt(I::lit(0)), I::lit(0), I::select(x.eq(I::lit(0)), value, I::lit(1))) } bool { x | value },
               d [x.zero(), x.eq(x.zero()).pick(x.one(), x.zero())], domain [(-10.0, 10.0), (0.0, 1.0)], ulp 0.5 }
             { Ldexp, ldexp, (x, exponent) -> out, Map, Widest, "`x` times two to the exponent.",
-              float { ldexp(x, exponent) } complex refuse int promote bool promote,
+              float { ldexp(x, exponent) } complex { ldexp_complex(x, exponent) } int promote bool promote,
               d [exponent.exp2(), out * std::f64::consts::LN_2], domain [(-10.0, 10.0), (-5.0, 5.0)], ulp 4.0 }
             { Gcd, gcd, (x, y) -> out, Map, Keep, "The greatest common divisor.",
               float refuse complex refuse int { x.gcd(y) } bool integer,
