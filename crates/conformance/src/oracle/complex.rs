@@ -86,7 +86,9 @@ impl<R: Precise> Pair<R> {
         Self::new(-self.im, self.re)
     }
 
-    fn exp(self) -> Self {
+    /// `eᶻ`.
+    #[must_use]
+    pub fn exp(self) -> Self {
         let size = self.re.exp();
         Self::new(size * self.im.cos(), size * self.im.sin())
     }

@@ -444,10 +444,11 @@ impl Tensor {
         plan.finish(folded.to(result)?, keepdim)
     }
 
-    /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing.
+    /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing. That of complex
+    /// numbers has an imaginary part from -π to π.
     ///
     /// # Errors
-    /// A dtype error for complex numbers, an index error for an axis out of range, a memory error.
+    /// An index error for an axis out of range, a memory error.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
         let op = Reduction::Logsumexp.name();
         let result = Reduction::Logsumexp.result(self.dtype())?;
@@ -458,17 +459,27 @@ impl Tensor {
             default_dtype()
         };
         let compute = compute_dtype(through);
-        let program = reading(self.dtype(), through, compute);
-        let greatest = plan.fold(op, Fold::Max, &program, &[self], self.shape())?;
+        let real = compute.to_real();
+        // Only how far the real parts are from each other decides what overflows. Which number is
+        // taken from all of them changes nothing, so that no gradient goes to it.
+        let program = map(self.dtype(), |x| {
+            let x = x.to(through).to(compute);
+            if compute.is_complex() { x.real() } else { x }
+        });
+        let plain = self.detach();
+        let greatest = plan.fold(op, Fold::Max, &program, &[&plain], self.shape())?;
         // An infinite greatest is its own answer; the distance from it is not a number.
-        let shift = map(compute, |m| m.isfinite().pick(m, m.zero()));
+        let shift = map(real, |m| m.isfinite().pick(m, m.zero()));
         let shift = evaluate(op, &shift, &[&greatest])?.remove(0);
-        let builder = Builder::new(&[self.dtype(), compute]);
+        let builder = Builder::new(&[self.dtype(), real]);
         let x = builder.input(0).to(through).to(compute);
         let program = builder.finish(&[(x - builder.input(1)).exp()]);
         let total = plan.fold(op, Fold::Sum, &program, &[self, &shift], self.shape())?;
         let wide = total.to(working_float(result))?.log()?;
-        let shifted = Self::apply(Op::Add, &[(&wide).into(), (&shift.to(DType::F64)?).into()])?;
+        let shifted = Self::apply(
+            Op::Add,
+            &[(&wide).into(), (&shift.to(wide.dtype())?).into()],
+        )?;
         plan.finish(shifted.to(result)?, keepdim)
     }
 
