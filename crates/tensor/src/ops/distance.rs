@@ -32,8 +32,8 @@ impl Tensor {
     }
 
     /// The norm of order `p` of the difference of vectors (whose gradient is zero where it is zero),
-    /// to whose numbers `eps` is added, along
-    /// the last dimension.
+    /// to whose numbers `eps` is added, along the last dimension. Complex numbers count by their
+    /// magnitudes.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -45,7 +45,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`cosine_similarity`](Self::cosine_similarity).
+    /// A dtype error where promotion refuses, a value error for shapes that do not broadcast, a
+    /// memory error.
     pub fn pairwise_distance(
         &self,
         other: &Self,
@@ -53,9 +54,9 @@ impl Tensor {
         eps: f64,
         keepdim: bool,
     ) -> Result<Self, Error> {
-        let working = Working::of(&PAIRWISE_DISTANCE, &[self, other])?;
+        let (working, result) = Working::and_result(&PAIRWISE_DISTANCE, &[self, other])?;
         let wide = wide_distance(PAIRWISE_DISTANCE.name, self, other, working, p, eps)?;
-        let distance = wide.to(working.result)?;
+        let distance = wide.to(result)?;
         if keepdim {
             Ok(distance)
         } else {
@@ -249,12 +250,14 @@ pub(super) fn wide_distance(
     let builder = Builder::new(&[x.dtype(), y.dtype()]);
     let away = working.read(builder.input(0)) - working.read(builder.input(1));
     let away = if eps == 0.0 { away } else { away + eps };
-    let term: Var<'_> = if p == 2.0 {
+    let term: Var<'_> = if p == 2.0 && working.compute.is_complex() {
+        away.real().square() + away.imag().square()
+    } else if p == 2.0 {
         away.square()
     } else if p == 1.0 || p.is_infinite() {
         away.abs()
     } else if p == 0.0 {
-        away.ne(away.zero()).to(working.compute)
+        away.ne(away.zero()).to(working.compute.to_real())
     } else {
         power_of(away.abs(), p)
     };

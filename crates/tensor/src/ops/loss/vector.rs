@@ -12,7 +12,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
-use crate::ops::operands::{Working, dtypes_of, wrong_shape};
+use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
 use crate::reduce::Plan;
 
 impl Tensor {
@@ -55,7 +55,8 @@ impl Tensor {
     /// dimension. `swap` takes the distance of the two others if that is the smaller negative one.
     ///
     /// # Errors
-    /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss).
+    /// A dtype error where promotion refuses, a value error for a margin that is not above 0 or
+    /// shapes that do not fit, a memory error.
     #[allow(clippy::too_many_arguments, reason = "torch's options")]
     pub fn triplet_margin_loss(
         &self,
@@ -68,7 +69,11 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let op = TRIPLET_MARGIN_LOSS.name;
-        let working = Working::of(&TRIPLET_MARGIN_LOSS, &[self, positive, negative])?;
+        if margin.is_nan() || margin <= 0.0 {
+            return Err(out_of_range(op, "margin", margin, "numbers above 0"));
+        }
+        let tensors = [self, positive, negative];
+        let (working, result) = Working::and_result(&TRIPLET_MARGIN_LOSS, &tensors)?;
         let near = wide_distance(op, self, positive, working, p, eps)?;
         let mut far = wide_distance(op, self, negative, working, p, eps)?;
         if swap {
@@ -76,7 +81,7 @@ impl Tensor {
         }
         let losses = near.sub(&far)?.add(margin)?.maximum(0.0)?;
         let losses = losses.squeeze(Some(&[-1]))?;
-        reduction.of_wide(&losses, losses.count() as f64, working.result)
+        reduction.of_wide(&losses, losses.count() as f64, result)
     }
 
     /// The mean over the labels (last dimension) of the binary cross entropies of the logistic
@@ -136,16 +141,16 @@ impl Tensor {
                 "one of up to two dimensions",
             ));
         }
-        if target.shape() != self.shape() {
-            let accepted = format!("{:?}", self.shape().to_vec());
-            return Err(wrong_shape(op, "target", target, accepted));
-        }
-        let count = self.shape()[self.rank() - 1];
         if self.rank() == 0 && target.rank() == 0 {
             // A single number is the only class of one line.
             let (x, target) = (self.unsqueeze(0)?, target.unsqueeze(0)?);
             return x.multilabel_margin_loss(&target, reduction);
         }
+        if target.shape() != self.shape() {
+            let accepted = format!("{:?}", self.shape().to_vec());
+            return Err(wrong_shape(op, "target", target, accepted));
+        }
+        let count = self.shape()[self.rank() - 1];
         let labels = target.to(DType::I64)?.to_vec::<i64>()?;
         // How often each class is named.
         let mut named = vec![0.0; labels.len()];
@@ -183,8 +188,8 @@ impl Tensor {
                 wrong.map(move |(wrong, _)| (1.0 - (right - wrong), *times))
             });
             // Not `max`, which would drop NaN.
-            let losses = pairs.filter(|loss| *loss > 0.0 || loss.is_nan());
-            losses.sum::<f64>() / count as f64
+            let losses = pairs.filter(|(loss, _)| *loss > 0.0 || loss.is_nan());
+            losses.map(|(loss, times)| loss * times).sum::<f64>() / count as f64
         };
         let losses: Vec<f64> = lines.map(loss).collect();
         let sizes = &self.shape()[..self.rank() - 1];
@@ -209,8 +214,10 @@ fn pairs_of_labels(
     let builder = Builder::new(&[x.dtype(), x.dtype(), working.compute, working.compute]);
     let away = working.read(builder.input(0)) - working.read(builder.input(1));
     let loss = (1.0 - away).maximum(away.zero());
-    let counted = builder.input(3).pick(away.zero(), loss);
-    let program = builder.finish(&[builder.input(2).pick(counted, away.zero())]);
+    let (times, other) = (builder.input(2), builder.input(3));
+    // No product with zero, which an infinite loss would make NaN.
+    let is_pair = times.gt(times.zero()) & other.eq(other.zero());
+    let program = builder.finish(&[is_pair.pick(loss * times, away.zero())]);
     let shape = Shape::broadcast(op, &[right.shape(), wrong.shape()])?;
     let plan = Plan::new(op, &right.expand(&shape)?, Some(&[-2, -1]))?;
     let inputs = [&right, &wrong, &masks[0], &masks[1]];
