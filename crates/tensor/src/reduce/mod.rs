@@ -13,6 +13,7 @@ pub(crate) use plan::Plan;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::elementwise::{evaluate, evaluate_one};
+use crate::ops::unvarying;
 
 /// The program that reads one tensor in a dtype.
 pub(crate) fn reading(from: DType, through: DType, to: DType) -> Program {
@@ -412,7 +413,8 @@ impl Tensor {
         };
         let folded = if p == 0.0 {
             let program = reading(from, DType::Bool, DType::I64);
-            plan.fold(op, Fold::Sum, &program, &[self], self.shape())?
+            let counts = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+            unvarying(counts.to(result)?, op, &[self])?
         } else if p.is_infinite() {
             plan.need_elements(op, self)?;
             let program = map(from, |x| x.to(wide).abs());
