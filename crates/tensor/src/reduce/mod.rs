@@ -5,7 +5,7 @@
 mod gradient;
 mod plan;
 
-use allotrope_dtype::{DType, Error, Scalar, Set, WeakScalar, default_dtype};
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
 use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
 
 pub(crate) use plan::Plan;
@@ -352,7 +352,7 @@ impl Tensor {
         Ok(0)
     }
 
-    /// Whether one is not zero, along axes or in everything.
+    /// Whether one is not zero, along axes or in everything: a bool for every dtype.
     ///
     /// # Errors
     /// An index error for an axis out of range, a memory error.
@@ -360,7 +360,7 @@ impl Tensor {
         self.truth(Reduction::Any, Fold::Max, axes, keepdim)
     }
 
-    /// Whether none is zero, along axes or in everything.
+    /// Whether none is zero, along axes or in everything: a bool for every dtype.
     ///
     /// # Errors
     /// As [`any`](Self::any).
@@ -508,7 +508,8 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<bool, Error> {
-        self.is_close_to(other, rtol, atol, equal_nan)?
+        self.is_close_to(other, rtol, atol, equal_nan)
+            .map_err(|error| error.in_op("allclose"))?
             .all(None, false)?
             .is_true()
     }
@@ -516,7 +517,7 @@ impl Tensor {
     /// Where elements are within `atol + rtol |other|` of each other, in float64: integers too.
     ///
     /// # Errors
-    /// As [`allclose`](Self::allclose).
+    /// As [`allclose`](Self::allclose); a value error for a tolerance that is negative or NaN.
     pub fn is_close_to(
         &self,
         other: &Self,
@@ -524,6 +525,17 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<Self, Error> {
+        for (what, value) in [("rtol", rtol), ("atol", atol)] {
+            if value.is_nan() || value < 0.0 {
+                let problem = Problem::OutOfRange {
+                    what,
+                    index: None,
+                    value: value.to_string(),
+                    accepted: "0 and above",
+                };
+                return Err(Error::new("isclose", problem));
+            }
+        }
         let wide = match self.dtype().is_complex() || other.dtype().is_complex() {
             true => DType::C128,
             false => DType::F64,
