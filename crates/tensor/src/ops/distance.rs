@@ -24,6 +24,12 @@ impl Tensor {
     pub fn cosine_similarity(&self, other: &Self, dim: isize, eps: f64) -> Result<Self, Error> {
         let op = COSINE_SIMILARITY.name;
         let working = Working::of(&COSINE_SIMILARITY, &[self, other])?;
+        if self.rank() == 0 && other.rank() == 0 {
+            // Single numbers are vectors of one.
+            return self
+                .unsqueeze(0)?
+                .cosine_similarity(&other.unsqueeze(0)?, dim, eps);
+        }
         let [dot, left, right] = products(op, self, other, working, dim)?;
         let length = |squares: &Self| root_of_sums(squares, 2.0)?.maximum(eps);
         let lengths = [length(&left)?, length(&right)?];

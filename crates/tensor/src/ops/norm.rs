@@ -67,7 +67,7 @@ impl Tensor {
     }
 
     /// The last dimensions divided by the root of their mean square plus `eps` (that of the dtype if
-    /// there is none), times `weight`.
+    /// there is none), times `weight`. The squares of complex numbers are complex, as torch's are.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm), but for complex numbers.
@@ -89,11 +89,10 @@ impl Tensor {
     /// `rms_norm` as recorded operations, for complex numbers.
     fn complex_rms_norm(
         &self,
-        row: &'static Structured,
+        working: Working,
         sizes: &[usize],
-        affine: [Option<&Self>; 2],
+        weight: Option<&Self>,
         eps: f64,
-        centers: bool,
     ) -> Result<Self, Error> {
         let first = self.first_normalized(RMS_NORM.name, sizes, [weight, None])?;
         let axes: Vec<isize> = (first as isize..self.rank() as isize).collect();
@@ -125,6 +124,7 @@ impl Tensor {
             if let Some(term) = term.filter(|term| term.shape()[..] != *sizes) {
                 return Err(wrong_shape(op, what, term, format!("{sizes:?}")));
             }
+        }
         Ok(first)
     }
 
@@ -142,7 +142,6 @@ impl Tensor {
         }
         let working = Working::of(row, &with_terms(self, affine))?;
         let first = self.first_normalized(op, sizes, affine)?;
-        }
         let length = Shape::new(op, sizes)?.count();
         let norm = Terms::read(working, affine, length)?;
         let x = self.contiguous()?;
@@ -227,10 +226,19 @@ impl Tensor {
     pub fn batch_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
         let op = BATCH_NORM.name;
         let affine = [options.weight, options.bias];
+        let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
+        if self.shape()[..] == [0] {
+            // Nothing, of no channels: torch takes it for an empty batch.
+            let nothing = self.reshape(&[0, 0])?;
+            let made = nothing.batch_norm(options)?;
+            return Ok(BatchNorm {
+                output: made.output.reshape(&[0])?,
+                ..made
+            });
+        }
         if options.training && is_recorded(&with_terms(self, affine)) {
             return recorded_batch(self, options);
         }
-        let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
         let channels = channels(op, self, affine)?;
         let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
         let terms = [terms[0].as_ref(), terms[1].as_ref()];
