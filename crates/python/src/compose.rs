@@ -11,17 +11,25 @@ use crate::arguments::{Integers, integers, size, spread};
 use crate::create::operand;
 use crate::elementwise::apply_as;
 use crate::error::raise;
+use crate::memory_format::arrange;
 use crate::operand::{self, Value, run};
 use crate::tensor::{PyTensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 forms! {
-    /// A copy with elements of its own, through which gradients go back.
+    /// A copy with elements of its own, through which gradients go back; they lie in row-major order,
+    /// or as memory_format says.
     ///
     /// >>> al.tensor([1, 2]).clone()
     /// tensor([1, 2])
-    clone[]() -> PyTensor |py, _op, x| run(py, x.count(), || x.copied());
+    clone[*, memory_format=None](memory_format: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+        let copy = run(py, x.count(), || x.copied())?;
+        match memory_format {
+            None => Ok(copy),
+            format => wrap(Ok(arrange(op, copy.tensor(), format)?)),
+        }
+    };
 
     /// The last two dimensions exchanged, and complex numbers conjugated.
     ///
@@ -93,6 +101,8 @@ forms! {
     ///
     /// >>> al.ones(2, 3).sum_to_size(3)
     /// tensor([2., 2., 2.])
+    /// >>> al.ones(300, dtype=al.uint8).sum_to_size(1)
+    /// tensor([300], dtype=uint64)
     sum_to_size[*sizes, size=None](sizes: &Bound<'_, PyTuple>, size: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
         let sizes = spread(op, sizes, size)?;
         run(py, x.count(), || sum_to(x, &sizes))
@@ -101,8 +111,6 @@ forms! {
     /// The parts along dim with sizes of their own.
     ///
     /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
-    /// >>> al.ones(300, dtype=al.uint8).sum_to_size(1)
-    /// tensor([300], dtype=uint64)
     /// [(2,), (3,)]
     split_with_sizes[split_sizes, dim=0](split_sizes: Any<'_, '_>, dim: isize) -> crate::view::Parts |_py, op, x| {
         let sizes = integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
@@ -185,14 +193,6 @@ fn float_power_of(x: &Tensor, exponent: &Value) -> Result<Tensor, Error> {
     }
 }
 
-/// The sums along the dimensions in which sizes are one, and along those before them.
-fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
-    let op = "sum_to_size";
-    let fits = sizes.len() <= x.rank();
-    let extra = x.rank().saturating_sub(sizes.len());
-    let own = x.shape().iter().skip(extra).zip(sizes);
-    let fits = fits
-        && own
 /// The norm of a difference, which is formed in float64 where the common dtype is no float.
 fn distance(op: &'static str, x: &Tensor, other: &Tensor, p: f64) -> Result<Tensor, Error> {
     let common = promotion().promote_types(op, x.dtype(), other.dtype())?;
@@ -203,6 +203,14 @@ fn distance(op: &'static str, x: &Tensor, other: &Tensor, p: f64) -> Result<Tens
     away.norm(p, None, false)?.to(default_dtype())
 }
 
+/// The sums along the dimensions in which sizes are one, and along those before them.
+fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
+    let op = "sum_to_size";
+    let fits = sizes.len() <= x.rank();
+    let extra = x.rank().saturating_sub(sizes.len());
+    let own = x.shape().iter().skip(extra).zip(sizes);
+    let fits = fits
+        && own
             .clone()
             .all(|(own, asked)| *asked == 1 || *own as isize == *asked);
     if !fits {
