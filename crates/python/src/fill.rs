@@ -164,10 +164,13 @@ pub(crate) fn eye(
     as_leaf(wrap(Tensor::eye(rows, columns, dtype)), requires_grad)
 }
 
-/// The numbers from start, step apart, before end.
+/// The numbers from start, step apart, before end. Each is start plus so many steps; an integer dtype
+/// takes those of a float step without their fractions, and as many as there are in float.
 ///
 /// >>> al.arange(2, 8, 3)
 /// tensor([2, 5])
+/// >>> al.arange(0, 3, 0.5, dtype="int64")
+/// tensor([0, 0, 1, 1, 2, 2])
 #[pyfunction]
 #[pyo3(signature = (start=None, end=None, step=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn arange(

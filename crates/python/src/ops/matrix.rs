@@ -46,7 +46,8 @@ pub(super) fn work(a: &Tensor, b: &Tensor) -> usize {
 forms! {
     /// The product of two matrices, of vectors with them, or of each pair of several: dimensions
     /// before the last two are broadcast. Halves are summed in float32 and rounded once, integers
-    /// wrap. acc_dtype is the dtype of sums, dtype that of the result.
+    /// wrap, and the product of bool is the logical one, an or of ands. acc_dtype is the dtype of
+    /// sums, dtype that of the result.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).matmul(al.tensor([10, 1]))
     /// tensor([12, 34])
