@@ -216,13 +216,13 @@ def assert_near(got, wide, dtype, ulp, sources=(), absolute=0.0):
         raise AssertionError(f"{wrong.sum()} of {wrong.size} differ\n" + "\n".join(lines))
 
 
-def assert_near_complex(got, wide, dtype, sources=(), eps=8.0):
-    """Complex results within `eps` units of the magnitude of wide ones."""
+def assert_near_complex(got, wide, dtype, sources=(), eps=8.0, scale=1e-30):
+    """Complex results within `eps` units of the magnitude of wide ones, or of `scale` above that."""
     assert got.dtype == dtype.numpy_dtype
     assert got.shape == wide.shape
     unit = np.finfo(got.real.dtype).eps
     with np.errstate(all="ignore"):
-        error = np.abs(got.astype(np.clongdouble) - wide) / np.maximum(np.abs(wide), 1e-30)
+        error = np.abs(got.astype(np.clongdouble) - wide) / np.maximum(np.abs(wide), scale)
     wrong = ~(error <= eps * unit)
     if wrong.any():
         places = np.flatnonzero(wrong)[:5]

@@ -165,7 +165,7 @@ UNARY = {
     "asinh": near("ff==", np.arcsinh, np.arcsinh),
     "acosh": near("ff==", np.arccosh, np.arccosh),
     "atanh": near("ff==", np.arctanh, np.arctanh),
-    "sinc": near("ff=x", lambda x: np.where(x == 0, 1, sinc(x)), ulp=4, absolute=1),
+    "sinc": near("ff==", lambda x: np.where(x == 0, 1, sinc(x)), lambda x: np.sin(PI * x) / (PI * x), 4, 1),
     "deg2rad": near("ff=x", lambda x: x * (PI / 180)),
     "rad2deg": near("ff=x", lambda x: x * (180 / PI)),
     # Special functions.
@@ -203,13 +203,13 @@ UNARY = {
     "selu": near("ff=x", keep_nan(lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0)))), ulp=4),
     "celu": near("ff=x", keep_nan(lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))))),
     "softplus": near("ff=x", keep_nan(lambda x: np.where(x > 20, x, np.log1p(np.exp(np.minimum(x, 20))))), ulp=4),
-    "softsign": near("ff=x", lambda x: x / (1 + np.abs(x))),
+    "softsign": near("ff==", lambda x: x / (1 + np.abs(x)), lambda x: x / (1 + np.abs(x))),
     "gelu": near("ff=x", gelu, ulp=24),
-    "silu": near("ff=x", lambda x: x * sigmoid(x), ulp=5, absolute=1e-30),
+    "silu": near("ff==", lambda x: x * sigmoid(x), lambda x: x / (1 + np.exp(-x)), 5, 1e-30),
     "mish": near("ff=x", mish, ulp=8, absolute=1e-30),
     "hardswish": near("ff=x", lambda x: x * (clamp(x + 3, 0, 6) / 6), ulp=2),
     "hardsigmoid": near("ff=x", lambda x: clamp(x + 3, 0, 6) / 6, ulp=2),
-    "tanhshrink": near("ff=x", tanhshrink, ulp=8),
+    "tanhshrink": near("ff==", tanhshrink, lambda x: x - np.tanh(x), ulp=8),
     "softshrink": near("ff=x", keep_nan(softshrink), ulp=0),
     "hardshrink": exact("ff=x", lambda x: np.where(np.abs(x) <= 0.5, 0, x)),
 }
@@ -310,8 +310,15 @@ def two(rules, wide=None, whole=None, of_complex=None, ulp=0, absolute=0, is_exa
     return Row(rules, wide and quietly(wide), whole, of_complex, ulp, absolute, is_exact)
 
 
-def near_two(wide, ulp=3, absolute=0):
-    return two("ff=x", wide, ulp=ulp, absolute=absolute, is_exact=False)
+def near_two(wide, ulp=3, absolute=0, of_complex=None):
+    rules = "ff==" if of_complex else "ff=x"
+    return two(rules, wide, None, of_complex, ulp, absolute, is_exact=False)
+
+
+def logaddexp_of_complex(x, y):
+    """Goes on from the number with the larger real part, as torch does."""
+    larger, smaller = np.where(x.real < y.real, y, x), np.where(x.real < y.real, x, y)
+    return larger + np.log1p(np.exp(smaller - larger))
 
 
 def logical(function):
@@ -339,12 +346,12 @@ BINARY = {
     "hypot": near_two(np.hypot),
     "copysign": two("ff=x", np.copysign),
     "nextafter": two("ff=x", next_after),
-    "logaddexp": near_two(np.logaddexp, ulp=4, absolute=4),
+    "logaddexp": near_two(np.logaddexp, 4, 4, logaddexp_of_complex),
     "logaddexp2": near_two(np.logaddexp2, ulp=4, absolute=4),
     "xlogy": near_two(xlogy, ulp=4),
     "xlog1py": near_two(xlog1py, ulp=4),
     "heaviside": two("===x", heaviside, lambda x, v: np.where(x == 0, v, x > 0)),
-    "ldexp": near_two(lambda x, n: x * np.exp2(np.clip(n, -15000, 15000)), ulp=4),
+    "ldexp": near_two(lambda x, n: x * np.exp2(np.clip(n, -15000, 15000)), 4, 0, lambda x, n: x * np.exp2(n)),
     "gcd": two("i=xx", None, wrapping(math.gcd)),
     "lcm": two("i=xx", None, wrapping(math.lcm)),
     # Bits and truth.

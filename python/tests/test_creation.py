@@ -152,3 +152,12 @@ def test_bad_input(call, error, message):
     with pytest.raises(error) as caught:
         call()
     assert message is None or str(caught.value) == message
+
+
+def test_integer_ranges_of_float_steps_leave_out_fractions():
+    """Neither the step nor the count is cut before the numbers are."""
+    for dtype in ("int8", "int64", "uint32"):
+        got = al.arange(0, 3, 0.5, dtype=dtype)
+        assert got.tolist() == [0, 0, 1, 1, 2, 2] and got.dtype == dtype
+    assert al.arange(0, 5, 1.5, dtype="int64").tolist() == [0, 1, 3, 4]
+    assert al.arange(0, -2, -0.5, dtype="int64").tolist() == [0, 0, -1, -1]

@@ -326,3 +326,66 @@ class TestKeywords:
         assert x.pow_(exponent=2).tolist() == [4.0, 0.0]
         with pytest.raises(TypeError):
             al.sqrt(other=x)
+
+
+class TestRefusals:
+    def test_tolerances(self):
+        x = al.ones(2)
+        for options in ({"rtol": -1.0}, {"atol": -1e-9}, {"rtol": math.nan}, {"atol": math.nan}):
+            (name,) = options
+            with pytest.raises(ValueError, match=f"^isclose: {name} out of range: .*; 0 and above"):
+                al.isclose(x, x, **options)
+            with pytest.raises(ValueError, match=f"^allclose: {name} out of range"):
+                al.allclose(x, x, **options)
+
+    def test_bounds_of_hardtanh(self):
+        x = al.tensor([-3.0, 3.0])
+        for call in (x.hardtanh, lambda *bounds: al.nn.functional.hardtanh(x, *bounds)):
+            with pytest.raises(ValueError, match="^hardtanh: min_val out of range: 2; .*max_val"):
+                call(2.0, 1.0)
+            assert call(1.0, 1.0).tolist() == [1.0, 1.0]
+
+    def test_softshrink(self):
+        x = al.tensor([-3.0, 3.0])
+        for call in (x.softshrink, lambda lambd: al.nn.functional.softshrink(x, lambd)):
+            for wrong in (-0.5, math.nan):
+                with pytest.raises(ValueError, match="^softshrink: lambd out of range"):
+                    call(wrong)
+            assert call(0.0).tolist() == [-3.0, 3.0]
+
+
+class TestGradients:
+    def slopes(self, function, *numbers):
+        leaves = [al.tensor(values, dtype=al.float32, requires_grad=True) for values in numbers]
+        return leaves, al.autograd.grad(function(*leaves).sum(), leaves, create_graph=True)
+
+    @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+    def test_shares_of_large_numbers(self, name):
+        inf = math.inf
+        x = [1e5, 1e7, 1e17, inf, inf, -inf, -inf, 3.0, -1e30]
+        y = [1e5, 1e7, 1e17, -inf, inf, -inf, inf, 3.0, 1e30]
+        _, (dx, dy) = self.slopes(getattr(al, name), x, y)
+        assert dx.tolist() == [0.5, 0.5, 0.5, 1.0, 0.5, 0.5, 0.0, 0.5, 0.0]
+        assert dy.tolist() == [0.5, 0.5, 0.5, 0.0, 0.5, 0.5, 1.0, 0.5, 1.0]
+
+    def test_second_slopes_of_equal_numbers(self):
+        (x, _), (dx, _) = self.slopes(al.logaddexp, [1e5, 0.0], [1e5, 0.0])
+        assert al.autograd.grad(dx.sum(), x)[0].tolist() == [0.25, 0.25]
+
+    def test_the_angle_of_the_origin(self):
+        leaves, (dy, dx) = self.slopes(al.atan2, [0.0, 0.0], [0.0, 1.0])
+        assert dy.tolist() == [0.0, 1.0] and dx.tolist() == [0.0, 0.0]
+        second = al.autograd.grad(dy.sum() + dx.sum(), leaves)
+        assert [slope.tolist() for slope in second] == [[0.0, -1.0], [0.0, -1.0]]
+
+    def test_angles_of_small_and_large_numbers(self):
+        _, (dy, dx) = self.slopes(al.atan2, [3e-30, 3e30], [4e-30, 4e30])
+        assert dy.tolist() == pytest.approx([1.6e29, 1.6e-31])
+        assert dx.tolist() == pytest.approx([-1.2e29, -1.2e-31])
+
+    @pytest.mark.parametrize("decimals", [0, 3, -2, 400, -400])
+    def test_rounding_has_no_slope(self, decimals):
+        values = [math.inf, math.nan, 1e308, 1.23456]
+        x = al.tensor(values, dtype=al.float64, requires_grad=True)
+        (slope,) = al.autograd.grad(x.round(decimals=decimals).sum(), x)
+        assert slope.tolist() == [0.0] * 4

@@ -44,7 +44,9 @@ def check(name, row, dtype, got, array):
     assert got.dtype == out
     got, want = got.numpy(), expect(row, dtype, array)
     if out.is_complex or (dtype.is_complex and out.is_floating_point):
-        assert_near_complex(got, want, out, [array])
+        # x - tanh(x) has roots, near which it is a difference of numbers of about its size.
+        scale = np.abs(array).astype(float) if name == "tanhshrink" else 1e-30
+        assert_near_complex(got, want, out, [array], scale=scale)
     elif not out.is_floating_point:
         assert_same(got, want.astype(out.numpy_dtype), array)
     elif row.exact:

@@ -44,11 +44,9 @@ def result_of(name, dtype):
     if name in TOTALS:
         return (al.int64 if dtype.is_signed or dtype == al.bool else al.uint64) if is_whole else dtype
     if name in AVERAGES:
-        if name == "logsumexp" and dtype.is_complex:
-            return None
         if is_whole:
             return al.float32
-        return dtype if name == "mean" else dtype.to_real()
+        return dtype if name in ("mean", "logsumexp") else dtype.to_real()
     if name in TRUTHS:
         return al.bool
     if name == "count_nonzero":
@@ -516,3 +514,11 @@ class TestNames:
         assert al.min(x, other=y).tolist() == [1, 2]
         with pytest.raises(TypeError, match="twice"):
             al.max(x, 0, other=y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=named)
+def test_questions_have_truth_values(dtype):
+    """PyTorch keeps uint8; every dtype has the same answer here."""
+    x = al.tensor([[0, 1], [1, 1]]).to(dtype)
+    for got, want in [(x.any(), True), (x.all(), False), (x.any(0), [True, True]), (x.all(1), [False, True])]:
+        assert got.dtype == al.bool and got.tolist() == want

@@ -183,13 +183,15 @@ pub fn answer(
                         if b > a || b.is_nan() { b } else { a }
                     },
                 );
-            if !most.is_finite() {
-                return real(Double::new(most), 0.0);
+            let most = Pair::new(Double::new(most), Double::new(0.0));
+            if !most.re.hi.is_finite() {
+                return inexact(most, 0.0);
             }
-            let terms = pairs.iter().map(|z| (z.re - Double::new(most)).exp());
-            let sum = total(terms.collect::<Vec<_>>().into_iter());
-            // The error of the sum is that of its logarithm.
-            real(sum.ln() + Double::new(most), 1.0)
+            let terms: Vec<Pair<Double>> = pairs.iter().map(|z| (*z - most).exp()).collect();
+            let sum = sum(&terms);
+            // The error of the sum, beside which its terms may be large, is that of its logarithm.
+            let sizes = terms.iter().map(|z| z.abs().hi).sum::<f64>();
+            inexact(sum.ln() + most, sizes / sum.abs().hi)
         }
     }
 }

@@ -53,6 +53,8 @@ pub enum Set {
     Number,
     /// Bool, integers and floats: everything with an order.
     Real,
+    /// Bool and integers: everything that counts.
+    Discrete,
     /// Signed and unsigned integers.
     Integer,
     /// Signed integers.
@@ -71,10 +73,11 @@ pub enum Set {
 
 impl Set {
     /// Every named set.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Element,
         Self::Number,
         Self::Real,
+        Self::Discrete,
         Self::Integer,
         Self::Signed,
         Self::Unsigned,
@@ -91,6 +94,7 @@ impl Set {
             Self::Element => true,
             Self::Number => !matches!(kind, Kind::Bool),
             Self::Real => !matches!(kind, Kind::Complex),
+            Self::Discrete => matches!(kind, Kind::Bool | Kind::Signed | Kind::Unsigned),
             Self::Integer => matches!(kind, Kind::Signed | Kind::Unsigned),
             Self::Signed => matches!(kind, Kind::Signed),
             Self::Unsigned => matches!(kind, Kind::Unsigned),
@@ -127,6 +131,7 @@ impl Set {
             Self::Element => "any dtype",
             Self::Number => "a numeric dtype",
             Self::Real => "a real dtype",
+            Self::Discrete => "bool or an integer dtype",
             Self::Integer => "an integer dtype",
             Self::Signed => "a signed integer dtype",
             Self::Unsigned => "an unsigned integer dtype",

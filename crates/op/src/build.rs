@@ -188,6 +188,17 @@ impl<'b> Var<'b> {
         size.eq(size.zero()).pick(slope.zero(), gradient * slope)
     }
 
+    /// The gradient of `softsign`, with `s = 1 / (1 + |x|)`: `s² g` for real numbers, and
+    /// `s g - s² Re(g conj(x)) x / |x|` for complex ones.
+    pub(crate) fn softsign_gradient(self, gradient: Self) -> Self {
+        let share = (self.abs() + 1.0).reciprocal();
+        if !self.dtype().is_complex() {
+            return gradient * share.square();
+        }
+        let along = (gradient * self.conj()).real() * share.square();
+        gradient * share - self.sign() * along
+    }
+
     fn imaginary_unit(self) -> Self {
         let unit = WeakScalar::Complex(c128::new(0.0, 1.0));
         match Scalar::new(unit, self.dtype()) {

@@ -69,6 +69,28 @@ fn along<'b>(gradient: Var<'b>, slope: Var<'b>) -> Var<'b> {
     }
 }
 
+/// The slopes of `atan2`: `x / r²` and `-y / r²`, without a square that could leave the range; zero at
+/// the origin, where there is no angle.
+fn atan2_slopes<'b>(y: Var<'b>, x: Var<'b>) -> [Var<'b>; 2] {
+    let is_origin = x.eq(x.zero()) & y.eq(y.zero());
+    // One instead of the origin, so that no order of derivatives divides by zero.
+    let x = is_origin.pick(x.one(), x);
+    let r = x.hypot(y);
+    [x, -y].map(|across| is_origin.pick(x.zero(), across / r / r))
+}
+
+/// The share of `bˣ` in `bˣ + bʸ`, given `ln b`: a logistic function of the distance, which large
+/// numbers leave its digits; a half for equal infinities.
+fn share_of<'b>(x: Var<'b>, y: Var<'b>, log: f64) -> Var<'b> {
+    let are_one = x.eq(y) & x.isinf();
+    let away = are_one.pick(x.zero(), x - y);
+    if log == 1.0 {
+        away.sigmoid()
+    } else {
+        (away * log).sigmoid()
+    }
+}
+
 /// The slope of `sinc`: `(cos πx - sinc x) / x`, and a series near 0, where that cancels.
 fn sinc_slope<'b>(x: Var<'b>, sinc: Var<'b>) -> Var<'b> {
     use std::f64::consts::PI;
@@ -86,7 +108,7 @@ fn sinc_slope<'b>(x: Var<'b>, sinc: Var<'b>) -> Var<'b> {
     let terms = SERIES.iter().skip(1);
     let series = terms.fold(x.lit(SERIES[0]), |sum, term| sum * square + *term);
     let far = (t.cos() - sinc) / x;
-    t.abs().lt(t.lit(0.5)).pick(t * series * -PI, far)
+    t.abs().lt(t.abs().lit(0.5)).pick(t * series * -PI, far)
 }
 
 /// The slope of `gelu_tanh`, `x σ(u)`: `σ + x σ (1 - σ) u'`.

@@ -64,6 +64,7 @@ impl Scan {
     #[must_use]
     pub fn item(self, dtype: DType) -> DType {
         match dtype {
+            d if self == Self::LogSumExp && d.is_complex() => DType::C128,
             _ if self == Self::LogSumExp => DType::F64,
             DType::Bool => DType::I64,
             d if d.is_integer() && d.is_signed() => DType::I64,

@@ -14,6 +14,7 @@ use crate::create::operand;
 use crate::device::{available, check_device, is_device_name};
 use crate::dtype::wrap;
 use crate::error::{raise, wrong_object};
+use crate::memory_format::arrange;
 use crate::numpy;
 use crate::tensor::{PyTensor, as_tensor, wrap as wrap_tensor};
 
@@ -156,6 +157,18 @@ fn convert_tensor(
     }))
 }
 
+/// A converted tensor in a memory format, if one is asked for.
+fn arranged(
+    op: &'static str,
+    converted: PyTensor,
+    memory_format: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTensor> {
+    match memory_format {
+        None => Ok(converted),
+        format => wrap_tensor(Ok(arrange(op, converted.tensor(), format)?)),
+    }
+}
+
 #[pymethods]
 impl PyTensor {
     /// The values in another dtype or family, rounded once, or on another device, or both: as those
@@ -170,7 +183,7 @@ impl PyTensor {
     /// allotrope.float64
     #[pyo3(signature = (
         *arguments, dtype=None, device=None, other=None, rounding="nearest", overflow=None,
-        copy=false, seed=0, non_blocking=false
+        copy=false, seed=0, non_blocking=false, memory_format=None
     ))]
     #[allow(
         clippy::too_many_arguments,
@@ -188,6 +201,7 @@ impl PyTensor {
         copy: bool,
         seed: u64,
         non_blocking: bool,
+        memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         // Nothing waits on this device.
         let _ = non_blocking;
@@ -200,7 +214,8 @@ impl PyTensor {
         let dtype = dtype.map(|dtype| convert::to_numeric(op, dtype));
         target.dtype = either(op, target.dtype, dtype.transpose()?)?;
         target.device = either(op, target.device, device.cloned())?;
-        if target.dtype.is_none() && target.device.is_none() && other.is_none() {
+        let is_told = target.dtype.is_some() || target.device.is_some() || other.is_some();
+        if !is_told && memory_format.is_none() {
             return Err(PyTypeError::new_err(
                 "to: nothing to convert to; a dtype, a device or a tensor is accepted",
             ));
@@ -216,7 +231,8 @@ impl PyTensor {
             overflow: overflow.map_err(raise)?,
         };
         let copy = copy || target.copy.unwrap_or(false);
-        convert_tensor(py, &self.tensor(), target.dtype, options, copy)
+        let converted = convert_tensor(py, &self.tensor(), target.dtype, options, copy)?;
+        arranged(op, converted, memory_format)
     }
 
     /// The values in another dtype: torch's older name for `to`.
@@ -279,9 +295,16 @@ macro_rules! named_casts {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
-            fn $name(&self, py: Python<'_>) -> PyResult<Self> {
+            #[pyo3(signature = (memory_format=None))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                memory_format: Option<&Bound<'_, PyAny>>,
+            ) -> PyResult<Self> {
                 let dtype = Some(Numeric::Exact(DType::$dtype));
-                convert_tensor(py, &self.tensor(), dtype, CastOptions::default(), false)
+                let options = CastOptions::default();
+                let converted = convert_tensor(py, &self.tensor(), dtype, options, false)?;
+                arranged(stringify!($name), converted, memory_format)
             }
         )*}
     };

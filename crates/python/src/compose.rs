@@ -1,8 +1,8 @@
 //! Short compositions that torch has a name for: each is a method of `Tensor` and a function of the
 //! module, and keeps the gradients of what it is made of.
 
-use allotrope_dtype::{DType, Error, WeakScalar};
-use allotrope_op::{Op, Shape};
+use allotrope_dtype::{DType, Error, Set, WeakScalar, default_dtype, promotion};
+use allotrope_op::{Op, Reduction, Shape};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,17 +11,25 @@ use crate::arguments::{Integers, integers, size, spread};
 use crate::create::operand;
 use crate::elementwise::apply_as;
 use crate::error::raise;
+use crate::memory_format::arrange;
 use crate::operand::{self, Value, run};
 use crate::tensor::{PyTensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 forms! {
-    /// A copy with elements of its own, through which gradients go back.
+    /// A copy with elements of its own, through which gradients go back; they lie in row-major order,
+    /// or as memory_format says.
     ///
     /// >>> al.tensor([1, 2]).clone()
     /// tensor([1, 2])
-    clone[]() -> PyTensor |py, _op, x| run(py, x.count(), || x.copied());
+    clone[*, memory_format=None](memory_format: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+        let copy = run(py, x.count(), || x.copied())?;
+        match memory_format {
+            None => Ok(copy),
+            format => wrap(Ok(arrange(op, copy.tensor(), format)?)),
+        }
+    };
 
     /// The last two dimensions exchanged, and complex numbers conjugated.
     ///
@@ -78,19 +86,23 @@ forms! {
         apply_as(py, op, Op::Sub, &[operand::read(op, other)?, Value::Tensor(x)])
     };
 
-    /// The norm of order p of the difference of two tensors.
+    /// The norm of order p of the difference of two tensors; of integers and bool it is of the
+    /// default float, and no difference wraps.
     ///
     /// >>> al.tensor([0.0, 3.0]).dist(al.tensor([4.0, 0.0]))
     /// tensor(5.)
     dist[other, p=2.0](other: Any<'_, '_>, p: f64) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        run(py, x.count(), || x.sub(&other)?.norm(p, None, false).map_err(|error| error.in_op(op)))
+        run(py, x.count(), || distance(op, x, &other, p).map_err(|error| error.in_op(op)))
     };
 
-    /// The sums along the dimensions that sizes were repeated along to give this shape.
+    /// The sums along the dimensions that sizes were repeated along to give this shape, in the dtype
+    /// that sum gives, int64 or uint64 for integers, be there something to sum or not.
     ///
     /// >>> al.ones(2, 3).sum_to_size(3)
     /// tensor([2., 2., 2.])
+    /// >>> al.ones(300, dtype=al.uint8).sum_to_size(1)
+    /// tensor([300], dtype=uint64)
     sum_to_size[*sizes, size=None](sizes: &Bound<'_, PyTuple>, size: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
         let sizes = spread(op, sizes, size)?;
         run(py, x.count(), || sum_to(x, &sizes))
@@ -181,6 +193,16 @@ fn float_power_of(x: &Tensor, exponent: &Value) -> Result<Tensor, Error> {
     }
 }
 
+/// The norm of a difference, which is formed in float64 where the common dtype is no float.
+fn distance(op: &'static str, x: &Tensor, other: &Tensor, p: f64) -> Result<Tensor, Error> {
+    let common = promotion().promote_types(op, x.dtype(), other.dtype())?;
+    if Set::Inexact.contains(common) {
+        return x.sub(other)?.norm(p, None, false);
+    }
+    let away = x.to(DType::F64)?.sub(&other.to(DType::F64)?)?;
+    away.norm(p, None, false)?.to(default_dtype())
+}
+
 /// The sums along the dimensions in which sizes are one, and along those before them.
 fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
     let op = "sum_to_size";
@@ -204,9 +226,9 @@ fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
     let axes = (0..extra).chain(single.map(|(place, _)| place + extra));
     let axes: Vec<isize> = axes.map(|axis| axis as isize).collect();
     if axes.is_empty() {
-        return Ok(x.clone());
+        return x.to(Reduction::Sum.outcome().of(x.dtype()));
     }
-    let sums = x.sum(Some(&axes), true, Some(x.dtype()))?;
+    let sums = x.sum(Some(&axes), true, None)?;
     sums.reshape(sizes)
 }
 

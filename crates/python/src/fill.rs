@@ -8,7 +8,9 @@ use pyo3::types::PyTuple;
 use crate::arguments::{Int, needed, size, sizes as read_sizes};
 use crate::create::{as_leaf, number, number_of, operand, resolve};
 use crate::device::check_device;
+use crate::error::raise;
 use crate::infer::infer;
+use crate::memory_format::arrange;
 use crate::tensor::{PyTensor, wrap};
 
 /// A constructor of sizes and a dtype per row.
@@ -16,18 +18,20 @@ macro_rules! of_sizes {
     ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false))]
+        #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $name(
             sizes: &Bound<'_, PyTuple>,
             size: Option<&Bound<'_, PyAny>>,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
             requires_grad: bool,
+            memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
             let dtype = resolve(OP, dtype, || Ok(None))?;
-            as_leaf(wrap(Tensor::$name(&read_sizes(OP, sizes, size)?, dtype)), requires_grad)
+            let made = Tensor::$name(&read_sizes(OP, sizes, size)?, dtype).map_err(raise)?;
+            as_leaf(wrap(Ok(arrange(OP, made, memory_format)?)), requires_grad)
         }
     )*};
 }
@@ -54,18 +58,20 @@ macro_rules! of_likes {
     ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (input, dtype=None, device=None, requires_grad=false))]
+        #[pyo3(signature = (input, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $name(
             input: &Bound<'_, PyAny>,
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
             requires_grad: bool,
+            memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
             let like = operand(OP, input)?;
             let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
-            as_leaf(wrap(Tensor::$plain(like.shape(), dtype).map_err(|error| error.in_op(OP))), requires_grad)
+            let made = Tensor::$plain(like.shape(), dtype).map_err(|error| raise(error.in_op(OP)))?;
+            as_leaf(wrap(Ok(arrange(OP, made, memory_format)?)), requires_grad)
         }
     )*};
 }
@@ -119,20 +125,22 @@ pub(crate) fn full(
 /// >>> al.full_like(al.zeros(2), 7)
 /// tensor([7., 7.])
 #[pyfunction]
-#[pyo3(signature = (input, fill_value, dtype=None, device=None, requires_grad=false))]
+#[pyo3(signature = (input, fill_value, dtype=None, device=None, requires_grad=false, memory_format=None))]
 pub(crate) fn full_like(
     input: &Bound<'_, PyAny>,
     fill_value: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
     requires_grad: bool,
+    memory_format: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "full_like";
     check_device(OP, device)?;
     let like = operand(OP, input)?;
     let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
     let filled = Tensor::full(like.shape(), number_of(OP, fill_value, dtype)?, dtype);
-    as_leaf(wrap(filled.map_err(|error| error.in_op(OP))), requires_grad)
+    let filled = filled.map_err(|error| raise(error.in_op(OP)))?;
+    as_leaf(wrap(Ok(arrange(OP, filled, memory_format)?)), requires_grad)
 }
 
 /// One on the diagonal, zero elsewhere: n rows and m columns, or as many as rows.
@@ -156,10 +164,13 @@ pub(crate) fn eye(
     as_leaf(wrap(Tensor::eye(rows, columns, dtype)), requires_grad)
 }
 
-/// The numbers from start, step apart, before end.
+/// The numbers from start, step apart, before end. Each is start plus so many steps; an integer dtype
+/// takes those of a float step without their fractions, and as many as there are in float.
 ///
 /// >>> al.arange(2, 8, 3)
 /// tensor([2, 5])
+/// >>> al.arange(0, 3, 0.5, dtype="int64")
+/// tensor([0, 0, 1, 1, 2, 2])
 #[pyfunction]
 #[pyo3(signature = (start=None, end=None, step=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn arange(

@@ -79,6 +79,7 @@ mod infer;
 mod interchange;
 mod limits;
 mod memory;
+mod memory_format;
 mod named;
 mod numbers;
 mod numpy;
@@ -151,6 +152,7 @@ mod core {
         crate::options::functions::register(module)?;
         crate::compose::register(module)?;
         crate::attributes::register(module)?;
+        crate::memory_format::register(module)?;
         crate::reduce::functions::register(module)?;
         crate::view::functions::register(module)?;
         crate::ops::register(module)?;

@@ -1,7 +1,7 @@
 //! Elementwise operations with torch's options: each is declared once, as a method of `Tensor` and
 //! as a function of the module.
 
-use allotrope_dtype::{DType, Error, Set, WeakScalar};
+use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Op;
 use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
@@ -130,11 +130,7 @@ forms! {
     prelu[weight](weight: Any<'_, '_>) |py, x| {
         let weight = operand::read("prelu", weight)?;
         let weight = match (&x, weight) {
-            (Value::Tensor(x), Value::Tensor(weight)) if weight.rank() == 1 && x.rank() > 2 => {
-                let mut sizes = vec![1; x.rank() - 1];
-                sizes[0] = -1;
-                Value::Tensor(weight.reshape(&sizes).map_err(raise)?)
-            }
+            (Value::Tensor(x), Value::Tensor(weight)) => Value::Tensor(slopes(x, &weight).map_err(raise)?),
             (_, weight) => weight,
         };
         apply_as(py, "prelu", Op::LeakyRelu, &[x, weight])
@@ -152,7 +148,12 @@ forms! {
     };
 
     /// The number moved towards 0 by lambd.
-    softshrink[lambd=0.5](lambd: f64) |py, x| apply(py, Op::Softshrink, &[x, float(lambd)]);
+    softshrink[lambd=0.5](lambd: f64) |py, x| {
+        if lambd.is_nan() || lambd < 0.0 {
+            return Err(out_of_range("softshrink", "lambd", lambd, "0 and above"));
+        }
+        apply(py, Op::Softshrink, &[x, float(lambd)])
+    };
 
     /// The number, or 0 within lambd of it.
     hardshrink[lambd=0.5](lambd: f64) |py, x| apply(py, Op::Hardshrink, &[x, float(lambd)]);
@@ -165,6 +166,7 @@ forms! {
 
     /// The number within min_val and max_val.
     hardtanh[min_val=-1.0, max_val=1.0](min_val: f64, max_val: f64) |py, x| {
+        check_bounds(min_val, max_val)?;
         apply(py, Op::Clamp, &[x, float(min_val), float(max_val)])
     };
 
@@ -223,6 +225,31 @@ forms! {
     };
 }
 
+/// Refuses a number.
+#[cold]
+fn out_of_range(op: &'static str, what: &'static str, value: f64, accepted: &'static str) -> PyErr {
+    let problem = Problem::OutOfRange {
+        what,
+        index: None,
+        value: value.to_string(),
+        accepted,
+    };
+    raise(Error::new(op, problem))
+}
+
+/// Refuses bounds of `hardtanh` that no number is within.
+pub(crate) fn check_bounds(min_val: f64, max_val: f64) -> PyResult<()> {
+    match min_val > max_val {
+        true => Err(out_of_range(
+            "hardtanh",
+            "min_val",
+            min_val,
+            "numbers up to max_val",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// An operand times a factor, if there is one.
 fn scaled(
     py: Python<'_>,
@@ -247,9 +274,44 @@ fn or_one(op: &'static str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Value>
     })
 }
 
+/// The weights of `prelu` as they are broadcast to its input: one for all, or one per channel.
+fn slopes(x: &Tensor, weight: &Tensor) -> Result<Tensor, Error> {
+    let channels = x.shape().get(1).copied().unwrap_or(1);
+    match weight.rank() {
+        0 => Ok(weight.clone()),
+        1 if weight.count() == 1 => weight.reshape(&[]),
+        1 if weight.count() == channels => {
+            let mut sizes = vec![1; x.rank() - 1];
+            sizes[0] = -1;
+            weight.reshape(&sizes)
+        }
+        _ => {
+            let problem = Problem::WrongShape {
+                what: "weight",
+                given: weight.shape().to_vec(),
+                accepted: format!("[1] or [{channels}], the number of channels"),
+            };
+            Err(Error::new("prelu", problem))
+        }
+    }
+}
+
 /// Rounds in float64, so that scaling does not overflow a narrow dtype; what has no such decimals
 /// is left alone.
 fn round_floats(x: &Tensor, decimals: i32) -> Result<Tensor, Error> {
+    let rounded = round_values(&x.detach(), decimals)?;
+    if !x.requires_grad() {
+        return Ok(rounded);
+    }
+    // No slope, as that of the nearest whole number, which nothing is taken of.
+    let unvarying = x.round()?;
+    Tensor::apply(
+        Op::Where,
+        &[false.into(), (&unvarying).into(), (&rounded).into()],
+    )
+}
+
+fn round_values(x: &Tensor, decimals: i32) -> Result<Tensor, Error> {
     let wide = x.to(if x.dtype().is_complex() {
         DType::C128
     } else {

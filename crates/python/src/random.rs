@@ -11,6 +11,7 @@ use crate::create::{as_leaf, operand, resolve};
 use crate::device::check_device;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, integer, source};
+use crate::memory_format::arrange;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// A function of sizes, a dtype and a generator per row.
@@ -56,7 +57,7 @@ macro_rules! of_likes {
     ($($(#[doc = $doc:literal])* $name:ident $plain:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (input, generator=None, dtype=None, device=None, requires_grad=false))]
+        #[pyo3(signature = (input, generator=None, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $name(
             py: Python<'_>,
             input: &Bound<'_, PyAny>,
@@ -64,6 +65,7 @@ macro_rules! of_likes {
             dtype: Option<&Bound<'_, PyAny>>,
             device: Option<&str>,
             requires_grad: bool,
+            memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             check_device(OP, device)?;
@@ -71,7 +73,8 @@ macro_rules! of_likes {
             let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
             let generator = source(generator);
             let drawn = py.detach(|| Tensor::$plain(like.shape(), dtype, generator));
-            as_leaf(wrap(drawn.map_err(|error| error.in_op(OP))), requires_grad)
+            let drawn = drawn.map_err(|error| raise(error.in_op(OP)))?;
+            as_leaf(wrap(Ok(arrange(OP, drawn, memory_format)?)), requires_grad)
         }
     )*};
 }
@@ -212,7 +215,8 @@ pub(crate) fn randint(
 /// allotrope.uint8
 #[pyfunction]
 #[pyo3(signature = (
-    input, *bounds, low=None, high=None, generator=None, dtype=None, device=None
+    input, *bounds, low=None, high=None, generator=None, dtype=None, device=None,
+    memory_format=None
 ))]
 #[allow(
     clippy::too_many_arguments,
@@ -227,6 +231,7 @@ pub(crate) fn randint_like(
     generator: Option<&Bound<'_, PyGenerator>>,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
+    memory_format: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randint_like";
     check_device(OP, device)?;
@@ -236,7 +241,8 @@ pub(crate) fn randint_like(
     let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
     let generator = source(generator);
     let drawn = py.detach(|| Tensor::randint(low, high, like.shape(), dtype, generator));
-    wrap(drawn.map_err(|error| error.in_op(OP)))
+    let drawn = drawn.map_err(|error| raise(error.in_op(OP)))?;
+    wrap(Ok(arrange(OP, drawn, memory_format)?))
 }
 
 /// The integers from 0 to below n in random order.

@@ -165,13 +165,13 @@ forms! {
         run(py, x, || x.argmin(axis, at.keepdim))
     };
 
-    /// Whether one is not zero, along dim or in everything.
+    /// Whether one is not zero, along dim or in everything: a bool for every dtype, uint8 too.
     any[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("any", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.any(at.axes(), at.keepdim))
     };
 
-    /// Whether none is zero, along dim or in everything.
+    /// Whether none is zero, along dim or in everything: a bool for every dtype, uint8 too.
     all[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("all", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.all(at.axes(), at.keepdim))

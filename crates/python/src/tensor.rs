@@ -17,6 +17,7 @@ use crate::create::as_leaf;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::index;
+use crate::memory_format::{arrange, is_arranged};
 
 /// Elements of one dtype in any number of dimensions. A tensor is a value: it never changes, and
 /// a view shares its memory.
@@ -237,14 +238,21 @@ impl PyTensor {
         }
     }
 
-    /// Whether the elements lie in row-major order without gaps.
-    fn is_contiguous(&self) -> bool {
-        self.tensor().is_contiguous()
+    /// Whether the elements lie in row-major order without gaps, or as memory_format says.
+    #[pyo3(signature = (memory_format=None))]
+    fn is_contiguous(&self, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        is_arranged("is_contiguous", &self.tensor(), memory_format)
     }
 
-    /// The same elements in row-major order: the tensor itself if they already are.
-    fn contiguous(&self) -> PyResult<Self> {
-        wrap(self.tensor().contiguous())
+    /// The same elements in row-major order, or as memory_format says: the tensor itself if they
+    /// already are.
+    #[pyo3(signature = (memory_format=None))]
+    fn contiguous(&self, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let tensor = arrange("contiguous", self.tensor(), memory_format)?;
+        match is_arranged("contiguous", &tensor, memory_format)? {
+            true => wrap(Ok(tensor)),
+            false => wrap(tensor.contiguous()),
+        }
     }
 
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {

@@ -214,18 +214,18 @@ impl Tensor {
             .map_err(|error| error.in_op("reshape_as"))
     }
 
-    /// Two dimensions exchanged.
+    /// Two dimensions exchanged. A single element has none, and takes 0 and -1 for itself.
     ///
     /// # Errors
     /// An index error for an axis out of range.
     pub fn transpose(&self, a: isize, b: isize) -> Result<Self, Error> {
         let op = "transpose";
-        let (a, b) = (
-            normalize_axis(op, a, self.rank())?,
-            normalize_axis(op, b, self.rank())?,
-        );
+        let rank = self.rank().max(1);
+        let (a, b) = (normalize_axis(op, a, rank)?, normalize_axis(op, b, rank)?);
         let mut axes: Dims<isize> = (0..self.rank() as isize).collect();
-        axes.swap(a, b);
+        if a != b {
+            axes.swap(a, b);
+        }
         self.permuted(op, &axes)
     }
 
@@ -252,8 +252,9 @@ impl Tensor {
     /// many of them.
     pub fn movedim(&self, source: &[isize], destination: &[isize]) -> Result<Self, Error> {
         let op = "movedim";
-        let from = normalize_axes(op, source, self.rank())?;
-        let to = normalize_axes(op, destination, self.rank())?;
+        // A single element takes 0 and -1 for itself, as everywhere.
+        let from = normalize_axes(op, source, self.rank().max(1))?;
+        let to = normalize_axes(op, destination, self.rank().max(1))?;
         if from.len() != to.len() {
             let problem = Problem::WrongAxisCount {
                 given: to.len(),

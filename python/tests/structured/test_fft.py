@@ -231,3 +231,30 @@ def test_errors(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_istft_undoes_stft_with_a_complex_window(center):
+    x = al.tensor(values(64, True))
+    window = al.tensor(numpy.exp(1j * numpy.linspace(0.3, 1.2, 16)) * numpy.hamming(16))
+    options = {"hop_length": 4, "window": window, "center": center, "onesided": False}
+    spectra = al.stft(x, 16, **options)
+    got = al.istft(spectra, 16, **options, return_complex=True)
+    assert_near(got, x.numpy()[: got.shape[0]], 64)
+    for wrong in ({"return_complex": False}, {"return_complex": True, "onesided": True}):
+        with pytest.raises(TypeError, match="^istft: .*complex128.*return_complex=True"):
+            frequencies = spectra[:9] if wrong.get("onesided") else spectra
+            al.istft(frequencies, 16, **{**options, **wrong})
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if not d.is_complex], ids=named)
+def test_stft_rounds_no_product_with_the_window(dtype):
+    x = al.tensor(numpy.abs(values(64)) * 3).to(dtype)
+    window = al.hann_window(16, dtype=al.float64).mul(3).to(dtype)
+    if not (dtype.is_floating_point or dtype == al.bool):
+        assert window.sum().item() > 0
+    got = al.stft(x, 16, window=window, center=False)
+    pieces = numpy.lib.stride_tricks.sliding_window_view(x.to(al.float64).numpy(), 16)[::4]
+    want = numpy.fft.rfft(pieces * window.to(al.float64).numpy()).T
+    assert got.dtype == (al.complex128 if dtype == al.float64 else al.complex64)
+    numpy.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=2e-5)

@@ -461,3 +461,25 @@ def test_several_arrays_of_indices_into_views(dtype):
                     al.tensor(array)[view][ours]
                 continue
             np.testing.assert_array_equal(al.tensor(array)[view][ours].numpy(), want)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4, 5), (0, 4), (4, 0)])
+def test_an_empty_index_of_any_shape(shape):
+    x = al.ones(2, 3, requires_grad=True)
+    index = al.empty(shape, dtype=al.int64)
+    got = x.gather(1, index)
+    assert got.shape == shape and got.dtype == x.dtype
+    assert al.autograd.grad(got.sum(), x)[0].tolist() == [[0.0] * 3] * 2
+    assert al.gather(x, 0, al.tensor([])).shape == (0,)
+    with pytest.raises(IndexError, match="gather"):
+        x.gather(2, index)
+    for same in (x.scatter(1, index, 5.0), x.scatter_add(1, index, al.ones(shape))):
+        assert same.tolist() == x.tolist()
+
+
+def test_one_hot_of_bool():
+    got = al.nn.functional.one_hot(al.tensor([[True], [False]]))
+    assert got.tolist() == [[[0, 1]], [[1, 0]]] and got.dtype == al.int64
+    assert al.nn.functional.one_hot(al.tensor([False, False]), 3).tolist() == [[1, 0, 0]] * 2
+    with pytest.raises(TypeError, match="one_hot: .*float32.*bool or an integer dtype"):
+        al.nn.functional.one_hot(al.ones(2))

@@ -75,7 +75,7 @@ def test_sums_of_halves_do_not_overflow_on_the_way():
 def test_norms_of_nothing():
     assert al.linalg.matrix_norm(al.zeros(2, 0, 3)).tolist() == [0, 0]
     assert al.linalg.matrix_norm(al.zeros(2, 0, 3), "nuc").tolist() == [0, 0]
-    for order in [2, numpy.inf]:
+    for order in [-2, -numpy.inf]:
         with pytest.raises(ValueError, match="linalg.matrix_norm: no elements"):
             al.linalg.matrix_norm(al.zeros(2, 0, 3), order)
 
@@ -150,3 +150,17 @@ def test_errors(call, error, words):
         call()
     assert words in str(caught.value)
 
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("order", MATRIX_ORDERS)
+def test_norms_of_empty_matrices(order, shape):
+    """The greatest of nothing is 0, below which no norm is; the least of nothing is an error."""
+    rows, columns = shape
+    compared = {-1: columns, -numpy.inf: rows, -2: 0}.get(order, 1)
+    for norm in (al.linalg.norm, al.linalg.matrix_norm):
+        if compared == 0:
+            with pytest.raises(ValueError, match="norm"):
+                norm(al.zeros(shape), order)
+            continue
+        assert norm(al.zeros(shape), order).tolist() == 0.0
+        assert norm(al.zeros(2, *shape), order, (-2, -1), keepdim=True).tolist() == [[[0.0]]] * 2

@@ -308,3 +308,15 @@ def test_methods_and_functions_agree():
     assert bool((-al.eye(1)).logdet().isnan())
     assert a.matrix_power(2).tolist() == al.matrix_power(a, 2).tolist()
     assert a.qr()[0].tolist() == al.qr(a).Q.tolist()
+
+
+@pytest.mark.parametrize("dims", [None, (0,), (2,), (0, 2)])
+def test_tensorsolve_with_dims(dims):
+    """Only how many equations there are counts, not in which sizes, as in NumPy and PyTorch."""
+    shape = {None: (2, 3, 6), (0,): (6, 2, 3), (2,): (2, 3, 6), (0, 2): (2, 3, 6)}[dims]
+    a, b = numpy.random.default_rng(0).normal(size=shape), numpy.arange(6.0).reshape(2, 3)
+    x = al.linalg.tensorsolve(al.tensor(a), al.tensor(b), dims=dims)
+    expected = numpy.linalg.tensorsolve(a, b, axes=dims)
+    numpy.testing.assert_allclose(x.numpy(), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="tensorsolve"):
+        al.linalg.tensorsolve(al.tensor(a), al.tensor(b), dims=(1,))

@@ -381,3 +381,15 @@ def test_weights_of_elements(name):
     assert weight.grad.tolist() == loss(x, target, reduction="none").tolist()
     with pytest.raises(ValueError, match=rf"^{name}: wrong shape of weight: \[1\]"):
         loss(x, target, weight=al.ones(1))
+
+
+def test_labels_that_are_named_twice_count_twice():
+    x = al.tensor([0.1, 0.2, 0.4, 0.8], requires_grad=True)
+    for target, want in [([3, 3, -1, 1], 0.65), ([3, -1, -1, 1], 0.325)]:
+        target = al.tensor(target)
+        assert F.multilabel_margin_loss(x.detach(), target).item() == pytest.approx(want)
+        loss = F.multilabel_margin_loss(x, target)
+        assert loss.item() == pytest.approx(want)
+        (slope,) = al.autograd.grad(loss, x)
+        times = target.tolist()[:2].count(3)
+        assert slope.tolist() == pytest.approx([times / 4] * 3 + [-3 * times / 4])

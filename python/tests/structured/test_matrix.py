@@ -334,3 +334,9 @@ def test_errors():
         al.ones(2, 1, 1) @ al.ones(3, 1, 1)
     with pytest.raises(TypeError, match="matmul"):
         al.ones(1, 1, dtype=al.int8) @ al.ones(1, 1, dtype=al.uint64)
+
+
+def test_products_of_bool_are_logical():
+    x, y = al.tensor([[True, False], [True, True]]), al.tensor([[False, True], [False, True]])
+    for got in (x @ y, al.einsum("ij,jk->ik", x, y), al.tensordot(x, y, 1)):
+        assert got.dtype == al.bool and got.tolist() == [[False, True], [False, True]]

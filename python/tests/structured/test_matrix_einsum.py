@@ -87,10 +87,11 @@ def test_dtypes():
     x = al.full((3,), 100, dtype=al.int8)
     assert al.einsum("i,i->", x, x).item() == 48
     assert al.einsum("i,i->", x, x, acc_dtype=al.int32).item() == 30000
-    assert al.einsum("i->", x).dtype == al.int8
+    assert al.einsum("i->", x).dtype == al.int64
     truth = al.tensor([True, False])
     assert al.einsum("i,j->ij", truth, truth).tolist() == [[True, False], [False, False]]
-    assert al.einsum("i->", truth).item() is True
+    assert al.einsum("i,i->", truth, truth).item() is True
+    assert al.einsum("i->", truth).item() == 1
     assert al.einsum("i,i->i", al.tensor([1]), al.tensor([0.5])).dtype == al.float32
 
 
@@ -117,3 +118,20 @@ def test_no_operands():
         al.einsum("->")
     with pytest.raises(ValueError, match="einsum: shapes do not fit"):
         al.einsum("ii", al.ones(2, 3))
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "bool", "uint64", "int32"])
+def test_sums_of_one_operand_are_sums(name):
+    x = al.ones(300, dtype=name)
+    square = al.ones((300, 300), dtype=name)
+    wide = al.uint64 if name.startswith("u") else al.int64
+    for got, want in [
+        (al.einsum("i->", x), 300),
+        (al.einsum("ii->", square), 300),
+        (al.einsum("ij->i", square)[0], 300),
+        (al.einsum("ij,k->k", square, x)[0], 90000),
+    ]:
+        assert got.dtype == wide and got.item() == want
+    for kept in (al.einsum("ii->i", square), al.einsum("ij->ji", square), al.einsum("i,i->", x, x)):
+        assert kept.dtype == name
+    assert al.einsum("i->", x, dtype=al.int16).item() == 300

@@ -323,3 +323,37 @@ def test_any_views_side_by_side(data):
         pieces.append(x.flip(*flips) if flips else x)
     if rank > 1 or any(x.numel() for x in pieces):
         check(al.cat(pieces, axis), np.concatenate([x.numpy() for x in pieces], axis))
+
+
+def test_padded_truth_values_stay_such():
+    x = al.tensor([True, False])
+    for got, want in [
+        (al.constant_pad_nd(x, (1, 1)), [False, True, False, False]),
+        (al.constant_pad_nd(x, (1, 1), 1), [True, True, False, True]),
+        (functional.pad(x, (0, 1), value=True), [True, False, True]),
+        (functional.pad(x, (0, 1), value=0), [True, False, False]),
+    ]:
+        assert got.dtype == al.bool and got.tolist() == want
+    assert functional.pad(x, (0, 1), value=2).dtype == al.int64
+
+
+def test_a_single_element_takes_the_first_dimension_for_itself():
+    x = al.tensor(2.0, requires_grad=True)
+    for got in (x.transpose(0, 0), x.transpose(0, -1), x.movedim(0, 0), x.movedim(-1, 0), x.movedim((), ())):
+        assert got.shape == () and got.item() == 2.0
+        assert al.autograd.grad(got, x)[0].item() == 1.0
+    for wrong in (lambda: x.transpose(0, 1), lambda: x.movedim(0, 1)):
+        with pytest.raises(IndexError):
+            wrong()
+
+
+def test_tensordot_spreads_sizes_of_one():
+    x = al.arange(6.0).reshape(2, 3).requires_grad_()
+    assert al.tensordot(al.arange(3.0), al.tensor([2.0]), 1).item() == 6.0
+    got = al.tensordot(x, al.ones(1, 4), 1)
+    assert got.tolist() == [[3.0] * 4, [12.0] * 4]
+    assert al.autograd.grad(got.sum(), x)[0].tolist() == [[4.0] * 3] * 2
+    mixed = al.tensordot(al.ones(2, 1, 3), al.ones(5, 1, 4), dims=([1, 2], [0, 1]))
+    assert mixed.tolist() == [[15.0] * 4] * 2
+    with pytest.raises(ValueError, match="^tensordot: "):
+        al.tensordot(al.ones(2, 3), al.ones(2, 4), 1)

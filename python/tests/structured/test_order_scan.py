@@ -359,7 +359,6 @@ def test_no_dimensions():
         (lambda x: x.cumsum(0, dtype="float9"), TypeError, "unknown name"),
         (lambda x: x.to(al.complex64).cumsum(0, dtype=al.float32), TypeError, "complex to real"),
         (lambda x: x.to(al.complex64).cummax(0), TypeError, "cummax: wrong dtype: complex64"),
-        (lambda x: x.to(al.complex64).logcumsumexp(0), TypeError, "logcumsumexp: wrong dtype"),
         (lambda x: x.diff(-1), ValueError, "diff: negative size"),
     ],
 )
@@ -393,3 +392,22 @@ def test_torch_name_of_integrands():
         al.trapezoid()
     with pytest.raises(TypeError, match="trapezoid: an argument is given twice"):
         al.trapezoid(y, y=y)
+
+
+def test_no_difference_is_the_tensor_itself():
+    x, more = al.tensor([1, 4, 9]), al.tensor([7])
+    assert al.diff(x, 0).tolist() == [1, 4, 9]
+    assert al.diff(x, 0, prepend=more, append=more).tolist() == [1, 4, 9]
+    assert np.diff(x.numpy(), 0, prepend=more.numpy()).tolist() == [1, 4, 9]
+
+
+def test_a_spacing_for_each_dimension():
+    x = al.arange(12.0).reshape(3, 4)
+    assert [g[0, 0].item() for g in al.gradient(x, spacing=2.0)] == [2.0, 0.5]
+    assert [g[0, 0].item() for g in al.gradient(x, spacing=[2.0], dim=0)] == [2.0]
+    for wrong in ({"spacing": [2.0]}, {"spacing": [2.0], "dim": (0, 1)}, {"spacing": (al.arange(3.0),)}):
+        with pytest.raises(ValueError, match="^gradient: number of spacings out of range: 1; .*one for each"):
+            al.gradient(x, **wrong)
+    for dims in ((0, 0), (1, -1)):
+        with pytest.raises(ValueError, match="^gradient: .*twice|^gradient: repeated"):
+            al.gradient(x, dim=dims)

@@ -86,7 +86,9 @@ impl<R: Precise> Pair<R> {
         Self::new(-self.im, self.re)
     }
 
-    fn exp(self) -> Self {
+    /// `eᶻ`.
+    #[must_use]
+    pub fn exp(self) -> Self {
         let size = self.re.exp();
         Self::new(size * self.im.cos(), size * self.im.sin())
     }
@@ -150,6 +152,8 @@ pub fn scale_of_parts(op: Op, a: &[Pair<f64>]) -> f64 {
         (Op::Lerp, [x, y, weight]) => [x.abs(), (*weight * (*y - *x)).abs()],
         (Op::Addcmul, [x, p, q, value]) => [x.abs(), (*value * *p * *q).abs()],
         (Op::Addcdiv, [x, p, q, value]) => [x.abs(), (*value * *p / *q).abs()],
+        (Op::Logaddexp, [x, y]) => [x.abs(), y.abs()],
+        (Op::Tanhshrink, [x]) => [x.abs(), (x.sinh() / x.cosh()).abs()],
         _ => [0.0; 2],
     };
     sizes[0].max(sizes[1])
@@ -238,6 +242,22 @@ fn map<R: Precise>(op: Op, a: &[Pair<R>]) -> Option<Pair<R>> {
         Op::Acosh => x.acosh(),
         Op::Atanh => x.atanh(),
         Op::Sigmoid => one / (one + (-x).exp()),
+        Op::Silu => x / (one + (-x).exp()),
+        Op::Softsign => {
+            let below = R::of(1.0) + x.abs();
+            Pair::new(x.re / below, x.im / below)
+        }
+        Op::Tanhshrink => x - x.sinh() / x.cosh(),
+        Op::Sinc => {
+            // sin(πa) cosh(πb) + i cos(πa) sinh(πb), where nothing cancels near 0.
+            let turned = x * Pair::real(PI);
+            let cos = (x.re + R::of(0.5)).sin_pi();
+            let above = Pair::new(x.re.sin_pi() * turned.im.cosh(), cos * turned.im.sinh());
+            match x.re.get() == 0.0 && x.im.get() == 0.0 {
+                true => one,
+                false => above / turned,
+            }
+        }
         Op::Round => {
             let part = |part: R| R::of(libm::rint(part.get()));
             Pair::new(part(x.re), part(x.im))
@@ -247,6 +267,14 @@ fn map<R: Precise>(op: Op, a: &[Pair<R>]) -> Option<Pair<R>> {
         Op::Mul => x * a[1],
         Op::Div => x / a[1],
         Op::Pow => x.pow(a[1]),
+        Op::Logaddexp => {
+            let (larger, smaller) = match x.re.get() < a[1].re.get() {
+                true => (a[1], x),
+                false => (x, a[1]),
+            };
+            larger + (one + (smaller - larger).exp()).ln()
+        }
+        Op::Ldexp => x * (a[1] * Pair::real(LN_2)).exp(),
         Op::Lerp => x + a[2] * (a[1] - x),
         Op::Addcmul => x + a[3] * a[1] * a[2],
         Op::Addcdiv => x + a[3] * a[1] / a[2],

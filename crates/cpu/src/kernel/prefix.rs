@@ -5,8 +5,8 @@
 use std::marker::PhantomData;
 
 use allotrope_dtype::{Level, c64, c128};
-use allotrope_op::Number;
 use allotrope_op::elementary::{exp64, log64};
+use allotrope_op::{Complex, Number};
 use bytemuck::Pod;
 
 use super::scan::{Digits, add_floats, add_integers};
@@ -68,6 +68,9 @@ pub(crate) struct Exact<T>(PhantomData<T>);
 pub(crate) struct Product<T>(PhantomData<T>);
 /// The logarithm of the sum of exponentials, in float64.
 pub(crate) struct LogSum;
+/// The same of complex numbers: `logaddexp` one after the other, whose imaginary part goes on from that
+/// of the larger number, so that another order would give another turn.
+pub(crate) struct LogSumOfPairs;
 /// A scan of float32 whose results are rounded once more: they keep an odd last bit where
 /// something was lost, and the next rounding is that of the exact accumulator.
 pub(crate) struct Narrow<P>(PhantomData<P>);
@@ -213,4 +216,40 @@ impl Prefix for LogSum {
     fn finish([most, sum]: [f64; 2]) -> f64 {
         most + log64(Number::<f64, false>(sum)).0
     }
+}
+
+impl Prefix for LogSumOfPairs {
+    type Item = c128;
+    type Wide = c128;
+    type Out = c128;
+    const TREE: bool = false;
+    const CHUNKED: bool = false;
+    #[inline(always)]
+    fn start() -> c128 {
+        c128::new(f64::NEG_INFINITY, 0.0)
+    }
+    #[inline(always)]
+    fn widen(item: c128) -> c128 {
+        item
+    }
+    #[inline(always)]
+    fn merge(a: c128, b: c128) -> c128 {
+        log_add_exp(a, b)
+    }
+    #[inline(always)]
+    fn finish(wide: c128) -> c128 {
+        wide
+    }
+}
+
+/// `logaddexp` of two numbers, in one place: a call is short beside it.
+#[inline(never)]
+fn log_add_exp(a: c128, b: c128) -> c128 {
+    if a.re == f64::NEG_INFINITY {
+        // Nothing, or nothing that the other could be seen beside.
+        return b;
+    }
+    let pair = |z: c128| Complex::new(Number::<f64, false>(z.re), Number::<f64, false>(z.im));
+    let sum = pair(a).logaddexp(pair(b));
+    c128::new(sum.re.0, sum.im.0)
 }

@@ -18,7 +18,7 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Problem, Scratch};
 use allotrope_op::{Program, Scan, Step};
 use bytemuck::Pod;
 
-use super::prefix::{LogSum, Narrow, Prefix, Product, Total};
+use super::prefix::{LogSum, LogSumOfPairs, Narrow, Prefix, Product, Total};
 use super::reduce::Items;
 use crate::Buffer;
 use crate::parallel;
@@ -87,8 +87,9 @@ pub fn scan(
         (Scan::Prod, DType::C128) => work.run::<Product<c128>>(item),
         (Scan::Prod, DType::I64 | DType::U64) => work.run::<Product<i64>>(item),
         (Scan::LogSumExp, DType::F64) => work.run::<LogSum>(item),
+        (Scan::LogSumExp, DType::C128) => work.run::<LogSumOfPairs>(item),
         _ => {
-            let set = allotrope_dtype::Set::Real;
+            let set = allotrope_dtype::Set::Inexact;
             Err(Error::not_in_set("scan", item, set, None))
         }
     }

@@ -1,8 +1,25 @@
 //! Hyperbolic and trigonometric functions: the latter are the former, turned by `i`.
 
 use super::exponential::exp_in_two;
-use super::{Complex, is_finite};
+use super::{Complex, constant, is_finite};
 use crate::elementary::{Elementary, flip, sign};
+
+/// `2n / (2n + 1)!` from the last term that float64 has a digit of within a distance of 1.8 of zero
+/// down to n = 1.
+const SHRINK: [f64; 12] = [
+    24.0 / 15_511_210_043_330_985_984_000_000.0,
+    22.0 / 25_852_016_738_884_976_640_000.0,
+    20.0 / 51_090_942_171_709_440_000.0,
+    18.0 / 121_645_100_408_832_000.0,
+    16.0 / 355_687_428_096_000.0,
+    14.0 / 1_307_674_368_000.0,
+    12.0 / 6_227_020_800.0,
+    1.0 / 3_991_680.0,
+    1.0 / 45_360.0,
+    1.0 / 840.0,
+    1.0 / 30.0,
+    1.0 / 3.0,
+];
 
 /// `sinh a`, `cosh a`, and a factor of both, which is not one where they may be out of range.
 #[inline(always)]
@@ -69,6 +86,45 @@ impl<R: Elementary> Complex<R> {
         let im = R::select(is_far, turn * (e * R::lit(4.0)), turn / below);
         let im = R::select(infinite & none, zero, im);
         Self::new(R::select(a.eq(zero), a, re), R::select(b.eq(zero), b, im))
+    }
+
+    /// `z - tanh z`. At most 4 ulp of the larger of `z` and `tanh z`, and near 0 of the result.
+    #[inline(always)]
+    pub fn tanhshrink(self) -> Self {
+        // (z cosh z - sinh z) / cosh z, whose numerator is z³ Σ 2n / (2n + 1)! z^(2n - 2).
+        let square = self.square();
+        let mut series = Self::lit(SHRINK[0], 0.0);
+        for term in &SHRINK[1..] {
+            series = series * square + Self::lit(*term, 0.0);
+        }
+        let near = self * square * series / self.cosh();
+        let is_near = self.re.abs().lt(R::lit(1.5)) & self.im.abs().lt(R::lit(1.0));
+        Self::select(is_near, near, self - self.tanh())
+    }
+
+    /// `sin(πz) / (πz)`, and 1 at 0. At most 6 ulp.
+    #[inline(always)]
+    pub fn sinc(self) -> Self {
+        let (zero, half, one) = (R::lit(0.0), R::lit(0.5), R::lit(1.0));
+        let turn = R::lit(std::f64::consts::PI);
+        // The real part is 2n + r with |r| <= 1. The sine of πr is that of π(1 - r) near the ends, and
+        // the cosine a sine too.
+        let r = self.re - R::lit(2.0) * (self.re * half).round();
+        let size = r.abs();
+        let folded = R::select(half.lt(size), one - size, size).copysign(r);
+        let (sin, cos) = ((folded * turn).sin(), ((half - size) * turn).sin());
+        // What rounding takes from πb moves the exponential by as much.
+        let (pi, pi_rest) = constant::<R>(std::f64::consts::PI, 1.2246467991473532e-16);
+        let (b, lost) = self.im.mul_exact(pi);
+        let rest = self.im.mul_add(pi_rest, lost);
+        let rest = R::select(rest.abs().lt(one), rest, zero);
+        let (sinh, cosh, more) = sinh_cosh(b);
+        let above = Self::new(
+            sin * sinh.mul_add(rest, cosh),
+            cos * cosh.mul_add(rest, sinh),
+        );
+        let y = (above / Self::new(self.re * turn, b)).times(more);
+        Self::select(self.eq(Self::lit(0.0, 0.0)), Self::lit(1.0, 0.0), y)
     }
 
     /// The sine. At most 4 ulp.

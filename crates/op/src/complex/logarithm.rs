@@ -79,4 +79,18 @@ impl<R: Elementary> Complex<R> {
         let re = log_abs(more, excess_plus_one(self), R::log, LN_2, 1.0);
         Self::new(re, more.angle())
     }
+
+    /// `log(exp z + exp w)` without overflow: the number with the larger real part, plus the logarithm
+    /// of one plus the exponential of the distance. At most 4 ulp of the largest of the result and
+    /// these terms, but near the roots of the sum, where errors of the exponentials count more. The
+    /// imaginary part is not brought back to -π to π, as torch's is not.
+    #[inline(always)]
+    pub fn logaddexp(self, other: Self) -> Self {
+        let is_less = self.re.lt(other.re);
+        let larger = Self::select(is_less, other, self);
+        let away = Self::select(is_less, self, other) - larger;
+        // Of equal infinities the distance is no number.
+        let re = R::select(self.re.eq(other.re), R::lit(0.0), away.re);
+        larger + Self::new(re, away.im).exp().log1p()
+    }
 }

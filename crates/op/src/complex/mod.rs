@@ -5,8 +5,8 @@
 //! | `mod` | [`Complex`], arithmetic, magnitude and angle |
 //! | `division` | the quotient and the reciprocal |
 //! | `exponential` | exp, exp2, expm1, sigmoid |
-//! | `hyperbolic` | sinh, cosh, tanh, sin, cos, tan |
-//! | `logarithm` | log, log2, log10, log1p |
+//! | `hyperbolic` | sinh, cosh, tanh, tanhshrink, sin, cos, tan, sinc |
+//! | `logarithm` | log, log2, log10, log1p, logaddexp |
 //! | `root` | sqrt, rsqrt |
 //! | `power` | pow |
 //! | `angle` | the angle in two values, for it |

@@ -6,14 +6,14 @@ structured! {
     SOFTMIN,             "softmin",             Average, Float32, Real,    "The softmax of the negated numbers.";
     GUMBEL_SOFTMAX,      "gumbel_softmax",      Average, Float32, Real,    "Random shares, or a random choice, with the probabilities of a softmax.";
     LAYER_NORM,          "layer_norm",          Average, Float32, Real,    "The last dimensions brought to mean 0 and variance 1, times a weight plus a bias.";
-    RMS_NORM,            "rms_norm",            Average, Float32, Real,    "The last dimensions divided by the root of their mean square, times a weight.";
+    RMS_NORM,            "rms_norm",            Average, Float32, Element, "The last dimensions divided by the root of their mean square, times a weight.";
     GROUP_NORM,          "group_norm",          Average, Float32, Real,    "Groups of channels brought to mean 0 and variance 1, times a weight plus a bias.";
     INSTANCE_NORM,       "instance_norm",       Average, Float32, Real,    "Each channel of each item brought to mean 0 and variance 1, times a weight plus a bias.";
     BATCH_NORM,          "batch_norm",          Average, Float32, Real,    "Each channel brought to mean 0 and variance 1 over the batch, times a weight plus a bias.";
     LOCAL_RESPONSE_NORM, "local_response_norm", Average, Float32, Real,    "The numbers divided by a power of the mean square of neighbouring channels.";
-    NORMALIZE,           "normalize",           Average, Float32, Real,    "The numbers divided by their norm along a dimension.";
+    NORMALIZE,           "normalize",           Average, Float32, Element, "The numbers divided by their norm along a dimension.";
     COSINE_SIMILARITY,   "cosine_similarity",   Average, Float32, Real,    "The cosine of the angle between vectors.";
-    PAIRWISE_DISTANCE,   "pairwise_distance",   Average, Float32, Real,    "The norm of the difference of vectors.";
+    PAIRWISE_DISTANCE,   "pairwise_distance",   Magnitude, Float32, Element, "The norm of the difference of vectors.";
     CDIST,               "cdist",               Average, Float32, Real,    "The distance of every row from every row of another matrix.";
     PDIST,               "pdist",               Average, Float32, Real,    "The distance of every row of a matrix from every later one.";
     GLU,                 "glu",                 Average, Keep,    Real,    "The first half of a dimension times the logistic function of the second.";
@@ -22,11 +22,11 @@ structured! {
     DROPOUT1D,           "dropout1d",           Average, Keep,    Element, "Zeros in the place of random channels of one dimension.";
     DROPOUT2D,           "dropout2d",           Average, Keep,    Element, "Zeros in the place of random channels of two dimensions.";
     DROPOUT3D,           "dropout3d",           Average, Keep,    Element, "Zeros in the place of random channels of three dimensions.";
-    ALPHA_DROPOUT,       "alpha_dropout",       Average, Keep,    Real,    "Random numbers at the lower bound of `selu`, with mean and variance kept.";
-    FEATURE_ALPHA_DROPOUT, "feature_alpha_dropout", Average, Keep, Real,   "Random channels at the lower bound of `selu`, with mean and variance kept.";
+    ALPHA_DROPOUT,       "alpha_dropout",       Average, Keep,    Element, "Random numbers at the lower bound of `selu`, with mean and variance kept.";
+    FEATURE_ALPHA_DROPOUT, "feature_alpha_dropout", Average, Keep, Element,   "Random channels at the lower bound of `selu`, with mean and variance kept.";
 
     MSE_LOSS,            "mse_loss",            Average, Float32, Real,    "The squared difference.";
-    L1_LOSS,             "l1_loss",             Average, Float32, Real,    "The magnitude of the difference.";
+    L1_LOSS,             "l1_loss",             Magnitude, Float32, Element, "The magnitude of the difference.";
     SMOOTH_L1_LOSS,      "smooth_l1_loss",      Average, Float32, Real,    "The magnitude of the difference, rounded off below beta.";
     HUBER_LOSS,          "huber_loss",          Average, Float32, Real,    "Half the squared difference, a line above delta.";
     CROSS_ENTROPY,       "cross_entropy",       Average, Float32, Real,    "The negated logarithm of the softmax at a class, or its mean by probabilities.";
@@ -39,9 +39,9 @@ structured! {
     GAUSSIAN_NLL_LOSS,   "gaussian_nll_loss",   Average, Float32, Real,    "The negated logarithm of a normal density.";
     HINGE_EMBEDDING_LOSS, "hinge_embedding_loss", Average, Float32, Real,  "The number where the target is 1, and how far it is below the margin where it is -1.";
     MARGIN_RANKING_LOSS, "margin_ranking_loss", Average, Float32, Real,    "How far two numbers are from their order by a margin.";
-    SOFT_MARGIN_LOSS,    "soft_margin_loss",    Average, Float32, Real,    "`log(1 + e^(-target x))`.";
+    SOFT_MARGIN_LOSS,    "soft_margin_loss",    Average, Float32, Element, "`log(1 + e^(-target x))`.";
     COSINE_EMBEDDING_LOSS, "cosine_embedding_loss", Average, Float32, Real, "How far the cosine of vectors is from what it should be.";
-    TRIPLET_MARGIN_LOSS, "triplet_margin_loss", Average, Float32, Real,    "How far a vector is not nearer to one than to another by a margin.";
+    TRIPLET_MARGIN_LOSS, "triplet_margin_loss", Magnitude, Float32, Element, "How far a vector is not nearer to one than to another by a margin.";
     MULTI_MARGIN_LOSS,   "multi_margin_loss",   Average, Float32, Real,    "How far other classes are within a margin of the right one.";
     MULTILABEL_MARGIN_LOSS, "multilabel_margin_loss", Average, Float32, Real, "How far wrong classes are within 1 of right ones.";
     MULTILABEL_SOFT_MARGIN_LOSS, "multilabel_soft_margin_loss", Average, Float32, Real, "The mean of the cross entropies of labels.";

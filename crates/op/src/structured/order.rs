@@ -5,7 +5,7 @@ structured! {
     CUMPROD, "cumprod", Total, Float32, Element, "The product of the elements up to each one along a dimension.";
     CUMULATIVE_SUM, "cumulative_sum", Total, Float32, Element, "The sum of the elements up to each one along an axis, from 0 if the initial value is included.";
     CUMULATIVE_PROD, "cumulative_prod", Total, Float32, Element, "The product of the elements up to each one along an axis, from 1 if the initial value is included.";
-    LOGCUMSUMEXP, "logcumsumexp", Average, Float32, Real, "The logarithm of the sum of exponentials up to each element along a dimension, without overflow.";
+    LOGCUMSUMEXP, "logcumsumexp", Average, Float32, Element, "The logarithm of the sum of exponentials up to each element along a dimension, without overflow.";
     CUMMAX, "cummax", Element, Keep, Real, "The greatest element up to each one along a dimension, and its place; NaN from the first one on.";
     CUMMIN, "cummin", Element, Keep, Real, "The least element up to each one along a dimension, and its place; NaN from the first one on.";
     DIFF, "diff", Element, Keep, Element, "The differences of neighbours along a dimension; of truth values whether they differ.";

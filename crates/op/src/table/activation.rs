@@ -35,8 +35,8 @@ macro_rules! for_each_activation {
                  (x * beta).gt(threshold).pick(x.zero(), ((x * beta).sigmoid() * x - out) / beta), x.zero()],
               domain [(-10.0, 10.0), (0.5, 2.0), (30.0, 40.0)], ulp 4.0 }
             { Softsign, softsign, (x) -> out, Map, Keep, "`x / (1 + |x|)`.",
-              float { x / (L::lit(1.0) + x.abs()) } complex refuse int promote bool promote,
-              d [(x.abs() + 1.0).square().reciprocal()], domain [(-10.0, 10.0)], ulp 2.0 }
+              float { x / (L::lit(1.0) + x.abs()) } complex { softsign_complex(x) } int promote bool promote,
+              d { g => [x.softsign_gradient(g)] }, domain [(-10.0, 10.0)], ulp 2.0 }
             { Gelu, gelu, (x) -> out, Map, Keep, "`x` times the normal distribution function of `x`.",
               float { gelu(x) } complex refuse int promote bool promote,
               d [(x * -std::f64::consts::FRAC_1_SQRT_2).erfc() * 0.5 + x * (x * x * -0.5).exp() * NORMAL_DENSITY],
@@ -45,7 +45,7 @@ macro_rules! for_each_activation {
               float { x * sigmoid(gelu_inner(x)) } complex refuse int promote bool promote,
               d [gelu_tanh_slope(x)], domain [(-4.0, 4.0)], ulp 32.0 }
             { Silu, silu, (x) -> out, Map, Keep, "`x` times its logistic function.",
-              float { x * sigmoid(x) } complex refuse int promote bool promote,
+              float { x * sigmoid(x) } complex { x * x.sigmoid() } int promote bool promote,
               d [x.sigmoid() * (x * (1.0 - x.sigmoid()) + 1.0)], domain [(-10.0, 10.0)], ulp 4.0 }
             { Mish, mish, (x) -> out, Map, Keep, "`x tanh(softplus(x))`.",
               float { mish(x) } complex refuse int promote bool promote,
@@ -59,7 +59,7 @@ macro_rules! for_each_activation {
               d [(x.gt(x.lit(-3.0)) & x.lt(x.lit(3.0))).pick(x.lit(1.0 / 6.0), x.zero())],
               domain [(-2.5, 10.0)], ulp 8.0 }
             { Tanhshrink, tanhshrink, (x) -> out, Map, Keep, "`x - tanh(x)`.",
-              float { x.tanhshrink() } complex refuse int promote bool promote,
+              float { x.tanhshrink() } complex { x.tanhshrink() } int promote bool promote,
               d [x.tanh().square()], domain [(-10.0, 10.0)], ulp 8.0 }
             { Softshrink, softshrink, (x, lambda) -> out, Map, Keep, "The number moved towards 0 by `lambda`.",
               float { softshrink(x, lambda) } complex refuse int promote bool promote,

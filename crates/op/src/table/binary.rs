@@ -56,7 +56,7 @@ macro_rules! for_each_binary {
             // Functions.
             { Atan2, atan2, (y, x) -> out, Map, Widest, "The angle of the point `(x, y)`.",
               float { y.atan2(x) } complex refuse int promote bool promote,
-              d [x / (x * x + y * y), -y / (x * x + y * y)], domain [(-10.0, 10.0), (0.5, 10.0)], ulp 2.0 }
+              d [atan2_slopes(y, x)[0], atan2_slopes(y, x)[1]], domain [(-10.0, 10.0), (0.5, 10.0)], ulp 2.0 }
             { Hypot, hypot, (x, y) -> out, Map, Widest, "The length of the vector `(x, y)`.",
               float { x.hypot(y) } complex refuse int promote bool promote,
               d [x / out, y / out], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.0 }
@@ -67,11 +67,11 @@ macro_rules! for_each_binary {
               float { x.nextafter(y) } complex refuse int promote bool promote,
               d [x.one(), y.zero()], domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }
             { Logaddexp, logaddexp, (x, y) -> out, Map, Widest, "`log(eˣ + eʸ)`.",
-              float { x.logaddexp(y) } complex refuse int promote bool promote,
-              d [(x - out).exp(), (y - out).exp()], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.0 }
+              float { x.logaddexp(y) } complex { x.logaddexp(y) } int promote bool promote,
+              d [share_of(x, y, 1.0), share_of(y, x, 1.0)], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.0 }
             { Logaddexp2, logaddexp2, (x, y) -> out, Map, Widest, "`log2(2ˣ + 2ʸ)`.",
               float { x.logaddexp2(y) } complex refuse int promote bool promote,
-              d [(x - out).exp2(), (y - out).exp2()], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.5 }
+              d [share_of(x, y, std::f64::consts::LN_2), share_of(y, x, std::f64::consts::LN_2)], domain [(0.1, 10.0), (0.1, 10.0)], ulp 2.5 }
             { Xlogy, xlogy, (x, y) -> out, Map, Widest, "`x log(y)`, and 0 where `x` is 0.",
               float { L::select(x.eq(L::lit(0.0)) & y.eq(y), L::lit(0.0), x * y.log()) } complex refuse int promote bool promote,
               d [x.eq(x.zero()).pick(x.zero(), y.log()), x / y], domain [(0.1, 10.0), (0.1, 10.0)], ulp 4.0 }
@@ -83,7 +83,7 @@ macro_rules! for_each_binary {
               int { I::select(x.lt(I::lit(0)), I::lit(0), I::select(x.eq(I::lit(0)), value, I::lit(1))) } bool { x | value },
               d [x.zero(), x.eq(x.zero()).pick(x.one(), x.zero())], domain [(-10.0, 10.0), (0.0, 1.0)], ulp 0.5 }
             { Ldexp, ldexp, (x, exponent) -> out, Map, Widest, "`x` times two to the exponent.",
-              float { ldexp(x, exponent) } complex refuse int promote bool promote,
+              float { ldexp(x, exponent) } complex { ldexp_complex(x, exponent) } int promote bool promote,
               d [exponent.exp2(), out * std::f64::consts::LN_2], domain [(-10.0, 10.0), (-5.0, 5.0)], ulp 4.0 }
             { Gcd, gcd, (x, y) -> out, Map, Keep, "The greatest common divisor.",
               float refuse complex refuse int { x.gcd(y) } bool integer,

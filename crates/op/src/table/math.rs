@@ -163,6 +163,22 @@ pub(crate) fn ldexp<L: Elementary>(x: L, exponent: L) -> L {
     x * step * step * (exponent - (third + third)).exp2()
 }
 
+/// `z 2ʷ`: the imaginary part of the exponent turns, the real one scales both parts.
+#[inline(always)]
+pub(crate) fn ldexp_complex<R: Elementary>(x: Complex<R>, exponent: Complex<R>) -> Complex<R> {
+    let zero = R::lit(0.0);
+    let turned = x * Complex::new(zero, exponent.im).exp2();
+    let z = Complex::select(exponent.im.eq(zero), x, turned);
+    Complex::new(ldexp(z.re, exponent.re), ldexp(z.im, exponent.re))
+}
+
+/// `z / (1 + |z|)`.
+#[inline(always)]
+pub(crate) fn softsign_complex<R: Elementary>(x: Complex<R>) -> Complex<R> {
+    let below = R::lit(1.0) + x.abs();
+    Complex::new(x.re / below, x.im / below)
+}
+
 /// A number in the place of NaN, and of each infinity.
 #[inline(always)]
 pub(crate) fn nan_to_num<L: Lane>(x: L, nan: L, posinf: L, neginf: L) -> L {

@@ -88,7 +88,7 @@ macro_rules! for_each_reduction {
             { All,          all,           Truth,     Keep,    Element, "Whether none is zero." }
             { CountNonzero, count_nonzero, Index,     Keep,    Element, "How many are not zero." }
             { Norm,         norm,          Magnitude, Float32, Element, "The norm of order `p`: the root of the sum of magnitudes to that power." }
-            { Logsumexp,    logsumexp,     Average,   Float32, Real,    "The logarithm of the sum of exponentials, without overflow." }
+            { Logsumexp,    logsumexp,     Average,   Float32, Element, "The logarithm of the sum of exponentials, without overflow." }
         }
     };
 }

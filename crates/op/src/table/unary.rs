@@ -112,8 +112,8 @@ macro_rules! for_each_unary {
               float { x.atanh() } complex { x.atanh() } int promote bool promote,
               d [1.0 / (1.0 - x * x)], domain [(-0.9, 0.9)], ulp 2.0 }
             { Sinc, sinc, (x) -> out, Map, Keep, "`sin(πx) / (πx)`, and 1 at 0.",
-              float { sinc(x) } complex refuse int promote bool promote,
-              d [sinc_slope(x, out)], domain [(-0.9, 0.9)], ulp 4.0 }
+              float { sinc(x) } complex { x.sinc() } int promote bool promote,
+              d [sinc_slope(x, out)], domain [(-0.9, 0.9)], ulp 6.0 }
             { Deg2rad, deg2rad, (x) -> out, Map, Keep, "Degrees as radians.",
               float { x * L::lit(std::f64::consts::PI / 180.0) } complex refuse int promote bool promote,
               d [x.lit(std::f64::consts::PI / 180.0)], domain [(-360.0, 360.0)], ulp 1.5 }

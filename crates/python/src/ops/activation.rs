@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use crate::elementwise::apply_as;
 use crate::operand::{self, float};
+use crate::options::check_bounds;
 use crate::options::functions::{gelu, hardshrink, prelu, softplus, softshrink};
 use crate::tensor::PyTensor;
 
@@ -18,6 +19,9 @@ fn activate<'py>(
     options: &[f64],
     inplace: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let (Op::Clamp, &[min_val, max_val]) = (op, options) {
+        check_bounds(min_val, max_val)?;
+    }
     let py = input.py();
     let mut values = vec![operand::read(name, input)?];
     values.extend(options.iter().copied().map(float));

@@ -46,7 +46,8 @@ pub(super) fn work(a: &Tensor, b: &Tensor) -> usize {
 forms! {
     /// The product of two matrices, of vectors with them, or of each pair of several: dimensions
     /// before the last two are broadcast. Halves are summed in float32 and rounded once, integers
-    /// wrap. acc_dtype is the dtype of sums, dtype that of the result.
+    /// wrap, and the product of bool is the logical one, an or of ands. acc_dtype is the dtype of
+    /// sums, dtype that of the result.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).matmul(al.tensor([10, 1]))
     /// tensor([12, 34])
@@ -290,7 +291,8 @@ fn pairs_of(
 }
 
 /// Sums of products along the indices that an equation names. Operands may also come with lists of
-/// numbers of their indices, and a last list for the result.
+/// numbers of their indices, and a last list for the result. Products of integers wrap, as those of
+/// matmul; where an index of one operand alone is summed, the result is int64 or uint64, as sums are.
 ///
 /// >>> x = al.arange(4).reshape(2, 2)
 /// >>> al.einsum("ij,jk->ik", x, x)

@@ -120,6 +120,15 @@ fn triplet_margin_with_distance_loss(
     let op = "triplet_margin_with_distance_loss";
     let how = reduction.parse::<LossReduction>();
     let how = how.map_err(|error| raise(error.in_op(op)))?;
+    if margin.is_nan() || margin <= 0.0 {
+        let problem = allotrope_dtype::Problem::OutOfRange {
+            what: "margin",
+            index: None,
+            value: margin.to_string(),
+            accepted: "numbers above 0",
+        };
+        return Err(raise(allotrope_dtype::Error::new(op, problem)));
+    }
     let distance = |x: Any<'_, '_>, y: Any<'_, '_>| -> PyResult<Tensor> {
         match distance_function.filter(|function| !function.is_none()) {
             Some(function) => create::operand(op, &function.call1((x, y))?),

@@ -13,7 +13,16 @@ use crate::view::out_of_memory;
 
 impl Tensor {
     /// The numbers from `start`, `step` apart, before `end`. Integer steps are exact; float steps
-    /// are multiplied out, not added up.
+    /// are multiplied out, not added up, and an integer dtype takes each number without its fraction:
+    /// neither the step nor how many there are is cut first.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::arange(0, 3, 0.5, DType::I8)?;
+    /// assert_eq!(x.to_vec::<i8>()?, [0, 0, 1, 1, 2, 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for a step of zero or bounds without an end, an overflow error for a number

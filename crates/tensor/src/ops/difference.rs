@@ -15,7 +15,8 @@ use crate::{Operand, Tensor};
 
 impl Tensor {
     /// The `n`-th differences of neighbours along `dim`, after `prepend` and `append` were put to
-    /// its ends; of truth values whether they differ. Integers wrap.
+    /// its ends; of truth values whether they differ. Integers wrap. Without a difference, for an
+    /// `n` of 0, the tensor itself.
     ///
     /// # Errors
     /// An index error for a dimension out of range, a value error for sizes that do not fit, a dtype
@@ -37,6 +38,9 @@ impl Tensor {
             self.clone()
         };
         DIFF.result(x.dtype())?;
+        if n == 0 {
+            return Ok(self.clone());
+        }
         for _ in 0..n {
             let size = x.shape()[dim];
             if size == 0 {

@@ -24,6 +24,12 @@ impl Tensor {
     pub fn cosine_similarity(&self, other: &Self, dim: isize, eps: f64) -> Result<Self, Error> {
         let op = COSINE_SIMILARITY.name;
         let working = Working::of(&COSINE_SIMILARITY, &[self, other])?;
+        if self.rank() == 0 && other.rank() == 0 {
+            // Single numbers are vectors of one.
+            return self
+                .unsqueeze(0)?
+                .cosine_similarity(&other.unsqueeze(0)?, dim, eps);
+        }
         let [dot, left, right] = products(op, self, other, working, dim)?;
         let length = |squares: &Self| root_of_sums(squares, 2.0)?.maximum(eps);
         let lengths = [length(&left)?, length(&right)?];
@@ -32,8 +38,8 @@ impl Tensor {
     }
 
     /// The norm of order `p` of the difference of vectors (whose gradient is zero where it is zero),
-    /// to whose numbers `eps` is added, along
-    /// the last dimension.
+    /// to whose numbers `eps` is added, along the last dimension. Complex numbers count by their
+    /// magnitudes.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -45,7 +51,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`cosine_similarity`](Self::cosine_similarity).
+    /// A dtype error where promotion refuses, a value error for shapes that do not broadcast, a
+    /// memory error.
     pub fn pairwise_distance(
         &self,
         other: &Self,
@@ -53,9 +60,9 @@ impl Tensor {
         eps: f64,
         keepdim: bool,
     ) -> Result<Self, Error> {
-        let working = Working::of(&PAIRWISE_DISTANCE, &[self, other])?;
+        let (working, result) = Working::and_result(&PAIRWISE_DISTANCE, &[self, other])?;
         let wide = wide_distance(PAIRWISE_DISTANCE.name, self, other, working, p, eps)?;
-        let distance = wide.to(working.result)?;
+        let distance = wide.to(result)?;
         if keepdim {
             Ok(distance)
         } else {
@@ -249,12 +256,14 @@ pub(super) fn wide_distance(
     let builder = Builder::new(&[x.dtype(), y.dtype()]);
     let away = working.read(builder.input(0)) - working.read(builder.input(1));
     let away = if eps == 0.0 { away } else { away + eps };
-    let term: Var<'_> = if p == 2.0 {
+    let term: Var<'_> = if p == 2.0 && working.compute.is_complex() {
+        away.real().square() + away.imag().square()
+    } else if p == 2.0 {
         away.square()
     } else if p == 1.0 || p.is_infinite() {
         away.abs()
     } else if p == 0.0 {
-        away.ne(away.zero()).to(working.compute)
+        away.ne(away.zero()).to(working.compute.to_real())
     } else {
         power_of(away.abs(), p)
     };

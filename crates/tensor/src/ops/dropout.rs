@@ -79,7 +79,8 @@ impl Tensor {
     /// [`alpha_dropout`](Self::alpha_dropout) of whole channels (dimension 1).
     ///
     /// # Errors
-    /// As [`dropout`](Self::dropout); a value error for less than two dimensions.
+    /// As [`dropout`](Self::dropout); a value error for less than two dimensions, unless nothing or
+    /// everything is dropped.
     pub fn feature_alpha_dropout(
         &self,
         p: f64,
@@ -122,7 +123,9 @@ impl Tensor {
         }
         let mut sizes = self.shape().to_vec();
         if unit == Unit::Channel {
-            if self.rank() < 2 {
+            // Where nothing or everything is dropped, no channel is chosen.
+            let chooses = p > 0.0 && p < 1.0;
+            if self.rank() < 2 && chooses {
                 return Err(wrong_shape(
                     op,
                     "input",
@@ -130,7 +133,7 @@ impl Tensor {
                     "one of two or more dimensions",
                 ));
             }
-            sizes[2..].fill(1);
+            sizes.iter_mut().skip(2).for_each(|size| *size = 1);
         }
         let kept = Self::bernoulli_of(op, &sizes, 1.0 - p, DType::Bool, generator, self.backend())?;
         let is_alpha = [ALPHA_DROPOUT, FEATURE_ALPHA_DROPOUT].contains(row);

@@ -5,6 +5,7 @@
 //! product is smallest beside its factors.
 
 use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::Outcome;
 use allotrope_op::structured::matrix::EINSUM;
 
 use super::product::{Dtypes, in_common, multiply_matrices};
@@ -29,6 +30,9 @@ struct Term {
 /// arrow the result has the letters that occur once, in alphabetical order. `...` stands for
 /// dimensions without a name, which are broadcast.
 ///
+/// Products of integers wrap in the common dtype, as those of `matmul`. Where an index of one operand
+/// alone is summed, that is a `sum`: of integers and bool it is int64 or uint64, and so is the result.
+///
 /// ```
 /// use allotrope_dtype::DType;
 /// use allotrope_tensor::{Tensor, einsum};
@@ -51,8 +55,12 @@ pub fn einsum(
     if tensors.is_empty() {
         return Err(Error::new(op, Problem::NoOperands));
     }
-    let dtypes = Dtypes::new(&EINSUM, tensors, dtype, acc_dtype)?;
     let parsed = Parsed::new(equation, tensors)?;
+    let mut dtypes = Dtypes::new(&EINSUM, tensors, dtype, acc_dtype)?;
+    if dtype.is_none() && acc_dtype.is_none() && parsed.sums_alone() {
+        dtypes.sum = Outcome::Total.of(dtypes.common);
+        dtypes.result = dtypes.sum;
+    }
     let converted = in_common(tensors, dtypes)?;
     let mut terms = Vec::new();
     for (tensor, labels) in converted.into_iter().zip(&parsed.inputs) {
@@ -102,6 +110,13 @@ struct Parsed {
 }
 
 impl Parsed {
+    /// Whether an index that one operand alone has is missing in the result.
+    fn sums_alone(&self) -> bool {
+        let owners = |label| self.inputs.iter().filter(|own| own.contains(label)).count();
+        let mut labels = self.inputs.iter().flatten();
+        labels.any(|label| !self.output.contains(label) && owners(label) == 1)
+    }
+
     fn new(equation: &str, tensors: &[&Tensor]) -> Result<Self, Error> {
         let refuse = |reason: String| malformed(equation, reason);
         let text: String = equation.chars().filter(|c| !c.is_whitespace()).collect();

@@ -21,7 +21,7 @@ pub enum Sampling {
     Nearest,
     /// Both neighbours along every dimension, by distance.
     Linear,
-    /// Four neighbours along both dimensions of an image.
+    /// Four neighbours along every dimension.
     Cubic,
 }
 
@@ -97,7 +97,7 @@ impl Tensor {
     ///
     /// # Errors
     /// A dtype error for a complex grid or where promotion refuses, a value error for shapes that do
-    /// not fit, an empty image, or cubic volumes; a memory error.
+    /// not fit or an empty image; a memory error.
     pub fn grid_sample(
         &self,
         grid: &Self,
@@ -111,7 +111,7 @@ impl Tensor {
             let set = allotrope_dtype::Set::Real;
             return Err(Error::not_in_set(op, grid.dtype(), set, None));
         }
-        let rank = check_shapes(self, grid, mode)?;
+        let rank = check_shapes(self, grid)?;
         let (batch, channels) = (self.shape()[0], self.shape()[1]);
         let sizes = &self.shape()[2..];
         let plane: usize = sizes.iter().product();
@@ -254,24 +254,12 @@ fn centres(count: usize, align_corners: bool) -> Result<Tensor, Error> {
 }
 
 /// How many dimensions images have, if a grid is one for them.
-fn check_shapes(x: &Tensor, grid: &Tensor, mode: Sampling) -> Result<usize, Error> {
+fn check_shapes(x: &Tensor, grid: &Tensor) -> Result<usize, Error> {
     let op = GRID_SAMPLE.name;
-    let accepted = match mode {
-        Sampling::Cubic => "one of 4 dimensions (batch, channels, height, width)",
-        _ => "one of 4 or 5 dimensions (batch, channels, and an image or a volume)",
-    };
-    let known = if mode == Sampling::Cubic {
-        4..=4
-    } else {
-        4..=5
-    };
-    if !known.contains(&x.rank()) || x.shape()[2..].contains(&0) {
-        return Err(wrong_shape(
-            op,
-            "input",
-            x,
-            format!("{accepted} with pixels"),
-        ));
+    if !(4..=5).contains(&x.rank()) || x.shape()[2..].contains(&0) {
+        let accepted = "one of 4 or 5 dimensions (batch, channels, and an image or a volume) with \
+                        pixels";
+        return Err(wrong_shape(op, "input", x, accepted));
     }
     let rank = x.rank() - 2;
     let fits = grid.rank() == x.rank()

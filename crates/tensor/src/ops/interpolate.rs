@@ -1,16 +1,17 @@
 //! `interpolate`: grids of another size.
 
 use allotrope_cpu::kernel::{Axis, Grid, Pooled, Stencil, Weighting, blend, pick_nearest};
-use allotrope_dtype::{DType, Error, Level, Problem, Set};
+use allotrope_dtype::{DType, Error, Level, Problem, Set, default_dtype};
 use allotrope_op::structured::convolution::INTERPOLATE;
-use allotrope_op::{Builder, Dims, Program, Shape};
+use allotrope_op::{Dims, Shape};
 
 use super::conv::as_volumes;
 use super::interpolate_gradient::Resizing;
 use super::window::does_not_fit;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::{evaluate_one, room};
+use crate::elementwise::room;
+use crate::reduce::reading;
 
 /// How a result is made of the elements near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +53,11 @@ pub struct InterpolationOptions {
 }
 
 impl Tensor {
-    /// The grids `[batch, channels, grid]` in another size. The dtype stays.
+    /// The grids `[batch, channels, grid]` in another size.
     ///
-    /// 8- and 16-bit floats are blended in float32 and rounded once. Integers and bool are blended
-    /// in float32, from 32 bits on in float64, and rounded to nearest (ties to even), within their
-    /// range.
+    /// The nearest modes choose elements, and the dtype stays. The others blend them: floats and
+    /// complex numbers keep their dtype, and 8- and 16-bit floats are blended in float32 and rounded
+    /// once; integers and bool give the default float, as means and average pooling do.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -82,6 +83,16 @@ impl Tensor {
         let rank = check_grid(self, mode)?;
         let grid = &self.shape()[2..];
         let (sizes, scales) = resized.resolve(grid)?;
+        let chooses = matches!(mode, Interpolation::Nearest | Interpolation::NearestExact);
+        if !chooses && !Set::Inexact.contains(dtype) {
+            // Wide enough for what the dtype holds.
+            let wide = match dtype.itemsize() {
+                4.. => DType::F64,
+                _ => DType::F32,
+            };
+            let blended = self.to(wide)?.interpolate(mode, resized, options)?;
+            return blended.to(default_dtype());
+        }
         if mode == Interpolation::Area {
             return self.average_areas(&sizes, rank);
         }
@@ -146,7 +157,7 @@ impl Tensor {
             stencils[3 - rank + dim] = stencil;
         }
         let planes = shape[0] * shape[1];
-        let program = convert_to_blend(dtype);
+        let program = reading(dtype, dtype, dtype.compute());
         let input = volumes.as_input(op)?;
         let grids = Pooled {
             level: Level::current(),
@@ -157,27 +168,14 @@ impl Tensor {
         Ok(Self::from_buffer(out, shape, dtype))
     }
 
-    /// The mean of all elements that each result covers, rounded for integers.
+    /// The mean of all elements that each result covers.
     fn average_areas(&self, sizes: &[usize], rank: usize) -> Result<Self, Error> {
         let sizes: Vec<Option<usize>> = sizes.iter().copied().map(Some).collect();
-        let dtype = self.dtype();
-        let is_exact = Set::Inexact.contains(dtype);
-        let x = if is_exact {
-            self.clone()
-        } else {
-            self.to(DType::F64)?
-        };
-        let means = match rank {
-            1 => x.adaptive_avg_pool1d(&sizes)?,
-            2 => x.adaptive_avg_pool2d(&sizes)?,
-            _ => x.adaptive_avg_pool3d(&sizes)?,
-        };
-        if is_exact {
-            return Ok(means);
+        match rank {
+            1 => self.adaptive_avg_pool1d(&sizes),
+            2 => self.adaptive_avg_pool2d(&sizes),
+            _ => self.adaptive_avg_pool3d(&sizes),
         }
-        let builder = Builder::new(&[DType::F64]);
-        let rounded = builder.input(0).round().to(dtype);
-        evaluate_one(INTERPOLATE.name, &builder.finish(&[rounded]), &[&means])
     }
 }
 
@@ -283,19 +281,4 @@ fn nearest(input: usize, output: usize, scale: Scale, middle: f64) -> Vec<usize>
     (0..output)
         .map(|index| place(index).min(input - 1))
         .collect()
-}
-
-/// The elements in the dtype that they are blended in.
-fn convert_to_blend(dtype: DType) -> Program {
-    let to = if Set::Inexact.contains(dtype) {
-        dtype.compute()
-    } else if dtype.itemsize() >= 4 {
-        DType::F64
-    } else {
-        DType::F32
-    };
-    let mut program = Program::new(&[dtype]);
-    let converted = program.convert(0, to);
-    program.output(converted);
-    program
 }

@@ -65,7 +65,7 @@ pub(crate) use indexing::{Indices, Negative, sum_slices};
 pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use loss::LossReduction;
 pub use norm::{BatchNorm, BatchNormOptions};
-pub(crate) use operands::conjugate;
+pub(crate) use operands::{conjugate, unvarying};
 pub use pad::PadMode;
 pub use pool::AverageOptions;
 pub use quantile::QuantileInterpolation;

@@ -81,10 +81,10 @@ impl Tensor {
     }
 
     /// The last dimensions divided by the root of their mean square plus `eps` (that of the dtype if
-    /// there is none), times `weight`.
+    /// there is none), times `weight`. The squares of complex numbers are complex, as torch's are.
     ///
     /// # Errors
-    /// As [`layer_norm`](Self::layer_norm).
+    /// As [`layer_norm`](Self::layer_norm), but for complex numbers.
     pub fn rms_norm(
         &self,
         normalized_shape: &[usize],
@@ -92,8 +92,54 @@ impl Tensor {
         eps: Option<f64>,
     ) -> Result<Self, Error> {
         let result = RMS_NORM.result(self.dtype())?;
-        let eps = eps.map_or_else(|| result.finfo().map(|info| info.eps), Ok)?;
+        let eps = eps.map_or_else(|| result.to_real().finfo().map(|info| info.eps), Ok)?;
+        let working = Working::of(&RMS_NORM, &with_terms(self, [weight, None]))?;
+        if working.result.is_complex() {
+            return self.complex_rms_norm(working, normalized_shape, weight, eps);
+        }
         self.normalize_last(&RMS_NORM, normalized_shape, [weight, None], eps, false)
+    }
+
+    /// `rms_norm` as recorded operations, for complex numbers.
+    fn complex_rms_norm(
+        &self,
+        working: Working,
+        sizes: &[usize],
+        weight: Option<&Self>,
+        eps: f64,
+    ) -> Result<Self, Error> {
+        let first = self.first_normalized(RMS_NORM.name, sizes, [weight, None])?;
+        let axes: Vec<isize> = (first as isize..self.rank() as isize).collect();
+        let x = self.to(working.result)?.to(working.compute)?;
+        let mean = x.square()?.mean(Some(&axes), true, Some(DType::C128))?;
+        let scaled = x.mul(&mean.add(eps)?.rsqrt()?.to(working.compute)?)?;
+        let scaled = match weight {
+            Some(weight) => scaled.mul(&weight.to(working.result)?.to(working.compute)?)?,
+            None => scaled,
+        };
+        scaled.to(working.result)
+    }
+
+    /// The first of the last dimensions, which must have these sizes, as the terms must.
+    fn first_normalized(
+        &self,
+        op: &'static str,
+        sizes: &[usize],
+        affine: [Option<&Self>; 2],
+    ) -> Result<usize, Error> {
+        let first = self.rank().checked_sub(sizes.len());
+        let Some(first) =
+            first.filter(|first| !sizes.is_empty() && self.shape()[*first..] == *sizes)
+        else {
+            let accepted = format!("one that ends in {sizes:?}");
+            return Err(wrong_shape(op, "input", self, accepted));
+        };
+        for (what, term) in ["weight", "bias"].into_iter().zip(affine) {
+            if let Some(term) = term.filter(|term| term.shape()[..] != *sizes) {
+                return Err(wrong_shape(op, what, term, format!("{sizes:?}")));
+            }
+        }
+        Ok(first)
     }
 
     pub(super) fn normalize_last(
@@ -109,18 +155,7 @@ impl Tensor {
             return recorded_last(row, self, sizes, affine, eps, centers);
         }
         let working = Working::of(row, &with_terms(self, affine))?;
-        let first = self.rank().checked_sub(sizes.len());
-        let Some(first) =
-            first.filter(|first| !sizes.is_empty() && self.shape()[*first..] == *sizes)
-        else {
-            let accepted = format!("one that ends in {sizes:?}");
-            return Err(wrong_shape(op, "input", self, accepted));
-        };
-        for (what, term) in ["weight", "bias"].into_iter().zip(affine) {
-            if let Some(term) = term.filter(|term| term.shape()[..] != *sizes) {
-                return Err(wrong_shape(op, what, term, format!("{sizes:?}")));
-            }
-        }
+        let first = self.first_normalized(op, sizes, affine)?;
         let length = Shape::new(op, sizes)?.count();
         let norm = Terms::read(working, affine, length)?;
         let x = self.contiguous()?;
@@ -213,10 +248,19 @@ impl Tensor {
     pub fn batch_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
         let op = BATCH_NORM.name;
         let affine = [options.weight, options.bias];
+        let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
+        if self.shape()[..] == [0] {
+            // Nothing, of no channels: torch takes it for an empty batch.
+            let nothing = self.reshape(&[0, 0])?;
+            let made = nothing.batch_norm(options)?;
+            return Ok(BatchNorm {
+                output: made.output.reshape(&[0])?,
+                ..made
+            });
+        }
         if options.training && is_recorded(&with_terms(self, affine)) {
             return recorded_batch(self, options);
         }
-        let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
         let channels = channels(op, self, affine)?;
         let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
         let terms = [terms[0].as_ref(), terms[1].as_ref()];

@@ -18,6 +18,27 @@ pub(super) struct Working {
 impl Working {
     /// The dtypes for some operands of a row, by promotion.
     pub(super) fn of(row: &Structured, tensors: &[&Tensor]) -> Result<Self, Error> {
+        let common = Self::common(row, tensors)?;
+        Ok(Self::in_dtype(row.result(common)?))
+    }
+
+    /// The dtypes that operands are read in, and that of the result: real where they are complex and
+    /// the row makes magnitudes of them.
+    pub(super) fn and_result(
+        row: &Structured,
+        tensors: &[&Tensor],
+    ) -> Result<(Self, DType), Error> {
+        let common = Self::common(row, tensors)?;
+        let result = row.result(common)?;
+        let read = match common.is_complex() {
+            true => result.to_complex(),
+            false => result,
+        };
+        Ok((Self::in_dtype(read), result))
+    }
+
+    /// The dtype that operands have in common.
+    fn common(row: &Structured, tensors: &[&Tensor]) -> Result<DType, Error> {
         let operands: SmallVec<[_; 4]> = tensors
             .iter()
             .map(|tensor| {
@@ -28,8 +49,7 @@ impl Working {
                 .operand()
             })
             .collect();
-        let common = promotion().result_type(row.name, &operands, default_dtype())?;
-        Ok(Self::in_dtype(row.result(common)?))
+        promotion().result_type(row.name, &operands, default_dtype())
     }
 
     /// The dtypes for a result.
@@ -137,6 +157,20 @@ pub(crate) fn conjugate(x: &Tensor) -> Result<Tensor, Error> {
 /// The last two dimensions exchanged, and conjugated.
 pub(super) fn adjoint(x: &Tensor) -> Result<Tensor, Error> {
     conjugate(&x.transpose(-2, -1)?)
+}
+
+/// A result that does not vary with the operands it was made of: their gradients are zeros.
+pub(crate) fn unvarying(
+    result: Tensor,
+    op: &'static str,
+    operands: &[&Tensor],
+) -> Result<Tensor, Error> {
+    let saved: Vec<Tensor> = operands.iter().map(|operand| operand.detach()).collect();
+    result.with_rule(op, operands, move |pass| {
+        let each = saved.iter().enumerate();
+        each.map(|(place, operand)| pass.give(place, || operand.zeros_like()))
+            .collect()
+    })
 }
 
 /// A factor, if the other one requires a gradient, which is made of it.

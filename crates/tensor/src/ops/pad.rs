@@ -1,6 +1,6 @@
 //! `pad`: elements added at the ends of dimensions, or taken away.
 
-use allotrope_dtype::{Error, Operand, Problem, WeakScalar, default_dtype, promotion};
+use allotrope_dtype::{DType, Error, Operand, Problem, WeakScalar, default_dtype, promotion};
 use allotrope_op::structured::movement::PAD;
 use allotrope_op::{Dims, Piece, Shape, compute_dtype};
 use smallvec::smallvec;
@@ -28,7 +28,8 @@ impl Tensor {
     /// The tensor with elements added before and after dimensions. `pad` has two sizes for each, the
     /// last dimension first, as in torch; negative ones take elements away.
     ///
-    /// A constant is promoted with the tensor: integers padded with 0.5 are floats.
+    /// A constant is promoted with the tensor: integers padded with 0.5 are floats. Truth values stay
+    /// such beside 0 and 1, which are false and true.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -156,6 +157,10 @@ fn pad_constant(
     ends: &[(isize, isize)],
     value: WeakScalar,
 ) -> Result<Tensor, Error> {
+    let value = match (x.dtype(), value) {
+        (DType::Bool, WeakScalar::Int(bit @ 0..=1)) => WeakScalar::Bool(bit == 1),
+        _ => value,
+    };
     let operands = [
         if x.rank() == 0 {
             Operand::ZeroDim(x.dtype())

@@ -29,10 +29,10 @@ impl Tensor {
     }
 
     /// The numbers divided by their norm of order `p` along dimensions, or by `eps` if that is
-    /// greater. The norm is formed in float64.
+    /// greater. The norm is formed in float64, of complex numbers from their magnitudes.
     ///
     /// # Errors
-    /// A dtype error for complex numbers, an index error for a dimension out of range, a value error
+    /// An index error for a dimension out of range, a value error
     /// for one named twice, a memory error.
     pub fn normalize(&self, p: f64, dims: &[isize], eps: f64) -> Result<Self, Error> {
         let op = NORMALIZE.name;
@@ -48,7 +48,7 @@ impl Tensor {
                 .to(working.compute)?
                 .norm(p, Some(dims), true)?
         };
-        let builder = Builder::new(&[self.dtype(), working.compute]);
+        let builder = Builder::new(&[self.dtype(), norm.dtype()]);
         let norm_var = builder.input(1);
         let value = working.read(builder.input(0)) / norm_var.maximum(norm_var.lit(eps));
         let program = builder.finish(&[value.to(working.result)]);

@@ -45,11 +45,11 @@ impl Tensor {
         self.scanned(&CUMPROD, Scan::Prod, dim, dtype)
     }
 
-    /// `log(Σ eˣ)` of the elements up to each one along `dim`, without overflow.
+    /// `log(Σ eˣ)` of the elements up to each one along `dim`, without overflow: `logaddexp` one after
+    /// the other, also for the imaginary part of complex numbers.
     ///
     /// # Errors
-    /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
-    /// error.
+    /// An index error for a dimension out of range, a memory error.
     pub fn logcumsumexp(&self, dim: isize) -> Result<Self, Error> {
         self.scanned(&LOGCUMSUMEXP, Scan::LogSumExp, dim, None)
     }

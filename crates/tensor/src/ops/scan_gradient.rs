@@ -54,12 +54,16 @@ fn of_products(gradient: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor, Erro
     conjugate(&before)?.mul(&sums)
 }
 
-/// `∂/∂xₖ Σᵢ gᵢ yᵢ = exp(xₖ - yₖ) sₖ` with `sₖ = gₖ + exp(yₖ - yₖ₊₁) sₖ₊₁`: no exponent is positive.
+/// `∂/∂xₖ Σᵢ gᵢ yᵢ = exp(xₖ - yₖ) sₖ` with `sₖ = gₖ + exp(yₖ - yₖ₊₁) sₖ₊₁`: no exponent of real numbers
+/// is positive. Slopes of complex numbers are conjugated.
 fn of_logarithms(gradient: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor, Error> {
     let (axis, size) = (dim as isize, x.shape()[dim]);
     let sums = x.logcumsumexp(axis)?;
     // Equal infinities have no distance.
-    let ratio = |a: &Tensor, b: &Tensor| a.sub(b)?.masked_fill(&a.eq(b)?, false)?.exp();
+    let ratio = |a: &Tensor, b: &Tensor| {
+        let away = a.sub(b)?.masked_fill(&a.eq(b)?, false)?;
+        conjugate(&away.exp()?)
+    };
     let (now, next) = (
         sums.narrow(axis, 0, size - 1)?,
         sums.narrow(axis, 1, size - 1)?,

@@ -95,7 +95,8 @@ impl Tensor {
 
     /// The covariances of the rows of a matrix, whose columns are observations, or the variance of a
     /// vector: sums of products of distances from the mean over the count minus `correction`. An
-    /// observation counts `fweights` times, and by `aweights`.
+    /// observation counts `fweights` times, and by `aweights`, whose dtype is promoted with that of
+    /// the numbers.
     ///
     /// ```
     /// use allotrope_tensor::Tensor;
@@ -113,7 +114,8 @@ impl Tensor {
         fweights: Option<&Self>,
         aweights: Option<&Self>,
     ) -> Result<Self, Error> {
-        let working = Working::of(&COV, &[self])?;
+        let tensors: Vec<&Self> = [self].into_iter().chain(aweights).collect();
+        let working = Working::of(&COV, &tensors)?;
         let covariances = self.wide_cov(&COV, working, correction, fweights, aweights)?;
         covariances.to(working.result)
     }

@@ -11,7 +11,7 @@ use crate::Tensor;
 
 impl Tensor {
     /// The sums of products along pairs of dimensions of two tensors. The result has the other
-    /// dimensions of the first, then those of the second.
+    /// dimensions of the first, then those of the second. A size of one stands for any other.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -34,7 +34,34 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
-        self.contract(&TENSORDOT, other, dims, other_dims, dtype, acc_dtype)
+        let spread = |x: &Self, dims: &[isize], by: &Self, by_dims: &[isize]| {
+            x.spread_along(TENSORDOT.name, dims, by, by_dims)
+        };
+        let a = spread(self, dims, other, other_dims)?;
+        let b = spread(other, other_dims, self, dims)?;
+        a.contract(&TENSORDOT, &b, dims, other_dims, dtype, acc_dtype)
+    }
+
+    /// Dimensions of size one in the sizes of those of another tensor that they are paired with.
+    fn spread_along(
+        &self,
+        op: &'static str,
+        dims: &[isize],
+        other: &Self,
+        other_dims: &[isize],
+    ) -> Result<Self, Error> {
+        let own = normalize_axes(op, dims, self.rank())?;
+        let paired = normalize_axes(op, other_dims, other.rank())?;
+        let mut sizes = self.shape().to_vec();
+        for (dim, other_dim) in own.iter().zip(&paired) {
+            if sizes[*dim] == 1 {
+                sizes[*dim] = other.shape()[*other_dim];
+            }
+        }
+        match sizes == self.shape()[..] {
+            true => Ok(self.clone()),
+            false => self.expand(&sizes),
+        }
     }
 
     fn contract(

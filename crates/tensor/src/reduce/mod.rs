@@ -7,7 +7,7 @@ mod gradient;
 mod plan;
 mod short;
 
-use allotrope_dtype::{DType, Error, Scalar, Set, WeakScalar, default_dtype};
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
 use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
 
 pub(crate) use plan::Plan;
@@ -15,6 +15,7 @@ pub(crate) use plan::Plan;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::elementwise::{evaluate, evaluate_one};
+use crate::ops::unvarying;
 
 /// The program that reads one tensor in a dtype.
 pub(crate) fn reading(from: DType, through: DType, to: DType) -> Program {
@@ -353,7 +354,7 @@ impl Tensor {
         Ok(0)
     }
 
-    /// Whether one is not zero, along axes or in everything.
+    /// Whether one is not zero, along axes or in everything: a bool for every dtype.
     ///
     /// # Errors
     /// An index error for an axis out of range, a memory error.
@@ -361,7 +362,7 @@ impl Tensor {
         self.truth(Reduction::Any, Fold::Max, axes, keepdim)
     }
 
-    /// Whether none is zero, along axes or in everything.
+    /// Whether none is zero, along axes or in everything: a bool for every dtype.
     ///
     /// # Errors
     /// As [`any`](Self::any).
@@ -414,7 +415,8 @@ impl Tensor {
         };
         let folded = if p == 0.0 {
             let program = reading(from, DType::Bool, DType::I64);
-            plan.fold(op, Fold::Sum, &program, &[self], self.shape())?
+            let counts = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+            unvarying(counts.to(result)?, op, &[self])?
         } else if p.is_infinite() {
             plan.need_elements(op, self)?;
             let program = map(from, |x| x.to(wide).abs());
@@ -446,10 +448,11 @@ impl Tensor {
         plan.finish(folded.to(result)?, keepdim)
     }
 
-    /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing.
+    /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing. That of complex
+    /// numbers has an imaginary part from -π to π.
     ///
     /// # Errors
-    /// A dtype error for complex numbers, an index error for an axis out of range, a memory error.
+    /// An index error for an axis out of range, a memory error.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
         let op = Reduction::Logsumexp.name();
         let result = Reduction::Logsumexp.result(self.dtype())?;
@@ -460,17 +463,27 @@ impl Tensor {
             default_dtype()
         };
         let compute = compute_dtype(through);
-        let program = reading(self.dtype(), through, compute);
-        let greatest = plan.fold(op, Fold::Max, &program, &[self], self.shape())?;
+        let real = compute.to_real();
+        // Only how far the real parts are from each other decides what overflows. Which number is
+        // taken from all of them changes nothing, so that no gradient goes to it.
+        let program = map(self.dtype(), |x| {
+            let x = x.to(through).to(compute);
+            if compute.is_complex() { x.real() } else { x }
+        });
+        let plain = self.detach();
+        let greatest = plan.fold(op, Fold::Max, &program, &[&plain], self.shape())?;
         // An infinite greatest is its own answer; the distance from it is not a number.
-        let shift = map(compute, |m| m.isfinite().pick(m, m.zero()));
+        let shift = map(real, |m| m.isfinite().pick(m, m.zero()));
         let shift = evaluate(op, &shift, &[&greatest])?.remove(0);
-        let builder = Builder::new(&[self.dtype(), compute]);
+        let builder = Builder::new(&[self.dtype(), real]);
         let x = builder.input(0).to(through).to(compute);
         let program = builder.finish(&[(x - builder.input(1)).exp()]);
         let total = plan.fold(op, Fold::Sum, &program, &[self, &shift], self.shape())?;
         let wide = total.to(working_float(result))?.log()?;
-        let shifted = Self::apply(Op::Add, &[(&wide).into(), (&shift.to(DType::F64)?).into()])?;
+        let shifted = Self::apply(
+            Op::Add,
+            &[(&wide).into(), (&shift.to(wide.dtype())?).into()],
+        )?;
         plan.finish(shifted.to(result)?, keepdim)
     }
 
@@ -497,7 +510,8 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<bool, Error> {
-        self.is_close_to(other, rtol, atol, equal_nan)?
+        self.is_close_to(other, rtol, atol, equal_nan)
+            .map_err(|error| error.in_op("allclose"))?
             .all(None, false)?
             .is_true()
     }
@@ -505,7 +519,7 @@ impl Tensor {
     /// Where elements are within `atol + rtol |other|` of each other, in float64: integers too.
     ///
     /// # Errors
-    /// As [`allclose`](Self::allclose).
+    /// As [`allclose`](Self::allclose); a value error for a tolerance that is negative or NaN.
     pub fn is_close_to(
         &self,
         other: &Self,
@@ -513,6 +527,17 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<Self, Error> {
+        for (what, value) in [("rtol", rtol), ("atol", atol)] {
+            if value.is_nan() || value < 0.0 {
+                let problem = Problem::OutOfRange {
+                    what,
+                    index: None,
+                    value: value.to_string(),
+                    accepted: "0 and above",
+                };
+                return Err(Error::new("isclose", problem));
+            }
+        }
         let wide = match self.dtype().is_complex() || other.dtype().is_complex() {
             true => DType::C128,
             false => DType::F64,

@@ -99,7 +99,11 @@ fn statistics() {
             ("cov", |x| Ok(vec![x[0].cov(1.0, None, None)?])),
             ("renorm", |x| Ok(vec![x[0].renorm(2.0, 0, 1.0)?])),
             ("gradient", |x| {
-                x[0].gradient(&[Spacing::Step(0.5)], &[0, 1], 2)
+                x[0].gradient(
+                    &[Spacing::Step(0.5.into()), Spacing::Step(2.into())],
+                    &[0, 1],
+                    2,
+                )
             }),
         ],
     );

@@ -18,12 +18,10 @@ trait Blend: Pod + Send + Sync {
     fn weight(weight: f64) -> Self::Weight;
     /// The sum with a part of a number; no part of it is nothing, even of infinity.
     fn add_part<const FUSED: bool>(self, weight: Self::Weight, x: Self) -> Self;
-    /// The nearest whole number.
-    fn round(self) -> Self;
 }
 
 macro_rules! blend {
-    ($($dtype:ident $T:ty, $real:ty, $nothing:expr, |$s:ident, $w:ident, $x:ident| $fused:expr, $plain:expr, |$y:ident| $round:expr;)*) => {$(
+    ($($dtype:ident $T:ty, $real:ty, $nothing:expr, |$s:ident, $w:ident, $x:ident| $fused:expr, $plain:expr;)*) => {$(
         impl Blend for $T {
             const DTYPE: DType = DType::$dtype;
             const NOTHING: Self = $nothing;
@@ -38,24 +36,19 @@ macro_rules! blend {
                 let sum = if FUSED { $fused } else { $plain };
                 if $w == 0.0 { $s } else { sum }
             }
-            #[inline(always)]
-            fn round(self) -> Self {
-                let $y = self;
-                $round
-            }
         }
     )*};
 }
 blend! {
-    F32 f32, f32, -0.0, |s, w, x| w.mul_add(x, s), s + w * x, |y| y.round_ties_even();
-    F64 f64, f64, -0.0, |s, w, x| w.mul_add(x, s), s + w * x, |y| y.round_ties_even();
-    C64 c64, f32, c64::new(-0.0, -0.0), |s, w, x| s + x * w, s + x * w, |y| y;
-    C128 c128, f64, c128::new(-0.0, -0.0), |s, w, x| s + x * w, s + x * w, |y| y;
+    F32 f32, f32, -0.0, |s, w, x| w.mul_add(x, s), s + w * x;
+    F64 f64, f64, -0.0, |s, w, x| w.mul_add(x, s), s + w * x;
+    C64 c64, f32, c64::new(-0.0, -0.0), |s, w, x| s + x * w, s + x * w;
+    C128 c128, f64, c128::new(-0.0, -0.0), |s, w, x| s + x * w, s + x * w;
 }
 
 /// Writes, for each plane of the grid, the results that stencils of the axes make of it, to `out` of
-/// a dtype; integers are rounded to nearest, ties to even. The inputs of the grid's axes are its
-/// sizes, their outputs those of the result.
+/// a float or complex dtype. The inputs of the grid's axes are its sizes, their outputs those of the
+/// result.
 ///
 /// # Errors
 /// A memory error.
@@ -88,7 +81,6 @@ fn run<T: Blend>(
         _ if dtype == T::DTYPE => None,
         _ => Some(Conversion::new(T::DTYPE, dtype)?),
     };
-    let rounds = !dtype.is_floating_point() && !dtype.is_complex();
     let weights = stencils[2].weights.iter().map(|weight| T::weight(*weight));
     let weights: Vec<T::Weight> = weights.collect();
     let size = dtype.itemsize();
@@ -98,9 +90,6 @@ fn run<T: Blend>(
         while done < count {
             let group = Group::at(grid, first + done, count - done);
             blend_group(level, source, grid, stencils, &weights, &group, &mut room)?;
-            if rounds {
-                simd::run_narrow(level, Round(&mut room.results));
-            }
             let bytes = bytemuck::cast_slice(&room.results);
             let out = &mut out[done * size..(done + group.len()) * size];
             match &encode {
@@ -212,19 +201,6 @@ impl<T: Blend> Body for Down<'_, T> {
     fn run<const FUSED: bool>(self) {
         for (sum, item) in self.sums.iter_mut().zip(self.items) {
             *sum = sum.add_part::<FUSED>(self.weight, simd::one_by_one::<FUSED, _>(*item));
-        }
-    }
-}
-
-/// Results to the nearest whole numbers: one at a time where the baseline has no instruction for it.
-struct Round<'a, T>(&'a mut [T]);
-
-impl<T: Blend> Body for Round<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        for result in self.0 {
-            *result = result.round();
         }
     }
 }

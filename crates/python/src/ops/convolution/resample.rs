@@ -44,14 +44,15 @@ fn factors(object: Option<Any<'_, '_>>) -> PyResult<Option<Vec<f64>>> {
     }
 }
 
-/// The grids [batch, channels, grid] in another size, or a number of times as large. The dtype
-/// stays: integers and bool are blended as floats and rounded to nearest.
+/// The grids [batch, channels, grid] in another size, or a number of times as large. "nearest" and
+/// "nearest-exact" choose elements, and the dtype stays; the other modes blend them, and make the
+/// default float of integers and bool, as mean and avg_pool do.
 ///
 /// >>> x = al.tensor([[[0, 10]]], dtype="uint8")
 /// >>> al.nn.functional.interpolate(x, 4)
 /// tensor([[[ 0,  0, 10, 10]]], dtype=uint8)
 /// >>> al.nn.functional.interpolate(x, scale_factor=2, mode="linear", align_corners=True)
-/// tensor([[[ 0,  3,  7, 10]]], dtype=uint8)
+/// tensor([[[ 0.0000,  3.3333,  6.6667, 10.0000]]])
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "torch's signature")]
 #[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=false))]

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use super::super::matrix::multiply_all;
 use crate::arguments::{Int, size};
 use crate::create::operand;
+use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
@@ -43,7 +44,11 @@ fn multi_dot(py: Python<'_>, tensors: Vec<Bound<'_, PyAny>>) -> PyResult<PyTenso
 #[allow(non_snake_case, reason = "torch's name")]
 fn vander(py: Python<'_>, x: &Bound<'_, PyAny>, N: Option<Int>) -> PyResult<PyTensor> {
     let op = "vander";
-    let x = operand(op, x)?;
+    // A single number is a vector of one.
+    let x = match operand(op, x)? {
+        x if x.rank() == 0 => x.unsqueeze(0).map_err(raise)?,
+        x => x,
+    };
     let columns = N.map(|Int(columns)| size(op, columns)).transpose()?;
     let columns = columns.or(x.shape().last().copied());
     run(py, x.count(), || {

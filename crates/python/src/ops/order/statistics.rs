@@ -1,6 +1,6 @@
 //! Sums and means without NaN, covariances, slopes, and parts scaled to a norm.
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{Error, WeakScalar};
 use allotrope_tensor::{Spacing, Tensor};
 use pyo3::prelude::*;
 
@@ -68,18 +68,25 @@ fn spacing_of(op: &'static str, object: Any<'_, '_>) -> PyResult<Spacing> {
     match operand::read(op, object)? {
         operand::Value::Tensor(places) if places.rank() > 0 => Ok(Spacing::Places(places)),
         _ => {
-            let step = object.extract::<f64>().map_err(|_| {
-                let accepted = "real numbers and tensors of places";
+            let refuse = || {
+                let accepted = "numbers and tensors of places";
                 crate::error::wrong_object(op, "not a spacing", object, accepted)
-            })?;
-            Ok(Spacing::Step(step))
+            };
+            if let Ok(step) = object.extract::<f64>() {
+                return Ok(Spacing::Step(step.into()));
+            }
+            match create::number(op, object).map_err(|_| refuse())? {
+                step @ WeakScalar::Complex(_) => Ok(Spacing::Step(step)),
+                _ => Err(refuse()),
+            }
         }
     }
 }
 
 /// The slopes along dimensions, a tuple with a tensor for each: by default along all of them.
-/// spacing is how far elements are apart, one number for all, or for each dimension a number or a
-/// tensor of places. edge_order is 1 or 2, the order of the slopes at the ends.
+/// spacing is how far elements are apart: one number for all, or a list with a number or a tensor of
+/// places for each dimension. Complex spacing makes the slopes complex. edge_order is 1 or 2, the
+/// order of the slopes at the ends.
 ///
 /// >>> al.gradient(al.tensor([0.0, 1.0, 4.0, 9.0]))
 /// (tensor([1., 2., 4., 5.]),)
@@ -101,13 +108,16 @@ fn gradient(
     let dims = dims.map_or_else(all, Integers::into_vec);
     let order = size(op, edge_order.0)?;
     let spacing = match spacing.filter(|spacing| !spacing.is_none()) {
-        None => vec![Spacing::Step(1.0)],
+        None => vec![Spacing::Step(1.into()); dims.len()],
         Some(given) => match given.extract::<Vec<Bound<'_, PyAny>>>() {
             Ok(each) if !given.is_instance_of::<PyTensor>() => {
                 let each = each.iter().map(|one| spacing_of(op, one));
                 each.collect::<PyResult<_>>()?
             }
-            _ => vec![spacing_of(op, given)?],
+            _ => match spacing_of(op, given)? {
+                step @ Spacing::Step(_) => vec![step; dims.len()],
+                places @ Spacing::Places(_) => vec![places],
+            },
         },
     };
     let work = || -> Result<Vec<Tensor>, Error> { x.gradient(&spacing, &dims, order) };

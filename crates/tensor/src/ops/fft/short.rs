@@ -1,6 +1,6 @@
 //! Transforms of short windows that slide along a signal, and the signal of such transforms.
 
-use allotrope_dtype::{DType, Error, Problem};
+use allotrope_dtype::{DType, Error, Problem, Set, promotion};
 use allotrope_op::structured::fft::{ISTFT, STFT};
 
 use super::{Norm, fft, ifft, irfft, rfft};
@@ -102,10 +102,29 @@ pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor,
         .flatten()
         .any(|x| x.dtype().is_complex());
     if frames.onesided && is_complex {
-        let (set, hint) = (allotrope_dtype::Set::Real, Some("onesided=False"));
+        let (set, hint) = (Set::Real, Some("onesided=False"));
         return Err(Error::not_in_set(op, DType::C64, set, hint));
     }
-    let mut signal = x.clone();
+    // What is transformed is rounded once: products of halves, and those of integers, are formed in
+    // the float that the transform computes in.
+    let common = match &window {
+        Some(window) => promotion().promote_types(op, x.dtype(), window.dtype())?,
+        None => x.dtype(),
+    };
+    let spectrum = STFT.outcome.of(common);
+    let in_working = |operand: &Tensor| {
+        let read = if operand.dtype().is_complex() || common.is_complex() {
+            spectrum
+        } else {
+            spectrum.to_real()
+        };
+        operand.to(common)?.to(read)
+    };
+    let mut signal = match window {
+        Some(_) => in_working(x)?,
+        None => x.clone(),
+    };
+    let window = window.map(|window| in_working(&window)).transpose()?;
     if frames.center {
         let half = (frames.n_fft / 2) as isize;
         let padded = signal.unsqueeze(1)?.pad(&[half, half], padding);
@@ -140,7 +159,8 @@ pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor,
 /// the window. `length` cuts the signal, or adds zeros to it.
 ///
 /// # Errors
-/// A value error for sizes that do not fit or windows that leave an element out, a memory error.
+/// A dtype error for a complex window unless complex numbers are to come out, a value error for sizes
+/// that do not fit or windows that leave an element out, a memory error.
 pub fn istft(
     x: &Tensor,
     frames: &Frames<'_>,
@@ -158,6 +178,14 @@ pub fn istft(
     }
     let (n, hop) = (frames.n_fft, frames.hop(op)?);
     let window = frames.window(op)?;
+    let is_complex = return_complex && !frames.onesided;
+    if let Some(window) = window
+        .as_ref()
+        .filter(|w| w.dtype().is_complex() && !is_complex)
+    {
+        let (set, hint) = (Set::Real, Some("onesided=False, return_complex=True"));
+        return Err(Error::not_in_set(op, window.dtype(), set, hint));
+    }
     let count = x.shape()[2];
     let frequencies = if frames.onesided { n / 2 + 1 } else { n };
     if n == 0 || x.shape()[1] != frequencies || count == 0 {
@@ -166,7 +194,7 @@ pub fn istft(
     }
     let spectra = x.transpose(1, 2)?;
     let norm = frames.norm();
-    let pieces = if return_complex && !frames.onesided {
+    let pieces = if is_complex {
         ifft(&spectra, None, -1, norm)
     } else if frames.onesided {
         irfft(&spectra, Some(n), -1, norm)
@@ -174,18 +202,19 @@ pub fn istft(
         ifft(&spectra, None, -1, norm).and_then(|pieces| pieces.real())
     };
     let mut pieces = pieces.map_err(|error| error.in_op(op))?;
-    let real = pieces.dtype().to_real();
     let squares = match &window {
         Some(window) => {
-            pieces = pieces.mul(window).map_err(|error| error.in_op(op))?;
-            let size = if window.dtype().is_complex() {
-                window.abs()?
+            // The square of a complex window is complex: what was multiplied by the window twice is
+            // divided by it twice.
+            let wide = if window.dtype().is_complex() {
+                pieces.dtype()
             } else {
-                window.clone()
+                pieces.dtype().to_real()
             };
-            size.to(real)?.square()?
+            pieces = pieces.mul(window).map_err(|error| error.in_op(op))?;
+            window.to(wide)?.square()?
         }
-        None => Tensor::ones(&[n], real)?,
+        None => Tensor::ones(&[n], pieces.dtype().to_real())?,
     };
     let total = (count - 1)
         .checked_mul(hop)

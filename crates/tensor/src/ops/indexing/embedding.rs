@@ -94,14 +94,18 @@ pub struct Bags<'a> {
 
 impl Tensor {
     /// One at the place that each index names in a new last dimension of `classes`, zero elsewhere.
-    /// Without classes there are as many as the greatest index needs.
+    /// Without classes there are as many as the greatest index needs. False is class 0, true class 1.
     ///
     /// # Errors
-    /// A dtype error unless these are integers, an index error for one that is no class, a value error
+    /// A dtype error unless these are integers or bool, an index error for one that is no class, a value error
     /// for a negative one or if nothing tells the number of classes, a memory error.
     pub fn one_hot(&self, classes: Option<usize>, dtype: DType) -> Result<Self, Error> {
         let op = ONE_HOT.name;
         ONE_HOT.result(self.dtype())?;
+        let places = match self.dtype() {
+            DType::Bool => self.to(DType::U8)?,
+            _ => self.clone(),
+        };
         let classes = match classes {
             Some(classes) => classes,
             None if self.count() == 0 => {
@@ -109,12 +113,12 @@ impl Tensor {
                 let problem = Problem::NothingToReduce { shape };
                 return Err(Error::new(op, problem).hint("num_classes"));
             }
-            None => match self.amax(None, false)?.item()?.value() {
+            None => match places.amax(None, false)?.item()?.value() {
                 WeakScalar::Int(greatest) => usize::try_from(greatest + 1).unwrap_or(0),
                 _ => 0,
             },
         };
-        let indices = Indices::new(op, self, self.rank(), classes, Negative::Refuse);
+        let indices = Indices::new(op, &places, self.rank(), classes, Negative::Refuse);
         let indices = indices.map_err(|error| negative_or(error, op, self))?;
         let sizes = [&self.shape()[..], &[classes]].concat();
         let zeros = Self::zeros(&sizes, dtype).map_err(|error| error.in_op(op))?;

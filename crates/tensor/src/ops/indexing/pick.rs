@@ -37,6 +37,10 @@ impl Tensor {
     fn gathered(&self, op: &'static str, dim: isize, index: &Self) -> Result<Self, Error> {
         let (x, wide) = (self.at_least_one_dim()?, index.at_least_one_dim()?);
         let dim = normalize_axis(op, dim, x.rank())?;
+        if index.count() == 0 {
+            // No index, no element: what shape the index has concerns nobody else.
+            return x.ravel()?.narrow(0, 0, 0)?.in_shape(index.shape());
+        }
         check_fits(op, &wide, x.shape(), dim)?;
         let indices = Indices::new(op, &wide, dim, x.shape()[dim], Negative::FromEnd)?;
         let mut strides = Dims::from_slice(x.layout().strides());

@@ -351,6 +351,13 @@ fn fit(
 ) -> Result<(Tensor, Tensor, Tensor), Error> {
     let (x, index) = (x.at_least_one_dim()?, index.at_least_one_dim()?);
     let dim = normalize_axis(op, dim, x.rank())?;
+    if index.count() == 0 {
+        // No index, no element: what shape the index has concerns nobody else.
+        let none = vec![0; x.rank()];
+        let source = source.ravel()?.narrow(0, 0, 0)?.reshape(&none)?;
+        let index = index.to(DType::I64)?.reshape(&none)?;
+        return Ok((x, index, source));
+    }
     check_fits(op, &index, x.shape(), dim)?;
     if source.rank() == 0 {
         let source = source.expand(index.shape())?;

@@ -12,7 +12,8 @@ fn signed(sizes: &[usize]) -> Vec<isize> {
 }
 
 /// The `X` with `tensordot(A, X, X.rank()) = B`; the dimensions `dims` of `A` are moved to the end
-/// first.
+/// first. The first dimensions of `A`, as many as `B` has, number its equations in the order of `B`,
+/// whatever their sizes.
 ///
 /// # Errors
 /// A value error unless `A` is square in that sense, an error of linear algebra if it has no
@@ -28,12 +29,13 @@ pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[isize]>) -> Result<Ten
         }
         None => a.clone(),
     };
-    if moved.rank() < b.rank() || moved.shape()[..b.rank()] != b.shape()[..] {
+    if moved.rank() < b.rank() {
         return Err(misfit(op, a, b));
     }
-    let own = &moved.shape()[b.rank()..];
+    // Only how many equations and unknowns there are counts, as in NumPy and torch.
+    let (equations, own) = moved.shape().split_at(b.rank());
     let unknowns: usize = own.iter().product();
-    if unknowns != b.count() {
+    if unknowns != b.count() || unknowns != equations.iter().product() {
         return Err(misfit(op, a, b));
     }
     let matrix = moved.reshape(&[unknowns as isize, unknowns as isize])?;

@@ -122,7 +122,10 @@ pub(super) fn matrix_norm_of(
                 (rows, columns)
             };
             let sums = x.to(working)?.norm(1.0, Some(&[summed]), true)?;
-            if number > 0.0 {
+            if number > 0.0 && sums.shape()[compared as usize] == 0 {
+                // The greatest of no sums is 0, below which no norm is.
+                sums.sum(Some(&[compared]), true, None)
+            } else if number > 0.0 {
                 sums.amax(Some(&[compared]), true)
             } else {
                 sums.amin(Some(&[compared]), true)
@@ -133,6 +136,9 @@ pub(super) fn matrix_norm_of(
             let values = singular_values(op, working, &last)?;
             let norm = match order {
                 Order::Nuclear => values.sum(Some(&[-1]), false, None),
+                Order::Number(2.0) if values.shape().last() == Some(&0) => {
+                    values.sum(Some(&[-1]), false, None)
+                }
                 Order::Number(2.0) => values.amax(Some(&[-1]), false),
                 _ => values.amin(Some(&[-1]), false),
             };

@@ -10,6 +10,7 @@ use super::factor_gradient::remember_basis;
 use super::gradient::narrow_result;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::ops::unvarying;
 
 /// How much of `Q` and `R` is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +108,10 @@ pub fn householder_product(a: &Tensor, tau: &Tensor) -> Result<Tensor, Error> {
     if is_recorded(&[a, tau]) {
         let (a, tau) = (a.to(batch.working)?, tau.to(batch.working)?);
         let mut product = Tensor::eye(rows, columns, batch.working)?;
+        if count == 0 {
+            let identity = product.expand(a.shape())?.contiguous()?;
+            return unvarying(identity.to(batch.result)?, op, &[&a, &tau]);
+        }
         let vectors = a.tril(-1)?.add(&product)?;
         for place in (0..count).rev() {
             let vector = vectors.narrow(-1, place as isize, 1)?;

@@ -9,6 +9,7 @@ use super::gradient::{narrow_result, remember_exponential};
 use super::solve::inv;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::ops::unvarying;
 
 /// Square matrices times themselves so many times: the identity for 0, the inverse for -1. Integers
 /// stay what they are, and wrap, unless an inverse is asked for, which is of the default float.
@@ -40,9 +41,10 @@ pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor, Error> {
 /// A power as products of squares, each of which is recorded.
 fn power_by_products(a: &Tensor, n: i64) -> Result<Tensor, Error> {
     if n == 0 {
-        return Tensor::eye(a.shape()[a.rank() - 1], a.shape()[a.rank() - 1], a.dtype())?
-            .expand_as(a)?
-            .contiguous();
+        let size = a.shape()[a.rank() - 1];
+        let identity = Tensor::eye(size, size, a.dtype())?;
+        let identity = identity.expand_as(a)?.contiguous()?;
+        return unvarying(identity, MATRIX_POWER.name, &[a]);
     }
     let mut square = if n < 0 {
         inv(a).map_err(|error| error.in_op(MATRIX_POWER.name))?

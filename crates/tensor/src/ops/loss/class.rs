@@ -139,8 +139,18 @@ impl Tensor {
                 "one of one or two dimensions",
             ));
         }
-        let classes = Classes::new(row, self, weight)?;
-        let indices = classes.indices(op, target, i64::MIN)?;
+        // A single number is the only class of one line.
+        let input = match self.rank() {
+            0 => self.unsqueeze(0)?,
+            _ => self.clone(),
+        };
+        let classes = Classes::new(row, &input, weight)?;
+        let is_line = classes.sizes.is_empty() && target.shape()[..] == [1];
+        let target = match is_line {
+            true => target.reshape(&[])?,
+            false => target.clone(),
+        };
+        let indices = classes.indices(op, &target, i64::MIN)?;
         let x = &classes.input;
         let (lines, count) = (indices.len() as isize, classes.weights.len());
         let right: Vec<i64> = indices.iter().map(|index| index.unwrap_or(-1)).collect();

@@ -43,6 +43,16 @@ fn entropy<'b>(v: &[Var<'b>]) -> Var<'b> {
     v.get(2).map_or(loss, |weight| loss * *weight)
 }
 
+/// `log(1 + e^z)` of complex numbers. On the right it is `log(e^-a + e^(z - a)) + a` with the real part
+/// `a`; each formula gets 0 where the other holds, so that no gradient of it overflows.
+fn log_one_plus_exp(z: Var<'_>) -> Var<'_> {
+    let is_right = z.real().gt(z.real().zero());
+    let (left, right) = (is_right.pick(z.zero(), z), is_right.pick(z, z.zero()));
+    let a = right.real();
+    let beyond = ((-a).exp() + (right - a).exp()).log() + a;
+    is_right.pick(beyond, left.exp().log1p())
+}
+
 fn logarithm(x: Var<'_>) -> Var<'_> {
     above(x.log(), -100.0)
 }
@@ -93,8 +103,8 @@ fn recorded_entropy(tensors: &[&Tensor], reduction: LossReduction) -> Result<Ten
 /// Losses of numbers one by one.
 ///
 /// All broadcast their operands and promote dtypes by the policy in force; integers and bool give
-/// the default float. They fail with a dtype error for complex numbers or where promotion refuses, a
-/// value error for shapes that do not broadcast or an argument out of range, and a memory error.
+/// the default float. They fail with a dtype error for complex numbers (but for `l1_loss`, which is
+/// real, and `soft_margin_loss`) or where promotion refuses, a value error for shapes that do not broadcast or an argument out of range, and a memory error.
 #[allow(clippy::missing_errors_doc, reason = "said once, above")]
 impl Tensor {
     /// The squared difference from a target.
@@ -333,10 +343,14 @@ impl Tensor {
         })
     }
 
-    /// `log(1 + e^(-t x))`, without overflow.
+    /// `log(1 + e^(-t x))`, without overflow; of complex numbers with an imaginary part from -π to π.
     pub fn soft_margin_loss(&self, target: &Self, reduction: LossReduction) -> Result<Self, Error> {
         reduce_formula(&SOFT_MARGIN_LOSS, &[self, target], reduction, |v| {
-            -(v[0] * v[1]).log_sigmoid()
+            let z = v[0] * v[1];
+            match z.dtype().is_complex() {
+                true => log_one_plus_exp(-z),
+                false => -z.log_sigmoid(),
+            }
         })
     }
 }

@@ -72,10 +72,10 @@ fn reduce_formula(
     formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
 ) -> Result<Tensor, Error> {
     let op = row.name;
-    let working = Working::of(row, tensors)?;
+    let (working, result) = Working::and_result(row, tensors)?;
     let dtypes = dtypes_of(tensors);
     if reduction == LossReduction::None {
-        let program = working.result_program(&dtypes, formula);
+        let program = working.program(&dtypes, |operands| formula(operands).to(result));
         return evaluate_one(op, &program, tensors);
     }
     let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
@@ -85,7 +85,7 @@ fn reduce_formula(
     let total = plan.fold(op, Fold::Sum, &program, tensors, &shape)?;
     let total = total.squeeze(None)?;
     if reduction == LossReduction::Mean {
-        return total.div(shape.count() as f64)?.to(working.result);
+        return total.div(shape.count() as f64)?.to(result);
     }
-    total.to(working.result)
+    total.to(result)
 }

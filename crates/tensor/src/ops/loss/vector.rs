@@ -12,7 +12,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
-use crate::ops::operands::{Working, dtypes_of, wrong_shape};
+use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
 use crate::reduce::Plan;
 
 impl Tensor {
@@ -55,7 +55,8 @@ impl Tensor {
     /// dimension. `swap` takes the distance of the two others if that is the smaller negative one.
     ///
     /// # Errors
-    /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss).
+    /// A dtype error where promotion refuses, a value error for a margin that is not above 0 or
+    /// shapes that do not fit, a memory error.
     #[allow(clippy::too_many_arguments, reason = "torch's options")]
     pub fn triplet_margin_loss(
         &self,
@@ -68,7 +69,11 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let op = TRIPLET_MARGIN_LOSS.name;
-        let working = Working::of(&TRIPLET_MARGIN_LOSS, &[self, positive, negative])?;
+        if margin.is_nan() || margin <= 0.0 {
+            return Err(out_of_range(op, "margin", margin, "numbers above 0"));
+        }
+        let tensors = [self, positive, negative];
+        let (working, result) = Working::and_result(&TRIPLET_MARGIN_LOSS, &tensors)?;
         let near = wide_distance(op, self, positive, working, p, eps)?;
         let mut far = wide_distance(op, self, negative, working, p, eps)?;
         if swap {
@@ -76,7 +81,7 @@ impl Tensor {
         }
         let losses = near.sub(&far)?.add(margin)?.maximum(0.0)?;
         let losses = losses.squeeze(Some(&[-1]))?;
-        reduction.of_wide(&losses, losses.count() as f64, working.result)
+        reduction.of_wide(&losses, losses.count() as f64, result)
     }
 
     /// The mean over the labels (last dimension) of the binary cross entropies of the logistic
@@ -107,7 +112,8 @@ impl Tensor {
     }
 
     /// The sum over right classes `t` and wrong ones of `max(0, 1 - (x[t] - x))`, divided by the
-    /// number of classes. A line of the target names the right classes, up to the first -1.
+    /// number of classes. A line of the target names the right classes, up to the first -1; one that
+    /// is named twice counts twice.
     ///
     /// # Errors
     /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss); an index error for a class that
@@ -127,13 +133,18 @@ impl Tensor {
                 Some("x.to(int64)"),
             ));
         }
-        if self.rank() == 0 || self.rank() > 2 {
+        if self.rank() > 2 {
             return Err(wrong_shape(
                 op,
                 "input",
                 self,
-                "one of one or two dimensions",
+                "one of up to two dimensions",
             ));
+        }
+        if self.rank() == 0 && target.rank() == 0 {
+            // A single number is the only class of one line.
+            let (x, target) = (self.unsqueeze(0)?, target.unsqueeze(0)?);
+            return x.multilabel_margin_loss(&target, reduction);
         }
         if target.shape() != self.shape() {
             let accepted = format!("{:?}", self.shape().to_vec());
@@ -141,15 +152,16 @@ impl Tensor {
         }
         let count = self.shape()[self.rank() - 1];
         let labels = target.to(DType::I64)?.to_vec::<i64>()?;
-        let mut is_right = vec![false; labels.len()];
-        for (labels, is_right) in labels
+        // How often each class is named.
+        let mut named = vec![0.0; labels.len()];
+        for (labels, named) in labels
             .chunks(count.max(1))
-            .zip(is_right.chunks_mut(count.max(1)))
+            .zip(named.chunks_mut(count.max(1)))
         {
             for label in labels.iter().take_while(|label| **label >= 0) {
                 let place = usize::try_from(*label).ok();
-                match place.and_then(|place| is_right.get_mut(place)) {
-                    Some(right) => *right = true,
+                match place.and_then(|place| named.get_mut(place)) {
+                    Some(times) => *times += 1.0,
                     None => {
                         let problem = Problem::IndexOutOfRange {
                             index: *label as isize,
@@ -162,26 +174,22 @@ impl Tensor {
             }
         }
         if is_recorded(&[self]) && count > 0 {
-            let losses = pairs_of_labels(op, self, &is_right, working)?;
+            let losses = pairs_of_labels(op, self, &named, working)?;
             let losses = losses.div(count as f64)?;
             return reduction.of_wide(&losses, losses.count() as f64, working.result);
         }
         let values = self.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?;
-        let lines = values
-            .chunks(count.max(1))
-            .zip(is_right.chunks(count.max(1)));
-        let loss = |(values, is_right): (&[f64], &[bool])| -> f64 {
-            let of = |wanted: bool| {
-                let places = values.iter().zip(is_right);
-                places
-                    .filter(move |(_, right)| **right == wanted)
-                    .map(|(x, _)| *x)
-            };
-            let pairs =
-                of(true).flat_map(|right| of(false).map(move |wrong| 1.0 - (right - wrong)));
+        let lines = values.chunks(count.max(1)).zip(named.chunks(count.max(1)));
+        let loss = |(values, named): (&[f64], &[f64])| -> f64 {
+            let places = || values.iter().zip(named);
+            let right = places().filter(|(_, times)| **times > 0.0);
+            let pairs = right.flat_map(|(right, times)| {
+                let wrong = places().filter(|(_, times)| **times == 0.0);
+                wrong.map(move |(wrong, _)| (1.0 - (right - wrong), *times))
+            });
             // Not `max`, which would drop NaN.
-            let losses = pairs.filter(|loss| *loss > 0.0 || loss.is_nan());
-            losses.sum::<f64>() / count as f64
+            let losses = pairs.filter(|(loss, _)| *loss > 0.0 || loss.is_nan());
+            losses.map(|(loss, times)| loss * times).sum::<f64>() / count as f64
         };
         let losses: Vec<f64> = lines.map(loss).collect();
         let sizes = &self.shape()[..self.rank() - 1];
@@ -197,18 +205,19 @@ impl Tensor {
 fn pairs_of_labels(
     op: &'static str,
     x: &Tensor,
-    is_right: &[bool],
+    named: &[f64],
     working: Working,
 ) -> Result<Tensor, Error> {
-    let mask: Vec<u8> = is_right.iter().map(|right| u8::from(*right)).collect();
-    let mask = Tensor::from_slice(&mask, x.shape())?.to(DType::Bool)?;
+    let named = Tensor::from_slice(named, x.shape())?.to(working.compute)?;
     let (right, wrong) = (x.unsqueeze(-1)?, x.unsqueeze(-2)?);
-    let masks = [mask.unsqueeze(-1)?, mask.unsqueeze(-2)?];
-    let builder = Builder::new(&[x.dtype(), x.dtype(), DType::Bool, DType::Bool]);
+    let masks = [named.unsqueeze(-1)?, named.unsqueeze(-2)?];
+    let builder = Builder::new(&[x.dtype(), x.dtype(), working.compute, working.compute]);
     let away = working.read(builder.input(0)) - working.read(builder.input(1));
     let loss = (1.0 - away).maximum(away.zero());
-    let counted = builder.input(3).pick(away.zero(), loss);
-    let program = builder.finish(&[builder.input(2).pick(counted, away.zero())]);
+    let (times, other) = (builder.input(2), builder.input(3));
+    // No product with zero, which an infinite loss would make NaN.
+    let is_pair = times.gt(times.zero()) & other.eq(other.zero());
+    let program = builder.finish(&[is_pair.pick(loss * times, away.zero())]);
     let shape = Shape::broadcast(op, &[right.shape(), wrong.shape()])?;
     let plan = Plan::new(op, &right.expand(&shape)?, Some(&[-2, -1]))?;
     let inputs = [&right, &wrong, &masks[0], &masks[1]];
