@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo test test-rust test-size test-python test-exhaustive check generate accuracy bench clean
+.PHONY: help build demo test test-rust test-python test-exhaustive check generate accuracy bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -19,23 +19,21 @@ build: $(BIN)/maturin ## build the release wheel and install it, with its test e
 	$(BIN)/maturin build --quiet --release --out $(WHEELS)
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[test]"
+	@ls -l $(WHEELS)/*.whl | awk '{ printf "%s has %.1f MB (25 at most)\n", $$NF, $$5 / 1e6 }'
 
 demo: build ## print the dtype, promotion and device tables, and a few casts
 	$(BIN)/python examples/tour.py
 
-test: test-rust test-size test-python ## run all tests but the exhaustive ones
+test: test-rust test-python ## run all tests but the exhaustive ones
 
 test-rust:
 	cargo test --workspace
 
-test-size: build ## fail if the extension has outgrown its limit
-	cargo run --quiet --package xtask -- size "$$($(BIN)/python -c 'import allotrope; print(allotrope._core.__file__)')"
-
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.
 test-python: build
-	$(BIN)/python -m pytest -q python/tests
-	ALLOTROPE_SIMD=scalar $(BIN)/python -m pytest -q python/tests/test_cast*.py python/tests/structured
-	ALLOTROPE_SIMD=avx2 $(BIN)/python -m pytest -q python/tests/test_cast*.py python/tests/structured
+	$(BIN)/python -m pytest -q -n auto python/tests
+	ALLOTROPE_SIMD=scalar $(BIN)/python -m pytest -q -n auto python/tests/test_cast*.py python/tests/structured
+	ALLOTROPE_SIMD=avx2 $(BIN)/python -m pytest -q -n auto python/tests/test_cast*.py python/tests/structured
 
 test-exhaustive: ## cast all 2^32 float32 inputs to every narrower float, at every SIMD level (minutes)
 	cargo test --release --package allotrope-dtype --test rounding -- --ignored --nocapture

@@ -17,7 +17,7 @@ def documented():
         value = getattr(al, name)
         yield name, value
         if inspect.isclass(value):
-            for member, descriptor in vars(value).items():
+            for member, descriptor in sorted(vars(value).items()):
                 if not member.startswith("_"):
                     yield f"{name}.{member}", descriptor
     for name in sorted(set(vars(al)) - set(_core.__all__)):

@@ -1,5 +1,4 @@
 //! Writes the files that are expansions of the tables: `cargo run -p xtask -- generate [--check]`.
-//! Says whether a library has outgrown its limit: `cargo run -p xtask -- size <library>`.
 //!
 //! The page of measured errors takes longer than all others together, and the whole library:
 //! `cargo run -p xtask --features accuracy -- generate --accuracy`. A test of the conformance crate
@@ -19,10 +18,7 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 const USAGE: &str = "usage: cargo run -p xtask [--features accuracy] -- \
-                     generate [--check | --accuracy] | size <library>";
-
-/// Bytes that the stripped extension module may have.
-const MOST_BYTES: usize = 12_000_000;
+                     generate [--check | --accuracy]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,7 +28,6 @@ fn main() -> ExitCode {
         ["generate", "--check"] => check_files(),
         #[cfg(feature = "accuracy")]
         ["generate", "--accuracy"] => write_accuracy(),
-        ["size", library] => check_size(Path::new(library)),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
@@ -72,25 +67,6 @@ fn write_file(path: &str, text: &str) -> Result<(), String> {
         None => Err(io::ErrorKind::NotFound.into()),
     };
     written.map_err(|error| format!("{path}: {error}"))
-}
-
-/// An error if a library is larger than it may be. The limit is for what a linker has packed; others,
-/// older ones than `python/build.rs` asks, make more of the same code.
-fn check_size(library: &Path) -> Result<(), String> {
-    let name = library.display();
-    let bytes = fs::read(library).map_err(|error| format!("{name}: {error}"))?;
-    let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    let is_packed = bytes.windows(9).any(|text| text == b".relr.dyn");
-    let size = format!("{name} has {:.2} MB", megabytes(bytes.len()));
-    if bytes.len() <= MOST_BYTES || !is_packed {
-        let packed = if is_packed { "" } else { ", not packed" };
-        println!("{size}{packed}");
-        return Ok(());
-    }
-    let most = megabytes(MOST_BYTES);
-    Err(format!(
-        "{size}, {most:.0} are allowed: ARCHITECTURE.md says where its bytes are"
-    ))
 }
 
 #[cfg(feature = "accuracy")]
