@@ -252,7 +252,9 @@ def test_bernoulli_follows_probabilities():
 
 def test_generators():
     g = al.Generator()
-    assert g.initial_seed() == 67280421310721 and g.device == "cpu"
+    assert g.device == "cpu"
+    # Without a seed each one starts from the system's entropy.
+    assert len({al.Generator().initial_seed() for _ in range(8)}) == 8
     assert g.manual_seed(-1) is g and g.initial_seed() == 2**64 - 1
     g.manual_seed(np.int32(5))
     first = al.rand(5, generator=g).tolist()

@@ -1,15 +1,13 @@
 //! Generators: where a sequence of random draws stands.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use allotrope_cpu::kernel::random::{Stream, blocks_of};
 use allotrope_dtype::{DType, Error, Problem};
 
 use crate::Tensor;
-
-/// The seed before any is set; torch's.
-const FIRST_SEED: u64 = 67_280_421_310_721;
 
 /// A source of random numbers: a seed, and how much of its sequence has been used.
 ///
@@ -42,11 +40,12 @@ impl Generator {
         }
     }
 
-    /// The generator of the process, which draws without one of their own use.
+    /// The generator of the process, which draws without one of their own use. It starts from an
+    /// unpredictable seed.
     #[must_use]
     pub fn of_process() -> &'static Self {
-        static GENERATOR: Generator = Generator::new(FIRST_SEED);
-        &GENERATOR
+        static GENERATOR: OnceLock<Generator> = OnceLock::new();
+        GENERATOR.get_or_init(Self::default)
     }
 
     /// Goes to the start of a seed's sequence.
@@ -56,8 +55,7 @@ impl Generator {
 
     /// Goes to the start of an unpredictable seed's sequence, and returns the seed.
     pub fn seed(&self) -> u64 {
-        // The standard library seeds its hash maps from the system.
-        let seed = RandomState::new().hash_one(FIRST_SEED);
+        let seed = unpredictable_seed();
         self.manual_seed(seed);
         seed
     }
@@ -123,9 +121,17 @@ impl Generator {
     }
 }
 
+/// A seed from the system's entropy.
+fn unpredictable_seed() -> u64 {
+    // The standard library seeds its hash maps from it, once for each thread: what counts is hashed.
+    static SEEDS: AtomicU64 = AtomicU64::new(0);
+    RandomState::new().hash_one(SEEDS.fetch_add(1, Ordering::Relaxed))
+}
+
 impl Default for Generator {
+    /// A generator at the start of an unpredictable seed's sequence.
     fn default() -> Self {
-        Self::new(FIRST_SEED)
+        Self::new(unpredictable_seed())
     }
 }
 
