@@ -100,26 +100,41 @@ def constant_pad_nd(input, pad, value=0):
     return nn.functional.pad(input, pad, "constant", value)
 
 
-def _in_place(name: str, keeps_shape: bool):
+def _in_place(name: str, is_elementwise: bool):
     method = getattr(_core.Tensor, name)
 
-    def update(self, *args, **options):
-        result = method(self, *args, **options)
-        return self._update(name, result) if keeps_shape else self._replace(result)
+    row = _SYNONYMS.get(name, name)
 
-    update.__name__ = name + "_"
-    update.__qualname__ = f"Tensor.{name}_"
-    update.__doc__ = f"{method.__doc__}\n\nThe result becomes the value of this object."
-    return update
+    def write(self, *args, **options):
+        return self._write(row, method, is_elementwise, args, options)
+
+    return _documented(write, name, method, "The result is written over the elements of this tensor.")
+
+
+def _turning(name: str):
+    method = getattr(_core.Tensor, name)
+
+    def turn(self, *args, **options):
+        return self._turn(method, args, options)
+
+    return _documented(turn, name, method, "This object becomes that view.")
+
+
+def _documented(function, name: str, method, what: str):
+    function.__name__ = name + "_"
+    function.__qualname__ = f"Tensor.{name}_"
+    function.__doc__ = f"{method.__doc__}\n\n{what}"
+    return function
 
 
 def _add_in_place() -> None:
-    """A method of the tables with an underscore gives its object a new value."""
-    kept, viewed = map(list, _core._in_place_methods())
-    for names in (kept, viewed):
+    """A method of the tables with an underscore writes to its object."""
+    elementwise, others, views = map(list, _core._in_place_methods())
+    for names in (elementwise, others, views):
         names += [name for name, original in _SYNONYMS.items() if original in names]
         for name in names:
-            setattr(_core.Tensor, name + "_", _in_place(name, names is kept))
+            form = _turning(name) if names is views else _in_place(name, names is elementwise)
+            setattr(_core.Tensor, name + "_", form)
 
 
 _add_synonyms()

@@ -7,10 +7,11 @@ import math
 from typing import Callable, NamedTuple, Optional
 
 import numpy as np
+import pytest
 
 import allotrope as al
 
-from reference import all_codes, bits_of, clip_to, is_nan, numpy_cast, saturates
+from reference import all_codes, assert_same, bits_of, clip_to, is_nan, numpy_cast, saturates
 
 WIDE = np.longdouble
 PI = WIDE("3.14159265358979323846264338327950288")
@@ -231,3 +232,17 @@ def assert_near_complex(got, wide, dtype, sources=(), eps=8.0, scale=1e-30):
             for i in places
         ]
         raise AssertionError(f"{wrong.sum()} of {wrong.size} differ\n" + "\n".join(lines))
+
+
+def assert_written(x, name, operands, want):
+    """In place a tensor keeps its dtype: truth values are numbers of it, a higher kind is refused."""
+    before, dtype = x.numpy().copy(), x.dtype
+    in_place = getattr(x, name + "_")
+    if al.can_cast(al.from_numpy(want).dtype, dtype, "same_kind"):
+        assert in_place(*operands) is x
+        assert_same(x.numpy(), want.astype(before.dtype))
+    else:
+        with pytest.raises(TypeError, match=f"^{name}: a higher kind: "):
+            in_place(*operands)
+        assert_same(x.numpy(), before)
+    assert x.dtype == dtype

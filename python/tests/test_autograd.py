@@ -402,11 +402,12 @@ class TestData:
         data.zero_()
         assert w.tolist() == [0.0, 0.0]
 
-    def test_other_views_keep_their_value(self):
+    def test_other_views_see_it_and_values_do_not(self):
         w = leaf(1.0, 2.0)
-        view, copy = w.detach(), w[1:]
+        view, part, value = w.detach(), w[1:], w + 0
         w.data.fill_(7)
-        assert view.tolist() == [1.0, 2.0] and copy.tolist() == [2.0] and w.tolist() == [7.0, 7.0]
+        assert view.tolist() == [7.0, 7.0] and part.tolist() == [7.0] and w.tolist() == [7.0, 7.0]
+        assert value.tolist() == [1.0, 2.0]
 
     def test_nothing_is_recorded(self):
         w, v = leaf(1.0), leaf(2.0)

@@ -42,11 +42,11 @@ def test_c_types_of_numpy():
 def test_python_types_and_none():
     assert al.dtype(bool) is al.bool
     assert al.dtype(int) is al.int64
-    assert al.dtype(float) is al.dtype(None) is al.dtype() is al.float32
-    assert al.dtype(complex) is al.complex64
-    with al.set_default_dtype("float64"):
-        assert al.dtype(float) is al.dtype(None) is al.float64
-        assert al.dtype(complex) is al.complex128
+    assert al.dtype(None) is al.dtype() is al.float32
+    assert al.dtype(float) is al.float64 and al.dtype(complex) is al.complex128
+    with al.set_default_dtype("float16"):
+        assert al.dtype(None) is al.float16
+        assert al.dtype(float) is al.float64 and al.dtype(complex) is al.complex128
 
 
 class Hostile:

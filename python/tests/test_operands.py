@@ -100,9 +100,12 @@ def test_ints_that_floats_cannot_hold():
         for operation in (operator.add, operator.mul, operator.lt, operator.eq):
             with pytest.raises(OverflowError, match="128 bits"):
                 operation(x, value)
+    for value in (10**400, -(10**400)):
         with pytest.raises(OverflowError):
             x[0] = value
     assert x.tolist() == [1.0, 2.0]
+    x[0] = 2**200
+    assert x.tolist() == [2.0**200, 2.0]
     assert al.full(2, 2**200, dtype=al.float64).tolist() == [2.0**200] * 2
     assert al.tensor([2**200], dtype=al.float64).tolist() == [2.0**200]
     assert al.full_like(x, 2**200).tolist() == [2.0**200] * 2
@@ -128,11 +131,17 @@ def test_numpy_on_both_sides(name):
             ):
                 assert type(got) is al.Tensor
                 assert_same(got.numpy(), want.numpy())
-            # NumPy's scalars have a dtype of their own, unlike Python's numbers.
-            one = operation(al.tensor(a[0]), al.tensor(b))
-            for got in (operation(a[0], al.tensor(b)), getattr(al, name)(a[0], b)):
+            # NumPy's scalars are numbers without a dtype beside a tensor, as in torch.
+            for got, want in (
+                (operation(a[0], al.tensor(b)), operation(a[0].item(), al.tensor(b))),
+                (operation(al.tensor(b), a[0]), operation(al.tensor(b), a[0].item())),
+                (getattr(al, name)(al.tensor(b), a[0]), operation(al.tensor(b), a[0].item())),
+            ):
                 assert type(got) is al.Tensor
-                assert_same(got.numpy(), one.numpy())
+                assert_same(got.numpy(), want.numpy())
+            with al.promotion("numpy"):
+                got, want = operation(a[0], al.tensor(b)), operation(a[0], b)
+                assert_same(got.numpy(), np.asarray(want))
 
 
 def test_numpy_comparisons_are_tensors():
@@ -165,7 +174,9 @@ def test_reflected_operators(name):
     assert operation(x, 2).numpy() == pytest.approx([operation(v, 2) for v in (1, 2, 3)])
 
 
-@pytest.mark.parametrize("other", ["x", None, [1, 2, 3], (1, 2, 3), {}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "other", ["x", None, [1, 2, 3], (1, 2, 3), {}, object()], ids=lambda x: type(x).__name__
+)
 def test_operators_leave_other_objects_alone(other):
     x = al.ones(3)
     for operation in (*OPERATORS.values(), *BITWISE.values()):

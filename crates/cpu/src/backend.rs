@@ -125,6 +125,27 @@ impl Backend for Cpu {
         Ok(buffers.into_iter().map(share).collect())
     }
 
+    fn run_into(
+        &self,
+        op: &'static str,
+        program: &Program,
+        shape: &Shape,
+        views: &[Option<View<'_>>],
+        target: Target<'_>,
+    ) -> Result<bool, Error> {
+        let mut inputs: SmallVec<[Option<Input<'_>>; 4]> = SmallVec::new();
+        for (view, dtype) in views.iter().zip(program.input_dtypes()) {
+            let input = view.map(|view| -> Result<Input<'_>, Error> {
+                let (bytes, layout) = (bytes(op, *dtype, view)?, view.layout);
+                Ok(Input { bytes, layout })
+            });
+            inputs.push(input.transpose()?);
+        }
+        let dtype = program.output_dtypes().next().unwrap_or(DType::Bool);
+        crate::run_into(program, shape, &inputs, target.on_host(op, dtype)?)?;
+        Ok(true)
+    }
+
     fn apply(
         &self,
         row: Op,

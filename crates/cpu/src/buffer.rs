@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use allotrope_dtype::{DType, Element, Error, Problem};
 
@@ -43,6 +43,13 @@ pub struct Buffer {
 }
 
 impl Buffer {
+    /// No bytes.
+    #[must_use]
+    pub fn empty() -> Self {
+        let (block, len) = (Block::empty(), 0);
+        Self { block, len }
+    }
+
     /// `len` bytes of zero.
     ///
     /// # Errors
@@ -152,10 +159,11 @@ impl fmt::Debug for Buffer {
 /// assert_eq!(std::sync::Arc::strong_count(&owner), 1);
 /// ```
 pub struct Foreign {
-    start: *const u8,
+    start: *mut u8,
     len: usize,
-    /// Dropped exactly once, with the last use of the bytes, on whatever thread that is.
-    _owner: Box<dyn Any + Send + Sync>,
+    is_writable: bool,
+    /// Dropped with the last use of the bytes, on whatever thread that is.
+    owner: Arc<dyn Any + Send + Sync>,
 }
 
 impl Foreign {
@@ -166,14 +174,53 @@ impl Foreign {
     /// may be read from any thread. Whoever else can write to them must not do so during a read.
     pub unsafe fn new(start: *const u8, len: usize, owner: impl Any + Send + Sync) -> Self {
         Self {
+            start: start.cast_mut(),
+            len,
+            is_writable: false,
+            owner: Arc::new(owner),
+        }
+    }
+
+    /// The same, of bytes that are to be written to where they are.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new); and the bytes may be written to from any thread, which nobody else
+    /// may read or write meanwhile.
+    pub unsafe fn new_writable(start: *mut u8, len: usize, owner: impl Any + Send + Sync) -> Self {
+        Self {
             start,
             len,
-            _owner: Box::new(owner),
+            is_writable: true,
+            owner: Arc::new(owner),
         }
+    }
+
+    /// The same bytes once more, to be read: whoever holds them sees what is written to them.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            start: self.start,
+            len: self.len,
+            is_writable: false,
+            owner: Arc::clone(&self.owner),
+        }
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.is_writable
+    }
+
+    /// The bytes to write to, if they were handed over for it.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        if !self.is_writable {
+            return None;
+        }
+        // SAFETY: `new_writable` was promised `len` writable bytes for as long as the owner is here.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.start, self.len) })
     }
 }
 
-// SAFETY: the owner may cross threads, and the bytes may be read from any.
+// SAFETY: the owner may cross threads, and the bytes may be read, and written where that was promised,
+// from any.
 unsafe impl Send for Foreign {}
 // SAFETY: shared access only reads.
 unsafe impl Sync for Foreign {}

@@ -13,7 +13,7 @@ mod segments;
 mod standby;
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use allotrope_dtype::{Error, Problem};
@@ -23,6 +23,30 @@ use self::segments::Segments;
 
 /// Elements per chunk, and the amount below which threads cost more than they bring.
 pub const CHUNK: usize = 32 << 10;
+
+/// How many threads work at most; zero for all of the pool.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads share large work.
+#[must_use]
+pub fn thread_count() -> usize {
+    let all = rayon::current_num_threads();
+    match LIMIT.load(Ordering::Relaxed) {
+        0 => all,
+        limit => limit.min(all),
+    }
+}
+
+/// Sets how many threads share large work from now on. The pool is as large as the machine, or as the
+/// first number that is set before any large work; more than it has do not help. Results do not depend
+/// on it.
+pub fn set_thread_count(count: usize) {
+    // Once the pool is there it stays.
+    let _ = rayon::ThreadPoolBuilder::new()
+        .num_threads(count)
+        .build_global();
+    LIMIT.store(count, Ordering::Relaxed);
+}
 
 /// Work by index, as a trait of one method: the table of a closure has three.
 trait Work<R>: Sync {
@@ -37,7 +61,7 @@ impl<R, F: Fn(usize) -> R + Sync> Work<R> for F {
 
 /// Calls `work` on all threads with numbers below `count`, and with the thread's own number.
 fn share(count: usize, work: &(dyn Fn(&Segments, usize) + Sync)) {
-    let threads = rayon::current_num_threads().min(count).max(1);
+    let threads = thread_count().min(count).max(1);
     let segments = Segments::new(count, threads);
     segments
         .crew

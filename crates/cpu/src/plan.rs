@@ -25,6 +25,8 @@ pub(crate) enum Reader<'a> {
     Same(&'a [u8]),
     /// Element by element into the tile.
     Gathered(Box<Gather<'a>>),
+    /// From what the one output is written over.
+    Target,
 }
 
 /// How a value comes about, with everything looked up.
@@ -66,7 +68,22 @@ impl<'a> Plan<'a> {
         inputs: &[Input<'a>],
         streams: bool,
     ) -> Result<Self, Error> {
-        let reader = |(input, dtype): (&Input<'a>, &DType)| {
+        let inputs: SmallVec<[Option<Input<'a>>; 4]> = inputs.iter().copied().map(Some).collect();
+        Self::over(level, program, &inputs, streams)
+    }
+
+    /// A plan for a program whose one output is written over some of its inputs: those that are not
+    /// given.
+    pub(crate) fn over(
+        level: Level,
+        program: &'a Program,
+        inputs: &[Option<Input<'a>>],
+        streams: bool,
+    ) -> Result<Self, Error> {
+        let reader = |(input, dtype): (&Option<Input<'a>>, &DType)| {
+            let Some(input) = input else {
+                return Reader::Target;
+            };
             let (size, layout) = (dtype.itemsize(), input.layout);
             if layout.shape().count() == 0 {
                 Reader::Direct(&[])

@@ -37,16 +37,37 @@ impl Memory for Storage {
         &CPU
     }
 
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+
     fn host(&self) -> Option<&[u8]> {
         Some(self)
     }
 
     fn host_mut(&mut self) -> Option<&mut [u8]> {
-        self.owned_mut().map(|buffer| &mut buffer[..])
+        match self {
+            Self::Owned(buffer) => Some(&mut buffer[..]),
+            Self::Foreign(memory) => memory.bytes_mut(),
+        }
     }
 
     fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign(_))
+    }
+
+    fn is_writable(&self) -> bool {
+        match self {
+            Self::Owned(_) => true,
+            Self::Foreign(memory) => memory.is_writable(),
+        }
+    }
+
+    fn again(&self) -> Option<Shared> {
+        match self {
+            Self::Owned(_) => None,
+            Self::Foreign(memory) => Some(Self::Foreign(memory.again()).share()),
+        }
     }
 }
 

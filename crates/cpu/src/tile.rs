@@ -82,6 +82,38 @@ pub fn run_at(
     })
 }
 
+/// Runs a program of one output for every element of a shape, and writes it over row-major elements of
+/// its dtype, which are also those inputs that are not given.
+///
+/// # Errors
+/// A memory error; then nothing has been written.
+pub fn run_into(
+    program: &Program,
+    shape: &Shape,
+    inputs: &[Option<Input<'_>>],
+    target: &mut [u8],
+) -> Result<(), Error> {
+    debug_assert!(
+        program.is_valid() && program.outputs().len() == 1,
+        "{program}"
+    );
+    let count = shape.count();
+    let Some(dtype) = program.output_dtypes().next().filter(|_| count > 0) else {
+        return Ok(());
+    };
+    let plan = Plan::over(Level::current(), program, inputs, false)?;
+    if count <= CHUNK {
+        return plan.run_chunk(0, count, &mut [target]);
+    }
+    let mut chunks: Vec<&mut [u8]> = target.chunks_mut(CHUNK * dtype.itemsize()).collect();
+    parallel::try_for_each_part(&mut chunks, 1, |index, chunks| {
+        let first = index * CHUNK;
+        let count = CHUNK.min(count - first);
+        let mut chunks = chunks.iter_mut();
+        chunks.try_for_each(|chunk| plan.run_chunk(first, count, &mut [chunk]))
+    })
+}
+
 /// One row over contiguous operands of a compute dtype that it has a formula for; all have as many
 /// elements as the result. Without a formula nothing is written.
 pub fn run_row(op: Op, dtype: DType, operands: &[&[u8]], out: &mut [u8]) {
@@ -239,10 +271,18 @@ impl Plan<'_> {
     ) {
         let start = first + done;
         for (slot, reader) in self.readers.iter().enumerate() {
-            if let Reader::Gathered(gather) = reader {
-                let offset = self.offsets[slot];
-                let size = self.program.dtypes()[slot].itemsize();
-                gather.read(start, &mut scratch[offset..offset + len * size]);
+            if matches!(reader, Reader::Direct(_) | Reader::Same(_)) {
+                continue;
+            }
+            let offset = self.offsets[slot];
+            let size = self.program.dtypes()[slot].itemsize();
+            let tile = &mut scratch[offset..offset + len * size];
+            match reader {
+                Reader::Gathered(gather) => gather.read(start, tile),
+                Reader::Target => {
+                    tile.copy_from_slice(&outputs[0][done * size..(done + len) * size]);
+                }
+                Reader::Direct(_) | Reader::Same(_) => {}
             }
         }
         let mut ahead = Ahead {

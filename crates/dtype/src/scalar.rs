@@ -29,6 +29,29 @@ impl WeakScalar {
             Self::Complex(_) => ScalarKind::Complex,
         }
     }
+
+    /// The same number of the kind of a dtype, where that is lower and has it: `1.0` for integers, `1`
+    /// for truth values. Complex numbers stay what they are.
+    ///
+    /// ```
+    /// use allotrope_dtype::{DType, WeakScalar};
+    /// assert_eq!(WeakScalar::Float(3.0).lowered_to(DType::I8), WeakScalar::Int(3));
+    /// assert_eq!(WeakScalar::Float(1.5).lowered_to(DType::I8), WeakScalar::Float(1.5));
+    /// ```
+    #[must_use]
+    pub fn lowered_to(self, dtype: DType) -> Self {
+        const BEYOND: f64 = i128::MAX as f64;
+        let integer = match self {
+            Self::Float(value) if value.trunc() == value && value.abs() < BEYOND => value as i128,
+            Self::Int(value) => value,
+            _ => return self,
+        };
+        match dtype.kind() {
+            Kind::Bool if integer == 0 || integer == 1 => Self::Bool(integer == 1),
+            Kind::Signed | Kind::Unsigned => Self::Int(integer),
+            _ => self,
+        }
+    }
 }
 
 impl fmt::Display for WeakScalar {

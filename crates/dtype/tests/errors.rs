@@ -433,6 +433,7 @@ fn refused_gradients() {
         }),
         refuse(Gradient::Unused { index }),
         refuse(Gradient::LeafChanged),
+        refuse(Gradient::UnrecordedView),
         refuse(Gradient::NotLeaf {
             wanted: "no gradient"
         }),
@@ -454,5 +455,41 @@ fn refused_gradients() {
         refuse(Gradient::ScalerOrder {
             what: "update needs a step or unscale_ before it"
         }),
+    );
+}
+
+#[test]
+fn refused_writes() {
+    let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
+    assert_messages!(
+        refuse(
+            "add",
+            Problem::HigherKind {
+                given: DType::F32,
+                target: DType::I64
+            }
+        ),
+        refuse(
+            "mul",
+            Problem::ShapeChanged {
+                given: vec![2, 3],
+                target: vec![3]
+            }
+        ),
+        refuse(
+            "fill_",
+            Problem::SharedElements {
+                shape: vec![3, 2],
+                strides: vec![1, 0]
+            }
+        ),
+        refuse(
+            "view",
+            Problem::NoView {
+                strides: vec![1, 3],
+                from: vec![3, 2],
+                to: vec![6]
+            }
+        ),
     );
 }

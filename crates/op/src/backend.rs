@@ -23,15 +23,34 @@ pub trait Memory: Any + fmt::Debug + Send + Sync {
     /// Where the bytes are.
     fn backend(&self) -> &'static dyn Backend;
 
+    /// How many bytes there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The bytes, if the CPU can read them where they are.
     fn host(&self) -> Option<&[u8]>;
 
-    /// The bytes to write to, if the CPU can; never those of someone else.
+    /// The bytes to write to, if the CPU can and may.
     fn host_mut(&mut self) -> Option<&mut [u8]>;
 
-    /// Whether someone else owns the bytes, who may be able to write to them: no backend may.
+    /// Whether someone else owns the bytes, who may be able to write to them.
     fn is_foreign(&self) -> bool {
         false
+    }
+
+    /// Whether a backend may write to the bytes: always to its own, to those of someone else only if
+    /// they were handed over for it.
+    fn is_writable(&self) -> bool {
+        !self.is_foreign()
+    }
+
+    /// The memory of someone else once more, for a reader who shall see what is written to it later.
+    fn again(&self) -> Option<Shared> {
+        None
     }
 }
 
@@ -64,12 +83,14 @@ pub struct View<'a> {
     pub layout: &'a Layout,
 }
 
-/// Elements to write: so many from the start of memory that nobody else has, in row-major order.
+/// Elements to write: so many from a place on in memory that nobody else has, in row-major order.
 #[derive(Debug)]
 pub struct Target<'a> {
     /// The memory.
     pub memory: &'a mut dyn Memory,
-    /// How many elements of it.
+    /// The first element; where layouts in the target begin to count.
+    pub start: usize,
+    /// How many elements from there on.
     pub count: usize,
 }
 
@@ -81,7 +102,11 @@ impl<'a> Target<'a> {
     pub fn new(op: &'static str, memory: &'a mut Shared, count: usize) -> Result<Self, Error> {
         let device = memory.backend().name();
         match Arc::get_mut(memory) {
-            Some(memory) => Ok(Self { memory, count }),
+            Some(memory) => Ok(Self {
+                memory,
+                start: 0,
+                count,
+            }),
             None => {
                 let reason = "its memory is in use".to_owned();
                 Err(Error::new(op, Problem::DeviceFailure { device, reason }))
@@ -94,11 +119,12 @@ impl<'a> Target<'a> {
     /// # Errors
     /// A device error if the CPU cannot write to them.
     pub fn on_host(self, op: &'static str, dtype: DType) -> Result<&'a mut [u8], Error> {
-        let (device, len) = (self.memory.backend().name(), self.count * dtype.itemsize());
+        let (device, size) = (self.memory.backend().name(), dtype.itemsize());
+        let places = self.start * size..(self.start + self.count) * size;
         let bytes = self
             .memory
             .host_mut()
-            .and_then(|bytes| bytes.get_mut(..len));
+            .and_then(|bytes| bytes.get_mut(places));
         bytes.ok_or_else(|| not_on_device(op, device))
     }
 }
@@ -147,6 +173,19 @@ pub trait Backend: Send + Sync {
         shape: &Shape,
         inputs: &[View<'_>],
     ) -> Result<SmallVec<[Shared; 2]>, Error>;
+
+    /// Writes the one output of a program for every element of a shape over a target of its dtype, which
+    /// is also every input that is not given. Whether the device can do that; if not, nothing is written.
+    fn run_into(
+        &self,
+        _op: &'static str,
+        _program: &Program,
+        _shape: &Shape,
+        _inputs: &[Option<View<'_>>],
+        _target: Target<'_>,
+    ) -> Result<bool, Error> {
+        Ok(false)
+    }
 
     /// One row that has a formula for a compute dtype, over contiguous operands of one shape: what a
     /// program would take longer to set out for. `result` is the dtype of the results.

@@ -141,6 +141,40 @@ impl Layout {
                 })
     }
 
+    /// Whether elements repeat along a dimension: one place in memory is several elements.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        let mut dims = self.shape.iter().zip(&self.strides);
+        self.shape.count() > 0 && dims.any(|(size, stride)| *size > 1 && *stride == 0)
+    }
+
+    /// Whether two elements may be one place in memory, as in windows that overlap.
+    ///
+    /// ```
+    /// use allotrope_op::{Layout, Shape};
+    /// let layout = Layout::contiguous(Shape::new("arange", &[4])?);
+    /// assert!(!layout.may_repeat());
+    /// assert!(layout.unfold("unfold", 0, 2, 1)?.may_repeat());
+    /// # Ok::<(), allotrope_op::Error>(())
+    /// ```
+    #[must_use]
+    pub fn may_repeat(&self) -> bool {
+        let dims = self.shape.iter().zip(&self.strides);
+        let mut dims: Dims<(usize, usize)> = dims
+            .filter(|(size, _)| **size > 1)
+            .map(|(size, stride)| (stride.unsigned_abs(), *size))
+            .collect();
+        dims.sort_unstable();
+        // Each stride must step over all that the smaller ones reach.
+        let mut reach = 0;
+        self.shape.count() > 0
+            && dims.iter().any(|(stride, size)| {
+                let steps_on = *stride <= reach;
+                reach += stride * (size - 1);
+                steps_on
+            })
+    }
+
     /// The first and one past the last element that is touched; `None` if there are no elements.
     #[must_use]
     pub fn extent(&self) -> Option<(usize, usize)> {

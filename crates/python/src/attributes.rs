@@ -1,6 +1,6 @@
 //! Sizes and the like as torch's methods, constructors like a tensor, and questions about one.
 
-use allotrope_dtype::{Kind, WeakScalar};
+use allotrope_dtype::Kind;
 use allotrope_op::normalize_axis;
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use crate::compose::adjoint_of;
 use crate::create::{self, as_leaf, number_of, operand, resolve};
 use crate::device::check_device;
 use crate::error::raise;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::{PyTensor, made, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -133,16 +133,17 @@ impl PyTensor {
     /// The last two dimensions exchanged, and complex numbers conjugated.
     #[getter(mH)]
     fn matrix_adjoint(&self) -> PyResult<Self> {
-        wrap(adjoint_of(&self.tensor()))
+        self.see(|x| made(adjoint_of(x)))
     }
 
     /// A matrix with its dimensions exchanged, and complex numbers conjugated.
     #[getter(H)]
     fn whole_adjoint(&self) -> PyResult<Self> {
-        let tensor = self.tensor();
-        wrap(match tensor.rank() {
-            0 => Ok(tensor),
-            _ => adjoint_of(&tensor),
+        self.see(|x| {
+            made(match x.rank() {
+                0 => Ok(x.clone()),
+                _ => adjoint_of(x),
+            })
         })
     }
 
@@ -208,13 +209,13 @@ impl PyTensor {
     /// >>> w
     /// tensor([0.5000, 0.5000], requires_grad=True)
     #[getter]
-    fn data(this: &Bound<'_, Self>) -> Self {
-        Self::data_of(this.clone().unbind())
+    fn data(&self) -> PyResult<Self> {
+        made(self.variable().detach()).map(Self::from)
     }
 
     #[setter(data)]
     fn set_data(&self, value: &Bound<'_, Self>) -> PyResult<()> {
-        self.set_elements(&value.get().tensor().detach())
+        made(self.variable().set_data(value.get().variable()))
     }
 
     /// The address of the first element.
@@ -332,12 +333,7 @@ impl PyTensor {
     fn is_nonzero(&self) -> PyResult<bool> {
         let value = self.tensor().item();
         let value = value.map_err(|error| raise(error.in_op("is_nonzero")))?;
-        Ok(match value.value() {
-            WeakScalar::Bool(value) => value,
-            WeakScalar::Int(value) => value != 0,
-            WeakScalar::Float(value) => value != 0.0,
-            WeakScalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
-        })
+        Ok(create::is_nonzero(value.value()))
     }
 }
 
@@ -366,7 +362,10 @@ fn scalar_tensor(
 /// False
 #[pyfunction]
 fn detach(input: Any<'_, '_>) -> PyResult<PyTensor> {
-    Ok(operand("detach", input)?.detach().into())
+    match input.cast::<PyTensor>() {
+        Ok(tensor) => made(tensor.get().variable().detach()).map(PyTensor::from),
+        Err(_) => Ok(operand("detach", input)?.detach().into()),
+    }
 }
 
 /// Adds the functions of the module.

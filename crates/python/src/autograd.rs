@@ -11,7 +11,7 @@ use allotrope_tensor::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::error::{raise, wrong_object};
 use crate::tensor::{PyTensor, as_tensor};
@@ -256,18 +256,31 @@ fn check(
     .map_err(raise)
 }
 
-/// What `register_hook` gives: a way to remove the hook.
+/// What `register_hook` gives: a way to remove the hook, also at the end of a `with` block.
 #[pyclass(module = "allotrope.autograd", frozen)]
 struct RemovableHandle {
     tensor: Tensor,
     number: u64,
+    is_after: bool,
 }
 
 #[pymethods]
 impl RemovableHandle {
     /// Removes the hook.
     fn remove(&self) {
-        self.tensor.remove_hook(self.number);
+        match self.is_after {
+            true => self.tensor.remove_after_hook(self.number),
+            false => self.tensor.remove_hook(self.number),
+        }
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        self.remove();
     }
 }
 
@@ -299,8 +312,7 @@ impl PyTensor {
 
     #[setter(requires_grad)]
     fn set_requires_grad(&self, required: bool) -> PyResult<()> {
-        self.overwrite(self.tensor().requires_grad_(required).map_err(raise)?);
-        Ok(())
+        self.variable().requires_grad_(required).map_err(raise)
     }
 
     /// Makes the tensor a leaf that collects gradients, or one that does not.
@@ -321,16 +333,13 @@ impl PyTensor {
     /// The gradient that `backward` has added up, or None. A change of it in place changes what
     /// has been added up.
     #[getter]
-    fn grad(&self) -> Option<Self> {
-        let tensor = self.tensor();
-        let gradient = tensor.grad()?;
-        Some(Self::gradient(tensor, gradient))
+    fn grad(&self, py: Python<'_>) -> PyResult<Option<Py<Self>>> {
+        self.gradient(py)
     }
 
     #[setter(grad)]
     fn set_grad(&self, gradient: Option<&Bound<'_, Self>>) -> PyResult<()> {
-        let gradient = gradient.map(|gradient| gradient.get().tensor());
-        self.tensor().set_grad(gradient).map_err(raise)
+        self.set_gradient(gradient)
     }
 
     /// Whether the tensor was not computed from others that require a gradient.
@@ -345,15 +354,34 @@ impl PyTensor {
         self.tensor().made_by().map(|name| GradFn { name })
     }
 
-    /// The same value without its history: no gradient comes back through it.
-    fn detach(&self) -> Self {
-        self.tensor().detach().into()
+    /// The same memory without a history: no gradient comes back through it, and what is written to
+    /// it is seen here without being recorded.
+    fn detach(&self) -> PyResult<Self> {
+        self.variable().detach().map(Self::from).map_err(raise)
     }
 
     /// Forgets the history of the tensor.
     fn detach_<'py>(this: &Bound<'py, Self>) -> Bound<'py, Self> {
-        this.get().overwrite(this.get().tensor().detach());
+        this.get().variable().detach_();
         this.clone()
+    }
+
+    /// Gives this tensor the history of another one, which has the same elements: it was changed in
+    /// place by an operation of the user's own.
+    fn _adopt<'py>(
+        this: &Bound<'py, Self>,
+        op: &str,
+        recorded: &Bound<'_, Self>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let value = recorded.get().tensor();
+        this.get()
+            .update(this.py(), lasting_name(op), |_| Ok(value.clone()))?;
+        Ok(this.clone())
+    }
+
+    /// Another tensor object with the value of now, which later writes to this one do not change.
+    fn _taken(&self) -> Self {
+        self.tensor().into()
     }
 
     /// Adds the gradient of this tensor to the leaves that it was computed from. A tensor of several
@@ -400,10 +428,13 @@ impl PyTensor {
     fn register_hook(&self, hook: Py<PyAny>) -> PyResult<RemovableHandle> {
         let call = move |gradient: &Tensor| -> Result<Option<Tensor>, Error> {
             Python::attach(|py| {
-                let made = hook.call1(py, (PyTensor::from(gradient.clone()),))?;
+                let object = Bound::new(py, PyTensor::from(gradient.clone()))?;
+                let made = hook.call1(py, (&object,))?;
                 let made = made.bind(py);
                 if made.is_none() {
-                    return Ok(None);
+                    // A hook may also have changed the gradient in place.
+                    let left = object.get().tensor();
+                    return Ok((!left.is_same_value(gradient)).then_some(left));
                 }
                 let refuse = || wrong_object("hook", "not a tensor", made, "tensors and None");
                 as_tensor(made).map(Some).ok_or_else(refuse)
@@ -412,7 +443,41 @@ impl PyTensor {
         };
         let tensor = self.tensor();
         let number = tensor.register_hook(Arc::new(call)).map_err(raise)?;
-        Ok(RemovableHandle { tensor, number })
+        Ok(RemovableHandle {
+            // Its history alone: the value may be large, and a handle must not hold writes up.
+            tensor: tensor.history_only().map_err(raise)?,
+            number,
+            is_after: false,
+        })
+    }
+
+    /// Calls a function with this tensor, a leaf, whenever a gradient has been added to it. The handle
+    /// removes the hook.
+    ///
+    /// >>> w = al.ones(2, requires_grad=True)
+    /// >>> handle = w.register_post_accumulate_grad_hook(lambda p: print(p.grad))
+    /// >>> (w * 3).sum().backward()
+    /// tensor([3., 3.])
+    fn register_post_accumulate_grad_hook(
+        this: &Bound<'_, Self>,
+        hook: Py<PyAny>,
+    ) -> PyResult<RemovableHandle> {
+        // The tensor keeps the hook, so that the hook must not keep the tensor.
+        let weak = PyWeakrefReference::new(this)?.unbind();
+        let call = move || -> Result<(), Error> {
+            Python::attach(|py| match weak.bind(py).upgrade() {
+                Some(tensor) => hook.call1(py, (tensor,)).map(|_| ()),
+                None => Ok(()),
+            })
+            .map_err(callback_failed)
+        };
+        let tensor = this.get().tensor();
+        let number = tensor.register_after_hook(Arc::new(call)).map_err(raise)?;
+        Ok(RemovableHandle {
+            tensor: tensor.history_only().map_err(raise)?,
+            number,
+            is_after: true,
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::dtype::wrap;
 use crate::error::{raise, wrong_object};
 use crate::memory_format::arrange;
 use crate::numpy;
-use crate::tensor::{PyTensor, as_tensor, wrap as wrap_tensor};
+use crate::tensor::{PyTensor, as_tensor};
 
 const OP: &str = "cast";
 
@@ -133,13 +133,13 @@ fn with_devices(argument: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 }
 
 /// The values of a tensor in another dtype, or the tensor itself.
-fn convert_tensor(
-    py: Python<'_>,
-    tensor: &allotrope_tensor::Tensor,
+fn convert_tensor<'py>(
+    this: &Bound<'py, PyTensor>,
     dtype: Option<Numeric>,
     options: CastOptions,
     copy: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
+    let (py, tensor) = (this.py(), this.get().tensor());
     let from = tensor.dtype();
     let to = match dtype {
         Some(Numeric::Exact(dtype)) => dtype,
@@ -151,21 +151,29 @@ fn convert_tensor(
     if from != to {
         allotrope_tensor::trace_cast(from, to);
     }
-    wrap_tensor(py.detach(|| match tensor.to_with(to, options) {
-        Ok(same) if copy && same.shares_storage_with(tensor) => same.copied(),
+    let converted = py.detach(|| match tensor.to_with(to, options) {
+        Ok(same) if copy && same.shares_storage_with(&tensor) => same.copied(),
         result => result,
-    }))
+    });
+    match converted.map_err(raise)? {
+        same if same.is_same_value(&tensor) => Ok(this.clone()),
+        converted => Bound::new(py, PyTensor::from(converted)),
+    }
 }
 
 /// A converted tensor in a memory format, if one is asked for.
-fn arranged(
+fn arranged<'py>(
     op: &'static str,
-    converted: PyTensor,
+    converted: Bound<'py, PyTensor>,
     memory_format: Option<&Bound<'_, PyAny>>,
-) -> PyResult<PyTensor> {
-    match memory_format {
-        None => Ok(converted),
-        format => wrap_tensor(Ok(arrange(op, converted.tensor(), format)?)),
+) -> PyResult<Bound<'py, PyTensor>> {
+    if memory_format.is_none() {
+        return Ok(converted);
+    }
+    let tensor = converted.get().tensor();
+    match arrange(op, tensor.clone(), memory_format)? {
+        same if same.is_same_value(&tensor) => Ok(converted),
+        arranged => Bound::new(converted.py(), PyTensor::from(arranged)),
     }
 }
 
@@ -190,7 +198,7 @@ impl PyTensor {
         reason = "the arguments of Python's method"
     )]
     fn to<'py>(
-        &self,
+        this: &Bound<'py, Self>,
         py: Python<'py>,
         arguments: &Bound<'py, PyTuple>,
         dtype: Option<&Bound<'py, PyAny>>,
@@ -202,7 +210,7 @@ impl PyTensor {
         seed: u64,
         non_blocking: bool,
         memory_format: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Self> {
+    ) -> PyResult<Bound<'py, Self>> {
         // Nothing waits on this device.
         let _ = non_blocking;
         let op = "to";
@@ -231,7 +239,7 @@ impl PyTensor {
             overflow: overflow.map_err(raise)?,
         };
         let copy = copy || target.copy.unwrap_or(false);
-        let converted = convert_tensor(py, &self.tensor(), target.dtype, options, copy)?;
+        let converted = convert_tensor(this, target.dtype, options, copy)?;
         arranged(op, converted, memory_format)
     }
 
@@ -240,21 +248,14 @@ impl PyTensor {
     /// >>> al.tensor([2.9]).type(al.int64)
     /// tensor([2])
     #[pyo3(name = "type", signature = (dtype, non_blocking=false))]
-    fn type_(
-        &self,
-        py: Python<'_>,
+    fn type_<'py>(
+        this: &Bound<'py, Self>,
         dtype: &Bound<'_, PyAny>,
         non_blocking: bool,
-    ) -> PyResult<Self> {
+    ) -> PyResult<Bound<'py, Self>> {
         let _ = non_blocking;
         let dtype = convert::to_numeric("type", dtype)?;
-        convert_tensor(
-            py,
-            &self.tensor(),
-            Some(dtype),
-            CastOptions::default(),
-            false,
-        )
+        convert_tensor(this, Some(dtype), CastOptions::default(), false)
     }
 
     /// The values in another dtype; NumPy's name for `to`.
@@ -262,30 +263,25 @@ impl PyTensor {
     /// >>> al.tensor([1, 0]).astype(bool)
     /// tensor([ True, False])
     #[pyo3(signature = (dtype, copy=true))]
-    fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
+    fn astype<'py>(
+        this: &Bound<'py, Self>,
+        dtype: &Bound<'_, PyAny>,
+        copy: bool,
+    ) -> PyResult<Bound<'py, Self>> {
         let dtype = convert::to_numeric("astype", dtype)?;
-        convert_tensor(
-            py,
-            &self.tensor(),
-            Some(dtype),
-            CastOptions::default(),
-            copy,
-        )
+        convert_tensor(this, Some(dtype), CastOptions::default(), copy)
     }
 
     /// The values in the dtype of another tensor.
     ///
     /// >>> al.tensor([1, 2]).type_as(al.zeros(1, dtype="bfloat16")).dtype
     /// allotrope.bfloat16
-    fn type_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn type_as<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
         let dtype = Numeric::Exact(operand("type_as", other)?.dtype());
-        convert_tensor(
-            py,
-            &self.tensor(),
-            Some(dtype),
-            CastOptions::default(),
-            false,
-        )
+        convert_tensor(this, Some(dtype), CastOptions::default(), false)
     }
 }
 
@@ -296,14 +292,12 @@ macro_rules! named_casts {
         impl PyTensor {$(
             #[doc = $doc]
             #[pyo3(signature = (memory_format=None))]
-            fn $name(
-                &self,
-                py: Python<'_>,
+            fn $name<'py>(
+                this: &Bound<'py, Self>,
                 memory_format: Option<&Bound<'_, PyAny>>,
-            ) -> PyResult<Self> {
+            ) -> PyResult<Bound<'py, Self>> {
                 let dtype = Some(Numeric::Exact(DType::$dtype));
-                let options = CastOptions::default();
-                let converted = convert_tensor(py, &self.tensor(), dtype, options, false)?;
+                let converted = convert_tensor(this, dtype, CastOptions::default(), false)?;
                 arranged(stringify!($name), converted, memory_format)
             }
         )*}

@@ -31,46 +31,26 @@ forms! {
         }
     };
 
-    /// The last two dimensions exchanged, and complex numbers conjugated.
-    ///
-    /// >>> al.tensor([[1, 2j]]).adjoint()
-    /// tensor([[1.-0.j],
-    ///         [0.-2.j]])
-    adjoint[]() -> PyTensor |py, _op, x| run(py, x.count(), || adjoint_of(x));
-
-    /// The real and imaginary parts of complex numbers along a new last dimension, without a copy.
-    ///
-    /// >>> al.tensor([1 + 2j]).view_as_real()
-    /// tensor([[1., 2.]])
-    view_as_real[]() -> PyTensor |_py, _op, x| wrap(x.view_as_real());
-
-    /// Complex numbers of the pairs along the last dimension, without a copy where they lie side by
-    /// side.
-    ///
-    /// >>> al.tensor([[1.0, 2.0]]).view_as_complex()
-    /// tensor([1.+2.j])
-    view_as_complex[]() -> PyTensor |_py, _op, x| wrap(x.view_as_complex());
-
     /// The number, or a lower bound above it; NaN stays.
     ///
     /// >>> al.tensor([-1, 3]).clamp_min(0)
     /// tensor([0, 3])
     clamp_min[min](min: Any<'_, '_>) -> PyTensor |py, op, x|
-        apply_as(py, op, Op::Maximum, &[Value::Tensor(x.clone()), operand::read(op, min)?]);
+        apply_as(py, op, Op::Maximum, &[Value::Tensor(x.clone()), operand::read_other(op, min)?]);
 
     /// The number, or an upper bound below it; NaN stays.
     ///
     /// >>> al.tensor([-1, 3]).clamp_max(0)
     /// tensor([-1,  0])
     clamp_max[max](max: Any<'_, '_>) -> PyTensor |py, op, x|
-        apply_as(py, op, Op::Minimum, &[Value::Tensor(x.clone()), operand::read(op, max)?]);
+        apply_as(py, op, Op::Minimum, &[Value::Tensor(x.clone()), operand::read_other(op, max)?]);
 
     /// The power in float64, or complex128 for complex numbers.
     ///
     /// >>> al.tensor([2, 3]).float_power(-1)
     /// tensor([0.5000, 0.3333], dtype=float64)
     float_power[exponent](exponent: Any<'_, '_>) -> PyTensor |py, op, x| {
-        let exponent = operand::read(op, exponent)?;
+        let exponent = operand::read_other(op, exponent)?;
         run(py, x.count(), || float_power_of(x, &exponent).map_err(|error| error.in_op(op)))
     };
 
@@ -81,9 +61,9 @@ forms! {
     rsub[other, *, alpha=None](other: Any<'_, '_>, alpha: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
         let mut x = x.clone();
         if let Some(alpha) = alpha {
-            x = apply_as(py, op, Op::Mul, &[Value::Tensor(x), operand::read(op, alpha)?])?.tensor();
+            x = apply_as(py, op, Op::Mul, &[Value::Tensor(x), operand::read_other(op, alpha)?])?.tensor();
         }
-        apply_as(py, op, Op::Sub, &[operand::read(op, other)?, Value::Tensor(x)])
+        apply_as(py, op, Op::Sub, &[operand::read_other(op, other)?, Value::Tensor(x)])
     };
 
     /// The norm of order p of the difference of two tensors; of integers and bool it is of the
@@ -107,28 +87,6 @@ forms! {
         let sizes = spread(op, sizes, size)?;
         run(py, x.count(), || sum_to(x, &sizes))
     };
-
-    /// The parts along dim with sizes of their own.
-    ///
-    /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
-    /// [(2,), (3,)]
-    split_with_sizes[split_sizes, dim=0](split_sizes: Any<'_, '_>, dim: isize) -> crate::view::Parts |_py, op, x| {
-        let sizes = integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
-        let sizes = sizes.map(|given| size(op, given)).collect::<PyResult<Vec<_>>>()?;
-        crate::view::Parts::wrap(x.split_sizes(&sizes, dim).map_err(|error| error.in_op(op)))
-    };
-
-    /// The number itself: conjugation is never put off.
-    ///
-    /// >>> al.tensor([1]).resolve_conj()
-    /// tensor([1])
-    resolve_conj[]() -> PyTensor |_py, _op, x| wrap(Ok(x.clone()));
-
-    /// The number itself: negation is never put off.
-    ///
-    /// >>> al.tensor([1]).resolve_neg()
-    /// tensor([1])
-    resolve_neg[]() -> PyTensor |_py, _op, x| wrap(Ok(x.clone()));
 
     /// The complex conjugate; real numbers as they are.
     ///

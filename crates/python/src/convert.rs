@@ -147,7 +147,8 @@ fn read_numeric(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Option<
     }
     let number_class = find_number_class(object.py(), |class| object.is(class));
     if let Some(kind) = number_class {
-        return Ok(Some(Numeric::Exact(kind.default_dtype(default_dtype()))));
+        // As in torch and NumPy, Python's float has 64 bits whatever the default dtype is.
+        return Ok(Some(Numeric::Exact(kind.default_dtype(DType::F64))));
     }
     match numpy_dtype(object)? {
         Some(dtype) => read_numpy_dtype(op, &dtype).map(Some),
@@ -170,7 +171,7 @@ pub(crate) fn parse(op: &'static str, name: &str) -> PyResult<Numeric> {
 /// The object as a `numpy.dtype`, if it is one or a NumPy scalar type.
 ///
 /// Such an object exists only after NumPy was imported, so nothing is imported here.
-fn numpy_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn numpy_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     let Some(numpy) = numpy::loaded(py)? else {
         return Ok(None);

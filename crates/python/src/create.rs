@@ -91,7 +91,11 @@ pub(crate) fn number_of(
     widen(number(op, object)?, object, dtype)
 }
 
-fn widen(value: WeakScalar, object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<WeakScalar> {
+pub(crate) fn widen(
+    value: WeakScalar,
+    object: &Bound<'_, PyAny>,
+    dtype: DType,
+) -> PyResult<WeakScalar> {
     if is_beyond(value) && Set::Inexact.contains(dtype) {
         return object.extract().map(WeakScalar::Float);
     }
@@ -227,10 +231,24 @@ impl Lists {
             return Err(mixed(self.op));
         }
         let value = widen(number_of_kind(data, kind)?, data, self.dtype)?;
+        let value = match self.dtype {
+            DType::Bool => WeakScalar::Bool(is_nonzero(value)),
+            dtype => value.lowered_to(dtype),
+        };
         let scalar = Scalar::new(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
         self.bytes
             .extend_from_slice(&scalar.to_bytes()[..self.dtype.itemsize()]);
         Ok(())
+    }
+}
+
+/// Whether a number is not zero, as NaN is not.
+pub(crate) fn is_nonzero(value: WeakScalar) -> bool {
+    match value {
+        WeakScalar::Bool(value) => value,
+        WeakScalar::Int(value) => value != 0,
+        WeakScalar::Float(value) => value != 0.0,
+        WeakScalar::Complex(value) => value.re != 0.0 || value.im != 0.0,
     }
 }
 

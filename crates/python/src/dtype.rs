@@ -227,13 +227,20 @@ impl PyDType {
 }
 
 impl PyDType {
-    /// Whether a dtype or string is this one; None for anything else.
+    /// Whether a dtype, string or NumPy's spelling is this one; None for anything else.
     fn is_named(&self, other: &Bound<'_, PyAny>) -> Option<bool> {
         if let Ok(other) = other.cast::<Self>() {
             return Some(other.get().dtype == self.dtype);
         }
-        let name = other.cast::<PyString>().ok()?;
-        Some(name.to_string_lossy() == self.name())
+        if let Ok(name) = other.cast::<PyString>() {
+            return Some(name.to_string_lossy() == self.name());
+        }
+        let spelled = convert::numpy_dtype(other).ok().flatten()?;
+        let name = spelled.getattr(intern!(other.py(), "name")).ok()?;
+        let is_native = spelled.getattr(intern!(other.py(), "isnative")).ok()?;
+        let name = name.cast_into::<PyString>().ok()?;
+        let is_same = name.to_string_lossy() == self.name();
+        Some(is_same && is_native.is_truthy().unwrap_or(false))
     }
 }
 

@@ -10,6 +10,7 @@ use allotrope_op::{
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
+use crate::in_place::deliver;
 use crate::operand::{self, Value};
 use crate::tensor::PyTensor;
 
@@ -53,6 +54,9 @@ macro_rules! plain_unary {
 
 macro_rules! unary {
     ($({ $variant:ident $name:ident $doc:literal })*) => {
+        /// Rows of one operand without options.
+        const PLAIN_UNARY: &[Op] = &[$(Op::$variant),*];
+
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
@@ -67,9 +71,14 @@ macro_rules! unary {
             $(
                 #[doc = $doc]
                 #[pyfunction]
-                #[pyo3(signature = (input))]
-                pub(crate) fn $name(py: Python<'_>, input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-                    apply(py, Op::$variant, &[operand::read(stringify!($name), input)?])
+                #[pyo3(signature = (input, *, out=None))]
+                pub(crate) fn $name<'py>(
+                    py: Python<'py>,
+                    input: &Bound<'py, PyAny>,
+                    out: Option<&Bound<'py, PyAny>>,
+                ) -> PyResult<Bound<'py, PyAny>> {
+                    let op = stringify!($name);
+                    deliver(py, op, apply(py, Op::$variant, &[operand::read(op, input)?])?, out)
                 }
             )*
 
@@ -102,11 +111,14 @@ macro_rules! plain_binary {
 
 macro_rules! binary {
     ($({ $variant:ident $name:ident $second:ident $doc:literal })*) => {
+        /// Rows of two operands without options.
+        const PLAIN_BINARY: &[Op] = &[$(Op::$variant),*];
+
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
             fn $name(&self, py: Python<'_>, $second: &Bound<'_, PyAny>) -> PyResult<Self> {
-                let second = operand::read(stringify!($name), $second)?;
+                let second = operand::read_other(stringify!($name), $second)?;
                 apply(py, Op::$variant, &[Value::Tensor(self.tensor()), second])
             }
         )*}
@@ -117,14 +129,16 @@ macro_rules! binary {
             $(
                 #[doc = $doc]
                 #[pyfunction]
-                #[pyo3(signature = (input, $second))]
-                pub(crate) fn $name(
-                    py: Python<'_>,
-                    input: &Bound<'_, PyAny>,
-                    $second: &Bound<'_, PyAny>,
-                ) -> PyResult<PyTensor> {
+                #[pyo3(signature = (input, $second, *, out=None))]
+                pub(crate) fn $name<'py>(
+                    py: Python<'py>,
+                    input: &Bound<'py, PyAny>,
+                    $second: &Bound<'py, PyAny>,
+                    out: Option<&Bound<'py, PyAny>>,
+                ) -> PyResult<Bound<'py, PyAny>> {
                     let op = stringify!($name);
-                    apply(py, Op::$variant, &[operand::read(op, input)?, operand::read(op, $second)?])
+                    let operands = [operand::read(op, input)?, operand::read_other(op, $second)?];
+                    deliver(py, op, apply(py, Op::$variant, &operands)?, out)
                 }
             )*
 
@@ -137,6 +151,13 @@ macro_rules! binary {
     };
 }
 for_each_binary! { (for_each_compare) (plain_binary) }
+
+/// The row that a method is if it is called with so many arguments and no options.
+pub(crate) fn plain_row(name: &str, arguments: usize) -> Option<Op> {
+    let row = Op::from_name(name).filter(|row| row.arity() == arguments + 1)?;
+    let is_default = matches!(row, Op::Add | Op::Sub | Op::Div | Op::Round | Op::Gelu);
+    (is_default || PLAIN_UNARY.contains(&row) || PLAIN_BINARY.contains(&row)).then_some(row)
+}
 
 /// The names of the elementwise methods.
 #[pyfunction]
@@ -152,13 +173,15 @@ pub(crate) fn _elementwise_methods(py: Python<'_>) -> PyResult<Vec<&'static str>
     Ok(names)
 }
 
-/// The names of the methods that have a form with an underscore: those that keep the shape of a
-/// tensor, and those that do not.
+/// The names of the methods that have a form with an underscore: those of single elements, others
+/// that keep the shape of a tensor, and those that do not.
 #[pyfunction]
 pub(crate) fn _in_place_methods(
     py: Python<'_>,
-) -> PyResult<(Vec<&'static str>, &'static [&'static str])> {
-    let mut names = _elementwise_methods(py)?;
-    names.extend(IN_PLACE);
-    Ok((names, VIEWED_IN_PLACE))
+) -> PyResult<(
+    Vec<&'static str>,
+    &'static [&'static str],
+    &'static [&'static str],
+)> {
+    Ok((_elementwise_methods(py)?, IN_PLACE, VIEWED_IN_PLACE))
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyModule, PyTuple};
 
 use crate::dtype::wrap as wrap_dtype;
-use crate::error::raise;
+use crate::error::{missing_package, raise};
 use crate::tensor::PyTensor;
 use crate::{dlpack, memory};
 
@@ -19,7 +19,8 @@ impl PyTensor {
         if !force {
             this.get().check_plain("numpy")?;
         }
-        let numpy = PyModule::import(py, intern!(py, "numpy"))?;
+        let numpy = PyModule::import(py, intern!(py, "numpy"))
+            .map_err(|_| missing_package("numpy", "numpy", "an array"))?;
         let array =
             numpy.call_method1(intern!(py, "asarray"), (Carrier(this.clone()).expose()?,))?;
         let dtype = wrap_dtype(py, this.get().tensor().dtype())?
@@ -104,7 +105,7 @@ impl<'py> Carrier<'py> {
     /// the tensor is given later.
     fn expose(self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.0.py();
-        let tensor = self.0.get().tensor();
+        let tensor = self.0.get().tensor().for_readers();
         let size = tensor.dtype().itemsize();
         let interface = PyDict::new(py);
         let strides = tensor.layout().strides().iter().map(|s| s * size as isize);

@@ -1,28 +1,289 @@
-//! Objects that are given another value: assignment, and the methods with an underscore that are not
-//! rows of a table.
+//! Writes: assignment, and the methods with an underscore. They change the elements where they are, and
+//! every view of the memory sees it; the dtype and the shape stay.
 
 use allotrope_dtype::{DType, Error, Problem, Scalar, WeakScalar};
-use allotrope_op::Slice;
-use allotrope_tensor::{Index, Tensor};
-use pyo3::exceptions::PyTypeError;
+use allotrope_op::{Op, Slice};
+use allotrope_tensor::{Index, RowOperand, Tensor, Variable, Written, lasting_name};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::{BoundObject, create_exception};
 
 use crate::convert;
-use crate::error::raise;
-use crate::operand::{self, Value};
-use crate::tensor::PyTensor;
+use crate::elementwise::plain_row;
+use crate::error::{raise, wrong_object};
+use crate::operand::{self, RELEASE_FROM, Value};
+use crate::tensor::{PyTensor, as_tensor};
+
+create_exception!(
+    allotrope,
+    SharedMemoryWarning,
+    PyUserWarning,
+    "A write copied memory that another library owns and that cannot be written to: it is not seen there."
+);
+
+/// What a write failed with.
+pub(crate) struct Failure(PyErr);
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self(raise(error))
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        failure.0
+    }
+}
+
+const COPIED: &std::ffi::CStr = c"the memory belongs to another library and cannot be written to \
+    while it is read-only or a value of it is held: it was copied, and the write is not seen there \
+    (hint: x.clone() before writing)";
+
+/// Says that a write was made in a copy, if it was, at the line of the caller's so many frames up.
+pub(crate) fn report(py: Python<'_>, written: Written, frames: i32) -> PyResult<()> {
+    match written.copied_foreign {
+        true => PyErr::warn(py, &py.get_type::<SharedMemoryWarning>(), COPIED, frames),
+        false => Ok(()),
+    }
+}
+
+impl PyTensor {
+    /// Writes to the memory; for large tensors other Python threads run meanwhile.
+    pub(crate) fn write(
+        &self,
+        py: Python<'_>,
+        count: usize,
+        work: impl FnOnce(&Variable) -> Result<Written, Error> + Send,
+    ) -> PyResult<()> {
+        let variable = self.variable();
+        let written = if count > RELEASE_FROM {
+            py.detach(|| work(variable))
+        } else {
+            work(variable)
+        };
+        report(py, written.map_err(raise)?, 1)
+    }
+
+    /// Gives the elements what a function makes of them.
+    pub(crate) fn update(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        make: impl FnMut(&Tensor) -> Result<Tensor, Error> + Send,
+    ) -> PyResult<()> {
+        // The count says nothing of how long it takes.
+        self.write(py, usize::MAX, |variable| variable.update(op, make))
+    }
+
+    /// Gives the elements the result of a row on them and other operands.
+    pub(crate) fn update_row(
+        &self,
+        py: Python<'_>,
+        name: &'static str,
+        op: Op,
+        rest: Vec<Value>,
+    ) -> PyResult<()> {
+        operand::check_ints(name, &rest)?;
+        let count = self.tensor().count();
+        let rest = rest.into_iter().map(|value| match value {
+            Value::Tensor(tensor) => RowOperand::Tensor(tensor),
+            Value::Number(number) => RowOperand::Number(number),
+        });
+        let rest = rest.collect();
+        self.write(py, count, |variable| variable.update_row(name, op, rest))
+    }
+
+    /// Gives the elements that a key means other values.
+    pub(crate) fn assign(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        key: &[Index],
+        value: Value,
+    ) -> PyResult<()> {
+        let own = self.tensor();
+        operand::check_ints(op, &[Value::Tensor(own.detach())])?;
+        let count = own.count();
+        // What lies in the same memory is read beforehand.
+        let value = match value {
+            Value::Tensor(value) if value.shares_storage_with(&own) => {
+                Value::Tensor(value.copied().map_err(raise)?)
+            }
+            value => value,
+        };
+        drop(own);
+        self.write(py, count, |variable| {
+            let written = variable.assign(op, key, value.as_operand());
+            written.map_err(|error| error.in_op(op))
+        })
+    }
+
+    /// `tensor[key] = value`.
+    pub(crate) fn set_item(&self, key: &[Index], value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        let value = match operand::read_other("setitem", value)? {
+            Value::Number(number) => {
+                let dtype = self.tensor().dtype();
+                Value::Number(crate::create::widen(number, value, dtype)?)
+            }
+            value => value,
+        };
+        self.assign(py, "setitem", key, value)
+    }
+}
+
+/// A result; or the tensors given as `out`, over whose elements it is written, converted to their dtype.
+pub(crate) fn deliver<'py, R>(
+    py: Python<'py>,
+    op: &'static str,
+    result: R,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    R: IntoPyObject<'py>,
+    PyErr: From<R::Error>,
+{
+    let result = result.into_pyobject(py)?.into_any().into_bound();
+    match out {
+        None => Ok(result),
+        Some(out) => {
+            write_out(op, &result, out)?;
+            Ok(out.clone())
+        }
+    }
+}
+
+/// Writes a result to the tensor, or each of several to its own.
+#[cold]
+fn write_out(op: &'static str, result: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let (Ok(result), Ok(target)) = (result.cast::<PyTensor>(), out.cast::<PyTensor>()) {
+        let value = result.get().tensor();
+        return target.get().update(out.py(), op, |_| Ok(value.clone()));
+    }
+    if let (Ok(results), Ok(targets)) = (result.cast::<PyTuple>(), out.cast::<PyTuple>())
+        && results.len() == targets.len()
+    {
+        let mut pairs = results.iter().zip(targets.iter());
+        return pairs.try_for_each(|(result, target)| write_out(op, &result, &target));
+    }
+    let accepted = "a tensor for each result";
+    Err(wrong_object(
+        op,
+        "out does not fit the results",
+        out,
+        accepted,
+    ))
+}
+
+/// Whether an operation on integers may fail for the sake of one element.
+fn may_fail(op: &str, dtype: DType) -> bool {
+    let divides = matches!(
+        op,
+        "div"
+            | "divide"
+            | "true_divide"
+            | "floor_divide"
+            | "trunc_divide"
+            | "remainder"
+            | "fmod"
+            | "pow"
+            | "power"
+    );
+    divides && dtype.is_integer()
+}
+
+/// Whether an argument is the same for every part of a tensor.
+fn is_plain(argument: &Bound<'_, PyAny>) -> bool {
+    argument.is_none()
+        || argument.is_exact_instance_of::<PyFloat>()
+        || argument.is_exact_instance_of::<PyInt>()
+        || argument.is_exact_instance_of::<PyBool>()
+        || argument.is_exact_instance_of::<PyString>()
+}
+
+/// The arguments of a method: tensors among them are given anew for every part.
+struct Arguments<'py> {
+    args: Vec<Bound<'py, PyAny>>,
+    options: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+}
+
+impl<'py> Arguments<'py> {
+    /// Nothing if something else than tensors and plain values is among them.
+    fn new(
+        args: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> Option<(Self, Vec<Tensor>)> {
+        let args: Vec<_> = args.iter().collect();
+        let options: Vec<_> = options.map_or_else(Vec::new, |options| options.iter().collect());
+        let mut tensors = Vec::new();
+        for argument in args.iter().chain(options.iter().map(|(_, value)| value)) {
+            match as_tensor(argument) {
+                Some(tensor) => tensors.push(tensor),
+                None if is_plain(argument) => {}
+                None => return None,
+            }
+        }
+        Some((Self { args, options }, tensors))
+    }
+
+    /// What a method gives for a tensor and other operands in the place of those among the arguments.
+    fn call(
+        &self,
+        method: &Bound<'py, PyAny>,
+        own: &Tensor,
+        operands: &[Tensor],
+    ) -> PyResult<Tensor> {
+        let py = method.py();
+        let mut operands = operands.iter();
+        let mut fill = |argument: &Bound<'py, PyAny>| -> PyResult<Bound<'py, PyAny>> {
+            match argument.is_instance_of::<PyTensor>() {
+                true => {
+                    let operand = operands
+                        .next()
+                        .cloned()
+                        .map(Variable::new)
+                        .map(PyTensor::from);
+                    operand.map_or_else(
+                        || Ok(argument.clone()),
+                        |x| Ok(Bound::new(py, x)?.into_any()),
+                    )
+                }
+                false => Ok(argument.clone()),
+            }
+        };
+        let own = Bound::new(py, PyTensor::from(Variable::new(own.clone())))?.into_any();
+        let args = self.args.iter().map(&mut fill);
+        let args = [Ok(own)]
+            .into_iter()
+            .chain(args)
+            .collect::<PyResult<Vec<_>>>()?;
+        let options = PyDict::new(py);
+        for (name, value) in &self.options {
+            options.set_item(name, fill(value)?)?;
+        }
+        result_of(method.call(PyTuple::new(py, args)?, Some(&options))?)
+    }
+}
+
+/// The tensor that a method gave, which nothing else has.
+fn result_of(made: Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let tensor = as_tensor(&made);
+    drop(made);
+    tensor.ok_or_else(|| PyTypeError::new_err("in place: the operation gives no tensor"))
+}
 
 #[pymethods]
 impl PyTensor {
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let key = crate::index::read_key(key)?;
-        let value = operand::read("setitem", value)?;
-        let operands = [Value::Tensor(self.tensor()), value];
-        operand::check_ints("setitem", &operands)?;
-        // Nobody else may have the value, for it to be changed where it is.
-        let [own, value] = operands;
-        drop(own);
-        self.assign("setitem", &key, value.as_operand())
+        self.set_item(&crate::index::read_key(key)?, value)
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -31,42 +292,99 @@ impl PyTensor {
         ))
     }
 
-    /// Gives this object the result of an operation on it, which keeps its shape, and returns it.
-    fn _update<'py>(
+    /// Gives the elements what a method makes of them, and returns this object. A method of single
+    /// elements needs no room for another tensor.
+    #[pyo3(signature = (name, method, is_elementwise, args, options=None))]
+    fn _write<'py>(
+        this: &Bound<'py, Self>,
+        name: &str,
+        method: &Bound<'py, PyAny>,
+        is_elementwise: bool,
+        args: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let op = lasting_name(name);
+        let object = this.get();
+        // A row without options is run where the elements are.
+        let has_options = options.is_some_and(|options| !options.is_empty());
+        if let Some(row) = plain_row(name, args.len()).filter(|_| !has_options) {
+            let rest = args.iter().map(|other| operand::read_other(op, &other));
+            let rest = rest.collect::<PyResult<Vec<Value>>>()?;
+            object.update_row(this.py(), op, row, rest)?;
+            return Ok(this.clone());
+        }
+        let is_elementwise = is_elementwise && !may_fail(name, object.tensor().dtype());
+        let written = match Arguments::new(args, options) {
+            Some((arguments, tensors)) => object.variable().update_with::<Failure>(
+                op,
+                tensors,
+                is_elementwise,
+                |own, operands| Ok(arguments.call(method, own, operands)?),
+            ),
+            None => object.variable().update::<Failure>(op, |own| {
+                let own = Bound::new(this.py(), Self::from(Variable::new(own.clone())))?.into_any();
+                let args = [own].into_iter().chain(args.iter()).collect::<Vec<_>>();
+                let made = method.call(PyTuple::new(this.py(), args)?, options)?;
+                Ok(result_of(made)?)
+            }),
+        };
+        report(this.py(), written?, 2)?;
+        Ok(this.clone())
+    }
+
+    /// Makes this object a view of its own memory, with the shape of what a method gives of it, and
+    /// returns it.
+    #[pyo3(signature = (method, args, options=None))]
+    fn _turn<'py>(
+        this: &Bound<'py, Self>,
+        method: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let own = this.clone().into_any();
+        let args = [own].into_iter().chain(args.iter()).collect::<Vec<_>>();
+        let made = method.call(PyTuple::new(this.py(), args)?, options)?;
+        let view = made.cast::<Self>()?.get();
+        let turned = this.get().variable().rebind_to(view.variable());
+        turned.map_err(raise)?;
+        Ok(this.clone())
+    }
+
+    /// Writes a value over all elements, broadcast and in this tensor's dtype: what `out=` does.
+    fn _put<'py>(
         this: &Bound<'py, Self>,
         op: &str,
-        result: &Bound<'_, Self>,
-    ) -> PyResult<Bound<'py, Self>> {
-        this.get().update(op, result.get().tensor())?;
-        Ok(this.clone())
-    }
-
-    /// Gives this object another value, of any shape, and returns it.
-    fn _replace<'py>(
-        this: &Bound<'py, Self>,
         value: &Bound<'_, Self>,
     ) -> PyResult<Bound<'py, Self>> {
-        this.get().replace("in place", value.get().tensor())?;
+        let value = value.get().tensor();
+        this.get()
+            .update(this.py(), lasting_name(op), |_| Ok(value.clone()))?;
         Ok(this.clone())
     }
 
-    /// Zeros as the new value of this object.
+    /// Writes zeros over all elements.
     fn zero_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        this.get().assign("zero_", &[], false.into())?;
+        let zero = Value::Number(WeakScalar::Bool(false));
+        this.get().assign(this.py(), "zero_", &[], zero)?;
         Ok(this.clone())
     }
 
-    /// One number everywhere, as the new value of this object; its dtype must hold it.
+    /// Writes one number over all elements; the dtype must hold it.
     fn fill_<'py>(this: &Bound<'py, Self>, value: &Bound<'_, PyAny>) -> PyResult<Bound<'py, Self>> {
+        let (op, py) = ("fill_", this.py());
+        if let Some(tensor) = as_tensor(value).filter(|tensor| tensor.rank() == 0) {
+            this.get().assign(py, op, &[], Value::Tensor(tensor))?;
+            return Ok(this.clone());
+        }
         let dtype = this.get().tensor().dtype();
-        let number = crate::create::number_of("fill_", value, dtype)?;
-        Scalar::new(number, dtype).map_err(|error| raise(error.in_op("fill_")))?;
-        this.get().assign("fill_", &[], number.into())?;
+        let number = crate::create::number_of(op, value, dtype)?.lowered_to(dtype);
+        Scalar::new(number, dtype).map_err(|error| raise(error.in_op(op)))?;
+        this.get().assign(py, op, &[], Value::Number(number))?;
         Ok(this.clone())
     }
 
-    /// One number on the diagonal of all dimensions, as the new value of this object. With wrap=True
-    /// the diagonal of a tall matrix begins again after each square.
+    /// Writes one number to the diagonal of all dimensions. With wrap=True the diagonal of a tall
+    /// matrix begins again after each square.
     ///
     /// >>> al.zeros(3, 2).fill_diagonal_(5)
     /// tensor([[5., 0.],
@@ -79,16 +397,16 @@ impl PyTensor {
         wrap: bool,
     ) -> PyResult<Bound<'py, Self>> {
         let op = "fill_diagonal_";
-        let tensor = this.get().tensor();
-        let number = crate::create::number_of(op, fill_value, tensor.dtype())?;
-        let filled = with_diagonal(op, &tensor, number, wrap);
-        let filled = filled.map_err(|error| raise(error.in_op(op)))?;
-        this.get().replace(op, filled)?;
+        let dtype = this.get().tensor().dtype();
+        let number = crate::create::number_of(op, fill_value, dtype)?.lowered_to(dtype);
+        this.get().update(this.py(), op, |x| {
+            with_diagonal(op, x, number, wrap).map_err(|error| error.in_op(op))
+        })?;
         Ok(this.clone())
     }
 
-    /// The values of another tensor, broadcast and in this one's dtype, as the new value of this
-    /// object.
+    /// Writes the values of another tensor, broadcast and converted to this one's dtype, over all
+    /// elements.
     #[pyo3(signature = (src, non_blocking=false))]
     fn copy_<'py>(
         this: &Bound<'py, Self>,
@@ -97,18 +415,16 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, Self>> {
         // There is nothing to wait for on the CPU.
         let _ = non_blocking;
-        let source = crate::create::operand("copy_", src)?;
-        let fitted = {
-            let own = this.get().tensor();
-            let cast = source.to(own.dtype());
-            cast.and_then(|source| source.expand(own.shape()))
-        };
-        let source = fitted.map_err(|error| raise(error.in_op("copy_")))?;
-        this.get().assign("copy_", &[], (&source).into())?;
+        let shape = this.get().tensor().shape().clone();
+        // Nothing else is to hold what may be the memory that is written to.
+        let source = crate::create::operand("copy_", src)?.expand(&shape);
+        let source = source.map_err(|error| raise(error.in_op("copy_")))?;
+        this.get()
+            .assign(this.py(), "copy_", &[], Value::Tensor(source))?;
         Ok(this.clone())
     }
 
-    /// The values in another dtype, as the new value of this object.
+    /// Gives this object the values in another dtype; views made before keep the old ones.
     fn to_<'py>(
         this: &Bound<'py, Self>,
         py: Python<'py>,
@@ -116,8 +432,24 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, Self>> {
         let dtype: DType = convert::to_dtype("to_", dtype)?;
         let tensor = this.get().tensor();
+        if tensor.dtype() == dtype {
+            return Ok(this.clone());
+        }
+        let is_leaf = tensor.is_leaf() && tensor.requires_grad();
+        if is_leaf && allotrope_tensor::is_grad_enabled() {
+            let problem = allotrope_dtype::GradientProblem::LeafChanged;
+            return Err(raise(
+                Error::new("to_", problem.into()).hint("with no_grad()"),
+            ));
+        }
         let result = operand::run(py, tensor.count(), || tensor.to(dtype))?;
-        this.get().replace("to_", result.tensor())?;
+        this.get()
+            .variable()
+            .set_data(result.variable())
+            .map_err(raise)?;
+        if !is_leaf {
+            this.get().variable().rebind(result.tensor());
+        }
         Ok(this.clone())
     }
 }

@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
-use allotrope_tensor::{Index, Tensor};
+use allotrope_tensor::Index;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,12 +11,17 @@ use pyo3::types::{PyBool, PyEllipsis, PyList, PyRange, PySequence, PySlice, PyTu
 use crate::arguments::Int;
 use crate::create;
 use crate::error::{raise, wrong_object};
+use crate::tensor::{PyTensor, made, wrap};
 
 const OP: &str = "index";
 
-/// `tensor[key]`.
-pub(crate) fn get(tensor: &Tensor, key: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    tensor.index(&read_key(key)?).map_err(raise)
+/// `tensor[key]`: a view, or with arrays among the key a copy.
+pub(crate) fn get(object: &PyTensor, key: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    let key = read_key(key)?;
+    if key.iter().any(|item| matches!(item, Index::Array(_))) {
+        return wrap(object.tensor().index(&key));
+    }
+    object.see(|x| made(x.index(&key)))
 }
 
 /// The items of a key.

@@ -1,7 +1,7 @@
 //! Tensors from the arrays of other libraries: memory is shared where it can be.
 
 use allotrope_dtype::{Error, Problem};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Tensor, Variable};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyMemoryView, PyModule, PyRange, PyTuple};
@@ -54,14 +54,15 @@ pub(crate) fn from_dlpack(
 ) -> PyResult<PyTensor> {
     const OP: &str = "from_dlpack";
     check_device(OP, device)?;
-    if let Some(tensor) = tensor::as_tensor(x) {
+    if let Ok(tensor) = x.cast::<PyTensor>() {
         return match copy {
-            Some(true) => wrap(tensor.copied()),
-            _ => Ok(tensor.into()),
+            Some(true) => wrap(tensor.get().tensor().copied()),
+            _ => tensor.get().alias(),
         };
     }
     match read_protocols(OP, x, copy, device.is_some())? {
-        Some(tensor) => Ok(tensor.into()),
+        // What another library exports is not written to.
+        Some(tensor) => Ok(tensor.for_readers().into()),
         None => {
             let accepted = "objects with __dlpack__ and capsules";
             Err(wrong_object(OP, "not a DLPack tensor", x, accepted))
@@ -114,6 +115,14 @@ pub(crate) fn convert_data(
 ) -> PyResult<PyTensor> {
     let py = data.py();
     check_device(op, device)?;
+    if let Ok(tensor) = data.cast::<PyTensor>()
+        && copy != Some(true)
+    {
+        let own = tensor.get().tensor().dtype();
+        if resolve(op, dtype, || Ok(Some(own)))? == own {
+            return tensor.get().alias();
+        }
+    }
     let own = tensor::as_tensor(data);
     let is_own = own.is_some();
     let may_copy = copy.filter(|copy| !copy);
@@ -138,7 +147,11 @@ pub(crate) fn convert_data(
         Some(true) if to == from && (is_own || source.is_foreign()) => {
             wrap(py.detach(|| source.copied()))
         }
-        _ => wrap(py.detach(|| source.to(to))),
+        _ => {
+            // A variable over the array's memory, where nothing is converted.
+            let tensor = py.detach(|| source.to(to)).map_err(raise)?;
+            Ok(Variable::new(tensor).into())
+        }
     }
 }
 

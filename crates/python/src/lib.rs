@@ -16,7 +16,7 @@
 //! | `tensor` | the class `Tensor` |
 //! | `numbers` | the same as Python's numbers and lists |
 //! | `export` | the same as NumPy, DLPack and others see it |
-//! | `in_place` | assignment, and objects that get another value |
+//! | `in_place` | writes: assignment, `out=`, and the methods with an underscore |
 //! | `forms` | methods that are functions too, declared once |
 //! | `amp` | autocast's settings and the core of `GradScaler` |
 //! | `trace` | the core of `trace_dtypes` |
@@ -130,8 +130,8 @@ mod core {
             uniform,
         },
         settings::{
-            Promotion, get_default_dtype, get_promotion, set_default_dtype, set_inference,
-            set_promotion,
+            Promotion, get_default_dtype, get_num_threads, get_promotion, set_default_dtype,
+            set_inference, set_num_threads, set_printoptions, set_promotion,
         },
         table::{_structured_operations, _without_gradient, dtype_table, promotion_table, support},
         tensor::PyTensor,
@@ -146,6 +146,11 @@ mod core {
         module.add("inf", f64::INFINITY)?;
         module.add("nan", f64::NAN)?;
         module.add("newaxis", module.py().None())?;
+        let warning = module
+            .py()
+            .get_type::<crate::in_place::SharedMemoryWarning>();
+        module.add("SharedMemoryWarning", warning)?;
+        allotrope_tensor::set_pause(crate::tensor::pause);
         crate::buffer::offer(module.py())?;
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;

@@ -81,6 +81,11 @@ impl PyTensor {
         to_python(py, item)?.is_truthy()
     }
 
+    fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let number = self.number(py, "complex")?;
+        py.get_type::<PyComplex>().call1((number,))
+    }
+
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.real_number(py, "int")?
             .call_method0(intern!(py, "__int__"))

@@ -86,12 +86,19 @@ fn share(op: &'static str, array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyRe
     let sizes: Vec<usize> = array.getattr(intern!(py, "shape"))?.extract()?;
     let strides: Vec<isize> = array.getattr(intern!(py, "strides"))?.extract()?;
     let interface = array.getattr(intern!(py, "__array_interface__"))?;
-    let (first, _): (usize, bool) = interface.get_item(intern!(py, "data"))?.extract()?;
+    let (first, is_read_only): (usize, bool) =
+        interface.get_item(intern!(py, "data"))?.extract()?;
     let layout = ForeignLayout::new(op, &sizes, &strides, dtype).map_err(raise)?;
-    let start = ptr::with_exposed_provenance::<u8>(first).wrapping_sub(layout.bytes_before());
-    // SAFETY: NumPy's own class says where its elements are, and they stay there while the array
-    // exists. Its owner may also write to them, as with everyone who shares NumPy's memory.
-    let memory = unsafe { Foreign::new(start, layout.bytes(), Owner::new(array)) };
+    let start = ptr::with_exposed_provenance_mut::<u8>(first).wrapping_sub(layout.bytes_before());
+    let (bytes, owner) = (layout.bytes(), Owner::new(array));
+    let memory = if is_read_only {
+        // SAFETY: NumPy's own class says where its elements are, and they stay there while the array
+        // exists. Its owner may also write to them, as with everyone who shares NumPy's memory.
+        unsafe { Foreign::new(start, bytes, owner) }
+    } else {
+        // SAFETY: as above; and NumPy says that they may be written to.
+        unsafe { Foreign::new_writable(start, bytes, owner) }
+    };
     py.detach(|| Tensor::from_foreign(memory, &layout, copy))
         .map_err(raise)
 }

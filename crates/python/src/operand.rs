@@ -1,13 +1,14 @@
 //! What operations take beside a tensor: tensors, numbers without a dtype, arrays.
 
-use allotrope_dtype::{Error, Set, WeakScalar};
+use allotrope_dtype::{Error, Policy, Set, WeakScalar, promotion};
 use allotrope_tensor::{Operand, Tensor};
 use pyo3::exceptions::PyOverflowError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 
-use crate::create;
 use crate::tensor::{PyTensor, wrap};
+use crate::{convert, create, numpy};
 
 /// An operand that owns what it refers to.
 pub(crate) enum Value {
@@ -45,6 +46,32 @@ pub(crate) fn read(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Valu
         Some(value) => value,
         None => create::operand(op, object).map(Value::Tensor),
     }
+}
+
+/// The other operand of an operation on a tensor: as [`read`], but NumPy's scalars are numbers without
+/// a dtype, as in torch; not under NumPy's own policy.
+pub(crate) fn read_other(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    match quick(object) {
+        Some(value) => value,
+        None if is_weak_scalar(object)? => create::number(op, object).map(Value::Number),
+        None => create::operand(op, object).map(Value::Tensor),
+    }
+}
+
+/// Whether an object is a scalar of NumPy's that takes the dtype of a tensor.
+pub(crate) fn is_weak_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    if promotion() == Policy::Numpy {
+        return Ok(false);
+    }
+    let Some(numpy) = numpy::loaded(py)? else {
+        return Ok(false);
+    };
+    let Some(generic) = numpy.getattr_opt(intern!(py, "generic"))? else {
+        return Ok(false);
+    };
+    // Others, such as dates, are refused with the rest.
+    Ok(object.is_instance(&generic)? && convert::dtype_attribute("scalar", object).is_ok())
 }
 
 /// Whether a number stands for an int beyond 128 bits.

@@ -18,7 +18,7 @@ fn other(op: Op, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     match operand::quick(object) {
         Some(value) => value.map(Some),
         // NumPy's arrays and scalars have a dtype; lists and the rest are not numbers.
-        None if object.hasattr("dtype")? => operand::read(op.name(), object).map(Some),
+        None if object.hasattr("dtype")? => operand::read_other(op.name(), object).map(Some),
         None => Ok(None),
     }
 }
@@ -53,14 +53,13 @@ fn reflected(
     }
 }
 
-/// Gives the object the value of an operation on it.
+/// Writes the result of an operation on a tensor over its elements.
 fn in_place(py: Python<'_>, op: Op, left: &PyTensor, right: &Bound<'_, PyAny>) -> PyResult<()> {
     let value = match other(op, right)? {
         Some(value) => value,
-        None => operand::read(op.name(), right)?,
+        None => operand::read_other(op.name(), right)?,
     };
-    let result = apply(py, op, &[Value::Tensor(left.tensor()), value])?;
-    left.update(op.name(), result.tensor())
+    left.update_row(py, op.name(), op, vec![value])
 }
 
 macro_rules! operators {

@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 use crate::create;
 use crate::elementwise::{apply, apply_as};
 use crate::error::raise;
+use crate::in_place::deliver;
 use crate::operand::{self, Value, float};
 use crate::ops::indexing::nonzero_tuple;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::{PyTensor, made, view, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -21,13 +22,13 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 macro_rules! forms {
     ($(
         $(#[doc = $doc:literal])*
-        $name:ident[$($signature:tt)*]($($argument:ident: $type:ty),*)
+        $name:ident[$($($signature:tt)+)?]($($argument:ident: $type:ty),*)
             |$py:ident, $x:ident| $body:expr;
     )*) => {
         #[pymethods]
         impl PyTensor {$(
             $(#[doc = $doc])*
-            #[pyo3(signature = ($($signature)*))]
+            #[pyo3(signature = ($($($signature)+)?))]
             fn $name(&self, py: Python<'_> $(, $argument: $type)*) -> PyResult<Self> {
                 let ($py, $x) = (py, Value::Tensor(self.tensor()));
                 $body
@@ -40,14 +41,17 @@ macro_rules! forms {
             $(
                 $(#[doc = $doc])*
                 #[pyfunction]
-                #[pyo3(signature = (input, $($signature)*))]
-                pub(crate) fn $name(
-                    py: Python<'_>,
-                    input: &Bound<'_, PyAny>
-                    $(, $argument: $type)*
-                ) -> PyResult<PyTensor> {
+                #[pyo3(signature = (input $(, $($signature)+)?, out=None))]
+                #[allow(clippy::too_many_arguments, reason = "torch's options")]
+                pub(crate) fn $name<'py>(
+                    py: Python<'py>,
+                    input: &Bound<'py, PyAny>
+                    $(, $argument: $type)*,
+                    out: Option<&Bound<'py, PyAny>>,
+                ) -> PyResult<Bound<'py, PyAny>> {
                     let ($py, $x) = (py, operand::read(stringify!($name), input)?);
-                    $body
+                    let made = (|| -> PyResult<PyTensor> { $body })();
+                    deliver(py, stringify!($name), made?, out)
                 }
             )*
 
@@ -90,7 +94,7 @@ forms! {
                 return Err(raise(Error::unknown_option("div", "rounding_mode", given, &accepted)));
             }
         };
-        apply(py, op, &[x, operand::read("div", other)?])
+        apply(py, op, &[x, operand::read_other("div", other)?])
     };
 
     /// The nearest number with so many decimals, ties to even; negative ones round to tens.
@@ -161,7 +165,7 @@ forms! {
     /// The number where it is above the threshold, else the value.
     threshold[threshold, value](threshold: Any<'_, '_>, value: Any<'_, '_>) |py, x| {
         let op = "threshold";
-        apply(py, Op::Threshold, &[x, operand::read(op, threshold)?, operand::read(op, value)?])
+        apply(py, Op::Threshold, &[x, operand::read_other(op, threshold)?, operand::read_other(op, value)?])
     };
 
     /// The number within min_val and max_val.
@@ -177,29 +181,29 @@ forms! {
     clamp[min=None, max=None](min: Option<Any<'_, '_>>, max: Option<Any<'_, '_>>) |py, x| {
         match (min, max) {
             (Some(min), Some(max)) => {
-                let (min, max) = (operand::read("clamp", min)?, operand::read("clamp", max)?);
+                let (min, max) = (operand::read_other("clamp", min)?, operand::read_other("clamp", max)?);
                 apply(py, Op::Clamp, &[x, min, max])
             }
-            (Some(min), None) => apply_as(py, "clamp", Op::Maximum, &[x, operand::read("clamp", min)?]),
-            (None, Some(max)) => apply_as(py, "clamp", Op::Minimum, &[x, operand::read("clamp", max)?]),
+            (Some(min), None) => apply_as(py, "clamp", Op::Maximum, &[x, operand::read_other("clamp", min)?]),
+            (None, Some(max)) => apply_as(py, "clamp", Op::Minimum, &[x, operand::read_other("clamp", max)?]),
             (None, None) => wrap(Ok(as_tensor("clamp", &x)?)),
         }
     };
 
     /// `x + weight (end - x)`, exact at both ends.
     lerp[end, weight](end: Any<'_, '_>, weight: Any<'_, '_>) |py, x| {
-        apply(py, Op::Lerp, &[x, operand::read("lerp", end)?, operand::read("lerp", weight)?])
+        apply(py, Op::Lerp, &[x, operand::read_other("lerp", end)?, operand::read_other("lerp", weight)?])
     };
 
     /// `x + value tensor1 tensor2`.
     addcmul[tensor1, tensor2, *, value=None](tensor1: Any<'_, '_>, tensor2: Any<'_, '_>, value: Option<Any<'_, '_>>) |py, x| {
-        let (a, b) = (operand::read("addcmul", tensor1)?, operand::read("addcmul", tensor2)?);
+        let (a, b) = (operand::read_other("addcmul", tensor1)?, operand::read_other("addcmul", tensor2)?);
         apply(py, Op::Addcmul, &[x, a, b, or_one("addcmul", value)?])
     };
 
     /// `x + value tensor1 / tensor2`.
     addcdiv[tensor1, tensor2, *, value=None](tensor1: Any<'_, '_>, tensor2: Any<'_, '_>, value: Option<Any<'_, '_>>) |py, x| {
-        let (a, b) = (operand::read("addcdiv", tensor1)?, operand::read("addcdiv", tensor2)?);
+        let (a, b) = (operand::read_other("addcdiv", tensor1)?, operand::read_other("addcdiv", tensor2)?);
         apply(py, Op::Addcdiv, &[x, a, b, or_one("addcdiv", value)?])
     };
 
@@ -257,11 +261,11 @@ fn scaled(
     other: &Bound<'_, PyAny>,
     alpha: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Value> {
-    let other = operand::read(op, other)?;
+    let other = operand::read_other(op, other)?;
     match alpha {
         None => Ok(other),
         Some(alpha) => {
-            let product = apply(py, Op::Mul, &[other, operand::read(op, alpha)?])?;
+            let product = apply(py, Op::Mul, &[other, operand::read_other(op, alpha)?])?;
             Ok(Value::Tensor(product.tensor()))
         }
     }
@@ -270,7 +274,7 @@ fn scaled(
 fn or_one(op: &'static str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Value> {
     // Of the lowest kind, so that it changes no dtype.
     value.map_or(Ok(Value::Number(WeakScalar::Bool(true))), |value| {
-        operand::read(op, value)
+        operand::read_other(op, value)
     })
 }
 
@@ -411,7 +415,7 @@ impl PyTensor {
     ) -> PyResult<Self> {
         let (condition, other) = (
             operand::read("where", condition)?,
-            operand::read("where", other)?,
+            operand::read_other("where", other)?,
         );
         apply(
             py,
@@ -420,16 +424,31 @@ impl PyTensor {
         )
     }
 
-    /// The real part.
+    /// The real part, without a copy.
     #[getter]
-    fn real(&self, py: Python<'_>) -> PyResult<Self> {
-        apply(py, Op::RealPart, &[Value::Tensor(self.tensor())])
+    fn real(&self) -> PyResult<Self> {
+        self.see(|x| made(x.real_view()))
     }
 
-    /// The imaginary part; 0 for real numbers.
+    #[setter(real)]
+    fn set_real(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.real()?.set_item(&[], value)
+    }
+
+    /// The imaginary part, without a copy; 0 for real numbers.
     #[getter]
-    fn imag(&self, py: Python<'_>) -> PyResult<Self> {
-        apply(py, Op::ImagPart, &[Value::Tensor(self.tensor())])
+    fn imag(&self) -> PyResult<Self> {
+        self.see(|x| made(x.imag_view()))
+    }
+
+    #[setter(imag)]
+    fn set_imag(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        if !self.tensor().dtype().is_complex() {
+            return Err(PyTypeError::new_err(
+                "imag: real numbers have no imaginary part to set (hint: x.to(complex64))",
+            ));
+        }
+        self.imag()?.set_item(&[], value)
     }
 
     /// Whether the other tensor has the same shape and equal elements.
@@ -484,16 +503,16 @@ pub(crate) fn allclose(
     x.allclose(&y, rtol, atol, equal_nan).map_err(raise)
 }
 
-/// The real part.
+/// The real part, without a copy.
 #[pyfunction]
-pub(crate) fn real(py: Python<'_>, input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    apply(py, Op::RealPart, &[operand::read("real", input)?])
+pub(crate) fn real(input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    view("real", input, |x| made(x.real_view()))
 }
 
-/// The imaginary part; 0 for real numbers.
+/// The imaginary part, without a copy; 0 for real numbers.
 #[pyfunction]
-pub(crate) fn imag(py: Python<'_>, input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    apply(py, Op::ImagPart, &[operand::read("imag", input)?])
+pub(crate) fn imag(input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    view("imag", input, |x| made(x.imag_view()))
 }
 
 /// A complex tensor of its parts.

@@ -11,6 +11,7 @@ use crate::create::{as_leaf, operand, resolve};
 use crate::device::check_device;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, integer, source};
+use crate::in_place::report;
 use crate::memory_format::arrange;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
@@ -377,14 +378,15 @@ impl PyTensor {
     }
 }
 
-/// Gives a tensor a new value of its shape and dtype.
+/// Writes random numbers over the elements of a tensor.
 pub(crate) fn redraw<'py>(
     this: &Bound<'py, PyTensor>,
     op: &'static str,
-    draw: impl FnOnce(&Tensor) -> Result<Tensor, Error>,
+    draw: impl Fn(&Tensor) -> Result<Tensor, Error>,
 ) -> PyResult<Bound<'py, PyTensor>> {
-    let drawn = draw(&this.get().tensor()).map_err(|error| raise(error.in_op(op)))?;
-    this.get().replace(op, drawn)?;
+    let written = this.get().variable().update(op, |x| draw(&x.detach()));
+    let written = written.map_err(|error: Error| raise(error.in_op(op)))?;
+    report(this.py(), written, 1)?;
     Ok(this.clone())
 }
 

@@ -4,8 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{DType, Error, Float64Inference, Policy, ScopeId};
+use allotrope_tensor::{
+    PrintOptions, print_options, set_print_options, set_thread_count, thread_count,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arguments::{Int, size};
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{raise, scope_not_entered};
@@ -241,3 +246,93 @@ pub(crate) fn parse_inference(op: &'static str, name: &str) -> PyResult<Float64I
         ))),
     }
 }
+
+/// How many threads share large work.
+///
+/// >>> al.get_num_threads() >= 1
+/// True
+#[pyfunction]
+pub(crate) fn get_num_threads() -> usize {
+    thread_count()
+}
+
+/// Sets how many threads share large work: at most as many as the machine has, or as the first number
+/// set before any large work. Results do not depend on it.
+#[pyfunction]
+pub(crate) fn set_num_threads(num_threads: Int) -> PyResult<()> {
+    let op = "set_num_threads";
+    match num_threads.0 {
+        1.. => {
+            set_thread_count(size(op, num_threads.0)?);
+            Ok(())
+        }
+        given => Err(PyValueError::new_err(format!(
+            "{op}: too few: {given}; at least 1 is accepted"
+        ))),
+    }
+}
+
+/// Sets how tensors are printed: digits after the point, elements from which they are summarised,
+/// elements at either end of a summarised dimension, characters per line, and whether floats have an
+/// exponent (None: by their range). profile is "default", "short" or "full".
+///
+/// >>> al.set_printoptions(precision=2)
+/// >>> al.tensor([0.123456])
+/// tensor([0.12])
+/// >>> al.set_printoptions(profile="default")
+#[pyfunction]
+#[pyo3(signature = (precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None))]
+pub(crate) fn set_printoptions(
+    precision: Option<Int>,
+    threshold: Option<&Bound<'_, PyAny>>,
+    edgeitems: Option<Int>,
+    linewidth: Option<Int>,
+    profile: Option<&str>,
+    sci_mode: Option<bool>,
+) -> PyResult<()> {
+    let op = "set_printoptions";
+    let mut options = match profile {
+        None => print_options(),
+        Some("default") => PrintOptions::default(),
+        Some("short") => PrintOptions {
+            precision: 2,
+            edge_items: 2,
+            ..PrintOptions::default()
+        },
+        Some("full") => PrintOptions {
+            threshold: usize::MAX,
+            ..PrintOptions::default()
+        },
+        Some(given) => {
+            let accepted = ["default", "short", "full"];
+            return Err(raise(Error::unknown_option(
+                op, "profile", given, &accepted,
+            )));
+        }
+    };
+    if let Some(Int(given)) = precision {
+        // More digits than float64 has say nothing.
+        options.precision = size(op, given)?.min(MOST_DIGITS);
+    }
+    if let Some(given) = threshold {
+        // An infinite threshold is Python's way to say "never".
+        options.threshold = match given.extract::<f64>() {
+            Ok(infinite) if infinite == f64::INFINITY => usize::MAX,
+            _ => size(op, given.extract::<Int>()?.0)?,
+        };
+    }
+    if let Some(Int(given)) = edgeitems {
+        options.edge_items = size(op, given)?;
+    }
+    if let Some(Int(given)) = linewidth {
+        options.line_width = size(op, given)?;
+    }
+    if profile.is_some() || sci_mode.is_some() {
+        options.scientific = sci_mode;
+    }
+    set_print_options(options);
+    Ok(())
+}
+
+/// Digits after the point at most.
+const MOST_DIGITS: usize = 1100;

@@ -1,82 +1,130 @@
 //! The class `Tensor`.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::{Error, default_dtype};
 use allotrope_op::normalize_axis;
-use allotrope_tensor::{Index, Operand, Tensor};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use allotrope_tensor::{Link, Tensor, Variable};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyIterator, PyModule, PyRange, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyIterator, PyModule, PyRange, PyTuple, PyType};
 
-use crate::arguments::Int;
+use crate::arguments::{self, Int};
 use crate::convert;
-use crate::create::as_leaf;
+use crate::create::{self, as_leaf};
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::index;
 use crate::memory_format::{arrange, is_arranged};
+use crate::view::Parts;
 
-/// Elements of one dtype in any number of dimensions. A tensor is a value: it never changes, and
-/// a view shares its memory.
+/// Elements of one dtype in any number of dimensions. A tensor object is a variable: what is written
+/// to it in place is seen by all views of its memory.
 ///
-/// >>> al.tensor([[1, 2], [3, 4]])[:, 1]
-/// tensor([2, 4])
-#[pyclass(name = "Tensor", module = "allotrope", frozen)]
+/// >>> x = al.tensor([[1, 2], [3, 4]])
+/// >>> column = x[:, 1]
+/// >>> column += 10
+/// >>> x
+/// tensor([[ 1, 12],
+///         [ 3, 14]])
+#[pyclass(name = "Tensor", module = "allotrope", frozen, subclass, dict, weakref)]
 pub(crate) struct PyTensor {
-    /// The value now; an in-place spelling gives the object another one.
-    value: RwLock<Value>,
+    variable: Variable,
+    /// The object that `grad` gave last, which it gives again while the gradient is where it was.
+    grad: Mutex<Option<Py<PyTensor>>>,
 }
-
-/// Whose value it is that an object has.
-enum Value {
-    Own(Tensor),
-    /// The gradient of a tensor: a change in place changes what the tensor has added up.
-    Gradient(Box<Gradient>),
-    /// The elements of another object: a change in place is a change of that object's value.
-    Data(Py<PyTensor>),
-}
-
-struct Gradient {
-    of: Tensor,
-    value: Tensor,
-}
-
-/// A change of a value where it is.
-type Change<'a> = &'a mut dyn FnMut(&mut Tensor) -> Result<(), Error>;
 
 impl From<Tensor> for PyTensor {
+    /// A tensor of its own. What shares memory with an array of NumPy's is copied: else neither could be
+    /// written to without the other.
+    #[inline]
     fn from(tensor: Tensor) -> Self {
-        let value = RwLock::new(Value::Own(tensor));
-        Self { value }
+        if tensor.is_written_elsewhere()
+            && let Ok(copy) = tensor.copied()
+        {
+            return Variable::new(copy).into();
+        }
+        // Without memory for it a copy is put off to the first write.
+        Variable::new(tensor).into()
+    }
+}
+
+impl From<Variable> for PyTensor {
+    #[inline]
+    fn from(variable: Variable) -> Self {
+        let grad = Mutex::new(None);
+        Self { variable, grad }
     }
 }
 
 impl PyTensor {
-    /// The value now.
+    /// The value now, which later writes do not change.
     pub(crate) fn tensor(&self) -> Tensor {
-        // A panic elsewhere cannot leave a value half changed.
-        match &*self.value.read().unwrap_or_else(PoisonError::into_inner) {
-            Value::Own(tensor) => tensor.clone(),
-            Value::Gradient(gradient) => gradient.value.clone(),
-            Value::Data(of) => of.get().tensor().detach(),
+        self.variable.value()
+    }
+
+    /// What is written to.
+    pub(crate) fn variable(&self) -> &Variable {
+        &self.variable
+    }
+
+    /// What a view of this tensor is made with.
+    pub(crate) fn link(&self) -> PyResult<Link> {
+        self.variable.link().map_err(raise)
+    }
+
+    /// Views of this tensor, which see what is written to it.
+    pub(crate) fn see<T: Seen>(
+        &self,
+        make: impl FnOnce(&Tensor) -> PyResult<T>,
+    ) -> PyResult<T::Object> {
+        let link = self.link()?;
+        let made = make(&link.value)?;
+        Ok(made.seen(&link))
+    }
+
+    /// Another object for the same elements of the same memory.
+    pub(crate) fn alias(&self) -> PyResult<Self> {
+        made(self.variable.alias()).map(Self::from)
+    }
+
+    /// The object of the gradient, the same one while the gradient is in the same place.
+    pub(crate) fn gradient(&self, py: Python<'_>) -> PyResult<Option<Py<Self>>> {
+        let variable = self.tensor().grad_variable().map_err(raise)?;
+        let mut known = self.grad.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(variable) = variable else {
+            // Dropped outside of the lock: it may be the last reference to a tensor.
+            let former = known.take();
+            drop(known);
+            drop(former);
+            return Ok(None);
+        };
+        if let Some(object) = &*known
+            && object.get().variable.is_alias_of(&variable)
+        {
+            return Ok(Some(object.clone_ref(py)));
         }
+        let object = Py::new(py, Self::from(variable))?;
+        let former = known.replace(object.clone_ref(py));
+        drop(known);
+        drop(former);
+        Ok(Some(object))
     }
 
-    /// The gradient of a tensor; a change of it in place is a change of the tensor's gradient.
-    pub(crate) fn gradient(of: Tensor, value: Tensor) -> Self {
-        let gradient = Box::new(Gradient { of, value });
-        let value = RwLock::new(Value::Gradient(gradient));
-        Self { value }
-    }
-
-    /// The elements of an object without its history; a change of them in place is a change of the
-    /// object's value that is not recorded.
-    pub(crate) fn data_of(object: Py<Self>) -> Self {
-        let value = RwLock::new(Value::Data(object));
-        Self { value }
+    /// Makes an object the gradient.
+    pub(crate) fn set_gradient(&self, gradient: Option<&Bound<'_, Self>>) -> PyResult<()> {
+        let variable = gradient.map(|gradient| &gradient.get().variable);
+        self.tensor().set_grad_variable(variable).map_err(raise)?;
+        let object = gradient.map(|gradient| gradient.clone().unbind());
+        let former = {
+            let mut known = self.grad.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *known, object)
+        };
+        drop(former);
+        Ok(())
     }
 
     /// Refuses to hand the elements of a tensor that requires a gradient to another library, where
@@ -89,84 +137,63 @@ impl PyTensor {
             "{op}: the tensor requires a gradient, which would be lost (hint: x.detach())"
         )))
     }
+}
 
-    /// Gives the object another value.
-    pub(crate) fn replace(&self, op: &'static str, tensor: Tensor) -> PyResult<()> {
-        self.change(op, &mut |value| {
-            *value = tensor.clone();
-            Ok(())
-        })
+/// Lets other Python threads run for a moment, while one of them is writing to a tensor.
+pub(crate) fn pause() {
+    let rest = || std::thread::sleep(Duration::from_micros(20));
+    if Python::try_attach(|py| py.detach(rest)).is_none() {
+        rest();
     }
+}
 
-    /// Gives the object the result of an operation on it, which keeps its shape. Truth values are
-    /// numbers of its dtype.
-    pub(crate) fn update(&self, op: &str, result: Tensor) -> PyResult<()> {
-        let (shape, dtype) = {
-            let own = self.tensor();
-            (own.shape().clone(), own.dtype())
-        };
-        if result.shape() != &shape {
-            return Err(PyValueError::new_err(format!(
-                "{op}: the result has another shape: {}; in place it is {shape}",
-                result.shape()
-            )));
-        }
-        let result = match result.dtype() {
-            DType::Bool => result.to(dtype).map_err(raise)?,
-            _ => result,
-        };
-        self.replace("in place", result)
-    }
+/// What views are made as: a tensor, or several.
+pub(crate) trait Seen {
+    /// What Python sees of it.
+    type Object;
 
-    /// Gives the object another value, whatever history it had.
-    pub(crate) fn overwrite(&self, tensor: Tensor) {
-        *self.value.write().unwrap_or_else(PoisonError::into_inner) = Value::Own(tensor);
-    }
+    /// Variables over the memory that the views share.
+    fn seen(self, link: &Link) -> Self::Object;
+}
 
-    /// Changes the value; nobody else reads or changes it meanwhile.
-    fn change(&self, op: &'static str, change: Change<'_>) -> PyResult<()> {
-        self.change_as(Some(op), change)
-    }
+impl Seen for Tensor {
+    type Object = PyTensor;
 
-    /// Gives the elements that a key means other values.
-    pub(crate) fn assign(
-        &self,
-        op: &'static str,
-        key: &[Index],
-        value: Operand<'_>,
-    ) -> PyResult<()> {
-        self.change(op, &mut |tensor| tensor.assign(key, value))
+    fn seen(self, link: &Link) -> PyTensor {
+        link.attach(self).into()
     }
+}
 
-    /// Gives the object other elements without recording it; the history stays what it is.
-    pub(crate) fn set_elements(&self, elements: &Tensor) -> PyResult<()> {
-        self.change_as(None, &mut |tensor| {
-            *tensor = elements.clone();
-            Ok(())
-        })
-    }
+impl Seen for Vec<Tensor> {
+    type Object = Parts;
 
-    /// A change by an operation, or without one a change that is not recorded.
-    fn change_as(&self, op: Option<&'static str>, change: Change<'_>) -> PyResult<()> {
-        let mut value = self.value.write().unwrap_or_else(PoisonError::into_inner);
-        let tensor = match &mut *value {
-            Value::Own(tensor) => tensor,
-            Value::Gradient(gradient) => &mut gradient.value,
-            Value::Data(of) => return of.get().change_as(None, change),
-        };
-        match op {
-            Some(op) => tensor.update(op, change),
-            None => tensor.update_data(change),
-        }
-        .map_err(raise)?;
-        match &*value {
-            Value::Gradient(gradient) => {
-                let value = gradient.value.clone();
-                gradient.of.set_grad(Some(value)).map_err(raise)
-            }
-            _ => Ok(()),
-        }
+    fn seen(self, link: &Link) -> Parts {
+        self.into_iter().map(|part| part.seen(link)).collect()
     }
+}
+
+/// What views of an argument are made with; anything but a tensor is copied.
+pub(crate) fn link(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Link> {
+    match object.cast::<PyTensor>() {
+        Ok(tensor) => tensor.get().link(),
+        Err(_) => PyTensor::from(create::operand(op, object)?).link(),
+    }
+}
+
+/// Views of an argument.
+pub(crate) fn view<T: Seen>(
+    op: &'static str,
+    object: &Bound<'_, PyAny>,
+    make: impl FnOnce(&Tensor) -> PyResult<T>,
+) -> PyResult<T::Object> {
+    let link = link(op, object)?;
+    let made = make(&link.value)?;
+    Ok(made.seen(&link))
+}
+
+/// What was made, or the Python exception of its error.
+pub(crate) fn made<T>(result: Result<T, Error>) -> PyResult<T> {
+    result.map_err(raise)
 }
 
 /// A tensor, or the Python exception of its error.
@@ -176,6 +203,49 @@ pub(crate) fn wrap(result: Result<Tensor, allotrope_dtype::Error>) -> PyResult<P
 
 #[pymethods]
 impl PyTensor {
+    /// A tensor of another one's memory, without its history; of the numbers of lists and arrays, in the
+    /// default dtype; or of sizes, with elements of unknown values.
+    ///
+    /// >>> al.Tensor([1, 2]), al.Tensor(2, 3).shape
+    /// (tensor([1., 2.]), (2, 3))
+    #[new]
+    #[classmethod]
+    #[pyo3(signature = (*args, requires_grad=false, **_options))]
+    fn new(
+        class: &Bound<'_, PyType>,
+        args: &Bound<'_, PyTuple>,
+        requires_grad: bool,
+        _options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = class.py();
+        let is_size = |object: Bound<'_, PyAny>| object.is_exact_instance_of::<PyInt>();
+        let data = args.get_item(0).ok();
+        let made = match data {
+            None => wrap(Tensor::zeros(&[0], default_dtype()))?,
+            Some(_) if args.iter().all(is_size) => wrap(Tensor::empty(
+                &arguments::sizes("Tensor", args, None)?,
+                default_dtype(),
+            ))?,
+            // What follows is for the `__init__` of a subclass.
+            Some(_) if args.len() > 1 && class.is(&py.get_type::<Self>()) => {
+                return Err(PyTypeError::new_err(
+                    "Tensor: too many arguments; data or sizes are accepted (hint: al.tensor(data, dtype=))",
+                ));
+            }
+            Some(data) => match data.cast::<Self>() {
+                Ok(tensor) => made(tensor.get().variable.detach())?.into(),
+                Err(_) => {
+                    let data = create::tensor(&data, None, None, false)?.tensor();
+                    wrap(data.to(default_dtype()))?
+                }
+            },
+        };
+        if requires_grad {
+            made.variable.requires_grad_(true).map_err(raise)?;
+        }
+        Ok(made)
+    }
+
     /// The sizes of the dimensions.
     #[getter]
     pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -209,14 +279,16 @@ impl PyTensor {
     /// The dimensions in reverse.
     #[getter(T)]
     fn turned(&self) -> PyResult<Self> {
-        let axes: Vec<isize> = (0..self.tensor().rank() as isize).rev().collect();
-        wrap(self.tensor().permute(&axes))
+        self.see(|x| {
+            let axes: Vec<isize> = (0..x.rank() as isize).rev().collect();
+            made(x.permute(&axes))
+        })
     }
 
     /// The last two dimensions exchanged.
     #[getter(mT)]
     fn matrix_turned(&self) -> PyResult<Self> {
-        wrap(self.tensor().transpose(-2, -1))
+        self.see(|x| made(x.transpose(-2, -1)))
     }
 
     /// The number of elements.
@@ -247,16 +319,23 @@ impl PyTensor {
     /// The same elements in row-major order, or as memory_format says: the tensor itself if they
     /// already are.
     #[pyo3(signature = (memory_format=None))]
-    fn contiguous(&self, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let tensor = arrange("contiguous", self.tensor(), memory_format)?;
-        match is_arranged("contiguous", &tensor, memory_format)? {
-            true => wrap(Ok(tensor)),
-            false => wrap(tensor.contiguous()),
+    fn contiguous<'py>(
+        this: &Bound<'py, Self>,
+        memory_format: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let (op, tensor) = ("contiguous", this.get().tensor());
+        if is_arranged(op, &tensor, memory_format)? {
+            return Ok(this.clone());
+        }
+        let arranged = arrange(op, tensor.clone(), memory_format)?;
+        match is_arranged(op, &arranged, memory_format)? {
+            true => Bound::new(this.py(), Self::from(arranged)),
+            false => Bound::new(this.py(), wrap(tensor.contiguous())?),
         }
     }
 
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        index::get(&self.tensor(), key).map(Self::from)
+        index::get(self, key)
     }
 
     /// Its rows, one after the other.
@@ -302,6 +381,66 @@ impl PyTensor {
         }
         let number = self.number(py, "format")?;
         number.call_method1(intern!(py, "__format__"), (spec,))
+    }
+
+    /// A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes.
+    fn __deepcopy__<'py>(
+        this: &Bound<'py, Self>,
+        memo: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let known = memo.get_item(this.as_ptr().addr())?;
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let tensor = this.get().tensor();
+        if !tensor.is_leaf() {
+            return Err(PyRuntimeError::new_err(
+                "deepcopy: a computed tensor has a history that cannot be copied; leaves are accepted \
+                 (hint: x.detach().clone() or x.clone())",
+            ));
+        }
+        let plain = Self::from(py.detach(|| tensor.detach().copied()).map_err(raise)?);
+        let class = this.get_type();
+        let copy = if class.is(&py.get_type::<Self>()) {
+            Bound::new(py, plain)?.into_any()
+        } else {
+            class.call_method1(intern!(py, "_from_tensor"), (plain,))?
+        };
+        memo.set_item(this.as_ptr().addr(), &copy)?;
+        let object = copy.cast::<Self>()?;
+        if tensor.requires_grad() {
+            object.get().variable.requires_grad_(true).map_err(raise)?;
+        }
+        if let Some(gradient) = this.get().gradient(py)? {
+            let gradient = gradient.get().tensor();
+            let gradient = Bound::new(py, wrap(gradient.detach().copied())?)?;
+            object.get().set_gradient(Some(&gradient))?;
+        }
+        let attributes = this
+            .getattr(intern!(py, "__dict__"))?
+            .cast_into::<PyDict>()?;
+        if !attributes.is_empty() {
+            let deepcopy =
+                PyModule::import(py, intern!(py, "copy"))?.getattr(intern!(py, "deepcopy"))?;
+            let copied = deepcopy.call1((attributes, memo))?.cast_into::<PyDict>()?;
+            copy.getattr(intern!(py, "__dict__"))?
+                .call_method1(intern!(py, "update"), (copied,))?;
+        }
+        Ok(copy)
+    }
+
+    /// An object of a class over the memory of a tensor: what subclasses are made with.
+    #[classmethod]
+    fn _from_tensor<'py>(
+        class: &Bound<'py, PyType>,
+        tensor: &Bound<'py, Self>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.call_method1(intern!(class.py(), "__new__"), (class, tensor))
+    }
+
+    fn __copy__(&self) -> PyResult<Self> {
+        self.alias()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

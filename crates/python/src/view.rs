@@ -1,6 +1,7 @@
-//! Views: each is declared once, as a method of `Tensor` and as a function of the module.
+//! Views: each is declared once, as a method of `Tensor` and as a function of the module. What is
+//! written through one is seen by all that share its memory.
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -8,17 +9,25 @@ use pyo3::types::PyTuple;
 use crate::arguments::{
     self, Int, Integers, axis_or, either, integers, needed, one_of, size, spread,
 };
+use crate::compose::adjoint_of;
 use crate::convert;
 use crate::create::operand;
 use crate::error::raise;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::{PyTensor, Seen, link, made};
 
 /// Several tensors, which Python sees as a tuple.
-pub(crate) struct Parts(Vec<Tensor>);
+pub(crate) struct Parts(Vec<PyTensor>);
 
 impl Parts {
     pub(crate) fn wrap(parts: Result<Vec<Tensor>, Error>) -> PyResult<Self> {
-        parts.map(Self).map_err(raise)
+        let parts = parts.map_err(raise)?;
+        Ok(parts.into_iter().map(PyTensor::from).collect())
+    }
+}
+
+impl FromIterator<PyTensor> for Parts {
+    fn from_iter<I: IntoIterator<Item = PyTensor>>(parts: I) -> Self {
+        Self(parts.into_iter().collect())
     }
 }
 
@@ -28,15 +37,12 @@ impl<'py> IntoPyObject<'py> for Parts {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let parts = self
-            .0
-            .into_iter()
-            .map(|part| Py::new(py, PyTensor::from(part)));
+        let parts = self.0.into_iter().map(|part| Py::new(py, part));
         PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
     }
 }
 
-forms! {
+views! {
     /// The same elements in the same order with other sizes; one may be -1.
     ///
     /// >>> al.arange(6).reshape(2, -1).shape
@@ -44,20 +50,20 @@ forms! {
     reshape[*sizes, shape=None](
         sizes: &Bound<'_, PyTuple>,
         shape: Option<&Bound<'_, PyAny>>
-    ) -> PyTensor
-        |_py, op, x| wrap(x.reshape(&spread(op, sizes, shape)?));
+    ) -> Tensor
+        |op, x| made(x.reshape(&spread(op, sizes, shape)?));
     /// The dimensions from start_dim to end_dim as one.
     ///
     /// >>> al.zeros(2, 3, 4).flatten(1).shape
     /// (2, 12)
-    flatten[start_dim=Int(0), end_dim=Int(-1)](start_dim: Int, end_dim: Int) -> PyTensor
-        |_py, op, x| wrap(x.flatten(start_dim.0, end_dim.0));
+    flatten[start_dim=Int(0), end_dim=Int(-1)](start_dim: Int, end_dim: Int) -> Tensor
+        |op, x| made(x.flatten(start_dim.0, end_dim.0));
     /// All elements in row-major order as one dimension.
     ///
     /// >>> al.eye(2).ravel()
     /// tensor([1., 0., 0., 1.])
-    ravel[]() -> PyTensor
-        |_py, op, x| wrap(x.ravel());
+    ravel[]() -> Tensor
+        |op, x| made(x.ravel());
     /// One dimension as several, whose sizes multiply to the same; one may be -1.
     ///
     /// >>> al.zeros(2, 6).unflatten(1, (3, -1)).shape
@@ -66,37 +72,37 @@ forms! {
         dim: Option<Int>,
         sizes: Option<&Bound<'_, PyAny>>,
         axis: Option<Int>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let dim = arguments::axis(op, dim, axis)?;
             let sizes = integers(op, needed(op, "sizes", sizes)?)?;
-            wrap(x.unflatten(dim, &sizes.into_vec()))
+            made(x.unflatten(dim, &sizes.into_vec()))
         };
     /// Two dimensions exchanged.
     ///
     /// >>> al.zeros(2, 3).transpose(0, 1).shape
     /// (3, 2)
-    transpose[dim0, dim1](dim0: Int, dim1: Int) -> PyTensor
-        |_py, op, x| wrap(x.transpose(dim0.0, dim1.0));
+    transpose[dim0, dim1](dim0: Int, dim1: Int) -> Tensor
+        |op, x| made(x.transpose(dim0.0, dim1.0));
     /// Two dimensions exchanged; another name of `transpose`.
     ///
     /// >>> al.zeros(2, 3, 4).swapdims(0, -1).shape
     /// (4, 3, 2)
-    swapdims[dim0, dim1](dim0: Int, dim1: Int) -> PyTensor
-        |_py, op, x| wrap(x.transpose(dim0.0, dim1.0).map_err(|error| error.in_op(op)));
+    swapdims[dim0, dim1](dim0: Int, dim1: Int) -> Tensor
+        |op, x| made(x.transpose(dim0.0, dim1.0).map_err(|error| error.in_op(op)));
     /// Two dimensions exchanged; NumPy's name of `transpose`.
     ///
     /// >>> al.zeros(2, 3, 4).swapaxes(0, -1).shape
     /// (4, 3, 2)
-    swapaxes[axis0, axis1](axis0: Int, axis1: Int) -> PyTensor
-        |_py, op, x| wrap(x.transpose(axis0.0, axis1.0).map_err(|error| error.in_op(op)));
+    swapaxes[axis0, axis1](axis0: Int, axis1: Int) -> Tensor
+        |op, x| made(x.transpose(axis0.0, axis1.0).map_err(|error| error.in_op(op)));
     /// A matrix with its dimensions exchanged; fewer dimensions stay as they are.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).t()
     /// tensor([[1, 3],
     ///         [2, 4]])
-    t[]() -> PyTensor
-        |_py, op, x| wrap(x.t());
+    t[]() -> Tensor
+        |op, x| made(x.t());
     /// The dimensions in another order.
     ///
     /// >>> al.zeros(2, 3, 4).permute(2, 0, 1).shape
@@ -105,8 +111,8 @@ forms! {
         arguments: &Bound<'_, PyTuple>,
         dims: Option<&Bound<'_, PyAny>>,
         axes: Option<&Bound<'_, PyAny>>
-    ) -> PyTensor
-        |_py, op, x| wrap(x.permute(&spread(op, arguments, either(op, dims, axes)?)?));
+    ) -> Tensor
+        |op, x| made(x.permute(&spread(op, arguments, either(op, dims, axes)?)?));
     /// The dimensions at source moved to destination, the others in the order they were.
     ///
     /// >>> al.zeros(2, 3, 4).movedim(0, -1).shape
@@ -114,10 +120,10 @@ forms! {
     movedim[source, destination](
         source: &Bound<'_, PyAny>,
         destination: &Bound<'_, PyAny>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let (from, to) = (integers(op, source)?, integers(op, destination)?);
-            wrap(x.movedim(&from.into_vec(), &to.into_vec()))
+            made(x.movedim(&from.into_vec(), &to.into_vec()))
         };
     /// The dimensions at source moved to destination; NumPy's name of `movedim`.
     ///
@@ -126,11 +132,11 @@ forms! {
     moveaxis[source, destination](
         source: &Bound<'_, PyAny>,
         destination: &Bound<'_, PyAny>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let (from, to) = (integers(op, source)?, integers(op, destination)?);
             let moved = x.movedim(&from.into_vec(), &to.into_vec());
-            wrap(moved.map_err(|error| error.in_op(op)))
+            made(moved.map_err(|error| error.in_op(op)))
         };
     /// Repeated along dimensions of size one and new leading ones, without a copy; -1 keeps a size.
     ///
@@ -140,8 +146,8 @@ forms! {
     broadcast_to[shape=None, *, size=None](
         shape: Option<&Bound<'_, PyAny>>,
         size: Option<&Bound<'_, PyAny>>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let sizes = integers(op, one_of(op, "size", &[shape, size])?)?;
             expand(op, x, &sizes.into_vec())
         };
@@ -152,23 +158,23 @@ forms! {
     squeeze[dim=None, *, axis=None](
         dim: Option<&Bound<'_, PyAny>>,
         axis: Option<&Bound<'_, PyAny>>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let axes = either(op, dim, axis)?.map(|axes| integers(op, axes)).transpose()?;
-            wrap(x.squeeze(axes.map(Integers::into_vec).as_deref()))
+            made(x.squeeze(axes.map(Integers::into_vec).as_deref()))
         };
     /// A new dimension of size one before dim.
     ///
     /// >>> al.zeros(2, 3).unsqueeze(-1).shape
     /// (2, 3, 1)
-    unsqueeze[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> PyTensor
-        |_py, op, x| wrap(x.unsqueeze(arguments::axis(op, dim, axis)?));
+    unsqueeze[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> Tensor
+        |op, x| made(x.unsqueeze(arguments::axis(op, dim, axis)?));
     /// New dimensions of size one at these places of the result; NumPy's name of `unsqueeze`.
     ///
     /// >>> al.zeros(2, 3).expand_dims((0, 2)).shape
     /// (1, 2, 1, 3)
-    expand_dims[axis](axis: &Bound<'_, PyAny>) -> PyTensor
-        |_py, op, x| with_new_dims(op, x, &integers(op, axis)?.into_vec());
+    expand_dims[axis](axis: &Bound<'_, PyAny>) -> Tensor
+        |op, x| with_new_dims(op, x, &integers(op, axis)?.into_vec());
     /// One index of a dimension, which disappears.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).select(1, 0)
@@ -177,10 +183,10 @@ forms! {
         dim: Option<Int>,
         index: Option<Int>,
         axis: Option<Int>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let dim = arguments::axis(op, dim, axis)?;
-            wrap(x.select(dim, needed(op, "index", index)?.0))
+            made(x.select(dim, needed(op, "index", index)?.0))
         };
     /// length indices of a dimension from start on, which may count from the end.
     ///
@@ -191,11 +197,11 @@ forms! {
         start: Option<Int>,
         length: Option<Int>,
         axis: Option<Int>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let dim = arguments::axis(op, dim, axis)?;
             let (start, length) = (needed(op, "start", start)?, needed(op, "length", length)?);
-            wrap(x.narrow(dim, start.0, size(op, length.0)?))
+            made(x.narrow(dim, start.0, size(op, length.0)?))
         };
     /// The elements of the memory at strides of their own, from an offset on or where the tensor
     /// begins, without a copy.
@@ -207,14 +213,14 @@ forms! {
         size: &Bound<'_, PyAny>,
         stride: &Bound<'_, PyAny>,
         storage_offset: Option<Int>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let sizes = integers(op, size)?.into_vec().into_iter();
             let sizes = sizes.map(|given| arguments::size(op, given));
             let sizes = sizes.collect::<PyResult<Vec<_>>>()?;
             let offset = storage_offset.map(|Int(given)| arguments::size(op, given));
             let strides = integers(op, stride)?.into_vec();
-            wrap(x.as_strided(&sizes, &strides, offset.transpose()?))
+            made(x.as_strided(&sizes, &strides, offset.transpose()?))
         };
     /// The elements whose indices in two dimensions are offset apart, as a new last dimension.
     ///
@@ -226,22 +232,10 @@ forms! {
         dim2: Option<Int>,
         axis1: Option<Int>,
         axis2: Option<Int>
-    ) -> PyTensor
-        |_py, op, x| {
+    ) -> Tensor
+        |op, x| {
             let (a, b) = (axis_or(op, dim1, axis1, 0)?, axis_or(op, dim2, axis2, 1)?);
-            wrap(x.diagonal(offset, a, b))
-        };
-    /// The dimensions with their elements in reverse.
-    ///
-    /// >>> al.arange(3).flip(0)
-    /// tensor([2, 1, 0])
-    flip[*arguments, dims=None, axis=None](
-        arguments: &Bound<'_, PyTuple>,
-        dims: Option<&Bound<'_, PyAny>>,
-        axis: Option<&Bound<'_, PyAny>>
-    ) -> PyTensor
-        |_py, op, x| {
-            wrap(x.flip(&spread(op, arguments, either(op, dims, axis)?)?))
+            made(x.diagonal(offset, a, b))
         };
     /// At most chunks parts of equal size along a dimension, the last one of those that are left.
     ///
@@ -251,10 +245,10 @@ forms! {
         chunks: Int,
         dim: Option<Int>,
         axis: Option<Int>
-    ) -> Parts
-        |_py, op, x| {
+    ) -> Vec<Tensor>
+        |op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
-            Parts::wrap(x.chunk(size(op, chunks.0)?, dim))
+            made(x.chunk(size(op, chunks.0)?, dim))
         };
     /// So many parts along a dimension, of sizes that differ by at most one; or the parts before,
     /// between and after indices.
@@ -270,21 +264,102 @@ forms! {
         sections: Option<&Bound<'_, PyAny>>,
         indices: Option<&Bound<'_, PyAny>>,
         tensor_indices_or_sections: Option<&Bound<'_, PyAny>>
-    ) -> Parts
-        |_py, op, x| {
+    ) -> Vec<Tensor>
+        |op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
             let places = [indices_or_sections, sections, indices, tensor_indices_or_sections];
-            Parts::wrap(match integers(op, one_of(op, "indices_or_sections", &places)?)? {
+            made(match integers(op, one_of(op, "indices_or_sections", &places)?)? {
                 Integers::One(sections) => x.tensor_split(size(op, sections)?, dim),
                 Integers::Several(indices) => x.tensor_split_at(&indices, dim),
             })
         };
+    /// Equal parts side by side, or the parts before, between and after indices.
+    ///
+    /// >>> al.arange(4).hsplit(2)
+    /// (tensor([0, 1]), tensor([2, 3]))
+    hsplit[indices_or_sections=None, *, sections=None, indices=None](
+        indices_or_sections: Option<&Bound<'_, PyAny>>,
+        sections: Option<&Bound<'_, PyAny>>,
+        indices: Option<&Bound<'_, PyAny>>
+    ) -> Vec<Tensor>
+        |op, x| made(match places(op, [indices_or_sections, sections, indices])? {
+            Integers::One(sections) => x.hsplit(size(op, sections)?),
+            Integers::Several(indices) => x.hsplit_at(&indices),
+        });
+    /// Equal parts one below the other, or the parts before, between and after indices.
+    ///
+    /// >>> al.tensor([[1, 2], [3, 4]]).vsplit(2)
+    /// (tensor([[1, 2]]), tensor([[3, 4]]))
+    vsplit[indices_or_sections=None, *, sections=None, indices=None](
+        indices_or_sections: Option<&Bound<'_, PyAny>>,
+        sections: Option<&Bound<'_, PyAny>>,
+        indices: Option<&Bound<'_, PyAny>>
+    ) -> Vec<Tensor>
+        |op, x| made(match places(op, [indices_or_sections, sections, indices])? {
+            Integers::One(sections) => x.vsplit(size(op, sections)?),
+            Integers::Several(indices) => x.vsplit_at(&indices),
+        });
+    /// Equal parts along the third dimension, or the parts before, between and after indices.
+    ///
+    /// >>> [part.shape for part in al.zeros(2, 3, 4).dsplit([1])]
+    /// [(2, 3, 1), (2, 3, 3)]
+    dsplit[indices_or_sections=None, *, sections=None, indices=None](
+        indices_or_sections: Option<&Bound<'_, PyAny>>,
+        sections: Option<&Bound<'_, PyAny>>,
+        indices: Option<&Bound<'_, PyAny>>
+    ) -> Vec<Tensor>
+        |op, x| made(match places(op, [indices_or_sections, sections, indices])? {
+            Integers::One(sections) => x.dsplit(size(op, sections)?),
+            Integers::Several(indices) => x.dsplit_at(&indices),
+        });
+    /// The last two dimensions exchanged, and complex numbers conjugated, which takes a copy.
+    ///
+    /// >>> al.tensor([[1, 2j]]).adjoint()
+    /// tensor([[1.-0.j],
+    ///         [0.-2.j]])
+    adjoint[]() -> Tensor
+        |op, x| made(adjoint_of(x).map_err(|error| error.in_op(op)));
+    /// The real and imaginary parts of complex numbers along a new last dimension, without a copy.
+    ///
+    /// >>> al.tensor([1 + 2j]).view_as_real()
+    /// tensor([[1., 2.]])
+    view_as_real[]() -> Tensor
+        |op, x| made(x.view_as_real());
+    /// Complex numbers of the pairs along the last dimension, without a copy where they lie side by
+    /// side.
+    ///
+    /// >>> al.tensor([[1.0, 2.0]]).view_as_complex()
+    /// tensor([1.+2.j])
+    view_as_complex[]() -> Tensor
+        |op, x| made(x.view_as_complex());
+    /// The parts along dim with sizes of their own.
+    ///
+    /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
+    /// [(2,), (3,)]
+    split_with_sizes[split_sizes, dim=0](split_sizes: &Bound<'_, PyAny>, dim: isize) -> Vec<Tensor>
+        |op, x| {
+            let sizes = integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
+            let sizes = sizes.map(|given| size(op, given)).collect::<PyResult<Vec<_>>>()?;
+            made(x.split_sizes(&sizes, dim).map_err(|error| error.in_op(op)))
+        };
+    /// The tensor itself: conjugation is never put off.
+    ///
+    /// >>> al.tensor([1]).resolve_conj()
+    /// tensor([1])
+    resolve_conj[]() -> Tensor
+        |op, x| Ok(x.clone());
+    /// The tensor itself: negation is never put off.
+    ///
+    /// >>> al.tensor([1]).resolve_neg()
+    /// tensor([1])
+    resolve_neg[]() -> Tensor
+        |op, x| Ok(x.clone());
     /// The tensor at each index of a dimension, which disappears.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).unbind(1)
     /// (tensor([1, 3]), tensor([2, 4]))
-    unbind[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> Parts
-        |_py, op, x| Parts::wrap(x.unbind(axis_or(op, dim, axis, 0)?));
+    unbind[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> Vec<Tensor>
+        |op, x| made(x.unbind(axis_or(op, dim, axis, 0)?));
 }
 
 #[pymethods]
@@ -299,27 +374,26 @@ impl PyTensor {
         arguments: &Bound<'_, PyTuple>,
         size: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        expand(
-            "expand",
-            &self.tensor(),
-            &spread("expand", arguments, size)?,
-        )
+        let sizes = spread("expand", arguments, size)?;
+        self.see(|x| expand("expand", x, &sizes))
     }
 
     /// Repeated to the sizes of another tensor, without a copy.
     fn expand_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        wrap(self.tensor().expand_as(&operand("expand_as", other)?))
+        let other = operand("expand_as", other)?;
+        self.see(|x| made(x.expand_as(&other)))
     }
 
     /// With the sizes of another tensor, in the same order.
     fn reshape_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        wrap(self.tensor().reshape_as(&operand("reshape_as", other)?))
+        let other = operand("reshape_as", other)?;
+        self.see(|x| made(x.reshape_as(&other)))
     }
 
     /// With the sizes of another tensor, in the same order.
     fn view_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let view = self.tensor().reshape_as(&operand("view_as", other)?);
-        wrap(view.map_err(|error| error.in_op("view_as")))
+        let other = operand("view_as", other)?;
+        self.see(|x| viewed("view_as", x, x.reshape_as(&other)))
     }
 
     /// Parts of split_size indices of a dimension, the last one of those that are left; or parts of
@@ -340,12 +414,13 @@ impl PyTensor {
         let dim = axis_or(op, dim, axis, 0)?;
         match integers(op, split_size)? {
             Integers::One(size) => {
-                Parts::wrap(self.tensor().split(arguments::size(op, size)?, dim))
+                let size = arguments::size(op, size)?;
+                self.see(|x| made(x.split(size, dim)))
             }
             Integers::Several(sizes) => {
                 let sizes = sizes.into_iter().map(|size| arguments::size(op, size));
                 let sizes = sizes.collect::<PyResult<Vec<_>>>()?;
-                Parts::wrap(self.tensor().split_sizes(&sizes, dim))
+                self.see(|x| made(x.split_sizes(&sizes, dim)))
             }
         }
     }
@@ -359,7 +434,7 @@ impl PyTensor {
     fn unfold(&self, dimension: Int, size: Int, step: Int) -> PyResult<Self> {
         let op = "unfold";
         let (size, step) = (arguments::size(op, size.0)?, arguments::size(op, step.0)?);
-        wrap(self.tensor().unfold(dimension.0, size, step))
+        self.see(|x| made(x.unfold(dimension.0, size, step)))
     }
 
     /// The same bits as another dtype, or the same elements with other sizes.
@@ -373,14 +448,11 @@ impl PyTensor {
         size: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         match spread("view", sizes_or_dtype, size) {
-            Ok(sizes) => {
-                let viewed = self.tensor().reshape(&sizes);
-                wrap(viewed.map_err(|error| error.in_op("view")))
-            }
+            Ok(sizes) => self.see(|x| viewed("view", x, x.reshape(&sizes))),
             Err(error) if size.is_some() => Err(error),
             Err(_) => {
-                let dtype = sizes_or_dtype.get_item(0)?;
-                wrap(self.tensor().view_dtype(convert::to_dtype("view", &dtype)?))
+                let dtype = convert::to_dtype("view", &sizes_or_dtype.get_item(0)?)?;
+                self.see(|x| made(x.view_dtype(dtype)))
             }
         }
     }
@@ -399,7 +471,12 @@ pub(crate) fn split(
     dim: Option<Int>,
     axis: Option<Int>,
 ) -> PyResult<Parts> {
-    PyTensor::from(operand("split", tensor)?).split(split_size_or_sections, dim, axis)
+    match tensor.cast::<PyTensor>() {
+        Ok(tensor) => tensor.get().split(split_size_or_sections, dim, axis),
+        Err(_) => {
+            PyTensor::from(operand("split", tensor)?).split(split_size_or_sections, dim, axis)
+        }
+    }
 }
 
 /// Tensors repeated to the shape that they broadcast to, without a copy.
@@ -411,14 +488,30 @@ pub(crate) fn split(
 #[pyo3(signature = (*tensors))]
 pub(crate) fn broadcast_tensors(tensors: &Bound<'_, PyTuple>) -> PyResult<Parts> {
     let op = "broadcast_tensors";
-    let tensors = tensors.iter().map(|tensor| operand(op, &tensor));
-    let tensors = tensors.collect::<PyResult<Vec<Tensor>>>()?;
-    let references: Vec<&Tensor> = tensors.iter().collect();
-    Parts::wrap(allotrope_tensor::broadcast_tensors(&references))
+    let links = tensors.iter().map(|tensor| link(op, &tensor));
+    let links = links.collect::<PyResult<Vec<_>>>()?;
+    let values: Vec<&Tensor> = links.iter().map(|link| &link.value).collect();
+    let views = made(allotrope_tensor::broadcast_tensors(&values))?;
+    let views = links.iter().zip(views).map(|(link, view)| view.seen(link));
+    Ok(views.collect())
+}
+
+/// A view with other sizes; where none is one, the error says so instead of a copy that nobody asked for.
+fn viewed(op: &'static str, x: &Tensor, made: Result<Tensor, Error>) -> PyResult<Tensor> {
+    let view = made.map_err(|error| raise(error.in_op(op)))?;
+    if view.shares_storage_with(x) || x.count() == 0 {
+        return Ok(view);
+    }
+    let problem = Problem::NoView {
+        strides: x.layout().strides().to_vec(),
+        from: x.shape().to_vec(),
+        to: view.shape().to_vec(),
+    };
+    Err(raise(Error::new(op, problem).hint("x.reshape() copies")))
 }
 
 /// Repeated to sizes, of which -1 keeps that of an old dimension.
-fn expand(op: &'static str, x: &Tensor, sizes: &[isize]) -> PyResult<PyTensor> {
+fn expand(op: &'static str, x: &Tensor, sizes: &[isize]) -> PyResult<Tensor> {
     let missing = sizes.len().saturating_sub(x.rank());
     let kept = |dim: usize| dim.checked_sub(missing).and_then(|dim| x.shape().get(dim));
     let sizes = sizes
@@ -429,14 +522,19 @@ fn expand(op: &'static str, x: &Tensor, sizes: &[isize]) -> PyResult<PyTensor> {
             _ => size(op, *given),
         });
     let sizes = sizes.collect::<PyResult<Vec<usize>>>()?;
-    wrap(x.expand(&sizes).map_err(|error| error.in_op(op)))
+    made(x.expand(&sizes).map_err(|error| error.in_op(op)))
 }
 
 /// New dimensions of size one at places of the result.
-fn with_new_dims(op: &'static str, x: &Tensor, axes: &[isize]) -> PyResult<PyTensor> {
+fn with_new_dims(op: &'static str, x: &Tensor, axes: &[isize]) -> PyResult<Tensor> {
     let rank = x.rank() + axes.len();
     let mut dims = allotrope_op::normalize_axes(op, axes, rank).map_err(raise)?;
     dims.sort_unstable();
     let mut places = dims.into_iter();
-    wrap(places.try_fold(x.clone(), |x, dim| x.unsqueeze(dim as isize)))
+    made(places.try_fold(x.clone(), |x, dim| x.unsqueeze(dim as isize)))
+}
+
+/// How many parts there are, or the indices between them, by one of three names.
+fn places(op: &'static str, spellings: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Integers> {
+    integers(op, one_of(op, "indices_or_sections", &spellings)?)
 }

@@ -1,6 +1,6 @@
-//! Assignment as a new value: the tensor with some elements replaced.
+//! Assignment: a tensor with some elements replaced, in its own memory where nobody else has it.
 
-use allotrope_dtype::{DType, Error, promotion};
+use allotrope_dtype::{Casting, DType, Error, Policy, Problem, can_cast, promotion};
 use allotrope_op::{Argument, Combine, Layout, Put, Shape};
 
 use smallvec::smallvec;
@@ -33,8 +33,9 @@ impl Tensor {
     /// Gives this tensor a new value: the old one with the elements that a key means replaced by
     /// others, which are broadcast to them. Where several indices name one element, the last stays.
     ///
-    /// The new value has the dtype that promotion gives the two. Other tensors keep theirs: the
-    /// memory is reused only if nobody else has it. After an error nothing has changed.
+    /// The dtype stays: what is assigned is converted to it, and must not be of a higher kind. A number
+    /// must be one that the dtype holds. Other tensors keep their values: the memory is reused only if
+    /// nobody else has it. After an error nothing has changed.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -46,20 +47,22 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`index`](Self::index) for the key; a dtype error where promotion refuses, an overflow
-    /// error for a number that the dtype cannot hold, a value error if the shapes do not broadcast.
+    /// As [`index`](Self::index) for the key; a dtype error for what is of a higher kind or where the
+    /// promotion policy refuses, an overflow error for a number that the dtype cannot hold, a value
+    /// error if the shapes do not broadcast.
     pub fn assign<'a>(
         &mut self,
         key: &[Index],
         value: impl Into<Operand<'a>>,
     ) -> Result<(), Error> {
         let value = value.into();
-        let dtype = self.common_with(&value)?;
+        let dtype = self.dtype();
+        self.check_policy(&value)?;
         let value = match value {
-            Operand::Tensor(tensor) => tensor.to(dtype)?,
+            Operand::Tensor(tensor) => tensor.for_writing(OP, dtype)?,
             Operand::Scalar(scalar) => {
-                let value = Self::full(&[], scalar, dtype).map_err(|error| error.in_op(OP))?;
-                value.beside(self)?
+                let value = Self::full(&[], scalar.lowered_to(dtype), dtype);
+                value.map_err(|error| error.in_op(OP))?.beside(self)?
             }
         };
         if !is_recorded(&[self, &value]) {
@@ -103,7 +106,13 @@ impl Tensor {
         if let Some(mask) = self.whole_mask(key) {
             return self.write_where(mask, value, dtype);
         }
-        let selection = self.row_major().select_by(key)?;
+        let in_place = self.has_own_memory();
+        let is_view = |item: &Index| !matches!(item, Index::Array(_));
+        let selection = if in_place && key.iter().all(is_view) {
+            self.select_by(key)?
+        } else {
+            self.row_major().select_by(key)?
+        };
         if !selection.arrays.is_empty() {
             return self.combine(OP, dtype, Combine::Replace, selection, value);
         }
@@ -111,6 +120,9 @@ impl Tensor {
         drop(selection);
         let backend = common_backend(OP, &[self, value])?;
         let value = value.fitted(layout.shape())?;
+        if in_place && let Some(target) = self.own_target() {
+            return backend.place(OP, dtype, value.view_of(), target, &layout);
+        }
         self.rewrite(OP, dtype, |target| {
             backend.place(OP, dtype, value.view_of(), target, &layout)
         })
@@ -174,18 +186,54 @@ impl Tensor {
         })
     }
 
-    /// The dtype of this tensor and a value together.
-    fn common_with(&self, value: &Operand<'_>) -> Result<DType, Error> {
+    /// Refuses a value of another dtype where the policy in force never converts.
+    fn check_policy(&self, value: &Operand<'_>) -> Result<(), Error> {
+        let policy = promotion();
+        if !matches!(policy, Policy::Strict | Policy::Exact) {
+            return Ok(());
+        }
         let of = |tensor: &Self| Argument::Tensor {
             dtype: tensor.dtype(),
             is_zero_dim: tensor.rank() == 0,
         };
-        let other = match value {
-            Operand::Tensor(tensor) => of(tensor),
-            Operand::Scalar(scalar) => Argument::Scalar(*scalar),
+        let (lhs, other) = match value {
+            Operand::Tensor(tensor) => (tensor.dtype(), of(tensor)),
+            Operand::Scalar(scalar) => (self.dtype(), Argument::Scalar(*scalar)),
         };
         let operands = [of(self).operand(), other.operand()];
-        promotion().result_type(OP, &operands, allotrope_dtype::default_dtype())
+        let common = policy.result_type(OP, &operands, allotrope_dtype::default_dtype())?;
+        if common == self.dtype() {
+            return Ok(());
+        }
+        let rhs = self.dtype();
+        Err(Error::new(OP, Problem::NoPromotion { policy, lhs, rhs }).hint(format!("x.to({rhs})")))
+    }
+
+    /// The values as they are written to a tensor of a dtype, which must not be of a lower kind.
+    ///
+    /// # Errors
+    /// A dtype error.
+    pub(crate) fn for_writing(&self, op: &'static str, dtype: DType) -> Result<Self, Error> {
+        let hint = match self.dtype().is_complex() {
+            true => "value.real".to_owned(),
+            false => format!("value.to({dtype})"),
+        };
+        self.check_kind(op, dtype, hint)?;
+        self.to(dtype)
+    }
+
+    /// Refuses to write these values to a tensor of a dtype of a lower kind.
+    pub(crate) fn check_kind(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        hint: String,
+    ) -> Result<(), Error> {
+        if can_cast(self.dtype(), dtype, Casting::SameKind) {
+            return Ok(());
+        }
+        let (given, target) = (self.dtype(), dtype);
+        Err(Error::new(op, Problem::HigherKind { given, target }).hint(hint))
     }
 
     /// This value, broadcast to the shape of what it replaces. Leading dimensions of size one are

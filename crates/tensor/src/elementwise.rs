@@ -2,7 +2,7 @@
 
 use allotrope_cpu::Buffer;
 use allotrope_cpu::parallel::CHUNK;
-use allotrope_dtype::{DType, Error, Problem, WeakScalar};
+use allotrope_dtype::{Casting, DType, Error, Problem, WeakScalar, can_cast};
 use allotrope_op::{
     Argument, Cell, Layout, MAX_ARITY, Op, Program, Shape, Signature, Step, View, compute_dtype,
     for_each_op, infer,
@@ -112,6 +112,68 @@ fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
     let (program, tensors) = inferred(op, operands)?;
     guard(op, &program, operands)?;
     evaluate_one(op.name(), &program, &tensors)
+}
+
+/// Writes the result of one operation over a tensor of its own memory, in its dtype; no operand is that
+/// tensor, which takes the place of those that are not given. Whether that could be done: nothing is
+/// written if the operation is recorded, cast or traced, or the elements do not lie in order.
+pub(crate) fn record_into(
+    op: Op,
+    operands: &[Option<Operand<'_>>],
+    target: &mut Tensor,
+) -> Result<bool, Error> {
+    if is_autocast_enabled() || is_tracing() || !target.is_contiguous() || !target.has_own_memory()
+    {
+        return Ok(false);
+    }
+    let dtype = target.dtype();
+    // A value without the memory: what is inferred is its dtype and rank.
+    let outline = target.outline()?;
+    let filled: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
+        .iter()
+        .map(|operand| operand.unwrap_or(Operand::Tensor(&outline)))
+        .collect();
+    let (program, _) = inferred(op, &filled)?;
+    let divisor = operands.get(1).copied().flatten();
+    let is_guarded = needs_guard(op, program.dtype(0)) || needs_guard(op, dtype);
+    let result = program.output_dtypes().next();
+    let keeps_kind = result.is_some_and(|result| can_cast(result, dtype, Casting::SameKind));
+    if is_guarded && divisor.is_none() || !keeps_kind {
+        return Ok(false);
+    }
+    let shape = target.shape().clone();
+    let mut inputs: SmallVec<[Option<(Tensor, Layout)>; 4]> = SmallVec::new();
+    for operand in operands {
+        match operand {
+            Some(Operand::Tensor(tensor)) => {
+                if !tensor.is_beside(target) {
+                    return Ok(false);
+                }
+                match tensor.layout().broadcast_to(op.name(), &shape) {
+                    Ok(layout) => inputs.push(Some(((*tensor).clone(), layout))),
+                    // The error is that of a result of another shape.
+                    Err(_) => return Ok(false),
+                }
+            }
+            Some(Operand::Scalar(_)) => {}
+            None => inputs.push(None),
+        }
+    }
+    guard(op, &program, &filled)?;
+    let program = program.in_dtype(dtype);
+    let views: SmallVec<[Option<View<'_>>; 4]> = inputs
+        .iter()
+        .map(|input| {
+            input
+                .as_ref()
+                .map(|(tensor, layout)| tensor.seen_as(layout))
+        })
+        .collect();
+    let backend = target.backend();
+    match target.own_elements() {
+        Some(own) => backend.run_into(op.name(), &program, &shape, &views, own),
+        None => Ok(false),
+    }
 }
 
 /// The program of an operation on operands, and those of them that are tensors.
@@ -320,7 +382,7 @@ pub(crate) fn room(op: &'static str, shape: &Shape, dtype: DType) -> Result<Buff
 }
 
 /// Whether integers may have no answer.
-fn needs_guard(op: Op, dtype: DType) -> bool {
+pub(crate) fn needs_guard(op: Op, dtype: DType) -> bool {
     let divides = matches!(
         op,
         Op::FloorDivide | Op::TruncDivide | Op::Remainder | Op::Fmod | Op::Pow

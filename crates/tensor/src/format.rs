@@ -1,20 +1,66 @@
 //! Printing, in torch's manner: aligned columns, long tensors summarised, scientific when needed.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Kind, WeakScalar, default_dtype};
 
 use crate::Tensor;
 
-/// Tensors with more elements are summarised.
-const SUMMARISE_FROM: usize = 1000;
-/// Elements shown at either end of a summarised dimension.
-const EDGE: usize = 3;
-/// Characters per line.
-const LINE: usize = 80;
-/// Digits after the point.
-const PRECISION: usize = 4;
+/// How tensors are printed, in the whole process.
+///
+/// ```
+/// use allotrope_tensor::{PrintOptions, Tensor, print_options, set_print_options};
+/// let before = print_options();
+/// set_print_options(PrintOptions { precision: 2, ..before });
+/// assert_eq!(Tensor::from_slice(&[1.5_f32, 0.125], &[2])?.to_string(), "tensor([1.50, 0.12])");
+/// set_print_options(before);
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Digits after the point.
+    pub precision: usize,
+    /// Tensors with more elements are summarised.
+    pub threshold: usize,
+    /// Elements shown at either end of a summarised dimension.
+    pub edge_items: usize,
+    /// Characters per line.
+    pub line_width: usize,
+    /// Whether floats have an exponent; by their range if nothing is said.
+    pub scientific: Option<bool>,
+}
+
+impl PrintOptions {
+    const DEFAULT: Self = Self {
+        precision: 4,
+        threshold: 1000,
+        edge_items: 3,
+        line_width: 80,
+        scientific: None,
+    };
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+static OPTIONS: Mutex<PrintOptions> = Mutex::new(PrintOptions::DEFAULT);
+
+/// How tensors are printed.
+#[must_use]
+pub fn print_options() -> PrintOptions {
+    *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets how tensors are printed.
+pub fn set_print_options(options: PrintOptions) {
+    *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner) = options;
+}
+
 /// What stands before the brackets, which later lines are indented by.
 const PREFIX: &str = "tensor(";
 
@@ -24,21 +70,24 @@ impl fmt::Display for Tensor {
             let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
             return here.fmt(f);
         }
-        let summarised = self.count() > SUMMARISE_FROM;
+        let options = print_options();
+        let edge = (self.count() > options.threshold).then_some(options.edge_items);
         let mut cells = Vec::new();
         // Beside a size of zero the others may be as large as they like.
         if self.count() > 0 {
-            self.collect_cells(&mut vec![0; self.rank()], 0, summarised, &mut cells);
+            self.collect_cells(&mut vec![0; self.rank()], 0, edge, &mut cells);
         }
-        let style = Style::of(&cells);
+        let style = Style::of(&cells, options);
         let cells: Vec<String> = cells.iter().map(|value| style.show(*value)).collect();
         let width = cells.iter().map(String::len).max().unwrap_or(0);
         let mut body = Body {
             cells: cells.into_iter(),
             width,
+            line: options.line_width,
+            edge,
             text: PREFIX.to_owned(),
         };
-        body.write(self.shape(), PREFIX.len(), summarised);
+        body.write(self.shape(), PREFIX.len());
         if self.count() == 0 && self.rank() > 1 {
             body.text += &format!(", size={}", self.shape());
         }
@@ -63,7 +112,7 @@ impl Tensor {
         &self,
         index: &mut Vec<usize>,
         dim: usize,
-        summarised: bool,
+        edge: Option<usize>,
         cells: &mut Vec<WeakScalar>,
     ) {
         if dim == self.rank() {
@@ -73,19 +122,18 @@ impl Tensor {
             cells.extend(value);
             return;
         }
-        for i in shown(self.shape()[dim], summarised) {
+        for i in shown(self.shape()[dim], edge) {
             index[dim] = i;
-            self.collect_cells(index, dim + 1, summarised, cells);
+            self.collect_cells(index, dim + 1, edge, cells);
         }
     }
 }
 
 /// The indices of a dimension that are shown.
-fn shown(size: usize, summarised: bool) -> impl Iterator<Item = usize> {
-    let hidden = if summarised && size > 2 * EDGE {
-        EDGE..size - EDGE
-    } else {
-        0..0
+fn shown(size: usize, edge: Option<usize>) -> impl Iterator<Item = usize> {
+    let hidden = match edge {
+        Some(edge) if size > edge.saturating_mul(2) => edge..size - edge,
+        _ => 0..0,
     };
     (0..hidden.start).chain(hidden.end..size)
 }
@@ -103,13 +151,14 @@ enum Notation {
 
 impl Notation {
     /// torch's rule: an exponent for a wide range, large numbers and small fractions.
-    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+    fn of(values: impl Iterator<Item = f64> + Clone, scientific: Option<bool>) -> Self {
         let finite = values.filter(|x| x.is_finite() && *x != 0.0).map(f64::abs);
         let (least, greatest) = finite
             .clone()
             .fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
         let whole = finite.clone().all(|x| x.fract() == 0.0);
-        if greatest / least > 1000.0 || greatest > 1e8 || !whole && least < 1e-4 {
+        let is_wide = greatest / least > 1000.0 || greatest > 1e8 || !whole && least < 1e-4;
+        if scientific.unwrap_or(is_wide) {
             Self::Scientific
         } else if whole {
             Self::Whole
@@ -118,20 +167,20 @@ impl Notation {
         }
     }
 
-    fn show(self, value: f64) -> String {
+    fn show(self, value: f64, precision: usize) -> String {
         match self {
             _ if value.is_nan() => "nan".to_owned(),
             _ if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
             Self::Whole => format!("{value:.0}."),
-            Self::Fixed => format!("{value:.PRECISION$}"),
-            Self::Scientific => scientific(value),
+            Self::Fixed => format!("{value:.precision$}"),
+            Self::Scientific => scientific(value, precision),
         }
     }
 }
 
 /// As C and Python write it: a sign and two digits of exponent at least.
-fn scientific(value: f64) -> String {
-    let text = format!("{value:.PRECISION$e}");
+fn scientific(value: f64, precision: usize) -> String {
+    let text = format!("{value:.precision$e}");
     match text.split_once('e') {
         Some((digits, exponent)) => {
             let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -146,10 +195,11 @@ fn scientific(value: f64) -> String {
 struct Style {
     real: Notation,
     imaginary: Notation,
+    precision: usize,
 }
 
 impl Style {
-    fn of(cells: &[WeakScalar]) -> Self {
+    fn of(cells: &[WeakScalar], options: PrintOptions) -> Self {
         let parts = |imaginary: bool| {
             cells.iter().map(move |value| match value {
                 WeakScalar::Float(x) => *x,
@@ -159,8 +209,9 @@ impl Style {
             })
         };
         Self {
-            real: Notation::of(parts(false)),
-            imaginary: Notation::of(parts(true)),
+            real: Notation::of(parts(false), options.scientific),
+            imaginary: Notation::of(parts(true), options.scientific),
+            precision: options.precision,
         }
     }
 
@@ -169,11 +220,12 @@ impl Style {
             WeakScalar::Bool(true) => "True".to_owned(),
             WeakScalar::Bool(false) => "False".to_owned(),
             WeakScalar::Int(value) => value.to_string(),
-            WeakScalar::Float(value) => self.real.show(value),
+            WeakScalar::Float(value) => self.real.show(value, self.precision),
             WeakScalar::Complex(value) => {
-                let imaginary = self.imaginary.show(value.im);
+                let imaginary = self.imaginary.show(value.im, self.precision);
                 let sign = if imaginary.starts_with('-') { "" } else { "+" };
-                format!("{}{sign}{imaginary}j", self.real.show(value.re))
+                let real = self.real.show(value.re, self.precision);
+                format!("{real}{sign}{imaginary}j")
             }
         }
     }
@@ -183,38 +235,46 @@ impl Style {
 struct Body {
     cells: std::vec::IntoIter<String>,
     width: usize,
+    line: usize,
+    /// Elements at either end, where dimensions are summarised.
+    edge: Option<usize>,
     text: String,
 }
 
 impl Body {
-    fn write(&mut self, sizes: &[usize], indent: usize, summarised: bool) {
+    /// Whether elements were left out before the one at a place.
+    fn is_gap(&self, place: usize, index: usize) -> bool {
+        index != place && Some(place) == self.edge
+    }
+
+    fn write(&mut self, sizes: &[usize], indent: usize) {
         match sizes {
             [] => self.text += &self.cells.next().unwrap_or_default(),
             _ if sizes.contains(&0) => self.text += "[]",
-            [size] => self.write_row(*size, indent, summarised),
+            [size] => self.write_row(*size, indent),
             [size, rest @ ..] => {
                 let separator = format!(",{}{}", "\n".repeat(rest.len()), " ".repeat(indent + 1));
                 self.text.push('[');
-                for (place, i) in shown(*size, summarised).enumerate() {
+                for (place, i) in shown(*size, self.edge).enumerate() {
                     if place > 0 {
                         self.text += &separator;
-                        if i != place && place == EDGE {
+                        if self.is_gap(place, i) {
                             self.text += "...";
                             self.text += &separator;
                         }
                     }
-                    self.write(rest, indent + 1, summarised);
+                    self.write(rest, indent + 1);
                 }
                 self.text.push(']');
             }
         }
     }
 
-    fn write_row(&mut self, size: usize, indent: usize, summarised: bool) {
-        let per_line = (LINE.saturating_sub(indent) / (self.width + 2)).max(1);
+    fn write_row(&mut self, size: usize, indent: usize) {
+        let per_line = (self.line.saturating_sub(indent) / (self.width + 2)).max(1);
         let mut items: Vec<String> = Vec::new();
-        for (place, i) in shown(size, summarised).enumerate() {
-            if i != place && place == EDGE {
+        for (place, i) in shown(size, self.edge).enumerate() {
+            if self.is_gap(place, i) {
                 items.push(" ...".to_owned());
             }
             let cell = self.cells.next().unwrap_or_default();

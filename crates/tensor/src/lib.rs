@@ -13,6 +13,7 @@
 //! | `given` | numbers that draws are given as tensors, a piece at a time |
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
+//! | `variable/` | [`Variable`]: a place that is written to, and the views that see it |
 //! | `view` | views: other layouts of the same bytes |
 //! | `strided` | views with strides of their own, which may overlap |
 //! | `split` | parts of a tensor along a dimension |
@@ -69,10 +70,12 @@ mod split;
 mod strided;
 mod tensor;
 mod trace;
+mod variable;
 mod view;
 
 pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_cpu::kernel::random::Law;
+pub use allotrope_cpu::parallel::{set_thread_count, thread_count};
 pub use allotrope_cpu::{Buffer, CPU, Foreign};
 pub use allotrope_dtype::{
     Bool8, CastOptions, DType, Element, Error, ErrorKind, Family, Kind, Nested, Overflow, Policy,
@@ -87,8 +90,8 @@ pub use amp::{
     is_autocast_enabled, push_autocast, remove_autocast, set_autocast_dtype, set_autocast_enabled,
 };
 pub use autograd::{
-    AnomalyMode, BackwardOptions, Checked, Function, GradMode, GradcheckOptions, Hook, Mode,
-    apply_function, backward, checkpoint, detect_anomaly, enable_grad, exchange_anomaly,
+    AfterHook, AnomalyMode, BackwardOptions, Checked, Function, GradMode, GradcheckOptions, Hook,
+    Mode, apply_function, backward, checkpoint, detect_anomaly, enable_grad, exchange_anomaly,
     exchange_mode, grad, gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled,
     is_grad_enabled, is_inference_mode, lasting_name, mode, no_grad, record_function,
     set_grad_enabled, set_locator,
@@ -97,6 +100,7 @@ pub use create::SignalWindow;
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
+pub use format::{PrintOptions, print_options, set_print_options};
 pub use generator::Generator;
 pub use index::Index::{self, Ellipsis, NewAxis};
 pub use key::IntoKey;
@@ -109,6 +113,7 @@ pub use ops::{
 };
 pub use tensor::Tensor;
 pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};
+pub use variable::{Link, RowOperand, Variable, Written, set_pause};
 pub use view::broadcast_tensors;
 
 /// The Rust of the project's first page, which compiles and runs.

@@ -66,7 +66,7 @@ impl Tensor {
     }
 
     /// The elements that a layout finds in the memory, which has so many.
-    fn of_memory(&self, layout: Layout, elements: usize) -> Result<Self, Error> {
+    pub(crate) fn of_memory(&self, layout: Layout, elements: usize) -> Result<Self, Error> {
         let op = "as_strided";
         let view = self.with_layout(layout.clone());
         if !is_recorded(&[self]) {

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use allotrope_cpu::kernel::whole_elements;
 use allotrope_cpu::{Buffer, Input, Storage};
 use allotrope_dtype::{DType, Error};
-use allotrope_op::{Backend, Layout, Shape, Shared, Target, View};
+use allotrope_op::{Backend, Layout, Memory, Shape, Shared, Target, View};
+
+use smallvec::SmallVec;
 
 use crate::autograd::History;
 
 /// Elements of one dtype in any number of dimensions. Cloning shares the value.
 ///
 /// A view shares its bytes with the tensor it was made from. Nothing is ever written behind a
-/// view's back, since a tensor never changes.
+/// view's back, since a tensor never changes; what is written to is a [`Variable`](crate::Variable).
 #[derive(Clone)]
 pub struct Tensor {
     memory: Shared,
@@ -174,24 +176,52 @@ impl Tensor {
         })
     }
 
-    /// The elements to write to, if they lie in row-major order from the start of memory that
-    /// nothing else has.
-    fn own_elements(&mut self) -> Option<Target<'_>> {
-        let count = self.count();
-        let in_order = self.is_contiguous() && self.layout.offset() == 0;
-        let own = Arc::get_mut(&mut self.memory).filter(|own| in_order && !own.is_foreign());
-        own.map(|memory| Target { memory, count })
+    /// The memory to write to, if nothing else has it.
+    fn own_memory(&mut self) -> Option<&mut dyn Memory> {
+        Arc::get_mut(&mut self.memory).filter(|memory| memory.is_writable())
+    }
+
+    /// Whether the memory can be written to where it is: nothing else has it.
+    pub(crate) fn has_own_memory(&mut self) -> bool {
+        self.own_memory().is_some()
+    }
+
+    /// The whole memory to write to, if nothing else has it, where the tensor's layout holds.
+    pub(crate) fn own_target(&mut self) -> Option<Target<'_>> {
+        let (start, count) = (0, self.memory_len());
+        self.own_memory().map(|memory| Target {
+            memory,
+            start,
+            count,
+        })
+    }
+
+    /// The elements to write to, if they lie in row-major order in memory that nothing else has.
+    pub(crate) fn own_elements(&mut self) -> Option<Target<'_>> {
+        let (start, count) = (self.layout.offset(), self.count());
+        let in_order = self.is_contiguous();
+        let own = self.own_memory().filter(|_| in_order);
+        own.map(|memory| Target {
+            memory,
+            start,
+            count,
+        })
     }
 
     /// The bytes of such elements, if the CPU can write to them.
     pub(crate) fn own_bytes(&mut self) -> Option<&mut [u8]> {
-        let len = self.count() * self.dtype.itemsize();
-        let bytes = self.own_elements()?.memory.host_mut();
-        bytes.map(|bytes| &mut bytes[..len])
+        let size = self.dtype.itemsize();
+        let Target {
+            memory,
+            start,
+            count,
+        } = self.own_elements()?;
+        let bytes = memory.host_mut()?;
+        bytes.get_mut(start * size..(start + count) * size)
     }
 
-    /// Changes the elements of the value in a dtype, in row-major order from the start of the memory;
-    /// if anyone else has it, a copy of them.
+    /// Changes the elements of the value in a dtype, as a target in row-major order; if anyone else
+    /// has the memory, those of a copy. In other orders a copy is changed and written back.
     pub(crate) fn rewrite<T>(
         &mut self,
         op: &'static str,
@@ -211,8 +241,77 @@ impl Tensor {
         // A cast is a new buffer, a copy always is.
         let count = copy.count();
         let changed = change(Target::new(op, &mut copy.memory, count)?)?;
-        *self = copy;
+        if dtype == self.dtype && self.has_own_memory() {
+            self.place(op, &copy)?;
+        } else {
+            *self = copy;
+        }
         Ok(changed)
+    }
+
+    /// Writes elements of this dtype and shape to where the layout has them, in memory that nothing
+    /// else has; where someone has, they are the new value.
+    pub(crate) fn place(&mut self, op: &'static str, elements: &Self) -> Result<(), Error> {
+        if self.has_own_memory() {
+            let layout = self.layout.clone();
+            return self.place_at(op, &layout, elements);
+        }
+        *self = elements.detach();
+        Ok(())
+    }
+
+    /// Writes elements of this dtype to where another layout has them, in memory that nothing else has.
+    pub(crate) fn place_at(
+        &mut self,
+        op: &'static str,
+        layout: &Layout,
+        elements: &Self,
+    ) -> Result<(), Error> {
+        let (backend, dtype, count) = (self.backend(), self.dtype, self.memory_len());
+        let target = Target::new(op, &mut self.memory, count)?;
+        backend.place(op, dtype, elements.view_of(), target, layout)
+    }
+
+    /// The bytes of the whole memory, of which the tensor may be a part.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// How many elements the whole memory has.
+    pub(crate) fn memory_len(&self) -> usize {
+        self.memory.len() / self.dtype.itemsize()
+    }
+
+    /// A tensor of the same dtype and rank without elements, in memory of its own.
+    pub(crate) fn outline(&self) -> Result<Self, Error> {
+        let memory = self.backend().allocate("empty", self.dtype, 0)?;
+        let sizes: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.rank());
+        Ok(Self::from_memory_of(
+            memory,
+            Shape::new("empty", &sizes)?,
+            self.dtype,
+        ))
+    }
+
+    /// The memory, which the tensor holds as long as it is there.
+    pub(crate) fn shared_memory(&self) -> Shared {
+        Arc::clone(&self.memory)
+    }
+
+    /// Whether the elements are in some memory.
+    pub(crate) fn is_in(&self, memory: &Shared) -> bool {
+        Arc::ptr_eq(&self.memory, memory)
+    }
+
+    /// The same value in memory that readers see what is written to: of someone else's memory a view
+    /// that does not hold others up, of our own the tensor itself.
+    #[must_use]
+    pub fn for_readers(&self) -> Self {
+        let mut tensor = self.clone();
+        if let Some(memory) = self.memory.again() {
+            tensor.memory = memory;
+        }
+        tensor
     }
 
     /// Whether the bytes are in memory that someone else owns, who may be able to write to it.
@@ -221,8 +320,17 @@ impl Tensor {
         self.memory.is_foreign()
     }
 
+    /// Whether the memory is someone else's who sees writes, and another tensor has it, too.
+    #[must_use]
+    #[inline]
+    pub fn is_written_elsewhere(&self) -> bool {
+        let memory = &*self.memory;
+        memory.is_foreign() && memory.is_writable() && Arc::strong_count(&self.memory) > 1
+    }
+
     /// Whether two tensors are the same value: one memory, read in one way.
-    pub(crate) fn is_same_value(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_same_value(&self, other: &Self) -> bool {
         self.shares_storage_with(other) && self.dtype == other.dtype && self.layout == other.layout
     }
 

@@ -190,7 +190,9 @@ fn assignment_gives_a_new_value_and_leaves_the_old() {
     let mut turned = x.transpose(0, 1).unwrap();
     turned.assign(&[Index::At(0)], 9).unwrap();
     assert_eq!(turned.to_vec::<i16>().unwrap(), [9, 9, 0, 5, -1, 6]);
-    turned.assign(&[Index::At(0)], 0.5).unwrap();
-    assert_eq!(turned.dtype(), DType::F32);
-    assert_eq!(to_f64(&turned), [0.5, 0.5, 0.0, 5.0, -1.0, 6.0]);
+    // The dtype stays: a number of a higher kind is refused unless it is one of the dtype's.
+    let half = turned.assign(&[Index::At(0)], 0.5);
+    assert_eq!(half.unwrap_err().kind(), ErrorKind::Dtype);
+    turned.assign(&[Index::At(0)], 3.0).unwrap();
+    assert_eq!(turned.to_vec::<i16>().unwrap(), [3, 3, 0, 5, -1, 6]);
 }

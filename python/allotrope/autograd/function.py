@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import Tensor, _autograd
+from .._core import Tensor, _autograd, is_grad_enabled
 from .mode import no_grad
 
 
@@ -15,16 +15,25 @@ class FunctionCtx:
         self.needs_input_grad: tuple[bool, ...] = ()
         self._saved: tuple[Any, ...] = ()
         self._constant: tuple[int, ...] = ()
+        self._dirty: tuple[int, ...] = ()
         self._materializes = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for `backward`."""
-        self._saved = tensors
+        """Keeps the values of tensors for `backward`: later writes do not change them."""
+        self._saved = tuple(
+            tensor._taken() if isinstance(tensor, Tensor) else tensor for tensor in tensors
+        )
+
+    save_for_forward = save_for_backward
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was kept."""
         return self._saved
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Says that arguments were changed in place; `forward` returns them."""
+        self._dirty = tuple(id(tensor) for tensor in tensors)
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Says that outputs have no gradient."""
@@ -38,6 +47,8 @@ class FunctionCtx:
 class Function:
     """An operation with a derivative of its own: a subclass with the static methods `forward`, of
     a context and the arguments, and `backward`, of the context and the gradients of the outputs.
+    With a method `setup_context`, of the context, the arguments and the output, `forward` has no
+    context.
 
     >>> class Cube(al.autograd.Function):
     ...     @staticmethod
@@ -60,6 +71,11 @@ class Function:
         raise NotImplementedError("forward: a function needs one of its own")
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Leaves for `backward` what it needs; only called where a subclass has one of its own."""
+        raise NotImplementedError("setup_context: a function needs one of its own")
+
+    @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """One gradient per argument of `forward`, or None."""
         raise NotImplementedError("backward: a function needs one of its own")
@@ -72,9 +88,22 @@ class Function:
         ctx.needs_input_grad = tuple(
             isinstance(argument, Tensor) and argument.requires_grad for argument in args
         )
+        before = {id(args[i]): args[i]._taken() for i in places}
         with no_grad():
-            made = cls.forward(ctx, *args, **options)
+            if cls.setup_context is not Function.setup_context:
+                made = cls.forward(*args, **options)
+                cls.setup_context(ctx, args, made)
+            else:
+                made = cls.forward(ctx, *args, **options)
         outputs = made if isinstance(made, tuple) else (made,)
+        changed = [i for i in places if id(args[i]) in ctx._dirty]
+        if len({id(args[i]) for i in changed}) < len(set(ctx._dirty)):
+            raise RuntimeError(f"{cls.__name__}: mark_dirty: only arguments are changed in place")
+        if any(all(args[i] is not output for output in outputs) for i in changed):
+            raise RuntimeError(
+                f"{cls.__name__}: mark_dirty: a changed argument is not among the outputs; "
+                "forward returns it"
+            )
         varying = [
             i
             for i, output in enumerate(outputs)
@@ -101,24 +130,43 @@ class Function:
 
         recorded = _autograd.record(
             cls.__name__,
-            [args[i] for i in places],
+            # What was changed in place led here by the history that it had before.
+            [before[id(args[i])] for i in places],
             [outputs[i] for i in varying],
             derivative,
         )
         results = list(outputs)
         for place, output in zip(varying, recorded):
-            results[place] = output
+            is_changed = id(outputs[place]) in ctx._dirty
+            results[place] = outputs[place]._adopt(cls.__name__, output) if is_changed else output
         return tuple(results) if isinstance(made, tuple) else results[0]
 
 
 def once_differentiable(function: Any) -> Any:
-    """A `backward` whose gradients have no gradients: they are computed without being recorded."""
+    """A `backward` whose gradients have no gradients: to go back through them is an error."""
     import functools
 
     @functools.wraps(function)
     def call(ctx: Any, *gradients: Any) -> Any:
         with no_grad():
-            return function(ctx, *gradients)
+            found = function(ctx, *gradients)
+        given = [g for g in gradients if isinstance(g, Tensor) and g.requires_grad]
+        if not is_grad_enabled() or not given:
+            return found
+        each = found if isinstance(found, tuple) else (found,)
+        tensors = [i for i, gradient in enumerate(each) if isinstance(gradient, Tensor)]
+
+        def refuse(_gradients: list[Any], _wanted: list[bool]) -> list[Any]:
+            raise RuntimeError(
+                "once_differentiable: gradients of these gradients were asked for; "
+                "this function is differentiable once"
+            )
+
+        recorded = _autograd.record("once_differentiable", given, [each[i] for i in tensors], refuse)
+        results = list(each)
+        for place, gradient in zip(tensors, recorded):
+            results[place] = gradient
+        return tuple(results) if isinstance(found, tuple) else results[0]
 
     return call
 

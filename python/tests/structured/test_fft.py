@@ -66,7 +66,7 @@ def test_layouts(name):
     views = [
         (lambda t: t.transpose(0, 2), lambda a: a.transpose(2, 1, 0)),
         (lambda t: t[::2, 1:, ::3], lambda a: a[::2, 1:, ::3]),
-        (lambda t: t.flip(1), lambda a: a[:, ::-1]),
+        (lambda t: t[:, ::-1], lambda a: a[:, ::-1]),
         (lambda t: t[:1].expand(4, 10, 8), lambda a: numpy.broadcast_to(a[:1], (4, 10, 8))),
     ]
     for ours, theirs in views:

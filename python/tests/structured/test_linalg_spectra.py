@@ -394,7 +394,7 @@ def test_dtypes_of_results(dtype):
 def test_layouts():
     a = random((6, 5, 4), al.float64)
     t = al.tensor(a)
-    for ours, theirs in [(t.transpose(0, 2), a.transpose(2, 1, 0)), (t[::2, :, 1:], a[::2, :, 1:]), (t.flip(1), a[:, ::-1]), (t[:, :1].expand(6, 3, 4), numpy.broadcast_to(a[:, :1], (6, 3, 4)))]:
+    for ours, theirs in [(t.transpose(0, 2), a.transpose(2, 1, 0)), (t[::2, :, 1:], a[::2, :, 1:]), (t[:, ::-1], a[:, ::-1]), (t[:, :1].expand(6, 3, 4), numpy.broadcast_to(a[:, :1], (6, 3, 4)))]:
         assert_close(al.linalg.svdvals(ours), numpy.linalg.svd(theirs, compute_uv=False), al.float64, 100)
         q, r = al.linalg.qr(ours)
         assert_close(wide(q) @ wide(r), theirs, al.float64, 100)

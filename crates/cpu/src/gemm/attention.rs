@@ -145,7 +145,7 @@ where
     let work = [heads, queries, keys, depth + width]
         .iter()
         .fold(1_usize, |work, size| work.saturating_mul(*size));
-    let threads = rayon::current_num_threads();
+    let threads = crate::parallel::thread_count();
     let tile = A::Sum::shape(level).1;
     let mut most = QUERIES.min(queries.next_multiple_of(tile));
     while heads * queries.div_ceil(most) < 2 * threads && most > tile {

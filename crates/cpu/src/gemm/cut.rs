@@ -46,7 +46,7 @@ impl Cut {
         let each = m.saturating_mul(n).saturating_mul(k).max(LEAST);
         let work = each.saturating_mul(count);
         let threads = if work > SEQUENTIAL {
-            rayon::current_num_threads()
+            crate::parallel::thread_count()
         } else {
             1
         };

@@ -165,7 +165,7 @@ where
         .iter()
         .fold(1_usize, |work, size| work.saturating_mul(*size));
     let threads = if work > SEQUENTIAL {
-        rayon::current_num_threads()
+        crate::parallel::thread_count()
     } else {
         1
     };

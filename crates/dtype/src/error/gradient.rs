@@ -74,6 +74,11 @@ pub enum GradientProblem {
     /// A leaf that requires a gradient would be changed while its history is recorded.
     #[error("a leaf that requires a gradient would lose it by being changed in place")]
     LeafChanged,
+    /// A view that was made while nothing was recorded would change a tensor with a history.
+    #[error(
+        "a view that was made without recording would change a tensor that requires a gradient"
+    )]
+    UnrecordedView,
     /// A gradient is kept or wanted where there is none to come.
     #[error("not a leaf: {wanted} of a computed tensor")]
     NotLeaf {

@@ -101,6 +101,7 @@ impl Error {
             | Problem::NoPromotion { .. }
             | Problem::NoScalarPromotion { .. }
             | Problem::ScalarKindMismatch { .. }
+            | Problem::HigherKind { .. }
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }
             | Problem::UnknownDLPackType { .. }
@@ -131,6 +132,8 @@ impl Error {
             | Problem::PartOutOfRange { .. }
             | Problem::MaskMismatch { .. } => ErrorKind::Index,
             Problem::NoOperands
+            | Problem::ShapeChanged { .. }
+            | Problem::SharedElements { .. }
             | Problem::OverflowNotApplicable { .. }
             | Problem::RoundingNotApplicable { .. }
             | Problem::UnknownOption { .. }
@@ -166,6 +169,7 @@ impl Error {
             | Problem::NotSquare { .. }
             | Problem::SizesDoNotFit { .. }
             | Problem::CopyNeeded { .. }
+            | Problem::NoView { .. }
             | Problem::NotSaved { .. }
             | Problem::NotATensor { .. }
             | Problem::MalformedTensor { .. }

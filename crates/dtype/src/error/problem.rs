@@ -62,6 +62,32 @@ pub enum Problem {
         /// The dtype it should have.
         dtype: DType,
     },
+    /// What is written in place is of a higher kind than what it is written to.
+    #[error("a higher kind: {given}; in place {target} takes the same kind or a lower one")]
+    HigherKind {
+        /// The dtype of what is written.
+        given: DType,
+        /// The dtype of what it is written to.
+        target: DType,
+    },
+    /// What is written in place has another shape than what it is written to.
+    #[error("the result has another shape: {given:?}; in place it is {target:?}")]
+    ShapeChanged {
+        /// The shape of what is written.
+        given: Vec<usize>,
+        /// The shape of what it is written to.
+        target: Vec<usize>,
+    },
+    /// Several elements that are to be written to are one place in memory.
+    #[error(
+        "elements share memory: shape {shape:?} with strides {strides:?}; only elements of their own are written in place"
+    )]
+    SharedElements {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strides, in elements.
+        strides: Vec<isize>,
+    },
     /// A scalar of a kind that the dtype cannot hold.
     #[error("scalar of a higher kind: {value}; {dtype} holds {}", range(*dtype))]
     ScalarKindMismatch {
@@ -506,6 +532,18 @@ pub enum Problem {
     CopyNeeded {
         /// Why the memory cannot be shared.
         reason: String,
+    },
+    /// A shape that elements cannot be seen in without a copy.
+    #[error(
+        "not without a copy: {from:?} with strides {strides:?} as {to:?}; a view shares memory"
+    )]
+    NoView {
+        /// The strides, in elements.
+        strides: Vec<isize>,
+        /// The shape.
+        from: Vec<usize>,
+        /// The shape that was asked for.
+        to: Vec<usize>,
     },
     /// A description of memory that no memory can have.
     #[error("malformed tensor: {reason}")]

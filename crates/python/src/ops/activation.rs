@@ -11,7 +11,7 @@ use crate::tensor::PyTensor;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// The result of a row; if it is to be in place, the operand takes it as its new value.
+/// The result of a row; if it is to be in place, it is written over the elements of the operand.
 fn activate<'py>(
     name: &'static str,
     op: Op,
@@ -23,12 +23,17 @@ fn activate<'py>(
         check_bounds(min_val, max_val)?;
     }
     let py = input.py();
+    let options = options.iter().copied().map(float);
+    if inplace && let Ok(tensor) = input.cast::<PyTensor>() {
+        tensor.get().update_row(py, name, op, options.collect())?;
+        return Ok(input.clone());
+    }
     let mut values = vec![operand::read(name, input)?];
-    values.extend(options.iter().copied().map(float));
-    finish(input, apply_as(py, name, op, &values)?, inplace)
+    values.extend(options);
+    Ok(Bound::new(py, apply_as(py, name, op, &values)?)?.into_any())
 }
 
-/// A result, or the operand with the result as its new value.
+/// A result, or the operand with the result written over its elements.
 pub(super) fn finish<'py>(
     input: Any<'_, 'py>,
     result: PyTensor,
@@ -36,7 +41,10 @@ pub(super) fn finish<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     match input.cast::<PyTensor>() {
         Ok(tensor) if inplace => {
-            tensor.get().replace("in place", result.tensor())?;
+            let value = result.tensor();
+            tensor
+                .get()
+                .update(input.py(), "in place", |_| Ok(value.clone()))?;
             Ok(input.clone())
         }
         _ => Ok(Bound::new(input.py(), result)?.into_any()),

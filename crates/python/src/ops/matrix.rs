@@ -203,12 +203,6 @@ impl PyTensor {
     fn __rmatmul__(&self, py: Python<'_>, object: Any<'_, '_>) -> PyResult<Py<PyAny>> {
         multiply(py, other(object)?, Some(self.tensor()))
     }
-
-    fn __imatmul__(&self, py: Python<'_>, object: Any<'_, '_>) -> PyResult<()> {
-        let (x, other) = (self.tensor(), operand("matmul", object)?);
-        let product = run(py, work(&x, &other), || x.matmul(&other))?;
-        self.replace("matmul", product.tensor())
-    }
 }
 
 fn multiply(py: Python<'_>, a: Option<Tensor>, b: Option<Tensor>) -> PyResult<Py<PyAny>> {

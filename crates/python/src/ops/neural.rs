@@ -275,7 +275,8 @@ impl Channels<'_, '_> {
         if let Some((mean, variance)) = result.running {
             for (object, value) in [(self.mean, mean), (self.variance, variance)] {
                 if let Some(Ok(object)) = object.map(|object| object.cast::<PyTensor>()) {
-                    object.get().overwrite(value);
+                    let value = value.detach();
+                    object.get().update(py, op, |_| Ok(value.clone()))?;
                 }
             }
         }

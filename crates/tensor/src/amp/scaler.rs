@@ -201,19 +201,20 @@ impl GradScaler {
         let inverse = 1.0 / self.state.scale;
         let mut overflowed = None;
         for (index, parameter) in parameters.iter().enumerate() {
-            let Some(gradient) = parameter.grad() else {
+            let Some(variable) = parameter.grad_variable()? else {
                 continue;
             };
-            let is_half = gradient.dtype().is_floating_point() && gradient.dtype() != DType::F64;
-            let wide = if is_half {
-                gradient.to(DType::F32)?.mul(inverse)?
-            } else {
-                gradient.mul(inverse)?
-            };
-            if overflowed.is_none() && !is_finite(&gradient)? {
+            if overflowed.is_none() && !is_finite(&variable.value())? {
                 overflowed = Some(index);
             }
-            parameter.set_grad(Some(wide.to(gradient.dtype())?))?;
+            let _ = variable.update_with("unscale_", Vec::new(), true, |gradient, _| {
+                let dtype = gradient.dtype();
+                if dtype.is_floating_point() && dtype != DType::F64 {
+                    gradient.to(DType::F32)?.mul(inverse)?.to(dtype)
+                } else {
+                    gradient.mul(inverse)
+                }
+            })?;
         }
         let seen = self.seen(optimizer);
         seen.stage = Stage::Unscaled;

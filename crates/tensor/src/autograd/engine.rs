@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use allotrope_dtype::{Error, GradientProblem, Set};
+use allotrope_dtype::{DType, Error, GradientProblem, Set};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::SmallVec;
 
 use super::elementwise::Flow;
 use super::mode::{is_anomaly_enabled, is_inference_mode, set_grad_enabled};
-use super::node::{Body, History, Hook, Node, Outline};
+use super::node::{AfterHook, Body, History, Hook, Node, Outline};
 use super::pass::Pass;
 use super::record::check_finite;
-use crate::Tensor;
 use crate::amp::no_autocast;
+use crate::{Tensor, Variable};
 
 const OP: &str = "backward";
 
@@ -370,7 +370,7 @@ impl Walk {
                     .insert(place, Some(self.handed_out(&gradient)));
             }
             if is_retained {
-                node.keep(output, Some(self.handed_out(&gradient)));
+                node.keep(output, Some(self.handed_out(&gradient).into()));
             }
             *slot = Some(Flow::Ready(gradient));
         }
@@ -396,27 +396,52 @@ impl Walk {
             return Ok(());
         };
         let dtype = node.outputs[0].dtype;
-        let total = match (node.kept(0), flow) {
-            (None, flow) => flow,
-            (Some(before), mut flow) => {
-                let is_added = match &mut flow {
-                    Flow::Ready(gradient) if !self.options.create_graph => {
-                        gradient.add_in_place(&before)
-                    }
-                    _ => false,
-                };
-                if is_added {
-                    flow
-                } else {
-                    Flow::Ready(before).plus(flow, OP, compute_dtype(dtype))?
-                }
+        // Held until the sum is there, so that two passes at once lose nothing.
+        let mut wishes = node.wishes();
+        let kept = wishes.get_or_insert_default().kept(0);
+        match kept {
+            Some(before) if !self.options.create_graph && !before.is_alone() => {
+                // Someone sees the gradient: the sum is written to where it is.
+                let _ = before.update(OP, |before| {
+                    let before = Flow::Ready(before.clone());
+                    let total = before.plus(flow.clone(), OP, compute_dtype(dtype))?;
+                    total.tensor_in(OP, dtype)
+                })?;
             }
+            before => {
+                let former = before.as_ref().map(Variable::value);
+                let total = match former {
+                    None => flow,
+                    Some(former) => self.sum(former, flow, dtype)?,
+                };
+                let gradient = total.tensor_in(OP, dtype)?;
+                // A gradient that is only repeated in memory becomes one of its own.
+                let gradient = gradient.contiguous()?;
+                *before = Some(self.handed_out(&gradient).into());
+            }
+        }
+        let hooks: SmallVec<[AfterHook; 1]> = match &*wishes {
+            Some(wishes) => wishes
+                .after
+                .iter()
+                .map(|(_, hook)| Arc::clone(hook))
+                .collect(),
+            None => SmallVec::new(),
         };
-        let gradient = total.tensor_in(OP, dtype)?;
-        // A gradient that is only repeated in memory becomes one of its own.
-        let gradient = gradient.contiguous()?;
-        node.keep(0, Some(self.handed_out(&gradient)));
-        Ok(())
+        drop(wishes);
+        hooks.iter().try_for_each(|hook| hook())
+    }
+
+    /// What was added up so far and another gradient, in the memory of the latter where that can be.
+    fn sum(&self, before: Tensor, mut flow: Flow, dtype: DType) -> Result<Flow, Error> {
+        let is_added = match &mut flow {
+            Flow::Ready(gradient) if !self.options.create_graph => gradient.add_in_place(&before),
+            _ => false,
+        };
+        if is_added {
+            return Ok(flow);
+        }
+        Flow::Ready(before).plus(flow, OP, compute_dtype(dtype))
     }
 }
 

@@ -6,9 +6,8 @@ use allotrope_dtype::{Error, GradientProblem, Set};
 use allotrope_op::{Op, compute_dtype};
 use smallvec::SmallVec;
 
-use super::mode::is_grad_enabled;
-use super::node::{Body, History, Hook, Node, Outline};
-use crate::Tensor;
+use super::node::{AfterHook, Body, History, Hook, Node, Outline};
+use crate::{Tensor, Variable};
 
 /// Bytes of a gradient that are added while they are in the first-level cache.
 const ADDED_AT_ONCE: usize = 8 << 10;
@@ -68,11 +67,44 @@ impl Tensor {
         self.clone().with_history(None)
     }
 
+    /// A tensor without elements that has this one's history, for whoever needs no more of it.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn history_only(&self) -> Result<Self, Error> {
+        let nothing = Self::zeros(&[0], self.dtype())?;
+        Ok(nothing.with_history(self.history().cloned()))
+    }
+
     /// The gradient that [`backward`](Self::backward) has added up.
     #[must_use]
     pub fn grad(&self) -> Option<Self> {
-        let history = self.history()?;
-        history.node.kept(history.output)
+        self.history()?.with_kept(Variable::value)
+    }
+
+    /// The variable that gradients are added up in: what is written to it, or to a view of it, is there
+    /// when the next gradient comes.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn grad_variable(&self) -> Result<Option<Variable>, Error> {
+        let alias = self.history().and_then(|h| h.with_kept(Variable::alias));
+        alias.transpose()
+    }
+
+    /// Makes a variable the one that gradients are added up in.
+    ///
+    /// # Errors
+    /// As [`set_grad`](Self::set_grad).
+    pub fn set_grad_variable(&self, gradient: Option<&Variable>) -> Result<(), Error> {
+        let Some(gradient) = gradient else {
+            return self.set_grad(None);
+        };
+        let value = gradient.value();
+        let history = self.takes_gradient(&value)?;
+        drop(value);
+        history.node.keep(history.output, Some(gradient.alias()?));
+        Ok(())
     }
 
     /// Puts another gradient in the place of what was added up, or none.
@@ -80,36 +112,43 @@ impl Tensor {
     /// # Errors
     /// A gradient error if the tensor does not require one, or for another shape or dtype.
     pub fn set_grad(&self, gradient: Option<Self>) -> Result<(), Error> {
-        let op = "grad";
-        let Some(history) = self.history() else {
-            if gradient.is_none() {
-                return Ok(());
+        match gradient {
+            Some(gradient) => {
+                let history = self.takes_gradient(&gradient)?;
+                history.node.keep(history.output, Some(gradient.into()));
             }
-            let problem = GradientProblem::NotRecorded { through: None };
-            return Err(Error::new(op, problem.into()).hint("x.requires_grad_()"));
-        };
-        if let Some(gradient) = &gradient {
-            if gradient.shape() != self.shape() {
-                let problem = GradientProblem::WrongShape {
-                    what: "tensor",
-                    index: 0,
-                    given: gradient.shape().to_vec(),
-                    expected: self.shape().to_vec(),
-                };
-                return Err(Error::new(op, problem.into()));
-            }
-            if gradient.dtype() != self.dtype() {
-                let problem = GradientProblem::WrongDType {
-                    what: "tensor",
-                    index: 0,
-                    given: gradient.dtype(),
-                    expected: self.dtype(),
-                };
-                return Err(Error::new(op, problem.into()));
+            None => {
+                if let Some(history) = self.history() {
+                    history.node.keep(history.output, None);
+                }
             }
         }
-        history.node.keep(history.output, gradient);
         Ok(())
+    }
+
+    /// The history whose gradient a tensor can be.
+    fn takes_gradient(&self, gradient: &Self) -> Result<&History, Error> {
+        let op = "grad";
+        let history = self.recorded(op)?;
+        if gradient.shape() != self.shape() {
+            let problem = GradientProblem::WrongShape {
+                what: "tensor",
+                index: 0,
+                given: gradient.shape().to_vec(),
+                expected: self.shape().to_vec(),
+            };
+            return Err(Error::new(op, problem.into()));
+        }
+        if gradient.dtype() != self.dtype() {
+            let problem = GradientProblem::WrongDType {
+                what: "tensor",
+                index: 0,
+                given: gradient.dtype(),
+                expected: self.dtype(),
+            };
+            return Err(Error::new(op, problem.into()));
+        }
+        Ok(history)
     }
 
     /// Adds a tensor in the memory of this one, if nothing else has it and sums are formed in its
@@ -141,11 +180,7 @@ impl Tensor {
     pub fn retain_grad(&self) -> Result<(), Error> {
         let history = self.recorded("retain_grad")?;
         if !history.node.is_leaf() {
-            let mut wishes = history.node.wishes();
-            let retains = &mut wishes.get_or_insert_default().retains;
-            if !retains.contains(&history.output) {
-                retains.push(history.output);
-            }
+            history.retain();
         }
         Ok(())
     }
@@ -191,51 +226,32 @@ impl Tensor {
         })
     }
 
-    /// Changes this tensor in place. A leaf whose history is not being recorded stays the leaf that
-    /// it is.
+    /// Calls a function whenever a gradient has been added to this leaf. The number names the hook for
+    /// [`remove_after_hook`](Self::remove_after_hook).
     ///
     /// # Errors
-    /// A gradient error for a leaf that requires a gradient while operations are recorded, and what
-    /// the change fails with.
-    pub fn update(
-        &mut self,
-        op: &'static str,
-        change: impl FnOnce(&mut Self) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let is_leaf = |history: &History| history.node.is_leaf();
-        if !self.history().is_some_and(is_leaf) {
-            return change(self);
+    /// A gradient error if the tensor is no leaf that requires a gradient.
+    pub fn register_after_hook(&self, hook: AfterHook) -> Result<u64, Error> {
+        let op = "register_post_accumulate_grad_hook";
+        let history = self.recorded(op)?;
+        if !history.node.is_leaf() {
+            let wanted = "a hook after accumulation";
+            let problem = GradientProblem::NotLeaf { wanted };
+            return Err(Error::new(op, problem.into()).hint("x.register_hook()"));
         }
-        if is_grad_enabled() {
-            let problem = GradientProblem::LeafChanged;
-            return Err(Error::new(op, problem.into()).hint("with no_grad()"));
-        }
-        self.update_data(change)
+        let mut wishes = history.node.wishes();
+        let hooks = &mut wishes.get_or_insert_default().after;
+        let number = hooks.last().map_or(0, |(last, _)| last + 1);
+        hooks.push((number, hook));
+        Ok(number)
     }
 
-    /// Changes the elements of this tensor in place, without recording it: the tensor keeps its
-    /// history. Of another shape or dtype a leaf is a new leaf, and a computed tensor has no history.
-    ///
-    /// # Errors
-    /// What the change fails with; a gradient error for a leaf of a dtype that has no gradients.
-    pub fn update_data(
-        &mut self,
-        change: impl FnOnce(&mut Self) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let history = self.history().cloned();
-        // Without a copy of the value, so that its memory can be written to.
-        self.set_history(None);
-        let changed = change(self);
-        self.set_history(None);
-        let Some(history) = history else {
-            return changed;
-        };
-        let outline = &history.node.outputs[history.output];
-        if &outline.shape == self.shape() && outline.dtype == self.dtype() {
-            self.set_history(Some(history));
-        } else if history.node.is_leaf() {
-            *self = self.detach().requires_grad_(true)?;
+    /// Removes such a hook.
+    pub fn remove_after_hook(&self, number: u64) {
+        if let Some(history) = self.history()
+            && let Some(wishes) = history.node.wishes().as_mut()
+        {
+            wishes.after.retain(|(other, _)| *other != number);
         }
-        changed
     }
 }

@@ -40,7 +40,7 @@ pub use mode::{
     set_grad_enabled,
 };
 pub(crate) use node::History;
-pub use node::Hook;
+pub use node::{AfterHook, Hook};
 pub(crate) use pass::{Gradients, Pass};
 pub use record::set_locator;
-pub(crate) use record::{is_recorded, locate, record_program, with_rule_of};
+pub(crate) use record::{is_recorded, locate, node_of, record_program, with_rule_of};

@@ -12,12 +12,52 @@ use smallvec::SmallVec;
 use super::elementwise::Elementwise;
 use super::pass::{Gradients, Pass};
 use crate::Tensor;
+use crate::variable::{Variable, acquire};
 
 /// Which output of which node a tensor is.
 #[derive(Clone)]
 pub(crate) struct History {
     pub(crate) node: Arc<Node>,
     pub(crate) output: usize,
+}
+
+impl History {
+    /// Whether this could be the history of a tensor of such a shape and dtype.
+    pub(crate) fn fits(&self, tensor: &Tensor) -> bool {
+        let outline = &self.node.outputs[self.output];
+        &outline.shape == tensor.shape() && outline.dtype == tensor.dtype()
+    }
+
+    /// Whether both are the same output of the same node.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.node, &other.node) && self.output == other.output
+    }
+
+    /// Wishes that the gradient of the tensor is kept.
+    pub(crate) fn retain(&self) {
+        let mut wishes = self.node.wishes();
+        let retains = &mut wishes.get_or_insert_default().retains;
+        if !retains.contains(&self.output) {
+            retains.push(self.output);
+        }
+    }
+
+    /// Takes that wish back; whether there was one.
+    pub(crate) fn give_up_retained(&self) -> bool {
+        let mut wishes = self.node.wishes();
+        let Some(retains) = wishes.as_mut().map(|wishes| &mut wishes.retains) else {
+            return false;
+        };
+        let before = retains.len();
+        retains.retain(|output| *output != self.output);
+        retains.len() < before
+    }
+}
+
+impl fmt::Debug for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}[{}]", self.node, self.output)
+    }
 }
 
 /// What is known of an output without keeping it.
@@ -77,13 +117,38 @@ impl Body {
 /// A function that sees a gradient on its way, and may put another in its place.
 pub type Hook = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>, Error> + Send + Sync>;
 
+/// A function that is called when a gradient has been added to a leaf.
+pub type AfterHook = Arc<dyn Fn() -> Result<(), Error> + Send + Sync>;
+
 /// What a user has asked of the outputs of a node.
 #[derive(Default)]
 pub(crate) struct Wishes {
     pub(crate) hooks: Vec<(usize, u64, Hook)>,
     pub(crate) retains: SmallVec<[usize; 1]>,
-    /// Gradients that were kept, by output.
-    pub(crate) kept: SmallVec<[Option<Tensor>; 1]>,
+    /// Gradients that were kept, by output. They are variables: what a user writes to one is there
+    /// when the next is added.
+    pub(crate) kept: SmallVec<[Option<Variable>; 1]>,
+    /// Called after a gradient was added to a leaf.
+    pub(crate) after: Vec<(u64, AfterHook)>,
+}
+
+impl Wishes {
+    /// The place of an output's gradient.
+    pub(crate) fn kept(&mut self, output: usize) -> &mut Option<Variable> {
+        while self.kept.len() <= output {
+            self.kept.push(None);
+        }
+        &mut self.kept[output]
+    }
+}
+
+impl History {
+    /// What something makes of the gradient that was kept for the tensor.
+    pub(crate) fn with_kept<T>(&self, make: impl FnOnce(&Variable) -> T) -> Option<T> {
+        let wishes = self.node.wishes();
+        let kept = wishes.as_ref()?.kept.get(self.output)?.as_ref();
+        kept.map(make)
+    }
 }
 
 /// One recorded operation, or a leaf.
@@ -126,25 +191,17 @@ impl Node {
     }
 
     pub(crate) fn wishes(&self) -> MutexGuard<'_, Option<Box<Wishes>>> {
-        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+        acquire(&self.wishes)
     }
 
     pub(crate) fn is_leaf(&self) -> bool {
         matches!(*self.body(), Body::Leaf)
     }
 
-    /// The gradient that was kept for an output.
-    pub(crate) fn kept(&self, output: usize) -> Option<Tensor> {
-        let wishes = self.wishes();
-        wishes.as_ref()?.kept.get(output)?.clone()
-    }
-
     /// Keeps a gradient for an output, or forgets it.
-    pub(crate) fn keep(&self, output: usize, gradient: Option<Tensor>) {
+    pub(crate) fn keep(&self, output: usize, gradient: Option<Variable>) {
         let mut wishes = self.wishes();
-        let kept = &mut wishes.get_or_insert_default().kept;
-        kept.resize(kept.len().max(output + 1), None);
-        kept[output] = gradient;
+        *wishes.get_or_insert_default().kept(output) = gradient;
     }
 }
 

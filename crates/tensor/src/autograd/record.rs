@@ -113,6 +113,22 @@ fn attach(
     Ok(outputs.collect())
 }
 
+/// The history of a tensor of a shape and dtype with a rule, whatever is recorded now.
+pub(crate) fn node_of<F>(
+    op: &'static str,
+    edges: SmallVec<[Option<History>; 2]>,
+    outline: (Shape, DType),
+    rule: F,
+) -> History
+where
+    F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
+{
+    let (shape, dtype) = outline;
+    let body = Body::Rule(Arc::new(rule));
+    let node = Node::new(op, None, smallvec![Outline { shape, dtype }], edges, body);
+    History { node, output: 0 }
+}
+
 /// Puts a program on record: its derivative is the rule. The outputs are what it makes of inputs
 /// that broadcast to a shape, or the sums of that along some dimensions, which are still there.
 pub(crate) fn record_program(

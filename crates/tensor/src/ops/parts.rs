@@ -55,6 +55,28 @@ impl Tensor {
         parts[0].complex(&parts[1]).map_err(|error| error.in_op(op))
     }
 
+    /// The real parts where they lie, a view; real numbers are their own.
+    ///
+    /// # Errors
+    /// None that a user can cause.
+    pub fn real_view(&self) -> Result<Self, Error> {
+        if self.dtype().is_complex() {
+            return self.view_as_real()?.select(-1, 0);
+        }
+        Ok(self.clone())
+    }
+
+    /// The imaginary parts where they lie, a view; zeros for real numbers.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn imag_view(&self) -> Result<Self, Error> {
+        if self.dtype().is_complex() {
+            return self.view_as_real()?.select(-1, 1);
+        }
+        self.imag()
+    }
+
     /// The real and imaginary parts of complex numbers along a new last dimension of two, a view.
     ///
     /// ```

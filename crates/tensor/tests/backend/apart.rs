@@ -28,6 +28,10 @@ impl Memory for Block {
         &APART
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn host(&self) -> Option<&[u8]> {
         None
     }
@@ -85,7 +89,9 @@ fn write<T>(
     work: impl FnOnce(Target<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut memory = fetch(target.memory);
-    let result = work(Target::new("write", &mut memory, target.count)?)?;
+    let (start, count) = (target.start, target.count);
+    let whole = Target::new("write", &mut memory, count)?;
+    let result = work(Target { start, ..whole })?;
     let block = (target.memory as &mut dyn Any).downcast_mut::<Block>();
     block.unwrap().0 = inverted(memory.host().unwrap());
     Ok(result)

@@ -53,7 +53,7 @@ impl<'a> Bands<'a> {
             (COLUMNS / pitch).clamp(1, down.output)
         };
         let count = |rows: usize| batches * slices.output * pieces * down.output.div_ceil(rows);
-        while rows > 1 && count(rows) < 2 * rayon::current_num_threads() {
+        while rows > 1 && count(rows) < 2 * crate::parallel::thread_count() {
             rows = rows.div_ceil(2);
         }
         rows = down.output.div_ceil(down.output.div_ceil(rows));

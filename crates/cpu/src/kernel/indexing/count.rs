@@ -59,7 +59,7 @@ fn count<T: Sync>(
         return;
     }
     // As many parts as there are shares of work, so that the counts of each are worth joining.
-    let part = values.len().div_ceil(4 * rayon::current_num_threads());
+    let part = values.len().div_ceil(4 * crate::parallel::thread_count());
     let part = part.max(CHUNK);
     let totals = parallel::map(values.len().div_ceil(part), |index| {
         let mut own = vec![[0_i64; ABREAST]; counts.len()];

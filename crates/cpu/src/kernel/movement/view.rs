@@ -68,7 +68,7 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
             _ => simd::streams(bytes, bytes),
         };
         // Where a copy is cut does not change it, so that threads may have a say.
-        let share = outer.count.div_ceil(2 * rayon::current_num_threads());
+        let share = outer.count.div_ceil(2 * crate::parallel::thread_count());
         let block = share.min(ROWS).next_multiple_of(side::<W>());
         let copy_block = |index: usize, part: &mut [W]| {
             let first = index * block;

@@ -230,7 +230,7 @@ pub fn permutation(level: Level, stream: Stream, target: &mut [i64]) {
     let sizes = (0..1_usize << top).map(|bucket| counts.iter().map(|part| part[bucket]).sum());
     let sizes: Vec<usize> = sizes.collect();
     // Every thread draws all keys, and keeps those of its buckets.
-    let each = sizes.len().div_ceil(rayon::current_num_threads());
+    let each = sizes.len().div_ceil(crate::parallel::thread_count());
     let mut shares: Vec<(&[usize], &mut [i64])> = Vec::new();
     let mut rest = target;
     for sizes in sizes.chunks(each) {

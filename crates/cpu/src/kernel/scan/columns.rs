@@ -18,7 +18,7 @@ const LISTED: usize = 4096;
 
 /// The columns of each piece, if there are enough for all threads.
 pub(super) fn width(inner: usize) -> Option<usize> {
-    let pieces = inner.div_ceil(COLUMNS).max(rayon::current_num_threads());
+    let pieces = inner.div_ceil(COLUMNS).max(crate::parallel::thread_count());
     let width = inner.div_ceil(pieces).next_multiple_of(16);
     (width >= NARROWEST).then_some(width)
 }

@@ -52,7 +52,7 @@ pub(super) fn sort_keys<W: Word>(way: &Way<W>, words: &[W], out: &mut [W]) {
     let sizes = (0..1_usize << TOP).map(|bin| counts.iter().map(|counts| counts[bin]).sum());
     let sizes: Vec<usize> = sizes.collect();
     // Bins of about as many keys for each thread.
-    let each = count.div_ceil(rayon::current_num_threads());
+    let each = count.div_ceil(crate::parallel::thread_count());
     let mut shares: Vec<(usize, &[usize], &mut [W])> = Vec::new();
     let (mut first, mut rest) = (0, out);
     while first < sizes.len() {

@@ -13,7 +13,7 @@
 macro_rules! functions {
     ($(
         $(#[doc = $doc:literal])*
-        $name:ident $op:literal [$($signature:tt)*]($first:ident $(, $argument:ident: $type:ty)*) -> $result:ty
+        $name:ident $op:literal [$($($signature:tt)+)?]($first:ident $(, $argument:ident: $type:ty)*) -> $result:ty
             |$py:ident, $x:ident| $body:expr;
     )*) => {
         $(
@@ -21,14 +21,16 @@ macro_rules! functions {
             #[pyfunction]
             #[allow(clippy::too_many_arguments, reason = "torch's arguments")]
             #[allow(non_snake_case, reason = "torch's names of arguments")]
-            #[pyo3(signature = ($first, $($signature)*))]
-            fn $name(
-                py: Python<'_>,
-                $first: &Bound<'_, PyAny>
-                $(, $argument: $type)*
-            ) -> PyResult<$result> {
+            #[pyo3(signature = ($first $(, $($signature)+)?, out=None))]
+            fn $name<'py>(
+                py: Python<'py>,
+                $first: &Bound<'py, PyAny>
+                $(, $argument: $type)*,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
                 let ($py, $x) = (py, &crate::create::operand($op, $first)?);
-                $body
+                let made = (|| -> PyResult<$result> { $body })();
+                $crate::in_place::deliver(py, $op, made?, out)
             }
         )*
 
@@ -51,10 +53,11 @@ use allotrope_tensor::{Tensor, linalg};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 
-use crate::arguments::{Integers, integers};
+use crate::arguments::{Int, Integers, integers};
 use crate::create::operand;
 use crate::error::{linear_algebra_error, raise};
 use crate::named::named;
+use crate::tensor::{PyTensor, made, view};
 
 /// Adds the submodule, and the methods' functions to the package.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -62,7 +65,21 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     spectra::register(module)?;
     norms::register(module)?;
     products::register(module)?;
+    module.add_function(wrap_pyfunction!(diagonal, module)?)?;
     module.add("LinAlgError", linear_algebra_error(module.py())?)
+}
+
+/// The elements whose indices in two dimensions are offset apart: a view.
+///
+/// >>> al.linalg.diagonal(al.tensor([[1, 2], [3, 4]]))
+/// tensor([1, 4])
+#[pyfunction]
+#[pyo3(signature = (A, *, offset=Int(0), dim1=Int(-2), dim2=Int(-1)))]
+#[allow(non_snake_case, reason = "torch's name of the argument")]
+fn diagonal(A: &Bound<'_, PyAny>, offset: Int, dim1: Int, dim2: Int) -> PyResult<PyTensor> {
+    view("linalg.diagonal", A, |a| {
+        made(a.diagonal(offset.0, dim1.0, dim2.0))
+    })
 }
 
 /// Adds the functions that the package has without a module.

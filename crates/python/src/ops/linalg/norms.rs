@@ -9,7 +9,7 @@ use crate::arguments::{Int, axis_or, either};
 use crate::convert;
 use crate::create::operand;
 use crate::operand::run;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::PyTensor;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -89,13 +89,5 @@ functions! {
         let op = "linalg.vecdot";
         let (y, dim) = (operand(op, y)?, axis_or(op, dim, axis, -1)?);
         run(py, x.count(), || linalg::vecdot(x, &y, dim))
-    };
-
-    /// The elements whose indices in two dimensions are offset apart: a view.
-    ///
-    /// >>> al.linalg.diagonal(al.tensor([[1, 2], [3, 4]]))
-    /// tensor([1, 4])
-    diagonal "linalg.diagonal" [*, offset=Int(0), dim1=Int(-2), dim2=Int(-1)](A, offset: Int, dim1: Int, dim2: Int) -> PyTensor |_py, a| {
-        wrap(a.diagonal(offset.0, dim1.0, dim2.0))
     };
 }

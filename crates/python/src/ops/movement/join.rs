@@ -10,8 +10,9 @@ use super::renamed;
 use crate::arguments::{Int, axis_or};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
+use crate::in_place::deliver;
 use crate::operand::run;
-use crate::tensor::{PyTensor, as_tensor, wrap};
+use crate::tensor::{PyTensor, as_tensor, made, view};
 use crate::view::Parts;
 
 type Tensors = SmallVec<[Tensor; 4]>;
@@ -75,18 +76,20 @@ macro_rules! along {
     ($($(#[doc = $doc:literal])* $name:ident $method:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        #[pyo3(signature = (tensors, dim=None, *, axis=None))]
-        fn $name(
-            py: Python<'_>,
-            tensors: &Bound<'_, PyAny>,
+        #[pyo3(signature = (tensors, dim=None, *, axis=None, out=None))]
+        fn $name<'py>(
+            py: Python<'py>,
+            tensors: &Bound<'py, PyAny>,
             dim: Option<Int>,
             axis: Option<Int>,
-        ) -> PyResult<PyTensor> {
+            out: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyAny>> {
             const OP: &str = stringify!($name);
             let (tensors, dim) = (read(OP, tensors)?, axis_or(OP, dim, axis, 0)?);
-            run_all(py, &tensors, |tensors| {
+            let joined = run_all(py, &tensors, |tensors| {
                 Tensor::$method(tensors, dim).map_err(|error| error.in_op(OP))
-            })
+            });
+            deliver(py, OP, joined?, out)
         }
     )*
 
@@ -125,11 +128,17 @@ macro_rules! of_list {
     ($($(#[doc = $doc:literal])* $name:ident $method:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        fn $name(py: Python<'_>, tensors: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        #[pyo3(signature = (tensors, *, out=None))]
+        fn $name<'py>(
+            py: Python<'py>,
+            tensors: &Bound<'py, PyAny>,
+            out: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyAny>> {
             const OP: &str = stringify!($name);
-            run_all(py, &read(OP, tensors)?, |tensors| {
+            let joined = run_all(py, &read(OP, tensors)?, |tensors| {
                 Tensor::$method(tensors).map_err(|error| error.in_op(OP))
-            })
+            });
+            deliver(py, OP, joined?, out)
         }
     )*
 
@@ -218,12 +227,18 @@ macro_rules! of_one_or_several {
                 let only = tensors.get_item(0)?;
                 only.is_instance_of::<PyTuple>() || only.is_instance_of::<PyList>()
             };
-            let tensors = read_spread(OP, tensors)?;
             if !several {
-                return wrap(tensors[0].$name())?.into_pyobject(py).map(Bound::into_any);
+                let view = view(OP, &tensors.get_item(0)?, |x| made(x.$name()))?;
+                return view.into_pyobject(py).map(Bound::into_any);
             }
-            let views = tensors.iter().map(Tensor::$name).collect();
-            Parts::wrap(views)?.into_pyobject(py).map(Bound::into_any)
+            let only = tensors.get_item(0).ok().filter(|_| tensors.len() == 1);
+            let items: Vec<Bound<'_, PyAny>> = match only {
+                Some(only) => only.try_iter()?.collect::<PyResult<_>>()?,
+                None => tensors.iter().collect(),
+            };
+            let views = items.iter().map(|item| view(OP, item, |x| made(x.$name())));
+            let views: Parts = views.collect::<PyResult<Vec<_>>>()?.into_iter().collect();
+            views.into_pyobject(py).map(Bound::into_any)
         }
     )*
 

@@ -15,15 +15,12 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{
-    Int, Integers, axis, axis_or, either, integers, needed, one_of, size, spread,
-};
+use crate::arguments::{Int, Integers, axis, axis_or, either, integers, needed, size, spread};
 use crate::create::{operand, resolve};
 use crate::device::check_device;
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor, wrap};
-use crate::view::Parts;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -40,6 +37,19 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 forms! {
+    /// The dimensions with their elements in reverse.
+    ///
+    /// >>> al.arange(3).flip(0)
+    /// tensor([2, 1, 0])
+    flip[*arguments, dims=None, axis=None](
+        arguments: &Bound<'_, PyTuple>,
+        dims: Option<Any<'_, '_>>,
+        axis: Option<Any<'_, '_>>
+    ) -> PyTensor
+        |py, op, x| {
+            let axes = spread(op, arguments, either(op, dims, axis)?)?;
+            run(py, x.count(), || x.flip(&axes)?.contiguous())
+        };
     /// The elements moved by shifts along dims, those that leave at one end entering at the other.
     /// Without dims the elements move in row-major order.
     ///
@@ -61,13 +71,13 @@ forms! {
     /// >>> al.tensor([[1, 2], [3, 4]]).fliplr()
     /// tensor([[2, 1],
     ///         [4, 3]])
-    fliplr[]() -> PyTensor |_py, op, x| wrap(x.fliplr());
+    fliplr[]() -> PyTensor |py, op, x| run(py, x.count(), || x.fliplr()?.contiguous());
     /// The first dimension in reverse.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).flipud()
     /// tensor([[3, 4],
     ///         [1, 2]])
-    flipud[]() -> PyTensor |_py, op, x| wrap(x.flipud());
+    flipud[]() -> PyTensor |py, op, x| run(py, x.count(), || x.flipud()?.contiguous());
     /// The tensor turned k times by a quarter, from the first of two dimensions to the second.
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).rot90()
@@ -77,50 +87,11 @@ forms! {
         k: Int,
         dims: Option<Any<'_, '_>>,
         axes: Option<Any<'_, '_>>
-    ) -> PyTensor |_py, op, x| {
+    ) -> PyTensor |py, op, x| {
         let dims = either(op, dims, axes)?.map(|dims| integers(op, dims)).transpose()?;
         let dims = dims.map_or_else(|| vec![0, 1], Integers::into_vec);
-        wrap(x.rot90(k.0, &dims))
+        run(py, x.count(), || x.rot90(k.0, &dims)?.contiguous())
     };
-    /// Equal parts side by side, or the parts before, between and after indices.
-    ///
-    /// >>> al.arange(4).hsplit(2)
-    /// (tensor([0, 1]), tensor([2, 3]))
-    hsplit[indices_or_sections=None, *, sections=None, indices=None](
-        indices_or_sections: Option<Any<'_, '_>>,
-        sections: Option<Any<'_, '_>>,
-        indices: Option<Any<'_, '_>>
-    ) -> Parts
-        |_py, op, x| Parts::wrap(match places(op, [indices_or_sections, sections, indices])? {
-            Integers::One(sections) => x.hsplit(size(op, sections)?),
-            Integers::Several(indices) => x.hsplit_at(&indices),
-        });
-    /// Equal parts one below the other, or the parts before, between and after indices.
-    ///
-    /// >>> al.tensor([[1, 2], [3, 4]]).vsplit(2)
-    /// (tensor([[1, 2]]), tensor([[3, 4]]))
-    vsplit[indices_or_sections=None, *, sections=None, indices=None](
-        indices_or_sections: Option<Any<'_, '_>>,
-        sections: Option<Any<'_, '_>>,
-        indices: Option<Any<'_, '_>>
-    ) -> Parts
-        |_py, op, x| Parts::wrap(match places(op, [indices_or_sections, sections, indices])? {
-            Integers::One(sections) => x.vsplit(size(op, sections)?),
-            Integers::Several(indices) => x.vsplit_at(&indices),
-        });
-    /// Equal parts along the third dimension, or the parts before, between and after indices.
-    ///
-    /// >>> [part.shape for part in al.zeros(2, 3, 4).dsplit([1])]
-    /// [(2, 3, 1), (2, 3, 3)]
-    dsplit[indices_or_sections=None, *, sections=None, indices=None](
-        indices_or_sections: Option<Any<'_, '_>>,
-        sections: Option<Any<'_, '_>>,
-        indices: Option<Any<'_, '_>>
-    ) -> Parts
-        |_py, op, x| Parts::wrap(match places(op, [indices_or_sections, sections, indices])? {
-            Integers::One(sections) => x.dsplit(size(op, sections)?),
-            Integers::Several(indices) => x.dsplit_at(&indices),
-        });
     /// Matrices with zero above a diagonal.
     ///
     /// >>> al.ones(2, 3).tril()
@@ -433,11 +404,6 @@ fn combinations(
     let op = "combinations";
     let (x, length) = (operand(op, input)?, size(op, r.0)?);
     run(py, x.count(), || x.combinations(length, with_replacement))
-}
-
-/// How many parts there are, or the indices between them, by one of three names.
-fn places(op: &'static str, spellings: [Option<Any<'_, '_>>; 3]) -> PyResult<Integers> {
-    integers(op, one_of(op, "indices_or_sections", &spellings)?)
 }
 
 /// Counts from zero on.

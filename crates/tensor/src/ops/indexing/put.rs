@@ -216,7 +216,7 @@ impl Tensor {
         let (op, values) = (INDEX_PUT.name, values.into());
         let dtype = INDEX_PUT.result(common_dtype(op, &[self.into(), values])?)?;
         if !accumulate {
-            let mut result = self.clone();
+            let mut result = self.to(dtype)?;
             result
                 .assign(key, values)
                 .map_err(|error| error.in_op(op))?;

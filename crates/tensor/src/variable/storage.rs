@@ -1,0 +1,163 @@
+//! The memory that variables share, and whose history a write belongs to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use allotrope_dtype::{DType, Error};
+use allotrope_op::{Layout, Shared};
+
+use crate::Tensor;
+use crate::autograd::History;
+
+/// What a thread does while another one writes; the first one set stays.
+static PAUSE: OnceLock<fn()> = OnceLock::new();
+
+/// Sets what a thread does while it waits for another one's write, such as to let an interpreter run
+/// others; it is called until the write is done. The first one stays.
+pub fn set_pause(pause: fn()) {
+    // A second one is ignored: there is one interpreter.
+    let _ = PAUSE.set(pause);
+}
+
+/// Attempts before a thread that waits lets others run.
+const ATTEMPTS: usize = 100;
+
+fn pause(attempt: usize) {
+    match PAUSE.get() {
+        _ if attempt < ATTEMPTS => std::hint::spin_loop(),
+        Some(pause) => pause(),
+        None => std::thread::sleep(Duration::from_micros(20)),
+    }
+}
+
+/// A lock that is waited for without keeping an interpreter from others.
+pub(crate) fn acquire<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    for attempt in 0.. {
+        match mutex.try_lock() {
+            Ok(guard) => return guard,
+            // A panic elsewhere cannot leave a value half changed.
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => pause(attempt),
+        }
+    }
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory that variables share.
+#[derive(Debug)]
+pub(super) struct Storage {
+    contents: Mutex<Contents>,
+}
+
+#[derive(Debug)]
+pub(super) struct Contents {
+    /// Replaced by a copy of the same length where a value holds it.
+    pub(super) memory: Shared,
+    /// The thread that is writing a piece at a time.
+    writer: Option<ThreadId>,
+}
+
+impl Storage {
+    pub(super) fn new(tensor: &Tensor) -> Arc<Self> {
+        let contents = Mutex::new(Contents {
+            memory: tensor.shared_memory(),
+            writer: None,
+        });
+        Arc::new(Self { contents })
+    }
+
+    /// The contents, once no other thread is in the middle of a write.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Contents> {
+        for attempt in 0.. {
+            let contents = acquire(&self.contents);
+            match contents.writer {
+                Some(writer) if writer != std::thread::current().id() => drop(contents),
+                _ => return contents,
+            }
+            pause(attempt);
+        }
+        acquire(&self.contents)
+    }
+
+    /// Keeps other threads out while this one writes a piece at a time; nothing if it does so already.
+    pub(super) fn begin(self: &Arc<Self>) -> Option<Session> {
+        let mut contents = self.lock();
+        if contents.writer.is_some() {
+            return None;
+        }
+        contents.writer = Some(std::thread::current().id());
+        Some(Session(Arc::clone(self)))
+    }
+}
+
+/// A write of a piece at a time, which ends with it.
+pub(super) struct Session(Arc<Storage>);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.0.lock().writer = None;
+    }
+}
+
+impl Contents {
+    /// Makes sure that no value holds the memory and that it may be written to: else a copy takes its
+    /// place. Whether memory of someone else was copied.
+    pub(super) fn make_own(&mut self, op: &'static str) -> Result<bool, Error> {
+        let is_own = Arc::get_mut(&mut self.memory).is_some_and(|own| own.is_writable());
+        if is_own {
+            return Ok(false);
+        }
+        let was_foreign = self.memory.is_foreign();
+        let bytes = Layout::contiguous(allotrope_op::Shape::new(op, &[self.memory.len()])?);
+        let whole = Tensor::from_parts(Arc::clone(&self.memory), bytes, DType::U8);
+        self.memory = whole.detach().copied()?.shared_memory();
+        Ok(was_foreign)
+    }
+}
+
+/// The tensor that gradients are recorded for: a variable and those of its views that gradients go
+/// through.
+#[derive(Debug)]
+pub(super) struct Base {
+    pub(super) layout: Layout,
+    pub(super) dtype: DType,
+    history: Mutex<Option<History>>,
+    /// How often a recorded write has given it another history.
+    generation: AtomicU64,
+}
+
+impl Base {
+    pub(super) fn new(layout: Layout, dtype: DType, history: Option<History>) -> Arc<Self> {
+        Arc::new(Self {
+            layout,
+            dtype,
+            history: Mutex::new(history),
+            generation: AtomicU64::new(0),
+        })
+    }
+
+    /// The history now, and how often it was rewritten.
+    pub(super) fn history(&self) -> (Option<History>, u64) {
+        let history = acquire(&self.history);
+        (history.clone(), self.generation.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// Another history, as by `requires_grad_`: views keep theirs. How often it was rewritten so far.
+    pub(super) fn set_history(&self, history: Option<History>) -> u64 {
+        *acquire(&self.history) = history;
+        self.generation()
+    }
+
+    /// The history after a recorded write, which views take over when they are next looked at.
+    pub(super) fn rewrite(&self, history: Option<History>) -> u64 {
+        let mut own = acquire(&self.history);
+        *own = history;
+        self.generation.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}

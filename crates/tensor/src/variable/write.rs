@@ -1,0 +1,532 @@
+//! Writes. A change is made where the memory is, if no value holds it; else in a copy that takes its
+//! place for all variables that share it.
+
+use std::sync::{Arc, OnceLock};
+
+use allotrope_cpu::{Buffer, Storage};
+use allotrope_dtype::{DType, Error, GradientProblem, Problem, WeakScalar};
+use allotrope_op::{Layout, Op, Shape, Shared, Slice};
+use smallvec::SmallVec;
+
+use super::storage::{Base, Contents};
+use super::{Alias, State, Variable, history, move_retained};
+use crate::autograd::{History, is_grad_enabled, is_recorded};
+use crate::elementwise::{Operand, needs_guard, record_into};
+use crate::{Index, Tensor};
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Whether memory of someone else, who does not see the write, was copied for it.
+    pub copied_foreign: bool,
+}
+
+/// Elements that are computed and written at a time where a large tensor is changed in place: enough
+/// for threads to be worth their while.
+const PIECE: usize = 1 << 20;
+
+/// Elements from which a row is run into the memory it reads: below a result of its own is faster.
+const IN_ONE_PASS_FROM: usize = 8 << 10;
+
+/// An operand of a row beside the tensor that is written to.
+#[derive(Clone, Debug)]
+pub enum RowOperand {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A number, which takes the dtype of the tensors if its kind fits.
+    Number(WeakScalar),
+}
+
+impl RowOperand {
+    fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            Self::Number(_) => None,
+        }
+    }
+
+    fn as_operand(&self) -> Operand<'_> {
+        match self {
+            Self::Tensor(tensor) => Operand::Tensor(tensor),
+            Self::Number(number) => Operand::Scalar(*number),
+        }
+    }
+
+    /// The operand in memory of its own; nothing if it is the value itself.
+    fn apart(self, value: &Tensor) -> Result<Option<Self>, Error> {
+        match self {
+            Self::Tensor(tensor) => Ok(apart(&tensor, value)?.map(Self::Tensor)),
+            Self::Number(number) => Ok(Some(Self::Number(number))),
+        }
+    }
+}
+
+/// What is read while a value is written over: nothing for the value itself, which is read element by
+/// element; a copy of any other part of its memory.
+fn apart(operand: &Tensor, value: &Tensor) -> Result<Option<Tensor>, Error> {
+    match operand.shares_storage_with(value) {
+        true if operand.is_same_value(value) => Ok(None),
+        true => operand.detach().copied().map(Some),
+        false => Ok(Some(operand.detach())),
+    }
+}
+
+impl Variable {
+    /// Gives the elements that a key means other values, as [`Tensor::assign`] does.
+    ///
+    /// # Errors
+    /// As [`Tensor::assign`], and as [`update`](Self::update).
+    pub fn assign<'a>(
+        &self,
+        op: &'static str,
+        key: &[Index],
+        value: impl Into<Operand<'a>>,
+    ) -> Result<Written, Error> {
+        let value = value.into();
+        let recorded = match value {
+            Operand::Tensor(tensor) => is_recorded(&[tensor]),
+            Operand::Scalar(_) => false,
+        };
+        self.change(op, recorded, &mut |tensor| tensor.assign(key, value))
+    }
+
+    /// Gives the variable what a function makes of its value, converted to its dtype.
+    ///
+    /// # Errors
+    /// What the function fails with; a gradient error for a leaf that requires a gradient, or a view
+    /// of one, while operations are recorded; a dtype error for a result of a higher kind, a value error
+    /// for one of another shape or if elements share memory.
+    pub fn update<E: From<Error>>(
+        &self,
+        op: &'static str,
+        mut make: impl FnMut(&Tensor) -> Result<Tensor, E>,
+    ) -> Result<Written, E> {
+        loop {
+            let former = self.begin(op)?;
+            let result = make(&former)?;
+            if let Some(written) = self.commit(op, former, result)? {
+                return Ok(written);
+            }
+            // Another thread has written meanwhile: its value is the one to go on from.
+        }
+    }
+
+    /// As [`update`](Self::update) for a function of the value and operands, which may lie in the same
+    /// memory. If it makes every element of the same elements of its operands and fails for all or none,
+    /// large tensors are changed a piece at a time: no room for another tensor is needed. The operands
+    /// are then repeated to the shape of the variable.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_with<E: From<Error>>(
+        &self,
+        op: &'static str,
+        operands: Vec<Tensor>,
+        is_elementwise: bool,
+        mut make: impl FnMut(&Tensor, &[Tensor]) -> Result<Tensor, E>,
+    ) -> Result<Written, E> {
+        let former = self.begin(op)?;
+        let all: Vec<&Tensor> = operands.iter().chain([&former]).collect();
+        if is_recorded(&all) {
+            drop(former);
+            return self.update(op, |x| make(x, &operands));
+        }
+        drop(all);
+        let shape = former.shape().clone();
+        let fits = |x: &Tensor| x.layout().broadcast_to(op, &shape).is_ok();
+        let in_pieces = is_elementwise && former.count() > PIECE && operands.iter().all(fits);
+        let operands = operands.into_iter().map(|operand| apart(&operand, &former));
+        let operands = operands.collect::<Result<Vec<_>, Error>>()?;
+        drop(former);
+        if !in_pieces {
+            return self.update(op, |own| {
+                let or_own = |operand: &Option<Tensor>| operand.as_ref().unwrap_or(own).clone();
+                let operands: Vec<Tensor> = operands.iter().map(or_own).collect();
+                make(own, &operands)
+            });
+        }
+        self.update_pieces(op, |part, own| {
+            let cut = |operand: &Option<Tensor>| match operand {
+                Some(operand) => {
+                    let whole = operand.layout().broadcast_to(op, &shape)?;
+                    Ok(operand.with_layout(part.of(op, &whole)?))
+                }
+                None => Ok(own.clone()),
+            };
+            let operands = operands.iter().map(cut);
+            let operands = operands.collect::<Result<Vec<_>, Error>>()?;
+            make(own, &operands)
+        })
+    }
+
+    /// Gives the elements the result of a row of the op tables on them and other operands, converted to
+    /// their dtype: in one pass over the memory where that can be.
+    ///
+    /// # Errors
+    /// As [`Tensor::apply`] and [`update`](Self::update).
+    pub fn update_row(
+        &self,
+        op: &'static str,
+        row: Op,
+        rest: Vec<RowOperand>,
+    ) -> Result<Written, Error> {
+        let former = self.begin(op)?;
+        let tensors = rest.iter().filter_map(RowOperand::tensor);
+        let all: Vec<&Tensor> = tensors.chain([&former]).collect();
+        let is_large = former.count() >= IN_ONE_PASS_FROM && rest.len() + 1 == row.arity();
+        if !is_large || is_recorded(&all) {
+            drop(former);
+            return self.update_by_row(op, row, rest);
+        }
+        drop(all);
+        let rest = rest.into_iter().map(|operand| operand.apart(&former));
+        let rest = rest.collect::<Result<Vec<_>, Error>>()?;
+        drop(former);
+        let mut is_done = false;
+        let written = self.change(op, false, &mut |own| {
+            let operands = rest.iter().map(|operand| operand.as_ref());
+            let operands = operands.map(|operand| operand.map(RowOperand::as_operand));
+            let operands: Vec<_> = [None].into_iter().chain(operands).collect();
+            is_done = record_into(row, &operands, own).map_err(|error| error.in_op(op))?;
+            Ok(())
+        })?;
+        if is_done {
+            return Ok(written);
+        }
+        let or_own = |operand: Option<RowOperand>| {
+            operand.unwrap_or_else(|| RowOperand::Tensor(self.value()))
+        };
+        self.update_by_row(op, row, rest.into_iter().map(or_own).collect())
+    }
+
+    /// The same, by a result that is written over the elements.
+    fn update_by_row(
+        &self,
+        op: &'static str,
+        row: Op,
+        rest: Vec<RowOperand>,
+    ) -> Result<Written, Error> {
+        let (mut tensors, mut numbers) = (Vec::new(), Vec::new());
+        for operand in rest {
+            match operand {
+                RowOperand::Tensor(tensor) => {
+                    tensors.push(tensor);
+                    numbers.push(None);
+                }
+                RowOperand::Number(number) => numbers.push(Some(number)),
+            }
+        }
+        let can_fail = needs_guard(row, self.value().dtype());
+        self.update_with(op, tensors, !can_fail, |own, tensors| {
+            let mut tensors = tensors.iter();
+            let rest = numbers.iter().filter_map(|number| match number {
+                Some(number) => Some(Operand::Scalar(*number)),
+                None => tensors.next().map(Operand::Tensor),
+            });
+            let operands: Vec<Operand<'_>> =
+                [Operand::Tensor(own)].into_iter().chain(rest).collect();
+            Tensor::apply(row, &operands).map_err(|error| error.in_op(op))
+        })
+    }
+
+    /// Changes a large tensor a piece at a time; other threads wait for the last one.
+    fn update_pieces<E: From<Error>>(
+        &self,
+        op: &'static str,
+        mut make: impl FnMut(&Piece, &Tensor) -> Result<Tensor, E>,
+    ) -> Result<Written, E> {
+        let (storage, layout, dtype) = {
+            let mut state = self.lock();
+            let alias = state.share()?;
+            let storage = Arc::clone(&alias.storage);
+            (storage, alias.layout.clone(), alias.dtype)
+        };
+        let session = storage.begin();
+        let mut written = Written::default();
+        for part in Piece::all(layout.shape()) {
+            let piece = part.of(op, &layout)?;
+            let own = {
+                let memory = Arc::clone(&storage.lock().memory);
+                Tensor::from_parts(memory, piece.clone(), dtype)
+            };
+            let result = fitted(op, make(&part, &own)?.detach(), &own)?;
+            drop(own);
+            let mut contents = storage.lock();
+            written.copied_foreign |= contents.make_own(op)?;
+            contents.write(op, piece, &result)?;
+        }
+        drop(session);
+        Ok(written)
+    }
+
+    /// The value that a write begins with, if it may be written to.
+    fn begin(&self, op: &'static str) -> Result<Tensor, Error> {
+        match &mut *self.lock() {
+            State::Alone(tensor) => {
+                check_leaf(op, tensor.history())?;
+                Ok(tensor.clone())
+            }
+            State::Aliased(alias) => {
+                alias.check(op)?;
+                Ok(alias.value())
+            }
+        }
+    }
+
+    /// Puts a result in the place of the value it was made of; nothing if another one is there by now.
+    fn commit(
+        &self,
+        op: &'static str,
+        former: Tensor,
+        result: Tensor,
+    ) -> Result<Option<Written>, Error> {
+        let result = fitted(op, result, &former)?;
+        let recorded = is_recorded(&[&former, &result]);
+        match &mut *self.lock() {
+            State::Alone(tensor) => {
+                if !tensor.is_same_value(&former) {
+                    return Ok(None);
+                }
+                drop(former);
+                let copied_foreign = tensor.is_foreign() && !tensor.has_own_memory();
+                let mut history = tensor.history().cloned();
+                if recorded {
+                    let new = match result.history() {
+                        Some(history) => Some(history.clone()),
+                        None => overwritten(op, history.clone(), &result),
+                    };
+                    move_retained(history.as_ref(), new.as_ref());
+                    history = new;
+                }
+                tensor.set_history(None);
+                if tensor.layout().repeats() {
+                    *tensor = result.detach();
+                } else {
+                    tensor.place(op, &result.detach())?;
+                }
+                tensor.set_history(history);
+                Ok(Some(Written { copied_foreign }))
+            }
+            State::Aliased(alias) => {
+                let mut contents = alias.storage.lock();
+                if !former.is_in(&contents.memory) {
+                    return Ok(None);
+                }
+                drop(former);
+                if recorded && alias.layout.may_repeat() {
+                    return Err(shared_elements(op, &alias.layout));
+                }
+                let copied_foreign = contents.make_own(op)?;
+                contents.write(op, alias.layout.clone(), &result)?;
+                drop(contents);
+                if recorded {
+                    alias.rewrite(op, &result);
+                }
+                Ok(Some(Written { copied_foreign }))
+            }
+        }
+    }
+
+    /// Changes the value: where the memory is, unless that is to be recorded.
+    fn change(
+        &self,
+        op: &'static str,
+        recorded: bool,
+        change: &mut dyn FnMut(&mut Tensor) -> Result<(), Error>,
+    ) -> Result<Written, Error> {
+        let former = self.begin(op)?;
+        if recorded || is_recorded(&[&former]) {
+            drop(former);
+            return self.update(op, |value| {
+                let mut value = value.clone();
+                change(&mut value)?;
+                Ok(value)
+            });
+        }
+        drop(former);
+        match &mut *self.lock() {
+            State::Alone(tensor) => {
+                let history = tensor.history().cloned();
+                let copied_foreign = tensor.is_foreign() && !tensor.has_own_memory();
+                tensor.set_history(None);
+                if tensor.layout().repeats() {
+                    *tensor = tensor.copied()?;
+                }
+                let changed = change(tensor);
+                tensor.set_history(history);
+                changed.map(|()| Written { copied_foreign })
+            }
+            State::Aliased(alias) => {
+                let mut contents = alias.storage.lock();
+                let copied_foreign = contents.make_own(op)?;
+                contents
+                    .lend(alias.layout.clone(), alias.dtype, change)
+                    .map(|()| Written { copied_foreign })
+            }
+        }
+    }
+}
+
+impl Alias {
+    /// Refuses a write that cannot be made or recorded.
+    fn check(&self, op: &'static str) -> Result<(), Error> {
+        if self.layout.repeats() {
+            return Err(shared_elements(op, &self.layout));
+        }
+        if !is_grad_enabled() {
+            return Ok(());
+        }
+        let (history, _) = self.base.history();
+        check_leaf(op, history.as_ref())?;
+        if history.is_some() && !self.is_tied {
+            let problem = GradientProblem::UnrecordedView;
+            return Err(Error::new(op, problem.into()).hint("with no_grad()"));
+        }
+        Ok(())
+    }
+
+    /// Remembers a write of a value for gradients.
+    fn rewrite(&mut self, op: &'static str, value: &Tensor) {
+        let (former, _) = self.base.history();
+        let new = match value.history() {
+            Some(history) if self.is_whole() => Some(history.clone()),
+            _ => history::of_write(
+                op,
+                &self.base,
+                former.clone(),
+                &self.layout,
+                value,
+                self.len(),
+            ),
+        };
+        move_retained(former.as_ref(), new.as_ref());
+        self.base.rewrite(new);
+        self.renew();
+    }
+}
+
+impl Contents {
+    /// Lets a change happen in the memory, which nothing else holds.
+    fn lend(
+        &mut self,
+        layout: Layout,
+        dtype: DType,
+        change: &mut dyn FnMut(&mut Tensor) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let len = self.memory.len();
+        let memory = std::mem::replace(&mut self.memory, nothing());
+        let mut tensor = Tensor::from_parts(memory, layout, dtype);
+        let changed = change(&mut tensor);
+        self.memory = tensor.shared_memory();
+        debug_assert_eq!(self.memory.len(), len, "a change stays where it is");
+        changed
+    }
+
+    /// Writes elements to where a layout has them.
+    fn write(&mut self, op: &'static str, layout: Layout, value: &Tensor) -> Result<(), Error> {
+        let value = value.detach();
+        self.lend(layout, value.dtype(), &mut |tensor| {
+            tensor.place(op, &value)
+        })
+    }
+}
+
+/// Memory of nothing, while the real one is lent.
+fn nothing() -> Shared {
+    static NOTHING: OnceLock<Shared> = OnceLock::new();
+    Arc::clone(NOTHING.get_or_init(|| Storage::from(Buffer::empty()).share()))
+}
+
+/// Part of a shape: a range of each dimension.
+struct Piece(SmallVec<[(usize, usize); 6]>);
+
+impl Piece {
+    /// Pieces that make up a shape, in row-major order.
+    fn all(shape: &Shape) -> impl Iterator<Item = Self> {
+        let sizes: SmallVec<[usize; 6]> = shape.iter().copied().collect();
+        // Dimensions before this one are taken index by index, those behind it whole.
+        let inner = |dim: usize| sizes[dim + 1..].iter().product::<usize>().max(1);
+        let split = (0..sizes.len())
+            .find(|dim| inner(*dim) <= PIECE)
+            .unwrap_or(0);
+        let rows = sizes.get(split).copied().unwrap_or(1);
+        let at_once = (PIECE
+            / sizes
+                .get(split + 1..)
+                .map_or(1, |s| s.iter().product::<usize>().max(1)))
+        .max(1);
+        let chunks = rows.div_ceil(at_once);
+        let outer: usize = sizes[..split.min(sizes.len())].iter().product();
+        (0..outer * chunks).map(move |number| {
+            let (mut rest, chunk) = (number / chunks, number % chunks);
+            let mut ranges: SmallVec<[(usize, usize); 6]> =
+                sizes.iter().map(|size| (0, *size)).collect();
+            if let Some(range) = ranges.get_mut(split) {
+                *range = (chunk * at_once, ((chunk + 1) * at_once).min(rows));
+            }
+            for dim in (0..split).rev() {
+                ranges[dim] = (rest % sizes[dim], rest % sizes[dim] + 1);
+                rest /= sizes[dim];
+            }
+            Self(ranges)
+        })
+    }
+
+    /// This part of a layout.
+    fn of(&self, op: &'static str, layout: &Layout) -> Result<Layout, Error> {
+        let ranges = self.0.iter().enumerate();
+        ranges.fold(Ok(layout.clone()), |layout, (dim, (start, stop))| {
+            let slice = Slice {
+                start: Some(*start as isize),
+                stop: Some(*stop as isize),
+                step: 1,
+            };
+            layout?.slice(op, dim as isize, slice)
+        })
+    }
+}
+
+/// A result as it is written in the place of a value: of its dtype and shape, in memory of its own.
+fn fitted(op: &'static str, result: Tensor, former: &Tensor) -> Result<Tensor, Error> {
+    if result.shape() != former.shape() {
+        let problem = Problem::ShapeChanged {
+            given: result.shape().to_vec(),
+            target: former.shape().to_vec(),
+        };
+        return Err(Error::new(op, problem));
+    }
+    let dtype = former.dtype();
+    if result.dtype() != dtype {
+        result.check_kind(op, dtype, format!("x.to({}) first", result.dtype()))?;
+    }
+    let result = result.to(dtype)?;
+    match result.shares_storage_with(former) {
+        true => result.copied(),
+        false => Ok(result),
+    }
+}
+
+fn check_leaf(op: &'static str, history: Option<&History>) -> Result<(), Error> {
+    if is_grad_enabled() && history.is_some_and(|history| history.node.is_leaf()) {
+        let problem = GradientProblem::LeafChanged;
+        return Err(Error::new(op, problem.into()).hint("with no_grad()"));
+    }
+    Ok(())
+}
+
+#[cold]
+fn shared_elements(op: &'static str, layout: &Layout) -> Error {
+    let problem = Problem::SharedElements {
+        shape: layout.shape().to_vec(),
+        strides: layout.strides().to_vec(),
+    };
+    Error::new(op, problem).hint("x.clone()")
+}
+
+/// The history of a tensor all of whose elements were replaced by others without one: it has no
+/// influence any more.
+fn overwritten(op: &'static str, former: Option<History>, value: &Tensor) -> Option<History> {
+    let layout = Layout::contiguous(value.shape().clone());
+    let base = Base::new(layout.clone(), value.dtype(), None);
+    history::of_write(op, &base, former, &layout, value, value.count())
+}
