@@ -1,0 +1,124 @@
+"""A program: live tensors beside the arrays that see the same places, and the lines run so far."""
+
+import copy
+import re
+
+import numpy as np
+from reference import assert_same
+
+from .copies import COPIES
+from .library import HAS_LASTING_ARRAYS, lib, read, tensor
+from .memory import is_overlapping, is_repeated, kind_of, with_memory
+from .views import VIEWS
+from .writes import EVERYWHERE, WRITES, new_operand
+
+NAMES = {"lib": lib, "tensor": tensor, "copy": copy}
+
+
+class Program:
+    def __init__(self):
+        self.tensors, self.arrays, self.memories = {}, {}, {}
+        self.kept = []
+        self.lines = []
+
+    def run(self, line):
+        """Run a line of source over the live tensors, and note it."""
+        self.lines.append(line)
+        exec(line, NAMES, self.tensors)
+
+    def add(self, source, array, memory):
+        name = f"v{len(self.arrays)}"
+        self.run(f"{name} = {source}")
+        self.arrays[name], self.memories[name] = array, memory
+        return name
+
+    def add_base(self, choose, dtype, shape):
+        source, array = new_operand(choose, dtype, shape)
+        return self.add(source, *with_memory(array))
+
+    def add_view(self, choose, name, kind):
+        """Another object by a kind of view, if it applies."""
+        found = VIEWS[kind](choose, self.arrays[name], self.memories[name])
+        if found is None:
+            return None
+        source, array, memory = found
+        return self.add(_with_name(source, name), array, memory)
+
+    def add_copy(self, choose, name):
+        """A result with memory of its own, whose order is the model's: C's."""
+        source = choose.one_of(COPIES)
+        array = COPIES[source](self.arrays[name])
+        if array is not None:
+            source += "" if self.arrays[name].flags.c_contiguous else ".contiguous()"
+            self.add(_with_name(source, name), *with_memory(array))
+
+    def write(self, choose, name, kind):
+        """A write through an object, if it applies and its elements are places of their own."""
+        array = self.arrays[name]
+        found = WRITES[kind](choose, array, list(self.arrays.items()))
+        if found is None:
+            return
+        statement, change = found
+        if is_repeated(array) and kind in EVERYWHERE:
+            self.expect_refusal(_with_name(statement, name))
+        if is_overlapping(array):
+            return
+        self.run(_with_name(statement, name))
+        change(array)
+
+    def expect_refusal(self, line):
+        try:
+            self.run(line)
+        except (RuntimeError, ValueError):
+            return
+        raise AssertionError(f"a write to repeated elements was not refused: {line}")
+
+    def rearrange(self, choose, name):
+        """Give an object another layout of the same places, unless it has two names."""
+        array = self.arrays[name]
+        if sum(x is self.tensors[name] for x in self.tensors.values()) > 1:
+            return
+        if array.ndim == 2 and choose.is_chosen():
+            line, array = choose.one_of(["t_()", "transpose_(0, 1)", "swapaxes_(1, 0)"]), array.T
+        elif choose.is_chosen():
+            line, array = "squeeze_()", array.squeeze()
+        else:
+            line, array = "unsqueeze_(0)", array[None]
+        self.run(f"{name}.{line}")
+        self.arrays[name] = array
+
+    def keep(self, name):
+        """Take the values as they are: Python's numbers, and an array."""
+        self.kept.append((name, self.tensors[name].tolist(), self.arrays[name].tolist()))
+        if HAS_LASTING_ARRAYS:
+            self.lines.append(f"kept = {name}.numpy()")
+            self.kept.append((name, self.tensors[name].numpy(), self.arrays[name].copy()))
+
+    def has_nan(self):
+        """Whether bits written as integers are NaN to another: operations may change its payload."""
+        floats = (a for a in self.arrays.values() if kind_of(a.dtype) in "fc")
+        return any((a != a).any() for a in floats)
+
+    def check(self):
+        """Every live object has the values of its array, and what was kept is as it was."""
+        for name, array in self.arrays.items():
+            self._compare(name, read(self.tensors[name]), array)
+        for name, got, want in self.kept:
+            self._compare(f"what was kept of {name}", got, want)
+
+    def _compare(self, what, got, want):
+        try:
+            if isinstance(want, np.ndarray):
+                assert_same(np.array(got, order="C"), np.array(want, order="C"))
+            else:
+                assert got == want
+        except AssertionError as error:
+            raise AssertionError(f"{what} differs: {error}\n{self}") from None
+
+    def __str__(self):
+        return "\n".join(self.lines)
+
+
+def _with_name(source, name):
+    """The source with an object's name for `x`."""
+    return re.sub(r"\bx\b", name, source)
