@@ -8,7 +8,7 @@ COPIES = {
     "x.clone()": lambda a: a,
     "x.detach().clone()": lambda a: a,
     "x.to(x.dtype, copy=True)": lambda a: a,
-    "copy.deepcopy(x)": lambda a: a,
+    "copy.deepcopy(x).clone()": lambda a: a,
     "x.flip(0)": lambda a: a[::-1] if a.ndim else None,
     "x.roll(1, 0)": lambda a: np.roll(a, 1, 0) if a.ndim else None,
     "x.reshape(-1)[[0]]": lambda a: a.reshape(-1)[[0]] if a.size else None,

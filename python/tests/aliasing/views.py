@@ -334,9 +334,11 @@ def view_as_real(choose, a, m):
 
 @view
 def view_as_complex(choose, a, m):
-    if a.dtype != np.float32 or a.ndim == 0 or a.size == 0 or a.shape[-1] != 2 or not is_whole(a, m, 2):
+    if str(a.dtype) not in ("float32", "float64") or a.ndim == 0 or a.size == 0 or a.shape[-1] != 2:
         return None
-    return "lib.view_as_complex(x)", over(m, a, a.shape[:-1], a.strides[:-1], dtype="c8"), m
+    if is_whole(a, m, 2):
+        dtype = f"c{2 * a.itemsize}"
+        return "lib.view_as_complex(x)", over(m, a, a.shape[:-1], a.strides[:-1], dtype=dtype), m
 
 
 def is_whole(a, m, ratio):
@@ -356,7 +358,7 @@ def is_whole(a, m, ratio):
 # Integers of other widths, and the bits of floats; never the other way, where NaN may lurk.
 REINTERPRETED = {
     "int64": ["int32", "uint8", "int16"], "uint8": ["int8", "int16"], "float32": ["int32", "uint8"],
-    "float64": ["int64", "int16"], "bfloat16": ["int16", "uint8"], "complex64": ["float32"],
+    "float64": ["int64", "int16"], "bfloat16": ["int16", "uint8"], "complex64": ["float32"], "complex128": ["float64"],
 }
 
 
