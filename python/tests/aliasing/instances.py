@@ -56,10 +56,11 @@ def program_with(kind, letter, ndim):
         return None
     base, shape, steps = found
     program = Program()
-    array = numbers(shape, base)
-    program.add(literal(array), *with_memory(array))
-    for other in ("index_by_a_slice", "permute", "detach", "flatten", "index_by_an_integer"):
-        program.add_view(Chooser(0), "v0", other)
+    array, memory = with_memory(numbers(shape, base))
+    program.add(literal(array), array, memory)
+    for other in ("index_by_a_slice", "permute", "detach", "flatten", "index_by_several"):
+        seeds = (n for n in range(20) if VIEWS[other](Chooser(n), array, memory)[1].size > 1)
+        program.add_view(Chooser(next(seeds)), "v0", other)
     name = "v0"
     for step, seed in steps:
         name = program.add_view(Chooser(seed), name, step)
