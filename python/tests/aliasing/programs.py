@@ -71,7 +71,7 @@ class Program:
             self.run(line)
         except (RuntimeError, ValueError):
             return
-        raise AssertionError(f"a write to repeated elements was not refused: {line}")
+        raise AssertionError(f"a write to repeated elements was not refused: {line}\n{self}")
 
     def rearrange(self, choose, name):
         """Give an object another layout of the same places, unless it has two names."""

@@ -155,6 +155,17 @@ class TestOfTheObject:
         view.fill_(1)
         assert read(x).sum() == 3 + 6 + 8 + 10
 
+    @pytest.mark.parametrize("line", ["t_()", "transpose_(0, 1)", "squeeze_()", "unsqueeze_(0)"])
+    def test_layouts_of_repeated_elements(self, line):
+        x = tensor([1.0, 2.0, 3.0])
+        expanded = x.expand(2, 3)
+        eval(f"x.{line}", {"x": expanded})
+        x.zero_()
+        assert not read(expanded).any()
+        with pytest.raises((RuntimeError, ValueError)):
+            expanded.add_(1)
+        assert not read(x).any()
+
     @pytest.mark.skipif(IS_TORCH, reason="Allotrope's")
     def test_another_dtype_is_another_value(self):
         x = tensor(np.arange(6.0).reshape(2, 3))
@@ -164,6 +175,41 @@ class TestOfTheObject:
         assert view.dtype == lib.float64 and view.tolist() == [0, 1, 2]
         view.fill_(1)
         assert x.tolist() == [[7] * 3] * 2
+
+
+@pytest.mark.parametrize("source", ["x.T", "x[:, ::2]", "x.flip(0)", "x.roll(1, 0)", "x.expand(2, 3, 4)"])
+@pytest.mark.parametrize("call", ["view(-1)", "view(x.numel())", "view_as(x.clone().reshape(-1))"])
+def test_view_is_a_view_or_refused(source, call):
+    x = eval(source, {"x": tensor(np.arange(12.0).reshape(3, 4))})
+    try:
+        part = eval(f"x.{call}", {"x": x})
+    except (RuntimeError, ValueError):
+        return
+    part[0] = 50
+    assert read(x).reshape(-1)[0] == 50
+
+
+@pytest.mark.parametrize("source", [
+    "x.flip(0)", "x.flip(0, 1)", "x.fliplr()", "x.flipud()", "x.rot90()", "x.roll(1, 0)", "x + 1", "x.T + 1",
+    "x.clone()", "x.sort(0)[0]", "x.cumsum(0)", "x.tril()", "x.repeat(2, 2)", "x[[0, 1]]", "x @ x.T", "x.relu()",
+])
+def test_results_are_tensors_of_their_own(source):
+    x = tensor(np.arange(12.0).reshape(3, 4))
+    y = eval(source, {"x": x})
+    want = read(y)
+    y[0, 1] = 60
+    want[0, 1] = 60
+    assert read(y).tolist() == want.tolist()
+    x.zero_()
+    assert read(y).tolist() == want.tolist()
+
+
+def test_flipped_elements_are_contiguous():
+    x = tensor(np.arange(12.0).reshape(3, 4))
+    for y in (x.flip(0), x.flip(1), x.flip(0, 1)):
+        y.view(-1)[0] = 50
+        y.flatten()[1] = 51
+        assert read(y)[0, :2].tolist() == [50, 51]
 
 
 def test_out_is_a_write_or_refused():

@@ -358,7 +358,8 @@ def is_whole(a, m, ratio):
 # Integers of other widths, and the bits of floats; never the other way, where NaN may lurk.
 REINTERPRETED = {
     "int64": ["int32", "uint8", "int16"], "uint8": ["int8", "int16"], "float32": ["int32", "uint8"],
-    "float64": ["int64", "int16"], "bfloat16": ["int16", "uint8"], "complex64": ["float32"], "complex128": ["float64"],
+    "float64": ["int64", "int16"], "bfloat16": ["int16", "uint8"],
+    "complex64": ["float32"], "complex128": ["float64"],
 }
 
 
