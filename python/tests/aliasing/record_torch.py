@@ -18,8 +18,10 @@ import torch
 
 from .functional_rewrite import State
 from .gradient_programs import gradients, loss_of, run
+from .idioms import IDIOMS
 
 FILE = Path(__file__).with_name("data_torch_programs.json")
+IDIOMS_FILE = Path(__file__).with_name("data_torch_idioms.json")
 SHAPES = [(3,), (4,), (2, 3), (3, 2), (2, 2), (3, 3), (2, 1, 3), (2, 2, 2)]
 
 
@@ -248,8 +250,17 @@ def agrees(program, objects, first, second):
     return True
 
 
+def record_idioms():
+    results = {
+        name: [x.detach().tolist() for x in idiom(torch)] for name, idiom in IDIOMS.items()
+    }
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(r)}" for name, r in results.items())
+    IDIOMS_FILE.write_text(f"{{\n{lines}\n}}\n")
+
+
 def main(count=400):
     warnings.simplefilter("ignore")
+    record_idioms()
     programs, seed = [], 0
     while len(programs) < count:
         program = record(seed)
