@@ -131,7 +131,9 @@ def run(lib, program):
             objects.append(VIEWS[name](objects[of], *arguments))
         elif kind == "op":
             name, *operands = rest
-            objects.append(OPS[name](lib, *(number_of(lib, objects, o) for o in operands)))
+            result = OPS[name](lib, *(number_of(lib, objects, o) for o in operands))
+            # Which of its shapes are views depends on the order, which torch takes from operands.
+            objects.append(result.contiguous())
         elif kind == "detach":
             objects.append(objects[rest[0]].detach())
         elif kind == "no_grad":
