@@ -6,7 +6,6 @@ from .memory import Chooser, is_overlapping, with_memory
 from .methods import DTYPES, numbers
 from .programs import Program
 from .views import VIEWS
-from .writes import literal
 
 SHAPES = [(4, 6), (2, 4, 3), (2, 2, 3, 2), (3, 4, 2), (12,), (6,)]
 
@@ -56,8 +55,8 @@ def program_with(kind, letter, ndim):
         return None
     base, shape, steps = found
     program = Program()
-    array, memory = with_memory(numbers(shape, base))
-    program.add(literal(array), array, memory)
+    program.add_array(numbers(shape, base))
+    array, memory = program.arrays["v0"], program.memories["v0"]
     for other in ("index_by_a_slice", "permute", "detach", "flatten", "index_by_several"):
         seeds = (n for n in range(20) if VIEWS[other](Chooser(n), array, memory)[1].size > 1)
         program.add_view(Chooser(next(seeds)), "v0", other)

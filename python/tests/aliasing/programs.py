@@ -10,7 +10,7 @@ from .copies import COPIES
 from .library import HAS_LASTING_ARRAYS, lib, read, tensor
 from .memory import is_overlapping, is_repeated, kind_of, with_memory
 from .views import VIEWS
-from .writes import EVERYWHERE, WRITES, new_operand
+from .writes import EVERYWHERE, WRITES, literal, new_operand
 
 NAMES = {"lib": lib, "tensor": tensor, "copy": copy}
 
@@ -18,6 +18,8 @@ NAMES = {"lib": lib, "tensor": tensor, "copy": copy}
 class Program:
     def __init__(self):
         self.tensors, self.arrays, self.memories = {}, {}, {}
+        # The bytes of tensors that were made of numbers: where others begin in theirs is not said.
+        self.bases = []
         self.kept = []
         self.lines = []
 
@@ -33,11 +35,17 @@ class Program:
         return name
 
     def add_base(self, choose, dtype, shape):
-        source, array = new_operand(choose, dtype, shape)
-        return self.add(source, *with_memory(array))
+        return self.add_array(new_operand(choose, dtype, shape)[1])
+
+    def add_array(self, array):
+        array, memory = with_memory(array)
+        self.bases.append(memory)
+        return self.add(literal(array), array, memory)
 
     def add_view(self, choose, name, kind):
         """Another object by a kind of view, if it applies."""
+        if kind == "as_strided" and not any(self.memories[name] is base for base in self.bases):
+            return None
         found = VIEWS[kind](choose, self.arrays[name], self.memories[name])
         if found is None:
             return None
