@@ -199,6 +199,21 @@ def accumulated_gradients(lib):
     return held
 
 
+def steps_within_the_backward_pass(lib):
+    weights = parameters(lib, *LAYERS)
+
+    def step(p):
+        with lib.no_grad():
+            p.sub_(p.grad, alpha=0.2)
+            p.grad.zero_()
+
+    for p in weights:
+        p.register_post_accumulate_grad_hook(step)
+    for i in range(3):
+        loss_of(lib, weights, i).backward()
+    return weights
+
+
 def states_written_into_a_buffer(lib):
     weight, hidden = data(lib, 3, 3).requires_grad_(True), data(lib, 2, 3)
     outputs = lib.zeros(3, 2, 3, dtype=lib.float64)
@@ -241,6 +256,6 @@ IDIOMS = {
         clip_through_detached_gradients, clip_gradients_in_place, clip_the_data_of_gradients,
         sgd_with_momentum, adam, decoupled_weight_decay, average_of_weights, tied_weights,
         flat_parameters, statistics_of_a_batch, statistics_by_batch_norm, cache_of_keys,
-        accumulated_gradients, states_written_into_a_buffer, in_place_layers, power_iteration,
+        accumulated_gradients, steps_within_the_backward_pass, states_written_into_a_buffer, in_place_layers, power_iteration,
     )
 }

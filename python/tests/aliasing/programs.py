@@ -22,6 +22,7 @@ class Program:
         self.bases = []
         self.kept = []
         self.lines = []
+        self.count = 0
 
     def run(self, line):
         """Run a line of source over the live tensors, and note it."""
@@ -29,7 +30,8 @@ class Program:
         exec(line, NAMES, self.tensors)
 
     def add(self, source, array, memory):
-        name = f"v{len(self.arrays)}"
+        name = f"v{self.count}"
+        self.count += 1
         self.run(f"{name} = {source}")
         self.arrays[name], self.memories[name] = array, memory
         return name
@@ -101,6 +103,12 @@ class Program:
         if HAS_LASTING_ARRAYS:
             self.lines.append(f"kept = {name}.numpy()")
             self.kept.append((name, self.tensors[name].numpy(), self.arrays[name].copy()))
+
+    def forget(self, name):
+        """Let an object go; the others keep the memory."""
+        if len(self.arrays) > 1:
+            self.run(f"del {name}")
+            del self.arrays[name], self.memories[name]
 
     def has_nan(self):
         """Whether bits written as integers are NaN to another: operations may change its payload."""

@@ -273,3 +273,47 @@ def test_detached_in_place_forgets():
     assert not y.requires_grad and y.is_leaf
     y.mul_(2)
     assert y.tolist() == [6.0, 12.0]
+
+
+def test_augmented_assignments_to_parts():
+    x = leaf(1.0, 2.0, 3.0)
+    y = x * 1
+    y[0] += x[1]
+    y[1:] *= 2
+    y[[0, 2]] -= x[:2]
+    y[y > 4] *= x[0] * 10
+    # y is [b, 2 * b, 2 * c - b] with the last one above 4 times 10 a: [2, 4, 4] has none.
+    assert y.tolist() == [2.0, 4.0, 4.0]
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [0.0, 4.0 + 16.0 - 8.0, 16.0]
+
+
+def test_parts_of_complex_numbers():
+    z = lib.tensor([1 + 2j, 3 + 4j], dtype=lib.complex128, requires_grad=True)
+    y = z * 1
+    y.imag.mul_(3)
+    y.real[0] = 5
+    lib.view_as_real(y)[1, 0] = 7.0
+    assert y.tolist() == [5 + 6j, 7 + 12j]
+    (y.real**2 + y.imag**2).sum().backward()
+    assert z.grad.tolist() == [36j, 72j]
+
+
+def test_numbers_beside_a_graph_are_not_recorded():
+    x = lib.tensor([1.0, 2.0], dtype=lib.float64)
+    view = x[:1]
+    view.mul_(2)
+    assert not x.requires_grad and x.grad_fn is None and x.is_leaf
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_unrecorded_modes_write_for_all(mode):
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    view = y[0]
+    with lib.no_grad() if IS_TORCH else getattr(lib, mode)():
+        y.add_(1)
+        view.mul_(10)
+    assert y.tolist() == [30.0, 5.0] and view.tolist() == 30.0
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [120.0, 20.0]

@@ -19,7 +19,7 @@ SHAPES = [
     (2, 3, 2), (3, 1, 2), (2, 2, 2), (1, 2, 1, 3), (2, 1, 3, 2),
 ]
 
-STEPS = ["view"] * 5 + ["write"] * 7 + ["keep", "copy", "rearrange", "base"]
+STEPS = ["view"] * 5 + ["write"] * 7 + ["keep", "copy", "rearrange", "base", "forget"]
 
 
 def run(choose, dtype, steps):
@@ -32,8 +32,8 @@ def run(choose, dtype, steps):
             program.add_view(choose, name, choose.one_of(VIEWS))
         elif step == "write":
             program.write(choose, name, choose.one_of(WRITES))
-        elif step == "keep":
-            program.keep(name)
+        elif step in ("keep", "forget"):
+            getattr(program, step)(name)
         elif step == "copy":
             program.add_copy(choose, name)
         elif step == "rearrange":

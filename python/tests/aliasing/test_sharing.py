@@ -205,9 +205,18 @@ def from_broadcast_array():
     return array, al.from_numpy(array)
 
 
+PRODUCERS = []
+
+
+def by_dlpack(array):
+    """A tensor of a producer that is no array; it has to outlive its capsules."""
+    PRODUCERS.append(Producer(array))
+    return al.from_dlpack(PRODUCERS[-1])
+
+
 def from_a_producer():
     array = np.arange(4.0)
-    return array, al.from_dlpack(Producer(array))
+    return array, by_dlpack(array)
 
 
 SOURCES = [from_bytes, from_read_only_array, from_read_only_part, from_broadcast_array, from_a_producer]
@@ -270,7 +279,7 @@ class TestMemoryThatIsNotWritten:
     @pytest.mark.parametrize("dtype", BY_DLPACK, ids=str)
     def test_every_dtype_of_dlpack(self, dtype):
         array = sample(dtype)
-        before, x = array.copy(), al.from_dlpack(Producer(array))
+        before, x = array.copy(), by_dlpack(array)
         with pytest.warns(al.SharedMemoryWarning):
             x.zero_()
         assert array.tobytes() == before.tobytes() and not x.to(al.bool).any()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from .idioms import IDIOMS, LAYERS, data, loss_of, parameters
-from .library import lib
+from .library import IS_TORCH, lib
 
 RECORDED = json.loads(Path(__file__).with_name("data_torch_idioms.json").read_text())
 
@@ -61,6 +61,14 @@ class TestGradientsOfLeaves:
         p.grad = buffer[1:4]
         (p * 2).sum().backward()
         assert buffer.tolist() == [0.0, 2.0, 2.0, 2.0, 0.0]
+
+    def test_an_assigned_one_is_the_object(self):
+        (p,) = parameters(lib, (3,))
+        gradient = lib.ones(3, dtype=lib.float64)
+        p.grad = gradient
+        assert p.grad is gradient
+        gradient.mul_(4)
+        assert p.grad.tolist() == [4.0] * 3
 
     @pytest.mark.parametrize("line", [
         "p.grad.detach().mul_(0.5)", "p.grad.mul_(0.5)", "p.grad.data.mul_(0.5)", "p.grad *= 0.5",
@@ -133,3 +141,30 @@ def test_a_cache_in_the_graph_has_the_gradients_of_cat():
         return keys.grad
 
     np.testing.assert_allclose(attend(True).numpy(), attend(False).numpy(), rtol=1e-12)
+
+
+@pytest.mark.skipif(IS_TORCH, reason="torch keeps the casts of leaves")
+@pytest.mark.parametrize("line", [
+    "w.mul_(2)", "w.data.mul_(2)", "w.detach().mul_(2)", "flat.mul_(2)", "w[:] = w * 2", "w.T[0:].mul_(2)",
+])
+def test_casts_of_weights_follow_their_values(line):
+    flat = lib.ones(4, requires_grad=False)
+    w = flat.view(2, 2).detach().requires_grad_(True)
+    x = lib.ones(2, 2)
+    with lib.autocast("cpu", dtype=lib.bfloat16):
+        before = x @ w
+        with lib.no_grad():
+            exec(line, {"w": w, "flat": flat})
+        after = x @ w
+    assert before.tolist() == [[2.0, 2.0]] * 2 and after.tolist() == [[4.0, 4.0]] * 2
+
+
+def test_data_that_is_replaced():
+    (p,) = parameters(lib, (3,))
+    view, before = p.detach(), p.tolist()
+    try:
+        p.data = lib.ones(3, dtype=lib.float64)
+    except AttributeError:
+        assert p.tolist() == before
+        return
+    assert p.tolist() == [1.0] * 3 and view.tolist() == before and p.is_leaf and p.requires_grad
