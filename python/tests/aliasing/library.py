@@ -24,10 +24,14 @@ HAS_OVERLAPPING_OPERANDS = not IS_TORCH
 HAS_LASTING_ARRAYS = not IS_TORCH
 
 
+def numpy_array(values, dtype=None, shape=None):
+    array = np.array(values, dtype=dtype, order="C")
+    return array if shape is None else array.reshape(shape)
+
+
 def tensor(values, dtype=None, shape=None):
     """A tensor with memory of its own."""
-    array = np.array(values, dtype=dtype, order="C")
-    array = array if shape is None else array.reshape(shape)
+    array = numpy_array(values, dtype, shape)
     if not IS_TORCH:
         return lib.tensor(array)
     if array.dtype == BFLOAT16:

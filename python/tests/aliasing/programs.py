@@ -7,12 +7,12 @@ import numpy as np
 from reference import assert_same
 
 from .copies import COPIES
-from .library import HAS_LASTING_ARRAYS, lib, read, tensor
+from .library import HAS_LASTING_ARRAYS, lib, numpy_array, read, tensor
 from .memory import is_overlapping, is_repeated, kind_of, with_memory
 from .views import VIEWS
-from .writes import EVERYWHERE, WRITES, literal, new_operand
+from .writes import EVERYWHERE, WRITES, literal, new_operand, number, source_of
 
-NAMES = {"lib": lib, "tensor": tensor, "copy": copy}
+NAMES = {"lib": lib, "tensor": tensor, "numpy_array": numpy_array, "copy": copy}
 
 
 class Program:
@@ -20,6 +20,8 @@ class Program:
         self.tensors, self.arrays, self.memories = {}, {}, {}
         # The bytes of tensors that were made of numbers: where others begin in theirs is not said.
         self.bases = []
+        # NumPy arrays that share their memory with tensors, beside those of the model.
+        self.shared = {}
         self.kept = []
         self.lines = []
         self.count = 0
@@ -43,6 +45,24 @@ class Program:
         array, memory = with_memory(array)
         self.bases.append(memory)
         return self.add(literal(array), array, memory)
+
+    def add_shared(self, choose, dtype, shape):
+        """A tensor of a NumPy array, which is another view of the memory."""
+        array, memory = with_memory(new_operand(choose, dtype, shape)[1])
+        name = f"a{self.count}"
+        self.run(f"{name} = numpy_array({literal(array)[7:-1]})")
+        self.shared[name] = array, memory
+        self.bases.append(memory)
+        return self.add(f"lib.from_numpy({name})", array, memory)
+
+    def write_to_an_array(self, choose):
+        """Write as NumPy does, past the library."""
+        if self.shared:
+            name = choose.one_of(self.shared)
+            array, _ = self.shared[name]
+            value = number(choose, array.dtype)
+            self.run(f"{name}[...] = {source_of(value)}")
+            array[...] = value
 
     def add_view(self, choose, name, kind):
         """Another object by a kind of view, if it applies."""
@@ -100,7 +120,8 @@ class Program:
     def keep(self, name):
         """Take the values as they are: Python's numbers, and an array."""
         self.kept.append((name, self.tensors[name].tolist(), self.arrays[name].tolist()))
-        if HAS_LASTING_ARRAYS:
+        is_shared = any(self.memories[name] is memory for _, memory in self.shared.values())
+        if HAS_LASTING_ARRAYS and not is_shared:
             self.lines.append(f"kept = {name}.numpy()")
             self.kept.append((name, self.tensors[name].numpy(), self.arrays[name].copy()))
 
@@ -119,6 +140,8 @@ class Program:
         """Every live object has the values of its array, and what was kept is as it was."""
         for name, array in self.arrays.items():
             self._compare(name, read(self.tensors[name]), array)
+        for name, (array, _) in self.shared.items():
+            self._compare(name, self.tensors[name], array)
         for name, got, want in self.kept:
             self._compare(f"what was kept of {name}", got, want)
 

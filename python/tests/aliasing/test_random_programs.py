@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .library import BFLOAT16
+from .library import BFLOAT16, IS_TORCH
 from .memory import Chooser, DrawnChooser
 from .programs import Program
 from .views import VIEWS
@@ -19,7 +19,7 @@ SHAPES = [
     (2, 3, 2), (3, 1, 2), (2, 2, 2), (1, 2, 1, 3), (2, 1, 3, 2),
 ]
 
-STEPS = ["view"] * 5 + ["write"] * 7 + ["keep", "copy", "rearrange", "base", "forget"]
+STEPS = ["view"] * 5 + ["write"] * 7 + ["keep", "copy", "rearrange", "base", "forget", "shared", "outside"]
 
 
 def run(choose, dtype, steps):
@@ -38,6 +38,10 @@ def run(choose, dtype, steps):
             program.add_copy(choose, name)
         elif step == "rearrange":
             program.rearrange(choose, name)
+        elif step == "outside":
+            program.write_to_an_array(choose)
+        elif step == "shared" and not (IS_TORCH and dtype == BFLOAT16):
+            program.add_shared(choose, dtype, choose.one_of(SHAPES))
         else:
             program.add_base(choose, dtype, choose.one_of(SHAPES))
         if program.has_nan():
