@@ -79,11 +79,14 @@ rows("conj_ conj_physical_ conjugate_", "fc")
 rows("bitwise_not_ bitwise_invert_", "ib")
 rows("bitwise_count_", "i")
 rows(
-    """arctan2_ atan2_ copysign_ eq_ float_power_ floor_divide_ fmax_ fmin_ fmod_ ge_ greater_
-    greater_equal_ gt_ heaviside_ hypot_ isclose_ le_ less_ less_equal_ logaddexp2_ logaddexp_ lt_
-    maximum_ minimum_ ne_ nextafter_ not_equal_ pow_ power_ remainder_ trunc_divide_ xlog1py_ xlogy_
-    __ifloordiv__ __imod__ __ipow__""",
+    """arctan2_ atan2_ copysign_ float_power_ heaviside_ hypot_ isclose_ logaddexp2_ logaddexp_
+    nextafter_ xlog1py_ xlogy_""",
     "f", operand,
+)
+rows(
+    """eq_ floor_divide_ fmax_ fmin_ fmod_ ge_ greater_ greater_equal_ gt_ le_ less_ less_equal_ lt_
+    maximum_ minimum_ ne_ not_equal_ pow_ power_ remainder_ trunc_divide_ __ifloordiv__ __imod__ __ipow__""",
+    "fi", operand,
 )
 rows("add_ sub_ subtract_ mul_ multiply_ __iadd__ __isub__ __imul__", "fic", operand)
 rows("div_ divide_ true_divide_ __itruediv__", "fc", operand)
@@ -147,6 +150,14 @@ def wanted(name, x, arguments):
     cousin = name.replace("__i", "__", 1) if name.startswith("__") else name[:-1]
     function = getattr(x, cousin, None) or getattr(lib.nn.functional, cousin)
     return function(*arguments).resolve_conj().numpy()
+
+
+def with_itself(x, arguments):
+    """The arguments with the target, and with a view of it, for the first; none if it does not fit."""
+    first, *rest = arguments or [None]
+    if isinstance(first, lib.Tensor) and first.shape == x.shape and first.dtype == x.dtype:
+        yield (x, *rest)
+        yield (x[...], *rest)
 
 
 def known_names():

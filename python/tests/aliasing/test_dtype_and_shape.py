@@ -269,3 +269,53 @@ class TestAnotherDtype:
         row.to_(al.float64)
         row.fill_(9)
         assert x.tolist() == [[1.5, 2.5], [3.5, 4.5]] and row.dtype == al.float64
+
+
+class TestRefusals:
+    """Whatever is refused, at whichever element, has written nothing."""
+
+    @pytest.mark.parametrize("line, error", [
+        ("x //= y", ZeroDivisionError),
+        ("x %= y", ZeroDivisionError),
+        ("x.floor_divide_(y)", ZeroDivisionError),
+        ("x.fmod_(y)", ZeroDivisionError),
+        ("x //= 0", ZeroDivisionError),
+        ("x[1:] //= y[1:]", ZeroDivisionError),
+        ("x.T.remainder_(y)", ZeroDivisionError),
+        ("x **= negative", ValueError),
+        ("x.pow_(negative)", ValueError),
+        ("x[[0, 1, size]] = 7", IndexError),
+        ("x[[0, 1, size]] += 7", IndexError),
+        ("x.index_fill_(0, places, 7)", IndexError),
+        ("x.index_copy_(0, places, x[:3])", IndexError),
+        ("x.index_add_(0, places, x[:3])", IndexError),
+        ("x.scatter_(0, places, 7)", IndexError),
+        ("x.scatter_add_(0, places, x)", IndexError),
+        ("x.put_(places, x[:3])", IndexError),
+        ("x.index_put_((places,), x[:3])", IndexError),
+        ("x.masked_scatter_(x == x, x[:2])", ValueError),
+        ("x[x > 0] = x[:2]", ValueError),
+        ("x[size] = 1", IndexError),
+        ("x[0, 0] = 1", IndexError),
+        ("x.fill_('a')", TypeError),
+        ("x.copy_('a')", TypeError),
+        ("x[0] = None", TypeError),
+        ("x[:] = [1] * (size - 1) + ['a']", (TypeError, ValueError)),
+        ("x[:] = [1] * (size - 1) + [2**70]", OverflowError),
+        ("x[:] = [1] * (size - 1) + [0.5]", TypeError),
+    ])
+    @pytest.mark.parametrize("size", [5, 60_000])
+    def test_nothing_is_written(self, line, error, size):
+        x = al.arange(1, size + 1)
+        view, before = x[1:], x.clone()
+        y = al.ones(size, dtype=al.int64)
+        y[size - 1] = 0
+        places = al.tensor([0, 1, size])
+        scope = {"x": x, "y": y, "negative": y - 1 - al.ones_like(y), "places": places, "size": size}
+        place = x.data_ptr()
+        with pytest.raises(error):
+            exec(line, scope)
+        assert al.equal(x, before) and al.equal(view, before[1:])
+        assert x.dtype == al.int64 and x.shape == (size,) and x.data_ptr() == place
+        x += 1
+        assert al.equal(view, before[1:] + 1)

@@ -9,7 +9,7 @@ import pytest
 import allotrope as al
 
 from .instances import program_with
-from .methods import DTYPES, RANDOM, ROWS, numbers
+from .methods import DTYPES, RANDOM, ROWS, numbers, with_itself
 from .views import VIEWS
 
 # Products, sums along a dimension and scattered elements need not be made where they end.
@@ -37,6 +37,19 @@ def test_an_elementwise_method_stays_in_its_memory(name):
             arguments, place_of_view = row.arguments(view), view.data_ptr()
             getattr(view, name)(*arguments)
             assert x.data_ptr() == place and view.data_ptr() == place_of_view, f"{x.dtype} {shape}"
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_target_that_is_an_operand_stays_in_its_memory(name):
+    row = ROWS[name]
+    for letter in row.dtypes:
+        for case in range(2):
+            x = al.tensor(numbers((17, 33), DTYPES[letter]))
+            cases = [*with_itself(x, row.arguments(x))]
+            if cases:
+                place = x.data_ptr()
+                getattr(x, name)(*cases[case])
+                assert x.data_ptr() == place
 
 
 @pytest.mark.parametrize("kind", VIEWS)

@@ -1,5 +1,6 @@
 """Memory that others hold: arrays share both ways, what cannot be written is copied by a write."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -8,6 +9,8 @@ from dlpack_capsules import Producer
 from sharing import BY_DLPACK, LAYOUTS, every_dtype, same, sample
 
 import allotrope as al
+
+from .methods import DTYPES, ROWS, numbers, with_itself
 
 WRITABLE = [name for name in LAYOUTS if name != "broadcast"]
 
@@ -52,6 +55,23 @@ class TestWritableArrays:
             array[...] = np.zeros((), array.dtype)
             x[0].fill_(1)
             assert (array[0] == one).all() and same(x, array)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in ROWS if hasattr(al.Tensor, name)))
+def test_every_method_reaches_the_array(name):
+    row = ROWS[name]
+    shape = {1: (4,), 2: (4, 4), 3: (2, 2, 2)}[row.ndim]
+    for letter in row.dtypes:
+        # The arguments as they are, then the tensor itself as one of them, and a view of it.
+        for case in range(3):
+            array = np.ascontiguousarray(numbers(shape, DTYPES[letter]))
+            x = al.from_numpy(array)
+            cases = [row.arguments(x), *with_itself(x, row.arguments(x))]
+            if case < len(cases):
+                getattr(x, name)(*cases[case])
+                assert same(x, array)
+                x.zero_()
+                assert not array.any()
 
 
 class TestBothWays:
@@ -115,6 +135,23 @@ class TestBothWays:
         assert weight.grad.tolist() == [1.0, 2.0] and x.tolist() == [100.0, 200.0]
         # The array is written, or a warning says that it is not.
         assert array.tolist() == ([1.0, 2.0] if caught else [100.0, 200.0])
+
+    @pytest.mark.parametrize("line", [
+        "x.clone()", "x + 0", "x.flip(0)", "x.roll(1, 0)", "x.roll(0, 0)", "x.to(al.float32)", "x.sum()", "x.tolist()",
+        "x.numpy()", "x.contiguous()", "x[[0, 1]]", "x[x > 0]", "x.expand(2, 3)", "copy.deepcopy(x)", "al.cat([x])",
+        "x.repeat(1)", "x.narrow_copy(0, 0, 2)", "repr(x)", "x == x", "x.T", "iter(x)", "x.sort()", "x.diag()",
+        "x.view(3, 1).T.reshape(-1)", "al.einsum('i->i', x)", "al.stack([x])", "x.positive()", "al.as_tensor(x)",
+    ])
+    def test_nothing_that_is_read_ends_it(self, line):
+        array = np.zeros(3)
+        x = al.from_numpy(array)
+        held = eval(line, {"x": x, "al": al, "copy": copy})
+        x += 1
+        x[0] = 5
+        assert array.tolist() == [5, 1, 1]
+        array[1] = 7
+        assert x.tolist() == [5, 7, 1]
+        del held
 
     def test_clones_do_not_share(self):
         array = np.zeros(3)
