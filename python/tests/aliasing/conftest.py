@@ -3,4 +3,6 @@
 from .library import IS_TORCH
 
 if IS_TORCH:
-    collect_ignore = ["test_dtype_and_shape.py", "test_in_place_memory.py", "test_sharing.py", "test_threads.py"]
+    collect_ignore = [
+        "test_dtype_and_shape.py", "test_in_place_memory.py", "test_sharing.py", "test_threads.py",
+    ]

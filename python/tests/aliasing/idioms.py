@@ -256,6 +256,7 @@ IDIOMS = {
         clip_through_detached_gradients, clip_gradients_in_place, clip_the_data_of_gradients,
         sgd_with_momentum, adam, decoupled_weight_decay, average_of_weights, tied_weights,
         flat_parameters, statistics_of_a_batch, statistics_by_batch_norm, cache_of_keys,
-        accumulated_gradients, steps_within_the_backward_pass, states_written_into_a_buffer, in_place_layers, power_iteration,
+        accumulated_gradients, steps_within_the_backward_pass, states_written_into_a_buffer,
+        in_place_layers, power_iteration,
     )
 }

@@ -165,6 +165,17 @@ def test_retained_gradients_are_of_the_latest_value(is_before):
     assert x.grad.tolist() == [450.0, 900.0]
 
 
+@pytest.mark.parametrize("write", ["y.mul_(5)", "view.mul_(5)", "y[:1].mul_(5)"])
+def test_retained_gradients_of_views_are_of_the_latest_value(write):
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    view = y[0]
+    view.retain_grad()
+    exec(write, {"y": y, "view": view})
+    (view * view).backward()
+    assert view.grad.tolist() == 30.0 and x.grad.tolist() == [450.0, 0.0]
+
+
 def test_hooks_stay_with_the_value_they_were_given_to():
     x = leaf(1.0)
     y = x * 3
@@ -317,3 +328,23 @@ def test_unrecorded_modes_write_for_all(mode):
     assert y.tolist() == [30.0, 5.0] and view.tolist() == 30.0
     (y * y).sum().backward()
     assert x.grad.tolist() == [120.0, 20.0]
+
+
+def test_parts_may_become_functions_of_each_other():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    y[0] = y[1]
+    y[1] = y[0].clone() ** 2 if IS_TORCH else y[0] * y[0]
+    y.sum().backward()
+    assert y.tolist() == [2.0, 4.0] and x.grad.tolist() == [0.0, 5.0]
+
+
+def test_layouts_in_place_keep_the_history():
+    x = leaf(1.0, 2.0, 3.0, 4.0)
+    y = (x * 1).view(2, 2)
+    y.t_()
+    y[0].mul_(10)
+    y.unsqueeze_(0)
+    y.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [10.0, 1.0, 10.0, 1.0]

@@ -137,10 +137,11 @@ class TestBothWays:
         assert array.tolist() == ([1.0, 2.0] if caught else [100.0, 200.0])
 
     @pytest.mark.parametrize("line", [
-        "x.clone()", "x + 0", "x.flip(0)", "x.roll(1, 0)", "x.roll(0, 0)", "x.to(al.float32)", "x.sum()", "x.tolist()",
-        "x.numpy()", "x.contiguous()", "x[[0, 1]]", "x[x > 0]", "x.expand(2, 3)", "copy.deepcopy(x)", "al.cat([x])",
-        "x.repeat(1)", "x.narrow_copy(0, 0, 2)", "repr(x)", "x == x", "x.T", "iter(x)", "x.sort()", "x.diag()",
-        "x.view(3, 1).T.reshape(-1)", "al.einsum('i->i', x)", "al.stack([x])", "x.positive()", "al.as_tensor(x)",
+        "x.clone()", "x + 0", "x.flip(0)", "x.roll(1, 0)", "x.roll(0, 0)", "x.to(al.float32)", "x.sum()",
+        "x.tolist()", "x.numpy()", "x.contiguous()", "x[[0, 1]]", "x[x > 0]", "x.expand(2, 3)", "repr(x)",
+        "copy.deepcopy(x)", "al.cat([x])", "x.repeat(1)", "x.narrow_copy(0, 0, 2)", "x == x", "x.T", "iter(x)",
+        "x.sort()", "x.diag()", "x.view(3, 1).T.reshape(-1)", "al.einsum('i->i', x)", "al.stack([x])",
+        "x.positive()", "al.as_tensor(x)",
     ])
     def test_nothing_that_is_read_ends_it(self, line):
         array = np.zeros(3)
