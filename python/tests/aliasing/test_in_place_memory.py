@@ -183,6 +183,47 @@ def test_a_quarter_of_a_gigabyte_is_not_doubled(line):
     assert growth < 24, f"the peak grew by {growth} MB"
 
 
+LOOPS = {
+    "views": "x = al.zeros(size); view = x[1:].view(-1); view.fill_(1); x += 1",
+    "views that outlive": "x = al.zeros(size); view = x[:10]; del x; view.fill_(1)",
+    "recorded": "y = p * 2; view = y[:10]; view.mul_(3); y.add_(view.sum()); y.sum().backward(); p.grad = None",
+    "recorded and dropped": "y = p * 2; y[1:].mul_(y[:-1]); y[0] = y[1]; view = y.detach(); view.zero_()",
+    "buffers": "x = al.zeros(size); view = x[:5]; x[:] = p * 2; view.mul_(2); x.sum().backward()",
+    "hooks": "y = p * 2; y.register_hook(lambda g: None); y.mul_(2); y.retain_grad(); y.sum().backward()",
+    "arrays": "x = al.zeros(size); a = x.numpy(); view = x[:5]; x += 1; view += 1; b = view.numpy(); x *= 2",
+    "shared": "a = np.zeros(size, 'float32'); x = al.from_numpy(a); view = x[3:]; view += 1; y = view.clone()",
+}
+
+ROUNDS = """
+import gc
+import resource
+import numpy as np
+import allotrope as al
+
+size = 1_000_000
+p = al.ones(size, requires_grad=True)
+
+def run():
+    {line}
+
+for _ in range(10):
+    run()
+gc.collect()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(60):
+    run()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="kilobytes on Linux alone")
+@pytest.mark.parametrize("name", LOOPS)
+def test_memory_is_given_back(name):
+    script = ROUNDS.format(line=LOOPS[name])
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 40, f"60 rounds of 4 MB kept {done.stdout} MB"
+
+
 def test_values_are_right_where_memory_is_reused():
     rng = np.random.default_rng(0)
     array = rng.random((300, 500))
