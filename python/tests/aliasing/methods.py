@@ -94,7 +94,6 @@ rows("bitwise_and_ bitwise_or_ bitwise_xor_ __iand__ __ior__ __ixor__", "ib", op
 rows("logical_and_ logical_or_ logical_xor_", "fb", operand)
 rows("bitwise_left_shift_ bitwise_right_shift_ gcd_ lcm_ __ilshift__ __irshift__", "i", operand)
 rows("ldexp_", "f", lambda x: (tensor(numbers(x.shape, "int64")),))
-rows("__imatmul__", "f", lambda x: (matrix(x.shape[1], x.shape[1]),))
 rows("addcdiv_ addcmul_", "f", lambda x: (like(x), like(x) + 1))
 rows("lerp_", "f", lambda x: (like(x), 0.25))
 rows("addmm_", "f", lambda x: (matrix(x.shape[0], 3), matrix(3, x.shape[1])))
