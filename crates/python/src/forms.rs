@@ -41,8 +41,8 @@ macro_rules! forms {
                     let $op = [$($python,)? stringify!($name)][0];
                     let ($py, $x) = (py, &crate::create::operand($op, input)?);
                     let _ = $py;
-                    let made = (|| -> PyResult<$result> { $body })();
-                    $crate::in_place::deliver(py, $op, made?, out)
+                    let make = || -> PyResult<$result> { $body };
+                    $crate::in_place::deliver(py, $op, make()?, out)
                 }
             )*
 

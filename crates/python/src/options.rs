@@ -50,8 +50,8 @@ macro_rules! forms {
                     out: Option<&Bound<'py, PyAny>>,
                 ) -> PyResult<Bound<'py, PyAny>> {
                     let ($py, $x) = (py, operand::read(stringify!($name), input)?);
-                    let made = (|| -> PyResult<PyTensor> { $body })();
-                    deliver(py, stringify!($name), made?, out)
+                    let make = || -> PyResult<PyTensor> { $body };
+                    deliver(py, stringify!($name), make()?, out)
                 }
             )*
 

@@ -227,7 +227,7 @@ impl PyTensor {
                 default_dtype(),
             ))?,
             // What follows is for the `__init__` of a subclass.
-            Some(_) if args.len() > 1 && class.is(&py.get_type::<Self>()) => {
+            Some(_) if args.len() > 1 && class.is(py.get_type::<Self>()) => {
                 return Err(PyTypeError::new_err(
                     "Tensor: too many arguments; data or sizes are accepted (hint: al.tensor(data, dtype=))",
                 ));
@@ -402,7 +402,7 @@ impl PyTensor {
         }
         let plain = Self::from(py.detach(|| tensor.detach().copied()).map_err(raise)?);
         let class = this.get_type();
-        let copy = if class.is(&py.get_type::<Self>()) {
+        let copy = if class.is(py.get_type::<Self>()) {
             Bound::new(py, plain)?.into_any()
         } else {
             class.call_method1(intern!(py, "_from_tensor"), (plain,))?

@@ -474,14 +474,14 @@ impl Piece {
 
     /// This part of a layout.
     fn of(&self, op: &'static str, layout: &Layout) -> Result<Layout, Error> {
-        let ranges = self.0.iter().enumerate();
-        ranges.fold(Ok(layout.clone()), |layout, (dim, (start, stop))| {
+        let mut ranges = self.0.iter().enumerate();
+        ranges.try_fold(layout.clone(), |layout, (dim, (start, stop))| {
             let slice = Slice {
                 start: Some(*start as isize),
                 stop: Some(*stop as isize),
                 step: 1,
             };
-            layout?.slice(op, dim as isize, slice)
+            layout.slice(op, dim as isize, slice)
         })
     }
 }

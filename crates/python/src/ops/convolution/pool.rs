@@ -11,6 +11,7 @@ use crate::tensor::PyTensor;
 
 /// A tensor, or a pair of them.
 #[derive(IntoPyObject)]
+#[allow(clippy::large_enum_variant, reason = "made once for each call")]
 pub(super) enum OneOrTwo {
     One(PyTensor),
     Two(PyTensor, PyTensor),

@@ -29,8 +29,8 @@ macro_rules! functions {
                 out: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyAny>> {
                 let ($py, $x) = (py, &crate::create::operand($op, $first)?);
-                let made = (|| -> PyResult<$result> { $body })();
-                $crate::in_place::deliver(py, $op, made?, out)
+                let make = || -> PyResult<$result> { $body };
+                $crate::in_place::deliver(py, $op, make()?, out)
             }
         )*
 
