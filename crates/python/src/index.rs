@@ -6,7 +6,7 @@ use allotrope_tensor::Index;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PyRange, PySequence, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySequence, PySlice, PyTuple};
 
 use crate::arguments::Int;
 use crate::create;
@@ -33,6 +33,12 @@ pub(crate) fn read_key(key: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
 }
 
 fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
+    // The usual key is asked for first; a bool is no int of exactly this class.
+    if item.is_exact_instance_of::<PyInt>()
+        && let Ok(index) = item.extract::<isize>()
+    {
+        return Ok(Index::At(index));
+    }
     if item.is_none() {
         return Ok(Index::NewAxis);
     }
