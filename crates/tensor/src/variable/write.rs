@@ -282,6 +282,8 @@ impl Variable {
     ) -> Result<Option<Written>, Error> {
         let result = fitted(op, result, &former)?;
         let recorded = is_recorded(&[&former, &result]);
+        // Then it has another history at most.
+        let is_unchanged = result.is_same_value(&former);
         match &mut *self.lock() {
             State::Alone(tensor) => {
                 if !tensor.is_same_value(&former) {
@@ -289,22 +291,26 @@ impl Variable {
                 }
                 drop(former);
                 let copied_foreign = tensor.is_foreign() && !tensor.has_own_memory();
-                let mut history = tensor.history().cloned();
-                if recorded {
-                    let new = match result.history() {
-                        Some(history) => Some(history.clone()),
-                        None => overwritten(op, history.clone(), &result),
-                    };
-                    move_retained(history.as_ref(), new.as_ref());
-                    history = new;
-                }
+                let history = tensor.history().cloned();
                 tensor.set_history(None);
-                if tensor.layout().repeats() {
+                let placed = if is_unchanged {
+                    Ok(())
+                } else if tensor.layout().repeats() {
                     *tensor = result.detach();
+                    Ok(())
                 } else {
-                    tensor.place(op, &result.detach())?;
+                    tensor.place(op, &result.detach())
+                };
+                if placed.is_err() || !recorded {
+                    tensor.set_history(history);
+                    return placed.map(|()| Some(Written { copied_foreign }));
                 }
-                tensor.set_history(history);
+                let new = match result.history() {
+                    Some(history) => Some(history.clone()),
+                    None => overwritten(op, history.clone(), &result),
+                };
+                move_retained(history.as_ref(), new.as_ref());
+                tensor.set_history(new);
                 Ok(Some(Written { copied_foreign }))
             }
             State::Aliased(alias) => {
@@ -316,8 +322,11 @@ impl Variable {
                 if recorded && alias.layout.may_repeat() {
                     return Err(shared_elements(op, &alias.layout));
                 }
-                let copied_foreign = contents.make_own(op)?;
-                contents.write(op, alias.layout.clone(), &result)?;
+                let mut copied_foreign = false;
+                if !is_unchanged {
+                    copied_foreign = contents.make_own(op)?;
+                    contents.write(op, alias.layout.clone(), &result)?;
+                }
                 drop(contents);
                 if recorded {
                     alias.rewrite(op, &result);
@@ -349,10 +358,11 @@ impl Variable {
                 let history = tensor.history().cloned();
                 let copied_foreign = tensor.is_foreign() && !tensor.has_own_memory();
                 tensor.set_history(None);
-                if tensor.layout().repeats() {
-                    *tensor = tensor.copied()?;
-                }
-                let changed = change(tensor);
+                let changed = match tensor.layout().repeats() {
+                    true => tensor.copied().map(|copy| *tensor = copy),
+                    false => Ok(()),
+                };
+                let changed = changed.and_then(|()| change(tensor));
                 tensor.set_history(history);
                 changed.map(|()| Written { copied_foreign })
             }
@@ -500,7 +510,7 @@ fn fitted(op: &'static str, result: Tensor, former: &Tensor) -> Result<Tensor, E
         result.check_kind(op, dtype, format!("x.to({}) first", result.dtype()))?;
     }
     let result = result.to(dtype)?;
-    match result.shares_storage_with(former) {
+    match result.shares_storage_with(former) && !result.is_same_value(former) {
         true => result.copied(),
         false => Ok(result),
     }
