@@ -6,6 +6,8 @@
 //! | `mod` | [`Variable`]: its value, its views, what it is bound to |
 //! | `storage` | the memory that variables share, and copying it on write |
 //! | `write` | writes: in place where no value holds the memory, recorded where gradients want it |
+//! | `row` | rows of the op tables, run into the memory that they read |
+//! | `piece` | parts of a shape, which a large tensor is changed by |
 //! | `history` | what a write, and a view after one, remember for gradients |
 //!
 //! Views share a [`Storage`]: whatever is written through one is seen by all. Whoever took a *value*
@@ -13,6 +15,8 @@
 //! first. So there is nothing to count and nothing to be told of too late.
 
 mod history;
+mod piece;
+mod row;
 mod storage;
 mod write;
 
@@ -25,9 +29,10 @@ use crate::Tensor;
 use crate::autograd::{History, is_grad_enabled};
 use storage::{Base, Storage};
 
+pub use row::RowOperand;
 pub(crate) use storage::acquire;
 pub use storage::set_pause;
-pub use write::{RowOperand, Written};
+pub use write::Written;
 
 /// A place that holds a value, shares its memory with its views, and can be written to.
 ///

@@ -4,14 +4,14 @@
 use std::sync::{Arc, OnceLock};
 
 use allotrope_cpu::{Buffer, Storage};
-use allotrope_dtype::{DType, Error, GradientProblem, Problem, WeakScalar};
-use allotrope_op::{Layout, Op, Shape, Shared, Slice};
-use smallvec::SmallVec;
+use allotrope_dtype::{DType, Error, GradientProblem, Problem};
+use allotrope_op::{Layout, Shared};
 
+use super::piece::{PIECE, Piece};
 use super::storage::{Base, Contents};
 use super::{Alias, State, Variable, history, move_retained};
 use crate::autograd::{History, is_grad_enabled, is_recorded};
-use crate::elementwise::{Operand, needs_guard, record_into};
+use crate::elementwise::Operand;
 use crate::{Index, Tensor};
 
 /// What became of a write.
@@ -21,49 +21,9 @@ pub struct Written {
     pub copied_foreign: bool,
 }
 
-/// Elements that are computed and written at a time where a large tensor is changed in place: enough
-/// for threads to be worth their while.
-const PIECE: usize = 1 << 20;
-
-/// Elements from which a row is run into the memory it reads: below a result of its own is faster.
-const IN_ONE_PASS_FROM: usize = 8 << 10;
-
-/// An operand of a row beside the tensor that is written to.
-#[derive(Clone, Debug)]
-pub enum RowOperand {
-    /// A tensor.
-    Tensor(Tensor),
-    /// A number, which takes the dtype of the tensors if its kind fits.
-    Number(WeakScalar),
-}
-
-impl RowOperand {
-    fn tensor(&self) -> Option<&Tensor> {
-        match self {
-            Self::Tensor(tensor) => Some(tensor),
-            Self::Number(_) => None,
-        }
-    }
-
-    fn as_operand(&self) -> Operand<'_> {
-        match self {
-            Self::Tensor(tensor) => Operand::Tensor(tensor),
-            Self::Number(number) => Operand::Scalar(*number),
-        }
-    }
-
-    /// The operand in memory of its own; nothing if it is the value itself.
-    fn apart(self, value: &Tensor) -> Result<Option<Self>, Error> {
-        match self {
-            Self::Tensor(tensor) => Ok(apart(&tensor, value)?.map(Self::Tensor)),
-            Self::Number(number) => Ok(Some(Self::Number(number))),
-        }
-    }
-}
-
 /// What is read while a value is written over: nothing for the value itself, which is read element by
 /// element; a copy of any other part of its memory.
-fn apart(operand: &Tensor, value: &Tensor) -> Result<Option<Tensor>, Error> {
+pub(super) fn apart(operand: &Tensor, value: &Tensor) -> Result<Option<Tensor>, Error> {
     match operand.shares_storage_with(value) {
         true if operand.is_same_value(value) => Ok(None),
         true => operand.detach().copied().map(Some),
@@ -159,76 +119,6 @@ impl Variable {
         })
     }
 
-    /// Gives the elements the result of a row of the op tables on them and other operands, converted to
-    /// their dtype: in one pass over the memory where that can be.
-    ///
-    /// # Errors
-    /// As [`Tensor::apply`] and [`update`](Self::update).
-    pub fn update_row(
-        &self,
-        op: &'static str,
-        row: Op,
-        rest: Vec<RowOperand>,
-    ) -> Result<Written, Error> {
-        let former = self.begin(op)?;
-        let tensors = rest.iter().filter_map(RowOperand::tensor);
-        let all: Vec<&Tensor> = tensors.chain([&former]).collect();
-        let is_large = former.count() >= IN_ONE_PASS_FROM && rest.len() + 1 == row.arity();
-        if !is_large || is_recorded(&all) {
-            drop(former);
-            return self.update_by_row(op, row, rest);
-        }
-        drop(all);
-        let rest = rest.into_iter().map(|operand| operand.apart(&former));
-        let rest = rest.collect::<Result<Vec<_>, Error>>()?;
-        drop(former);
-        let mut is_done = false;
-        let written = self.change(op, false, &mut |own| {
-            let operands = rest.iter().map(|operand| operand.as_ref());
-            let operands = operands.map(|operand| operand.map(RowOperand::as_operand));
-            let operands: Vec<_> = [None].into_iter().chain(operands).collect();
-            is_done = record_into(row, &operands, own).map_err(|error| error.in_op(op))?;
-            Ok(())
-        })?;
-        if is_done {
-            return Ok(written);
-        }
-        let or_own = |operand: Option<RowOperand>| {
-            operand.unwrap_or_else(|| RowOperand::Tensor(self.value()))
-        };
-        self.update_by_row(op, row, rest.into_iter().map(or_own).collect())
-    }
-
-    /// The same, by a result that is written over the elements.
-    fn update_by_row(
-        &self,
-        op: &'static str,
-        row: Op,
-        rest: Vec<RowOperand>,
-    ) -> Result<Written, Error> {
-        let (mut tensors, mut numbers) = (Vec::new(), Vec::new());
-        for operand in rest {
-            match operand {
-                RowOperand::Tensor(tensor) => {
-                    tensors.push(tensor);
-                    numbers.push(None);
-                }
-                RowOperand::Number(number) => numbers.push(Some(number)),
-            }
-        }
-        let can_fail = needs_guard(row, self.value().dtype());
-        self.update_with(op, tensors, !can_fail, |own, tensors| {
-            let mut tensors = tensors.iter();
-            let rest = numbers.iter().filter_map(|number| match number {
-                Some(number) => Some(Operand::Scalar(*number)),
-                None => tensors.next().map(Operand::Tensor),
-            });
-            let operands: Vec<Operand<'_>> =
-                [Operand::Tensor(own)].into_iter().chain(rest).collect();
-            Tensor::apply(row, &operands).map_err(|error| error.in_op(op))
-        })
-    }
-
     /// Changes a large tensor a piece at a time; other threads wait for the last one.
     fn update_pieces<E: From<Error>>(
         &self,
@@ -260,7 +150,7 @@ impl Variable {
     }
 
     /// The value that a write begins with, if it may be written to.
-    fn begin(&self, op: &'static str) -> Result<Tensor, Error> {
+    pub(super) fn begin(&self, op: &'static str) -> Result<Tensor, Error> {
         match &mut *self.lock() {
             State::Alone(tensor) => {
                 check_leaf(op, tensor.history())?;
@@ -337,7 +227,7 @@ impl Variable {
     }
 
     /// Changes the value: where the memory is, unless that is to be recorded.
-    fn change(
+    pub(super) fn change(
         &self,
         op: &'static str,
         recorded: bool,
@@ -445,55 +335,6 @@ impl Contents {
 fn nothing() -> Shared {
     static NOTHING: OnceLock<Shared> = OnceLock::new();
     Arc::clone(NOTHING.get_or_init(|| Storage::from(Buffer::empty()).share()))
-}
-
-/// Part of a shape: a range of each dimension.
-struct Piece(SmallVec<[(usize, usize); 6]>);
-
-impl Piece {
-    /// Pieces that make up a shape, in row-major order.
-    fn all(shape: &Shape) -> impl Iterator<Item = Self> {
-        let sizes: SmallVec<[usize; 6]> = shape.iter().copied().collect();
-        // Dimensions before this one are taken index by index, those behind it whole.
-        let inner = |dim: usize| sizes[dim + 1..].iter().product::<usize>().max(1);
-        let split = (0..sizes.len())
-            .find(|dim| inner(*dim) <= PIECE)
-            .unwrap_or(0);
-        let rows = sizes.get(split).copied().unwrap_or(1);
-        let at_once = (PIECE
-            / sizes
-                .get(split + 1..)
-                .map_or(1, |s| s.iter().product::<usize>().max(1)))
-        .max(1);
-        let chunks = rows.div_ceil(at_once);
-        let outer: usize = sizes[..split.min(sizes.len())].iter().product();
-        (0..outer * chunks).map(move |number| {
-            let (mut rest, chunk) = (number / chunks, number % chunks);
-            let mut ranges: SmallVec<[(usize, usize); 6]> =
-                sizes.iter().map(|size| (0, *size)).collect();
-            if let Some(range) = ranges.get_mut(split) {
-                *range = (chunk * at_once, ((chunk + 1) * at_once).min(rows));
-            }
-            for dim in (0..split).rev() {
-                ranges[dim] = (rest % sizes[dim], rest % sizes[dim] + 1);
-                rest /= sizes[dim];
-            }
-            Self(ranges)
-        })
-    }
-
-    /// This part of a layout.
-    fn of(&self, op: &'static str, layout: &Layout) -> Result<Layout, Error> {
-        let mut ranges = self.0.iter().enumerate();
-        ranges.try_fold(layout.clone(), |layout, (dim, (start, stop))| {
-            let slice = Slice {
-                start: Some(*start as isize),
-                stop: Some(*stop as isize),
-                step: 1,
-            };
-            layout.slice(op, dim as isize, slice)
-        })
-    }
 }
 
 /// A result as it is written in the place of a value: of its dtype and shape, in memory of its own.
