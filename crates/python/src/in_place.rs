@@ -350,18 +350,6 @@ impl PyTensor {
         Ok(this.clone())
     }
 
-    /// Writes a value over all elements, broadcast and in this tensor's dtype: what `out=` does.
-    fn _put<'py>(
-        this: &Bound<'py, Self>,
-        op: &str,
-        value: &Bound<'_, Self>,
-    ) -> PyResult<Bound<'py, Self>> {
-        let value = value.get().tensor();
-        this.get()
-            .update(this.py(), lasting_name(op), |_| Ok(value.clone()))?;
-        Ok(this.clone())
-    }
-
     /// Writes zeros over all elements.
     fn zero_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let zero = Value::Number(WeakScalar::Bool(false));
