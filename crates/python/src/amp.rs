@@ -13,6 +13,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::arguments::Unsigned;
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
@@ -158,12 +159,12 @@ fn values(parameters: &[Py<PyTensor>]) -> Vec<Tensor> {
 #[pymethods]
 impl ScalerCore {
     #[new]
-    fn new(init: f64, growth: f64, backoff: f64, interval: u64, enabled: bool) -> Self {
+    fn new(init: f64, growth: f64, backoff: f64, interval: Unsigned, enabled: bool) -> Self {
         let options = ScalerOptions {
             init_scale: init,
             growth_factor: growth,
             backoff_factor: backoff,
-            growth_interval: interval,
+            growth_interval: interval.0,
             enabled,
         };
         Self {
@@ -225,12 +226,12 @@ impl ScalerCore {
         )
     }
 
-    fn set_factors(&self, growth: f64, backoff: f64, interval: u64) {
+    fn set_factors(&self, growth: f64, backoff: f64, interval: Unsigned) {
         let mut scaler = self.scaler();
         let options = ScalerOptions {
             growth_factor: growth,
             backoff_factor: backoff,
-            growth_interval: interval,
+            growth_interval: interval.0,
             ..scaler.options()
         };
         scaler.set_options(options);

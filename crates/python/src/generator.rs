@@ -6,9 +6,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 
+use crate::arguments::Unsigned;
 use crate::create::operand;
 use crate::device::check_device;
-use crate::error::{raise, wrong_object};
+use crate::error::{describe_int, raise, wrong_object};
 use crate::tensor::{PyTensor, wrap};
 
 /// A generator of its own, or that of the process.
@@ -97,8 +98,8 @@ impl PyGenerator {
     }
 
     /// Goes to a place in the seed's sequence.
-    fn set_offset(&self, offset: u64) {
-        self.generator().set_offset(offset);
+    fn set_offset(&self, offset: Unsigned) {
+        self.generator().set_offset(offset.0);
     }
 
     /// Seed and offset, as 16 bytes.
@@ -205,7 +206,7 @@ fn read_seed(op: &'static str, seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let problem = Problem::OutOfRange {
         what: "seed",
         index: None,
-        value: seed.to_string(),
+        value: describe_int(seed),
         accepted: "-2**63 to 2**64 - 1",
     };
     Err(raise(Error::new(op, problem)))

@@ -7,7 +7,7 @@ use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::renamed;
-use crate::arguments::{Int, axis_or};
+use crate::arguments::{Int, MOST_ITEMS, axis_or, iterate};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
 use crate::in_place::deliver;
@@ -39,8 +39,11 @@ fn read(op: &'static str, tensors: &Bound<'_, PyAny>) -> PyResult<Tensors> {
             "lists and tuples of them",
         )
     };
-    let items = tensors.try_iter().map_err(|_| refuse())?;
-    items.map(|item| operand(op, &item?)).collect()
+    if !tensors.hasattr("__iter__")? && !tensors.hasattr("__getitem__")? {
+        return Err(refuse());
+    }
+    let items = iterate(op, tensors, MOST_ITEMS)?;
+    items.iter().map(|item| operand(op, item)).collect()
 }
 
 /// Tensors given as arguments, or as one list of them.
