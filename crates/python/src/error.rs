@@ -4,9 +4,9 @@ use std::io;
 
 use allotrope_dtype::{Error, ErrorKind, Problem};
 use pyo3::exceptions::{
-    PyBufferError, PyFileNotFoundError, PyIndexError, PyIsADirectoryError, PyMemoryError,
-    PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError, PyRuntimeError,
-    PyTypeError, PyValueError, PyZeroDivisionError,
+    PyBufferError, PyFileNotFoundError, PyImportError, PyIndexError, PyIsADirectoryError,
+    PyMemoryError, PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError,
+    PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -89,7 +89,7 @@ pub(crate) fn foreign_byte_order(op: &str, given: &Bound<'_, PyAny>) -> PyErr {
 /// A package that a dtype's NumPy form needs.
 #[cold]
 pub(crate) fn missing_package(op: &str, package: &str, needed_by: &str) -> PyErr {
-    PyTypeError::new_err(format!(
+    PyImportError::new_err(format!(
         "{op}: package not installed: {package}; {needed_by} needs it (hint: pip install {package})"
     ))
 }
