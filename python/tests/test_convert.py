@@ -128,15 +128,18 @@ def test_missing_packages_are_named():
         "sys.modules['ml_dtypes'] = None\n"
         "al.float32.numpy_dtype\n"
         "try: al.bfloat16.numpy_dtype\n"
-        "except TypeError as error: print(error)\n"
+        "except ImportError as error: print(error)\n"
         "sys.modules['numpy'] = None\n"
         "assert al.dtype('f32') is al.float32\n"
         "try: al.float32.numpy_dtype\n"
-        "except TypeError as error: print(error)\n"
+        "except ImportError as error: print(error)\n"
+        "try: al.ones(2).numpy()\n"
+        "except ImportError as error: print(error)\n"
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
         "numpy_dtype: package not installed: ml_dtypes; bfloat16 needs it "
         "(hint: pip install ml_dtypes)",
         "numpy_dtype: package not installed: numpy; float32 needs it (hint: pip install numpy)",
+        "numpy: package not installed: numpy; an array needs it (hint: pip install numpy)",
     ]

@@ -369,9 +369,11 @@ class TestErrors:
     @pytest.mark.parametrize("name", ALL + ["max", "min"])
     def test_axes(self, name):
         x = al.ones((2, 3))
-        for axis in (2, -3, 100, 2**70):
+        for axis in (2, -3, 100):
             with pytest.raises(IndexError, match=f"^{name}: "):
                 getattr(x, name)(dim=axis)
+        with pytest.raises(OverflowError, match="out of range: 1180591620717411303424"):
+            getattr(x, name)(dim=2**70)
         if name not in PLACES + ["max", "min"]:
             with pytest.raises(IndexError, match=f"^{name}: "):
                 getattr(x, name)(dim=(0, 5))

@@ -58,6 +58,8 @@ impl fmt::Display for WeakScalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => fmt::Display::fmt(value, f),
+            // They stand for all that no integer of 128 bits is, too.
+            Self::Int(i128::MIN | i128::MAX) => f.write_str("an int of 127 bits or more"),
             Self::Int(value) => fmt::Display::fmt(value, f),
             Self::Float(value) => fmt::Debug::fmt(value, f),
             Self::Complex(value) => fmt::Display::fmt(value, f),

@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use allotrope_dtype::Error;
 use allotrope_op::Autocast;
 use allotrope_tensor::{
     AutocastSetting, Condition, GradScaler, ScalerOptions, ScalerState, Tensor, autocast_policies,
     autocast_setting, is_autocast_enabled, push_autocast, remove_autocast, set_autocast_dtype,
     set_autocast_enabled,
 };
-use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::arguments::Unsigned;
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
-use crate::error::raise;
+use crate::error::{raise, wrong_object};
 use crate::tensor::{PyTensor, wrap};
 
 /// THE names of the policies.
@@ -38,18 +39,22 @@ fn overridden(
 ) -> PyResult<HashMap<&'static str, Autocast>> {
     let mut all = before.clone();
     for (name, policy) in overrides.iter() {
-        let (name, policy): (String, String) = (name.extract()?, policy.extract()?);
+        let text = |object: &Bound<'_, PyAny>| {
+            let refuse = |_| wrong_object("policy", "not a name", object, "names");
+            object.extract::<String>().map_err(refuse)
+        };
+        let (name, policy) = (text(&name)?, text(&policy)?);
         let row = autocast_policies().find(|(row, _)| *row == name);
         let Some((name, _)) = row else {
-            return Err(PyKeyError::new_err(format!(
-                "policy: unknown operation: '{name}'; al.amp.policy() lists them"
-            )));
+            let accepted = ["the operations that al.amp.policy() lists"];
+            let error = Error::unknown_option("policy", "operation", &name, &accepted);
+            return Err(raise(error));
         };
         let known = POLICIES.iter().find(|(known, _)| *known == policy);
         let Some((_, policy)) = known else {
-            return Err(PyValueError::new_err(format!(
-                "policy: unknown policy: '{policy}'; keep, float32, widest and lower are accepted"
-            )));
+            let accepted = POLICIES.map(|(name, _)| name);
+            let error = Error::unknown_option("policy", "policy", &policy, &accepted);
+            return Err(raise(error));
         };
         all.insert(name, *policy);
     }
@@ -158,12 +163,12 @@ fn values(parameters: &[Py<PyTensor>]) -> Vec<Tensor> {
 #[pymethods]
 impl ScalerCore {
     #[new]
-    fn new(init: f64, growth: f64, backoff: f64, interval: u64, enabled: bool) -> Self {
+    fn new(init: f64, growth: f64, backoff: f64, interval: Unsigned, enabled: bool) -> Self {
         let options = ScalerOptions {
             init_scale: init,
             growth_factor: growth,
             backoff_factor: backoff,
-            growth_interval: interval,
+            growth_interval: interval.0,
             enabled,
         };
         Self {
@@ -225,12 +230,12 @@ impl ScalerCore {
         )
     }
 
-    fn set_factors(&self, growth: f64, backoff: f64, interval: u64) {
+    fn set_factors(&self, growth: f64, backoff: f64, interval: Unsigned) {
         let mut scaler = self.scaler();
         let options = ScalerOptions {
             growth_factor: growth,
             backoff_factor: backoff,
-            growth_interval: interval,
+            growth_interval: interval.0,
             ..scaler.options()
         };
         scaler.set_options(options);

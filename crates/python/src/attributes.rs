@@ -11,6 +11,7 @@ use crate::compose::adjoint_of;
 use crate::create::{self, as_leaf, number_of, operand, resolve};
 use crate::device::check_device;
 use crate::error::raise;
+use crate::interchange::convert_data;
 use crate::tensor::{PyTensor, made, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -272,10 +273,12 @@ impl PyTensor {
         const OP: &str = "new_tensor";
         check_device(OP, device)?;
         let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
-        let made = operand(OP, data)?
-            .detach()
-            .to(dtype)
-            .and_then(|x| x.copied());
+        // The data's own memory, which is read once: by the cast, or by the copy.
+        let data = convert_data(OP, data, None, None, None)?.tensor().detach();
+        let made = match data.dtype() == dtype {
+            true => data.copied(),
+            false => data.to(dtype),
+        };
         as_leaf(wrap(made), requires_grad)
     }
 }

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
+use crate::arguments::{MOST_ITEMS, Unsigned, iterate};
 use crate::error::{raise, wrong_object};
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -51,9 +52,11 @@ fn optional_tensors(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Vec
         return Ok(vec![Some(tensor)]);
     }
     let refuse = || wrong_object(op, "not a tensor", object, "tensors and sequences of them");
-    let items = object.try_iter().map_err(|_| refuse())?;
-    let each = items.map(|item| {
-        let item = item?;
+    if !object.hasattr("__iter__")? && !object.hasattr("__getitem__")? {
+        return Err(refuse());
+    }
+    let items = iterate(op, object, MOST_ITEMS)?;
+    let each = items.into_iter().map(|item| {
         if item.is_none() {
             return Ok(None);
         }
@@ -227,7 +230,7 @@ fn check(
     eps: f64,
     atol: f64,
     rtol: f64,
-    seed: u64,
+    seed: Unsigned,
 ) -> PyResult<()> {
     let inputs = tensors("gradcheck", inputs)?;
     let function = function.clone().unbind();
@@ -244,7 +247,7 @@ fn check(
         eps,
         atol,
         rtol,
-        seed,
+        seed: seed.0,
     };
     let checked: Checked<'_> = &call;
     // The function holds the interpreter whenever it is called.

@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyDict, PyModule, PyString, PyTuple};
 
-use crate::arguments::either;
+use crate::arguments::{Unsigned, either};
 use crate::convert::{self, Numeric};
 use crate::create::operand;
 use crate::device::{available, check_device, is_device_name};
@@ -29,14 +29,14 @@ const OP: &str = "cast";
 /// >>> al.cast(numpy.array([2.9, 300.0]), al.uint8).tolist()
 /// [2, 255]
 #[pyfunction]
-#[pyo3(signature = (array, dtype, rounding="nearest", overflow=None, seed=0))]
+#[pyo3(signature = (array, dtype, rounding="nearest", overflow=None, seed=Unsigned(0)))]
 pub(crate) fn cast<'py>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
     rounding: &str,
     overflow: Option<&str>,
-    seed: u64,
+    seed: Unsigned,
 ) -> PyResult<Bound<'py, PyAny>> {
     let in_op = |error: Error| raise(error.in_op(OP));
     let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
@@ -47,7 +47,7 @@ pub(crate) fn cast<'py>(
         Numeric::Family(family) => family.resolve(Some(from), default_dtype(), &Capabilities::CPU),
     };
     let options = CastOptions {
-        rounding: Rounding::parse(rounding, seed).map_err(in_op)?,
+        rounding: Rounding::parse(rounding, seed.0).map_err(in_op)?,
         overflow: overflow
             .map(str::parse::<Overflow>)
             .transpose()
@@ -191,7 +191,7 @@ impl PyTensor {
     /// allotrope.float64
     #[pyo3(signature = (
         *arguments, dtype=None, device=None, other=None, rounding="nearest", overflow=None,
-        copy=false, seed=0, non_blocking=false, memory_format=None
+        copy=false, seed=Unsigned(0), non_blocking=false, memory_format=None
     ))]
     #[allow(
         clippy::too_many_arguments,
@@ -207,7 +207,7 @@ impl PyTensor {
         rounding: &str,
         overflow: Option<&str>,
         copy: bool,
-        seed: u64,
+        seed: Unsigned,
         non_blocking: bool,
         memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
@@ -235,7 +235,7 @@ impl PyTensor {
         check_device(op, device.as_deref())?;
         let overflow = overflow.map(str::parse::<Overflow>).transpose();
         let options = CastOptions {
-            rounding: Rounding::parse(rounding, seed).map_err(raise)?,
+            rounding: Rounding::parse(rounding, seed.0).map_err(raise)?,
             overflow: overflow.map_err(raise)?,
         };
         let copy = copy || target.copy.unwrap_or(false);

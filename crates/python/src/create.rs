@@ -1,7 +1,8 @@
 //! Tensors from numbers, lists and arrays.
 
 use allotrope_dtype::{
-    Capabilities, CastOptions, DType, Scalar, ScalarKind, Set, WeakScalar, c128, default_dtype,
+    Capabilities, CastOptions, DType, Error, Problem, Scalar, ScalarKind, Set, WeakScalar, c128,
+    default_dtype,
 };
 use allotrope_tensor::Tensor;
 use pyo3::intern;
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyRange, PyTuple};
 
 use crate::convert::{self, Numeric};
-use crate::error::{nested_too_deeply, raise, wrong_object};
+use crate::error::{describe_int, nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged};
 use crate::infer::DEEPEST;
 use crate::interchange::{self, convert_data};
@@ -88,18 +89,28 @@ pub(crate) fn number_of(
     object: &Bound<'_, PyAny>,
     dtype: DType,
 ) -> PyResult<WeakScalar> {
-    widen(number(op, object)?, object, dtype)
+    widen(op, number(op, object)?, object, dtype)
 }
 
+/// A number with the value that it has for a dtype, if it stands for an int beyond 128 bits.
 pub(crate) fn widen(
+    op: &'static str,
     value: WeakScalar,
     object: &Bound<'_, PyAny>,
     dtype: DType,
 ) -> PyResult<WeakScalar> {
-    if is_beyond(value) && Set::Inexact.contains(dtype) {
+    if !is_beyond(value) {
+        return Ok(value);
+    }
+    if Set::Inexact.contains(dtype) {
         return object.extract().map(WeakScalar::Float);
     }
-    Ok(value)
+    if !dtype.is_integer() {
+        return Ok(value);
+    }
+    let value = describe_int(object);
+    let problem = Problem::ScalarOverflow { value, dtype };
+    Err(raise(Error::new(op, problem)))
 }
 
 /// What a message says is accepted as a number.
@@ -230,7 +241,7 @@ impl Lists {
         if depth != self.sizes.len() {
             return Err(mixed(self.op));
         }
-        let value = widen(number_of_kind(data, kind)?, data, self.dtype)?;
+        let value = widen(self.op, number_of_kind(data, kind)?, data, self.dtype)?;
         let value = match self.dtype {
             DType::Bool => WeakScalar::Bool(is_nonzero(value)),
             dtype => value.lowered_to(dtype),

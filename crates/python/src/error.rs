@@ -4,9 +4,9 @@ use std::io;
 
 use allotrope_dtype::{Error, ErrorKind, Problem};
 use pyo3::exceptions::{
-    PyBufferError, PyFileNotFoundError, PyIndexError, PyIsADirectoryError, PyMemoryError,
-    PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError, PyRuntimeError,
-    PyTypeError, PyValueError, PyZeroDivisionError,
+    PyBufferError, PyFileNotFoundError, PyImportError, PyIndexError, PyIsADirectoryError,
+    PyMemoryError, PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError,
+    PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -18,7 +18,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     if let Some(raised) = crate::autograd::raised_by_callback(&error) {
         return raised;
     }
-    let message = error.to_string();
+    let message = cut(error.to_string());
     match error.kind() {
         ErrorKind::Dtype => PyTypeError::new_err(message),
         ErrorKind::Value => PyValueError::new_err(message),
@@ -89,7 +89,7 @@ pub(crate) fn foreign_byte_order(op: &str, given: &Bound<'_, PyAny>) -> PyErr {
 /// A package that a dtype's NumPy form needs.
 #[cold]
 pub(crate) fn missing_package(op: &str, package: &str, needed_by: &str) -> PyErr {
-    PyTypeError::new_err(format!(
+    PyImportError::new_err(format!(
         "{op}: package not installed: {package}; {needed_by} needs it (hint: pip install {package})"
     ))
 }
@@ -118,6 +118,32 @@ pub(crate) fn nested_too_deeply(op: &str, limit: usize) -> PyErr {
 #[cold]
 pub(crate) fn scope_not_entered(op: &str) -> PyErr {
     PyRuntimeError::new_err(format!("{op}: this scope was not entered on this thread"))
+}
+
+/// A message without the middle of what is too long to be read, such as a path of many pages.
+pub(crate) fn cut(message: String) -> String {
+    const LONGEST: usize = 1500;
+    const END: usize = 300;
+    let count = message.chars().count();
+    if count <= LONGEST {
+        return message;
+    }
+    let start: String = message.chars().take(LONGEST - END).collect();
+    let end: String = message.chars().skip(count - END).collect();
+    let left_out = count - LONGEST;
+    format!("{start} […{left_out} characters…] {end}")
+}
+
+/// An int: its digits if they are few, else its length.
+pub(crate) fn describe_int(value: &Bound<'_, PyAny>) -> String {
+    let bits = value
+        .call_method0("bit_length")
+        .and_then(|bits| bits.extract::<u64>());
+    match (bits, value.str()) {
+        (Ok(bits), _) if bits > 256 => format!("an int of {bits} bits"),
+        (_, Ok(digits)) => cut(digits.to_string_lossy().into_owned()),
+        _ => "an int".to_owned(),
+    }
 }
 
 /// An object by its repr, cut to a length that fits a message, and its type.

@@ -1,14 +1,18 @@
 //! The class `Generator`, and the generator of the process.
 
+use std::ops::RangeInclusive;
+
 use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Generator;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 
+use crate::arguments::{Unsigned, beyond};
 use crate::create::operand;
 use crate::device::check_device;
-use crate::error::{raise, wrong_object};
+use crate::error::{describe_int, raise, wrong_object};
 use crate::tensor::{PyTensor, wrap};
 
 /// A generator of its own, or that of the process.
@@ -97,8 +101,8 @@ impl PyGenerator {
     }
 
     /// Goes to a place in the seed's sequence.
-    fn set_offset(&self, offset: u64) {
-        self.generator().set_offset(offset);
+    fn set_offset(&self, offset: Unsigned) {
+        self.generator().set_offset(offset.0);
     }
 
     /// Seed and offset, as 16 bytes.
@@ -194,31 +198,32 @@ pub(crate) fn set_rng_state(new_state: &Bound<'_, PyAny>) -> PyResult<()> {
     set.map_err(|error| raise(error.in_op(op)))
 }
 
+/// The integers of 64 bits, signed or not.
+const SEEDS: RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
+
 /// A seed: any integer of 64 bits, signed or not.
 fn read_seed(op: &'static str, seed: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let given = integer(op, seed)?;
-    let in_range = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&given);
-    if in_range {
+    match integer(op, seed) {
         // Negative ones are taken modulo 2^64, as in torch.
-        return Ok(given as u64);
+        Ok(given) if SEEDS.contains(&given) => return Ok(given as u64),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(seed.py()) => return Err(error),
+        _ => {}
     }
     let problem = Problem::OutOfRange {
         what: "seed",
         index: None,
-        value: seed.to_string(),
+        value: describe_int(seed),
         accepted: "-2**63 to 2**64 - 1",
     };
     Err(raise(Error::new(op, problem)))
 }
 
-/// An integer; beyond all dtypes, the nearest that is still wrong.
+/// An integer that some dtype may hold.
 pub(crate) fn integer(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<i128> {
     let py = object.py();
     let index = object.call_method0(intern!(py, "__index__"));
     let index = index.map_err(|_| wrong_object(op, "not an integer", object, "integers"))?;
-    match index.extract::<i128>() {
-        Ok(integer) => Ok(integer),
-        Err(_) if index.lt(0)? => Ok(i128::MIN),
-        Err(_) => Ok(i128::MAX),
-    }
+    index
+        .extract()
+        .map_err(|_| beyond(Some(op), &index, "integers of 64 bits"))
 }

@@ -132,7 +132,7 @@ impl PyTensor {
         let value = match operand::read_other("setitem", value)? {
             Value::Number(number) => {
                 let dtype = self.tensor().dtype();
-                Value::Number(crate::create::widen(number, value, dtype)?)
+                Value::Number(crate::create::widen("setitem", number, value, dtype)?)
             }
             value => value,
         };

@@ -8,9 +8,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySequence, PySlice, PyTuple};
 
-use crate::arguments::Int;
+use crate::arguments::Clamped;
 use crate::create;
-use crate::error::{raise, wrong_object};
+use crate::error::{describe_int, raise, wrong_object};
 use crate::tensor::{PyTensor, made, wrap};
 
 const OP: &str = "index";
@@ -61,9 +61,12 @@ fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
         let index = item.call_method0(intern!(py, "__index__"))?;
         return match index.extract::<isize>() {
             Ok(index) => Ok(Index::At(index)),
-            Err(_) => Err(PyIndexError::new_err(format!(
-                "index: index out of range: {index}"
-            ))),
+            Err(_) => {
+                let index = describe_int(&index);
+                Err(PyIndexError::new_err(format!(
+                    "{OP}: index out of range: {index}; indices of a dimension are accepted"
+                )))
+            }
         };
     }
     Err(wrong_object(
@@ -106,7 +109,7 @@ fn read_slice(slice: &Bound<'_, PySlice>) -> PyResult<Slice> {
             .call_method0(intern!(py, "__index__"))
             .map_err(|_| wrong_object(OP, "not a slice bound", &bound, "integers and None"))?;
         // Bounds beyond the ends are moved to them anyway.
-        Ok(Some(index.extract::<Int>()?.0))
+        Ok(Some(index.extract::<Clamped>()?.0))
     };
     Ok(Slice {
         start: bound(intern!(py, "start"))?,

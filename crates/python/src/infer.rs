@@ -4,13 +4,12 @@ use allotrope_dtype::{
     DType, Error, Float64Inference, Operand, Problem, Scalar, ScalarKind, WeakScalar,
     default_dtype, float64_inference, promotion,
 };
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::convert;
 use crate::create::as_list;
 use crate::dtype::{PyDType, wrap};
-use crate::error::{nested_too_deeply, raise, wrong_object};
+use crate::error::{describe_int, nested_too_deeply, raise, wrong_object};
 use crate::settings::parse_inference;
 
 const OP: &str = "infer_dtype";
@@ -113,7 +112,7 @@ impl Leaves {
                 let (least, greatest) = self.extremes.unwrap_or((value, value));
                 self.extremes = Some((least.min(value), greatest.max(value)));
             }
-            Err(_) => self.beyond = Some(describe_int(value)?),
+            Err(_) => self.beyond = Some(describe_int(value)),
         }
         Ok(())
     }
@@ -178,16 +177,4 @@ fn dtype_hint(least: i128, greatest: i128) -> String {
         .filter(holds)
         .min_by_key(|dtype| dtype.bits());
     format!("dtype={}", narrowest.unwrap_or(DType::F64))
-}
-
-/// An int too large for i128: its digits if few, else its length.
-fn describe_int(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    let bits = value
-        .call_method0(intern!(value.py(), "bit_length"))?
-        .extract::<u64>()?;
-    if bits > 256 {
-        Ok(format!("an int of {bits} bits"))
-    } else {
-        Ok(value.str()?.to_string())
-    }
 }

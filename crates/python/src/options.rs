@@ -7,6 +7,7 @@ use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::arguments::Clamped;
 use crate::create;
 use crate::elementwise::{apply, apply_as};
 use crate::error::raise;
@@ -101,7 +102,9 @@ forms! {
     ///
     /// >>> al.tensor([2.5, 3.14159]).round(decimals=2)
     /// tensor([2.5000, 3.1400])
-    round[*, decimals=0](decimals: i32) |py, x| {
+    round[*, decimals=Clamped(0)](decimals: Clamped) |py, x| {
+        // Numbers have no more digits than that.
+        let decimals = decimals.0.clamp(-MOST_DECIMALS, MOST_DECIMALS) as i32;
         let x = as_tensor("round", &x)?;
         let is_float = Set::Inexact.contains(x.dtype());
         operand::run(py, x.count(), || match (is_float, decimals) {
@@ -228,6 +231,9 @@ forms! {
         operand::run(py, x.count(), || x.is_close_to(&other, rtol, atol, equal_nan))
     };
 }
+
+/// Decimals beyond which rounding changes nothing, or leaves nothing.
+const MOST_DECIMALS: isize = 10_000;
 
 /// Refuses a number.
 #[cold]

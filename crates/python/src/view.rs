@@ -3,11 +3,13 @@
 
 use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Tensor;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{
-    self, Int, Integers, axis_or, either, integers, needed, one_of, size, spread,
+    self, Clamped, Int, Integers, axis_or, either, integers, many_integers, needed, one_of, size,
+    spread,
 };
 use crate::compose::adjoint_of;
 use crate::convert;
@@ -226,8 +228,8 @@ views! {
     ///
     /// >>> al.tensor([[1, 2], [3, 4]]).diagonal()
     /// tensor([1, 4])
-    diagonal[offset=0, dim1=None, dim2=None, *, axis1=None, axis2=None](
-        offset: isize,
+    diagonal[offset=Clamped(0), dim1=None, dim2=None, *, axis1=None, axis2=None](
+        offset: Clamped,
         dim1: Option<Int>,
         dim2: Option<Int>,
         axis1: Option<Int>,
@@ -235,7 +237,7 @@ views! {
     ) -> Tensor
         |op, x| {
             let (a, b) = (axis_or(op, dim1, axis1, 0)?, axis_or(op, dim2, axis2, 1)?);
-            made(x.diagonal(offset, a, b))
+            made(x.diagonal(offset.0, a, b))
         };
     /// At most chunks parts of equal size along a dimension, the last one of those that are left.
     ///
@@ -268,7 +270,7 @@ views! {
         |op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
             let places = [indices_or_sections, sections, indices, tensor_indices_or_sections];
-            made(match integers(op, one_of(op, "indices_or_sections", &places)?)? {
+            made(match arguments::places(op, one_of(op, "indices_or_sections", &places)?)? {
                 Integers::One(sections) => x.tensor_split(size(op, sections)?, dim),
                 Integers::Several(indices) => x.tensor_split_at(&indices, dim),
             })
@@ -336,11 +338,11 @@ views! {
     ///
     /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
     /// [(2,), (3,)]
-    split_with_sizes[split_sizes, dim=0](split_sizes: &Bound<'_, PyAny>, dim: isize) -> Vec<Tensor>
+    split_with_sizes[split_sizes, dim=Int(0)](split_sizes: &Bound<'_, PyAny>, dim: Int) -> Vec<Tensor>
         |op, x| {
-            let sizes = integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
+            let sizes = many_integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
             let sizes = sizes.map(|given| size(op, given)).collect::<PyResult<Vec<_>>>()?;
-            made(x.split_sizes(&sizes, dim).map_err(|error| error.in_op(op)))
+            made(x.split_sizes(&sizes, dim.0).map_err(|error| error.in_op(op)))
         };
     /// The tensor itself: conjugation is never put off.
     ///
@@ -412,7 +414,7 @@ impl PyTensor {
     ) -> PyResult<Parts> {
         let op = "split";
         let dim = axis_or(op, dim, axis, 0)?;
-        match integers(op, split_size)? {
+        match many_integers(op, split_size)? {
             Integers::One(size) => {
                 let size = arguments::size(op, size)?;
                 self.see(|x| made(x.split(size, dim)))
@@ -444,12 +446,13 @@ impl PyTensor {
     #[pyo3(signature = (*sizes_or_dtype, size=None))]
     fn view(
         &self,
+        py: Python<'_>,
         sizes_or_dtype: &Bound<'_, PyTuple>,
         size: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         match spread("view", sizes_or_dtype, size) {
             Ok(sizes) => self.see(|x| viewed("view", x, x.reshape(&sizes))),
-            Err(error) if size.is_some() => Err(error),
+            Err(error) if size.is_some() || !error.is_instance_of::<PyTypeError>(py) => Err(error),
             Err(_) => {
                 let dtype = convert::to_dtype("view", &sizes_or_dtype.get_item(0)?)?;
                 self.see(|x| made(x.view_dtype(dtype)))
@@ -536,5 +539,5 @@ fn with_new_dims(op: &'static str, x: &Tensor, axes: &[isize]) -> PyResult<Tenso
 
 /// How many parts there are, or the indices between them, by one of three names.
 fn places(op: &'static str, spellings: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<Integers> {
-    integers(op, one_of(op, "indices_or_sections", &spellings)?)
+    arguments::places(op, one_of(op, "indices_or_sections", &spellings)?)
 }

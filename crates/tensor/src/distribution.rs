@@ -8,7 +8,7 @@ use allotrope_dtype::{
 };
 use allotrope_op::Shape;
 
-use crate::given::{Reals, draw, draw_pieces};
+use crate::given::{Reals, Room};
 use crate::view::out_of_memory;
 use crate::{Generator, Tensor};
 
@@ -79,6 +79,7 @@ impl Tensor {
             Some(sizes) => Shape::new(op, sizes)?,
             None => Shape::broadcast(op, &shapes)?,
         };
+        let room = Room::new(op, &shape, dtype)?;
         let mut values = Vec::with_capacity(parameters.len());
         for (parameter, expected) in parameters.iter().zip(expected) {
             let refuse = |index, value: f64| {
@@ -108,24 +109,17 @@ impl Tensor {
         }
         let level = Level::current();
         if shapes.is_empty() {
-            return draw(op, &shape, dtype, generator, |stream, target| {
+            return room.draw(generator, |stream, target| {
                 let numbers = numbers_at(&values, &(0..shape.count()), &mut rooms)?;
                 random::sample(level, stream, law, &numbers, dtype, target);
                 Ok(())
             });
         }
-        draw_pieces(
-            op,
-            &shape,
-            dtype,
-            generator,
-            1,
-            &mut |stream, range, target| {
-                let numbers = numbers_at(&values, &range, &mut rooms)?;
-                random::sample(level, stream, law, &numbers, dtype, target);
-                Ok(())
-            },
-        )
+        room.draw_pieces(generator, 1, &mut |stream, range, target| {
+            let numbers = numbers_at(&values, &range, &mut rooms)?;
+            random::sample(level, stream, law, &numbers, dtype, target);
+            Ok(())
+        })
     }
 
     /// Numbers of a distribution in the shape and dtype of this tensor: what `exponential_` and its
@@ -153,6 +147,8 @@ impl Tensor {
         let op = "dirichlet";
         let size = last_size(op, self)?;
         let shapes = Reals::new(op, self, self.shape())?;
+        let (dtype, level) = (float_of(self.dtype()), Level::current());
+        let room = Room::new(op, self.shape(), dtype)?;
         let is_positive = |x: f64| x > 0.0 && x.is_finite();
         shapes.check(is_positive, |index, value| {
             let problem = Problem::OutOfRange {
@@ -163,31 +159,23 @@ impl Tensor {
             };
             Error::new(op, problem)
         })?;
-        let (dtype, level) = (float_of(self.dtype()), Level::current());
         let (mut given, mut drawn) = (Vec::new(), Vec::new());
-        let shares = draw_pieces(
-            op,
-            self.shape(),
-            dtype,
-            generator,
-            size,
-            &mut |stream, range, target| {
-                let count = range.len();
-                let shapes = shapes.read(range, &mut given)?;
-                if dtype == DType::F64 {
-                    let target = bytemuck::cast_slice_mut(target);
-                    random::dirichlet(level, stream, shapes, size, target);
-                    return Ok(());
-                }
-                drawn.clear();
-                let reserved = drawn.try_reserve_exact(count);
-                reserved.map_err(|_| out_of_memory(op))?;
-                drawn.resize(count, 0.0);
-                random::dirichlet(level, stream, shapes, size, &mut drawn);
-                let (from, drawn) = (DType::F64, bytemuck::cast_slice(&drawn));
-                cast_bytes(from, drawn, dtype, target, CastOptions::default())
-            },
-        )?;
+        let shares = room.draw_pieces(generator, size, &mut |stream, range, target| {
+            let count = range.len();
+            let shapes = shapes.read(range, &mut given)?;
+            if dtype == DType::F64 {
+                let target = bytemuck::cast_slice_mut(target);
+                random::dirichlet(level, stream, shapes, size, target);
+                return Ok(());
+            }
+            drawn.clear();
+            let reserved = drawn.try_reserve_exact(count);
+            reserved.map_err(|_| out_of_memory(op))?;
+            drawn.resize(count, 0.0);
+            random::dirichlet(level, stream, shapes, size, &mut drawn);
+            let (from, drawn) = (DType::F64, bytemuck::cast_slice(&drawn));
+            cast_bytes(from, drawn, dtype, target, CastOptions::default())
+        })?;
         shares.beside(self)
     }
 }

@@ -90,39 +90,65 @@ impl Reals {
     }
 }
 
-/// A tensor that a kernel of the CPU fills from a place in a generator's sequence.
-pub(crate) fn draw(
-    op: &'static str,
-    sizes: &[usize],
+/// Memory for numbers that are yet to be drawn. It is asked for before parameters are read, so that
+/// no work is done for a result that no memory holds.
+pub(crate) struct Room {
+    buffer: Buffer,
+    shape: Shape,
     dtype: DType,
-    generator: Option<&Generator>,
-    fill: impl FnOnce(Stream, &mut [u8]) -> Result<(), Error>,
-) -> Result<Tensor, Error> {
-    let (shape, bytes) = room(op, sizes, dtype)?;
-    let mut buffer = Buffer::for_overwrite(op, bytes)?;
-    let generator = generator.unwrap_or_else(|| Generator::of_process());
-    fill(generator.take(shape.count()), &mut buffer)?;
-    Ok(Tensor::from_buffer(buffer, shape, dtype))
 }
 
-/// [`draw`] of some lines of `length` elements at a time, which begin at a block of the generator.
-pub(crate) fn draw_pieces(
-    op: &'static str,
-    sizes: &[usize],
-    dtype: DType,
-    generator: Option<&Generator>,
-    length: usize,
-    fill: &mut FillPiece<'_>,
-) -> Result<Tensor, Error> {
-    let lines = WORDS * length.max(1);
-    let (piece, size) = ((PIECE / lines).max(1) * lines, dtype.itemsize());
-    draw(op, sizes, dtype, generator, |stream, target| {
-        let mut pieces = target.chunks_mut(piece * size).enumerate();
-        pieces.try_for_each(|(i, target)| {
-            let start = i * piece;
-            let offset = stream.offset.wrapping_add((start / WORDS) as u64);
-            let range = start..start + target.len() / size;
-            fill(Stream { offset, ..stream }, range, target)
+impl Room {
+    pub(crate) fn new(op: &'static str, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let (shape, bytes) = room(op, sizes, dtype)?;
+        let buffer = Buffer::for_overwrite(op, bytes)?;
+        Ok(Self {
+            buffer,
+            shape,
+            dtype,
         })
+    }
+
+    /// A tensor that a kernel of the CPU fills from a place in a generator's sequence.
+    pub(crate) fn draw(
+        mut self,
+        generator: Option<&Generator>,
+        fill: impl FnOnce(Stream, &mut [u8]) -> Result<(), Error>,
+    ) -> Result<Tensor, Error> {
+        let generator = generator.unwrap_or_else(|| Generator::of_process());
+        fill(generator.take(self.shape.count()), &mut self.buffer)?;
+        Ok(Tensor::from_buffer(self.buffer, self.shape, self.dtype))
+    }
+
+    /// [`Room::draw`] of some lines of `length` elements at a time, which begin at a block of the
+    /// generator.
+    pub(crate) fn draw_pieces(
+        self,
+        generator: Option<&Generator>,
+        length: usize,
+        fill: &mut FillPiece<'_>,
+    ) -> Result<Tensor, Error> {
+        let lines = WORDS * length.max(1);
+        let (piece, size) = ((PIECE / lines).max(1) * lines, self.dtype.itemsize());
+        self.draw(generator, |stream, target| {
+            fill_pieces(stream, target, piece, size, fill)
+        })
+    }
+}
+
+/// Fills a target of items of a size by pieces of so many.
+fn fill_pieces(
+    stream: Stream,
+    target: &mut [u8],
+    piece: usize,
+    size: usize,
+    fill: &mut FillPiece<'_>,
+) -> Result<(), Error> {
+    let mut pieces = target.chunks_mut(piece * size).enumerate();
+    pieces.try_for_each(|(i, target)| {
+        let start = i * piece;
+        let offset = stream.offset.wrapping_add((start / WORDS) as u64);
+        let range = start..start + target.len() / size;
+        fill(Stream { offset, ..stream }, range, target)
     })
 }

@@ -8,7 +8,7 @@ use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, pro
 use allotrope_op::{Backend, Draw, Shape, Target};
 
 use crate::create::room;
-use crate::given::{Reals, draw_pieces};
+use crate::given::{Reals, Room};
 use crate::{Generator, Tensor};
 
 impl Tensor {
@@ -107,22 +107,16 @@ impl Tensor {
         }
         let shape = Shape::broadcast(op, &[mean.shape(), std.shape()])?;
         let (means, deviations) = (Reals::new(op, mean, &shape)?, Reals::new(op, std, &shape)?);
+        let target = Room::new(op, &shape, dtype)?;
         DEVIATION.check_each(op, &deviations)?;
         let mut rooms = [Vec::new(), Vec::new()];
-        let drawn = draw_pieces(
-            op,
-            &shape,
-            dtype,
-            generator,
-            1,
-            &mut |stream, range, target| {
-                let [first, second] = &mut rooms;
-                let means = means.read(range.clone(), first)?;
-                let moments = Moments::Each(means, deviations.read(range, second)?);
-                random::normal(Level::current(), stream, moments, dtype, target);
-                Ok(())
-            },
-        )?;
+        let drawn = target.draw_pieces(generator, 1, &mut |stream, range, target| {
+            let [first, second] = &mut rooms;
+            let means = means.read(range.clone(), first)?;
+            let moments = Moments::Each(means, deviations.read(range, second)?);
+            random::normal(Level::current(), stream, moments, dtype, target);
+            Ok(())
+        })?;
         drawn.beside(mean)
     }
 
@@ -272,20 +266,14 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let (op, dtype) = ("bernoulli", self.dtype());
         let chances = Reals::new(op, probabilities, self.shape())?;
+        let target = Room::new(op, self.shape(), dtype)?;
         PROBABILITY.check_each(op, &chances)?;
-        let (sizes, mut room) = (self.shape(), Vec::new());
-        let drawn = draw_pieces(
-            op,
-            sizes,
-            dtype,
-            generator,
-            1,
-            &mut |stream, range, target| {
-                let chances = Chances::Each(chances.read(range, &mut room)?);
-                random::bernoulli(Level::current(), stream, chances, dtype, target);
-                Ok(())
-            },
-        )?;
+        let mut room = Vec::new();
+        let drawn = target.draw_pieces(generator, 1, &mut |stream, range, target| {
+            let chances = Chances::Each(chances.read(range, &mut room)?);
+            random::bernoulli(Level::current(), stream, chances, dtype, target);
+            Ok(())
+        })?;
         drawn.beside(self)
     }
 }

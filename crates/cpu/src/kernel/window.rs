@@ -90,6 +90,25 @@ impl Axis {
         before.min(end)..end
     }
 
+    /// The same windows without the taps that lie beyond the grid in every one of them: however large
+    /// windows and paddings are, there are no more taps left than the grid and the windows have
+    /// elements. What counts padded places must ask the windows as they were.
+    #[must_use]
+    pub fn trimmed(&self) -> Self {
+        if self.is_adaptive || self.output == 0 || self.kernel == 0 {
+            return *self;
+        }
+        // The last window begins the furthest within, the first one ends the furthest beyond.
+        let before = (-self.first(self.output - 1)).max(0).unsigned_abs();
+        let start = (before / self.dilation).min(self.kernel - 1);
+        let end = self.taps_inside(0).end.max(start + 1);
+        Self {
+            kernel: end - start,
+            padding: self.padding - start * self.dilation,
+            ..*self
+        }
+    }
+
     /// Where a tap of a window lies; it must be within the grid.
     #[must_use]
     pub const fn place(&self, output: usize, tap: usize) -> usize {
@@ -146,6 +165,45 @@ fn longest_share(input: usize, output: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::Axis;
+
+    #[test]
+    fn trimmed_windows_have_the_same_elements() {
+        let within = |axis: &Axis, output: usize| -> Vec<usize> {
+            let taps = axis.taps_inside(output);
+            taps.map(|tap| axis.place(output, tap)).collect()
+        };
+        for input in 1..6_usize {
+            for (kernel, dilation, stride) in
+                (1..6).flat_map(|k| (1..4).flat_map(move |d| (1..4).map(move |s| (k, d, s))))
+            {
+                let reach = (kernel - 1) * dilation + 1;
+                for padding in 0..=reach / 2 {
+                    for output in 1..=(input + padding).div_ceil(stride) {
+                        let axis = Axis {
+                            padding,
+                            dilation,
+                            ..Axis::sliding(input, kernel, stride, output)
+                        };
+                        let trimmed = axis.trimmed();
+                        assert!(trimmed.kernel <= kernel.min(input + output * stride));
+                        for window in 0..output {
+                            let (own, other) = (within(&axis, window), within(&trimmed, window));
+                            assert_eq!(own, other, "{axis:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn windows_beyond_memory_are_trimmed() {
+        let axis = Axis {
+            padding: 1 << 31,
+            ..Axis::sliding(4, 1 << 32, 1 << 32, 1)
+        };
+        assert_eq!(axis.trimmed().kernel, 4);
+    }
 
     #[test]
     fn the_longest_share_is_that_of_all_windows() {

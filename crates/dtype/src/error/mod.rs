@@ -11,7 +11,7 @@ use std::fmt;
 
 pub use gradient::GradientProblem;
 pub use problem::Problem;
-use wording::{LONGEST_NAME, nearest_name};
+use wording::{LONGEST_NAME, brief, nearest_name};
 
 use crate::{DType, Set};
 
@@ -184,10 +184,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn unknown_dtype(given: &str) -> Self {
-        let mut shown: String = given.chars().take(LONGEST_NAME).collect();
-        if shown.len() < given.len() {
-            shown.push('…');
-        }
+        let shown = brief(given, LONGEST_NAME).into_owned();
         let nearest = nearest_name(&shown);
         let error = Self::new("dtype", Problem::UnknownDType { given: shown });
         match nearest {

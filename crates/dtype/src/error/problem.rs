@@ -1,7 +1,10 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
 use super::gradient::GradientProblem;
-use super::wording::{at_index, axes, exact_range, list, names, outside, range, refusal};
+use super::wording::{
+    LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, list, names,
+    outside, range, refusal,
+};
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
 
@@ -147,7 +150,10 @@ pub enum Problem {
         to: DType,
     },
     /// An option with an unknown spelling.
-    #[error("unknown {what}: '{given}'; accepted are {accepted}")]
+    #[error(
+        "unknown {what}: '{}'; accepted are {accepted}",
+        brief(given, LONGEST_NAME)
+    )]
     UnknownOption {
         /// What the option is.
         what: &'static str,
@@ -401,7 +407,10 @@ pub enum Problem {
         shape: Vec<usize>,
     },
     /// Parts that do not make up a dimension.
-    #[error("sizes do not add up: {sizes:?}; dimension {dim} has size {size}")]
+    #[error(
+        "sizes do not add up: {}; dimension {dim} has size {size}",
+        brief_list(sizes)
+    )]
     SplitMismatch {
         /// The sizes of the parts.
         sizes: Vec<usize>,
@@ -594,7 +603,7 @@ pub enum Problem {
         accepted: &'static str,
     },
     /// An equation of indices that means nothing.
-    #[error("malformed equation: '{equation}': {reason}")]
+    #[error("malformed equation: '{}': {reason}", brief(equation, LONGEST_PATH))]
     BadEquation {
         /// The equation as given.
         equation: String,
@@ -612,7 +621,10 @@ pub enum Problem {
         accepted: &'static str,
     },
     /// No such device on this machine.
-    #[error("no such device: '{given}'; available are {available}")]
+    #[error(
+        "no such device: '{}'; available are {available}",
+        brief(given, LONGEST_NAME)
+    )]
     UnknownDevice {
         /// The device as given.
         given: String,
@@ -642,7 +654,7 @@ pub enum Problem {
         reason: String,
     },
     /// A file that the system does not give.
-    #[error("no access to the file: '{path}'; {reason}")]
+    #[error("no access to the file: '{}'; {reason}", brief(path, LONGEST_PATH))]
     FileAccess {
         /// The path, or what the bytes come from.
         path: String,
@@ -652,7 +664,7 @@ pub enum Problem {
         reason: String,
     },
     /// A file whose contents contradict themselves or its format.
-    #[error("damaged file: '{path}'; {reason}")]
+    #[error("damaged file: '{}'; {reason}", brief(path, LONGEST_PATH))]
     DamagedFile {
         /// The path, or what the bytes come from.
         path: String,
@@ -660,7 +672,7 @@ pub enum Problem {
         reason: String,
     },
     /// Elements in a file that no dtype reads.
-    #[error("no such dtype in the file '{path}': {given}; accepted are {}", list(DType::ALL.into_iter()))]
+    #[error("no such dtype in the file '{}': {}; accepted are {}", brief(path, LONGEST_PATH), brief(given, LONGEST_NAME), list(DType::ALL.into_iter()))]
     UnknownFileDType {
         /// The path, or what the bytes come from.
         path: String,
@@ -674,7 +686,7 @@ pub enum Problem {
         given: &'static str,
     },
     /// Something that a file format has no place for.
-    #[error("cannot be saved: {given}; {accepted}")]
+    #[error("cannot be saved: {}; {accepted}", brief(given, LONGEST_PATH))]
     NotSaved {
         /// What was given.
         given: String,

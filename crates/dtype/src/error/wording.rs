@@ -1,9 +1,36 @@
 //! Parts of messages: lists of names, ranges, and the name that was probably meant.
 
+use std::borrow::Cow;
+
 use crate::{DType, Family, Policy};
 
 /// How much of an unknown name a message repeats.
 pub(super) const LONGEST_NAME: usize = 40;
+
+/// How much of a path or an equation a message repeats.
+pub(super) const LONGEST_PATH: usize = 300;
+
+/// How many of several numbers a message repeats.
+const MOST_NUMBERS: usize = 32;
+
+/// A text as it was given, or its beginning.
+pub(super) fn brief(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Numbers as they were given, or the first of them and how many there are.
+pub(super) fn brief_list(numbers: &[usize]) -> String {
+    match numbers.get(..MOST_NUMBERS) {
+        Some(first) if numbers.len() > MOST_NUMBERS => {
+            let first: Vec<String> = first.iter().map(ToString::to_string).collect();
+            format!("[{}, …] ({} in all)", first.join(", "), numbers.len())
+        }
+        _ => format!("{numbers:?}"),
+    }
+}
 
 /// The canonical names, separated by commas.
 pub(super) fn list(dtypes: impl Iterator<Item = DType>) -> String {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, Integers, either, integers};
+use crate::arguments::{Integers, MOST_ITEMS, either, integer_of, integers, items};
 use crate::convert;
 use crate::create::operand;
 use crate::error::wrong_object;
@@ -236,24 +236,16 @@ fn tensordot(
     let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
     let (left, right) = match either(op, dims, axes)? {
         None => pairs_of(op, 2, &a, &b)?,
-        Some(dims) => match dims.extract::<Int>() {
-            Ok(Int(count)) => pairs_of(op, count, &a, &b)?,
-            Err(_) => {
-                let pair = dims.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
-                let pair = pair.or_else(|_| {
-                    let list = dims.extract::<Vec<Bound<'_, PyAny>>>();
-                    match list.as_deref() {
-                        Ok([left, right]) => Ok((left.clone(), right.clone())),
-                        _ => Err(wrong_object(
-                            op,
-                            "not dims",
-                            dims,
-                            "a number and two lists of dimensions",
-                        )),
-                    }
-                })?;
+        Some(dims) => match integer_of(op, dims)? {
+            Some(count) => pairs_of(op, count, &a, &b)?,
+            None => {
+                let pair = items(op, dims, MOST_ITEMS)?;
+                let Some([left, right]) = pair.as_deref() else {
+                    let accepted = "a number and two lists of dimensions";
+                    return Err(wrong_object(op, "not dims", dims, accepted));
+                };
                 let read = |dims: Any<'_, '_>| integers(op, dims).map(Integers::into_vec);
-                (read(&pair.0)?, read(&pair.1)?)
+                (read(left)?, read(right)?)
             }
         },
     };
@@ -312,7 +304,7 @@ fn einsum(
             if let [only] = &given[..]
                 && as_tensor(only).is_none()
                 && !only.hasattr("dtype")?
-                && let Ok(list) = only.extract::<Vec<Bound<'_, PyAny>>>()
+                && let Some(list) = items(op, only, MOST_ITEMS)?
                 && list.iter().all(|object| as_tensor(object).is_some())
             {
                 given = list;
@@ -344,13 +336,17 @@ fn read_lists<'py>(
     let all: Vec<Bound<'py, PyAny>> = std::iter::once(first.clone()).chain(rest).collect();
     let letters = |list: &Bound<'py, PyAny>| -> PyResult<String> {
         let mut text = String::new();
-        for index in list.try_iter()? {
-            let index = index?;
+        let Some(indices) = items(op, list, MOST_ITEMS)? else {
+            return Err(wrong_object(op, "not indices", list, "lists of integers"));
+        };
+        for index in indices {
             if index.is(index.py().Ellipsis()) {
                 text.push_str("...");
                 continue;
             }
-            let Int(index) = index.extract()?;
+            let Some(index) = integer_of(op, &index)? else {
+                return Err(wrong_object(op, "not an index", &index, "integers and ..."));
+            };
             let letter = match u8::try_from(index) {
                 Ok(index @ 0..26) => b'A' + index,
                 Ok(index @ 26..52) => b'a' + index - 26,
@@ -381,8 +377,23 @@ fn read_lists<'py>(
 /// >>> al.multi_dot([al.ones(2, 3), al.ones(3, 4), al.ones(4)])
 /// tensor([12., 12.])
 #[pyfunction]
-fn multi_dot(py: Python<'_>, tensors: Vec<Bound<'_, PyAny>>) -> PyResult<PyTensor> {
-    multiply_all(py, "multi_dot", &tensors)
+fn multi_dot(py: Python<'_>, tensors: Any<'_, '_>) -> PyResult<PyTensor> {
+    multiply_several(py, tensors)
+}
+
+/// The product of the matrices of a sequence.
+pub(super) fn multiply_several(py: Python<'_>, tensors: Any<'_, '_>) -> PyResult<PyTensor> {
+    let op = "multi_dot";
+    let refuse = || {
+        wrong_object(
+            op,
+            "not several tensors",
+            tensors,
+            "lists and tuples of them",
+        )
+    };
+    let tensors = items(op, tensors, MOST_ITEMS)?.ok_or_else(refuse)?;
+    multiply_all(py, op, &tensors)
 }
 
 /// The product of several matrices in the cheapest order.

@@ -6,7 +6,7 @@ use allotrope_tensor::{LossReduction, Tensor};
 use pyo3::prelude::*;
 
 use super::activation::finish;
-use crate::arguments::{Int, Integers, integers};
+use crate::arguments::{Int, Integers, many_integers};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
@@ -17,7 +17,7 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// Lengths: a tensor of integers, one or several of them.
 fn lengths(op: &'static str, object: Any<'_, '_>) -> PyResult<Vec<i64>> {
     let Some(tensor) = crate::tensor::as_tensor(object) else {
-        let given = integers(op, object).map(Integers::into_vec)?;
+        let given = many_integers(op, object).map(Integers::into_vec)?;
         return Ok(given.into_iter().map(|length| length as i64).collect());
     };
     if !tensor.dtype().is_integer() {

@@ -4,6 +4,7 @@ use allotrope_tensor::{ConvolutionOptions, Edge, Padding, Tensor, TransposedOpti
 use pyo3::prelude::*;
 
 use super::{Any, sizes_or_none};
+use crate::arguments::Int;
 use crate::create::operand;
 use crate::error::raise;
 use crate::operand::run;
@@ -43,7 +44,7 @@ macro_rules! convolutions {
         $(#[doc = $doc])*
         #[pyfunction]
         #[allow(clippy::too_many_arguments, reason = "torch's signature")]
-        #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=1, *, padding_mode="zeros"))]
+        #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=Int(1), *, padding_mode="zeros"))]
         fn $name(
             py: Python<'_>,
             input: Any<'_, '_>,
@@ -52,7 +53,7 @@ macro_rules! convolutions {
             stride: Option<Any<'_, '_>>,
             padding: Option<Any<'_, '_>>,
             dilation: Option<Any<'_, '_>>,
-            groups: isize,
+            groups: Int,
             padding_mode: &str,
         ) -> PyResult<PyTensor> {
             let op = stringify!($name);
@@ -75,7 +76,7 @@ macro_rules! convolutions {
                 padding,
                 padding_mode: edge(op, padding_mode)?,
                 dilation: &dilation,
-                groups: crate::arguments::size(op, groups)?,
+                groups: crate::arguments::size(op, groups.0)?,
             };
             // Few elements may be much work.
             run(py, usize::MAX, || x.$name(&weight, bias.as_ref(), &options))
@@ -113,7 +114,7 @@ macro_rules! transposed {
         $(#[doc = $doc])*
         #[pyfunction]
         #[allow(clippy::too_many_arguments, reason = "torch's signature")]
-        #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
+        #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=Int(1), dilation=None))]
         fn $name(
             py: Python<'_>,
             input: Any<'_, '_>,
@@ -122,7 +123,7 @@ macro_rules! transposed {
             stride: Option<Any<'_, '_>>,
             padding: Option<Any<'_, '_>>,
             output_padding: Option<Any<'_, '_>>,
-            groups: isize,
+            groups: Int,
             dilation: Option<Any<'_, '_>>,
         ) -> PyResult<PyTensor> {
             let op = stringify!($name);
@@ -136,7 +137,7 @@ macro_rules! transposed {
                 padding: &padding,
                 output_padding: &output_padding,
                 dilation: &dilation,
-                groups: crate::arguments::size(op, groups)?,
+                groups: crate::arguments::size(op, groups.0)?,
             };
             run(py, usize::MAX, || x.$name(&weight, bias.as_ref(), &options))
         }

@@ -4,10 +4,11 @@ use allotrope_tensor::{AverageOptions, Tensor, Window};
 use pyo3::prelude::*;
 
 use super::{Any, sizes, sizes_or_none};
+use crate::arguments::{Int, MOST_ITEMS, items};
 use crate::create::operand;
 use crate::error::raise;
 use crate::operand::run;
-use crate::tensor::PyTensor;
+use crate::tensor::{PyTensor, as_tensor};
 
 /// A tensor, or a pair of them.
 #[derive(IntoPyObject)]
@@ -37,7 +38,7 @@ fn sizes_with_none(op: &str, object: Any<'_, '_>) -> PyResult<Vec<Option<usize>>
     if object.is_none() {
         return Ok(vec![None]);
     }
-    if let Ok(several) = object.extract::<Vec<Bound<'_, PyAny>>>() {
+    if let (None, Some(several)) = (as_tensor(object), items(op, object, MOST_ITEMS)?) {
         let one = |object: &Bound<'_, PyAny>| -> PyResult<Option<usize>> {
             if object.is_none() {
                 return Ok(None);
@@ -117,7 +118,7 @@ macro_rules! average_pools {
             padding: Option<Any<'_, '_>>,
             ceil_mode: bool,
             count_include_pad: bool,
-            $($divisor: Option<i64>,)?
+            $($divisor: Option<Int>,)?
         ) -> PyResult<PyTensor> {
             let op = stringify!($name);
             let x = operand(op, input)?;
@@ -132,7 +133,7 @@ macro_rules! average_pools {
             };
             let options = AverageOptions {
                 count_include_pad,
-                divisor_override: [$($divisor,)? None][0],
+                divisor_override: [$($divisor.map(|Int(divisor)| divisor as i64),)? None][0],
             };
             run(py, x.count(), || x.$name(&window, options))
         }

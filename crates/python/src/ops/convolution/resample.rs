@@ -5,8 +5,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::{Any, sizes_or_none};
+use crate::arguments::floats;
 use crate::create::operand;
-use crate::error::raise;
+use crate::error::{raise, wrong_object};
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
@@ -34,14 +35,12 @@ fn find_mode(op: &'static str, mode: &str) -> PyResult<(Interpolation, Option<us
 }
 
 /// Factors, one or several.
-fn factors(object: Option<Any<'_, '_>>) -> PyResult<Option<Vec<f64>>> {
+fn factors(op: &str, object: Option<Any<'_, '_>>) -> PyResult<Option<Vec<f64>>> {
     let Some(object) = object else {
         return Ok(None);
     };
-    match object.extract::<f64>() {
-        Ok(factor) => Ok(Some(vec![factor])),
-        Err(_) => object.extract().map(Some),
-    }
+    let refuse = || wrong_object(op, "not a factor", object, "numbers and sequences of them");
+    floats(op, object)?.ok_or_else(refuse).map(Some)
 }
 
 /// The grids [batch, channels, grid] in another size, or a number of times as large. "nearest" and
@@ -88,7 +87,7 @@ fn interpolate(
             rank + 2
         ));
     }
-    let factors = factors(scale_factor)?;
+    let factors = factors(op, scale_factor)?;
     let sizes = sizes_or_none(op, size)?;
     let resized = match (&factors, size.is_some()) {
         (None, true) if recompute_scale_factor != Some(true) => Resized::Sizes(&sizes),

@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 
 use super::pool::OneOrTwo;
 use super::{Any, sizes};
+use crate::arguments::floats;
 use crate::create::operand;
-use crate::error::raise;
+use crate::error::{raise, wrong_object};
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -74,9 +75,10 @@ fn output_sizes(
     match (output_size, output_ratio) {
         (Some(size), ratio) if given(output_size) && !given(ratio) => sizes(op, size),
         (size, Some(ratio)) if given(output_ratio) && !given(size) => {
-            let ratios = match ratio.extract::<f64>() {
-                Ok(one) => vec![one; rank],
-                Err(_) => ratio.extract::<Vec<f64>>()?,
+            let wrong = || wrong_object(op, "not a ratio", ratio, "numbers and sequences of them");
+            let ratios = match floats(op, ratio)?.ok_or_else(wrong)?[..] {
+                [one] => vec![one; rank],
+                ref several => several.to_vec(),
             };
             let within = |ratio: &f64| *ratio > 0.0 && *ratio < 1.0;
             if ratios.len() != rank || !ratios.iter().all(within) || x.rank() < rank {

@@ -4,7 +4,7 @@ use allotrope_tensor::{Edges, Tensor};
 use pyo3::prelude::*;
 
 use super::{Any, run_several};
-use crate::arguments::{Int, either, size};
+use crate::arguments::{Int, either, integer_of, size};
 use crate::create;
 use crate::named::named;
 use crate::operand::run;
@@ -51,16 +51,18 @@ forms! {
         let weights = either(op, weight, weights)?;
         let weights = weights.map(|weights| create::operand(op, weights)).transpose()?;
         let given: Tensor;
-        let count = bins.map_or(Ok(Int(100)), |bins| bins.extract::<Int>());
-        let edges = match (bins, count) {
+        let count = match bins {
+            None => Some(100),
             // A tensor of one dimension is edges, also if it has a single element.
-            (Some(bins), count)
-                if count.is_err() || as_tensor(bins).is_some_and(|bins| bins.rank() > 0) =>
-            {
+            Some(bins) if as_tensor(bins).is_some_and(|bins| bins.rank() > 0) => None,
+            Some(bins) => integer_of(op, bins)?,
+        };
+        let edges = match (bins, count) {
+            (Some(bins), None) => {
                 given = create::operand(op, bins)?;
                 Edges::Given(&given)
             }
-            (_, count) => Edges::Count(size(op, count?.0)?, range),
+            (_, count) => Edges::Count(size(op, count.unwrap_or(100))?, range),
         };
         let (hist, edges) = run_several(py, x.count(), || {
             x.histogram(edges, weights.as_ref(), density)

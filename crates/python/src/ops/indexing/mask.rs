@@ -63,13 +63,13 @@ forms! {
     /// tensor([[ 1],
     ///         [ 3],
     ///         [-1]])
-    nonzero_static[*, size, fill_value=-1](size: Int, fill_value: i64) -> PyTensor |py, op, x| {
+    nonzero_static[*, size, fill_value=Int(-1)](size: Int, fill_value: Int) -> PyTensor |py, op, x| {
         let rows = arguments::size(op, size.0)?;
         run(py, x.count(), || {
             let found = x.argwhere()?;
             let kept = found.narrow(0, 0, found.shape()[0].min(rows))?;
             let missing = (rows - kept.shape()[0]) as isize;
-            let filled = PadMode::Constant(WeakScalar::Int(fill_value.into()));
+            let filled = PadMode::Constant(WeakScalar::Int(fill_value.0 as i128));
             kept.pad(&[0, 0, 0, missing], filled).map_err(|error| error.in_op(op))
         })
     };

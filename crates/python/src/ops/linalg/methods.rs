@@ -93,8 +93,8 @@ forms! {
     };
 
     /// Square matrices times themselves n times.
-    matrix_power[n](n: i64) -> PyTensor |py, _op, x| {
-        compute(py, x, || linalg::matrix_power(x, n)).map(PyTensor::from)
+    matrix_power[n](n: Int) -> PyTensor |py, _op, x| {
+        compute(py, x, || linalg::matrix_power(x, n.0 as i64)).map(PyTensor::from)
     };
 
     /// The exponential of square matrices.

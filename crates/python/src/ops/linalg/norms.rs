@@ -60,8 +60,8 @@ functions! {
     /// >>> al.linalg.matrix_power(al.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     /// tensor([[1., 3.],
     ///         [0., 1.]])
-    matrix_power "linalg.matrix_power" [n](A, n: i64) -> PyTensor |py, a| {
-        compute(py, a, || linalg::matrix_power(a, n)).map(PyTensor::from)
+    matrix_power "linalg.matrix_power" [n](A, n: Int) -> PyTensor |py, a| {
+        compute(py, a, || linalg::matrix_power(a, n.0 as i64)).map(PyTensor::from)
     };
 
     /// The exponential of square matrices.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::super::matrix::multiply_all;
+use super::super::matrix::multiply_several;
 use crate::arguments::{Int, size};
 use crate::create::operand;
 use crate::error::raise;
@@ -29,8 +29,8 @@ fn matmul(
 /// >>> al.linalg.multi_dot([al.ones(2, 3), al.ones(3, 4), al.ones(4)])
 /// tensor([12., 12.])
 #[pyfunction]
-fn multi_dot(py: Python<'_>, tensors: Vec<Bound<'_, PyAny>>) -> PyResult<PyTensor> {
-    multiply_all(py, "multi_dot", &tensors)
+fn multi_dot(py: Python<'_>, tensors: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+    multiply_several(py, tensors)
 }
 
 /// The powers of each element of the last dimension as rows, from 0 up to below N, or as many as

@@ -4,6 +4,7 @@ use allotrope_tensor::linalg;
 use pyo3::prelude::*;
 
 use super::{compute, named};
+use crate::arguments::{Int, size};
 use crate::create::operand;
 use crate::operand::run;
 use crate::tensor::PyTensor;
@@ -156,7 +157,8 @@ functions! {
     ///
     /// >>> al.linalg.tensorinv(al.eye(6).reshape(2, 3, 6)).shape
     /// (6, 2, 3)
-    tensorinv "linalg.tensorinv" [ind=2](A, ind: usize) -> PyTensor |py, a| {
+    tensorinv "linalg.tensorinv" [ind=Int(2)](A, ind: Int) -> PyTensor |py, a| {
+        let ind = size("linalg.tensorinv", ind.0)?;
         compute(py, a, || linalg::tensorinv(a, ind)).map(PyTensor::from)
     };
 }

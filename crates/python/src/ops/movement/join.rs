@@ -1,16 +1,17 @@
 //! Functions of several tensors.
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::renamed;
-use crate::arguments::{Int, axis_or};
+use crate::arguments::{Int, MOST_ITEMS, axis_or, iterate};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
 use crate::in_place::deliver;
+use crate::infer::DEEPEST;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor, made, view};
 use crate::view::Parts;
@@ -39,8 +40,11 @@ fn read(op: &'static str, tensors: &Bound<'_, PyAny>) -> PyResult<Tensors> {
             "lists and tuples of them",
         )
     };
-    let items = tensors.try_iter().map_err(|_| refuse())?;
-    items.map(|item| operand(op, &item?)).collect()
+    if !tensors.hasattr("__iter__")? && !tensors.hasattr("__getitem__")? {
+        return Err(refuse());
+    }
+    let items = iterate(op, tensors, MOST_ITEMS)?;
+    items.iter().map(|item| operand(op, item)).collect()
 }
 
 /// Tensors given as arguments, or as one list of them.
@@ -55,6 +59,18 @@ fn read_spread(op: &'static str, tensors: &Bound<'_, PyTuple>) -> PyResult<Tenso
             }
         }
         _ => read(op, tensors),
+    }
+}
+
+/// Refuses more tensors than a result has dimensions for, which has one for each.
+fn check_count(op: &'static str, tensors: Tensors) -> PyResult<Tensors> {
+    match tensors.len() {
+        given if given > DEEPEST => {
+            let most = DEEPEST;
+            let problem = Problem::TooManyDimensions { given, most };
+            Err(raise(Error::new(op, problem)))
+        }
+        _ => Ok(tensors),
     }
 }
 
@@ -180,12 +196,13 @@ of_list! {
 
 /// Functions of tensors as arguments, per row.
 macro_rules! of_arguments {
-    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
+    ($($(#[doc = $doc:literal])* $name:ident $($check:ident)?;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
         #[pyo3(signature = (*tensors))]
         fn $name(py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
             let tensors = read_spread(stringify!($name), tensors)?;
+            $(let tensors = $check(stringify!($name), tensors)?;)?
             run_all(py, &tensors, Tensor::$name)
         }
     )*
@@ -209,7 +226,7 @@ of_arguments! {
     ///         [1, 4],
     ///         [2, 3],
     ///         [2, 4]])
-    cartesian_prod;
+    cartesian_prod check_count;
 }
 
 /// One tensor as a tensor, several as a tuple.
@@ -276,7 +293,7 @@ of_one_or_several! {
 #[pyo3(signature = (*tensors, indexing="ij"))]
 fn meshgrid(tensors: &Bound<'_, PyTuple>, indexing: &str) -> PyResult<Parts> {
     let op = "meshgrid";
-    let tensors = read_spread(op, tensors)?;
+    let tensors = check_count(op, read_spread(op, tensors)?)?;
     let swapped = match indexing {
         "ij" => false,
         "xy" => true,

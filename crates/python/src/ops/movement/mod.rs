@@ -15,7 +15,10 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, Integers, axis, axis_or, either, integers, needed, size, spread};
+use crate::arguments::{
+    self, Clamped, Int, Integers, Modulo, axis, axis_or, either, integer_of, integers,
+    many_integers, needed, size, spread,
+};
 use crate::create::{operand, resolve};
 use crate::device::check_device;
 use crate::error::raise;
@@ -60,10 +63,10 @@ forms! {
         dims: Option<Any<'_, '_>>,
         axis: Option<Any<'_, '_>>
     ) -> PyTensor |py, op, x| {
-        let shifts = integers(op, shifts)?.into_vec();
         let dims = either(op, dims, axis)?.filter(|dims| !dims.is_none());
-        let dims = dims.map(|dims| integers(op, dims)).transpose()?;
+        let dims = dims.map(|dims| many_integers(op, dims)).transpose()?;
         let dims = dims.map_or_else(Vec::new, Integers::into_vec);
+        let shifts = arguments::shifts(op, shifts, |place| turn(x, &dims, place))?;
         run(py, x.count(), || x.roll(&shifts, &dims))
     };
     /// The second dimension in reverse.
@@ -83,8 +86,8 @@ forms! {
     /// >>> al.tensor([[1, 2], [3, 4]]).rot90()
     /// tensor([[2, 4],
     ///         [1, 3]])
-    rot90[k=Int(1), dims=None, *, axes=None](
-        k: Int,
+    rot90[k=Modulo(1), dims=None, *, axes=None](
+        k: Modulo<4>,
         dims: Option<Any<'_, '_>>,
         axes: Option<Any<'_, '_>>
     ) -> PyTensor |py, op, x| {
@@ -97,14 +100,14 @@ forms! {
     /// >>> al.ones(2, 3).tril()
     /// tensor([[1., 0., 0.],
     ///         [1., 1., 0.]])
-    tril[diagonal=Int(0)](diagonal: Int) -> PyTensor
+    tril[diagonal=Clamped(0)](diagonal: Clamped) -> PyTensor
         |py, op, x| run(py, x.count(), || x.tril(diagonal.0));
     /// Matrices with zero below a diagonal.
     ///
     /// >>> al.ones(2, 3).triu(1)
     /// tensor([[0., 1., 1.],
     ///         [0., 0., 1.]])
-    triu[diagonal=Int(0)](diagonal: Int) -> PyTensor
+    triu[diagonal=Clamped(0)](diagonal: Clamped) -> PyTensor
         |py, op, x| run(py, x.count(), || x.triu(diagonal.0));
     /// A matrix with the elements of one dimension on a diagonal, or the diagonal of a matrix.
     ///
@@ -136,9 +139,9 @@ forms! {
     /// >>> al.zeros(2, 2).diagonal_scatter(al.ones(2))
     /// tensor([[1., 0.],
     ///         [0., 1.]])
-    diagonal_scatter[src, offset=Int(0), dim1=Int(0), dim2=Int(1)](
+    diagonal_scatter[src, offset=Clamped(0), dim1=Int(0), dim2=Int(1)](
         src: Any<'_, '_>,
-        offset: Int,
+        offset: Clamped,
         dim1: Int,
         dim2: Int
     ) -> PyTensor |py, op, x| {
@@ -164,16 +167,16 @@ forms! {
     ///
     /// >>> al.zeros(4).slice_scatter(al.ones(2), start=0, step=2, end=4)
     /// tensor([1., 0., 1., 0.])
-    slice_scatter[src, dim=None, start=None, end=None, step=Int(1), *, axis=None](
+    slice_scatter[src, dim=None, start=None, end=None, step=Clamped(1), *, axis=None](
         src: Any<'_, '_>,
         dim: Option<Int>,
-        start: Option<Int>,
-        end: Option<Int>,
-        step: Int,
+        start: Option<Clamped>,
+        end: Option<Clamped>,
+        step: Clamped,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (src, dim) = (operand(op, src)?, axis_or(op, dim, axis, 0)?);
-        let bound = |bound: Option<Int>| bound.map(|Int(bound)| bound);
+        let bound = |bound: Option<Clamped>| bound.map(|Clamped(bound)| bound);
         let slice = Slice { start: bound(start), stop: bound(end), step: step.0 };
         run(py, x.count(), || x.slice_scatter(&src, dim, slice))
     };
@@ -243,8 +246,12 @@ impl PyTensor {
         let x = self.tensor();
         let axis = either(op, dim, axis)?.map(|Int(axis)| axis);
         let total = output_size.map(|Int(total)| size(op, total)).transpose()?;
-        let counts = match repeats.extract::<Int>() {
-            Ok(Int(count)) if as_tensor(repeats).is_none() => {
+        let count = match as_tensor(repeats) {
+            None => integer_of(op, repeats)?,
+            Some(_) => None,
+        };
+        let counts = match count {
+            Some(count) => {
                 let count = size(op, count)?;
                 if total.is_none() {
                     let result = volume(&x, &[count]);
@@ -252,7 +259,7 @@ impl PyTensor {
                 }
                 wrap(Tensor::full(&[], count as i64, DType::I64))?.tensor()
             }
-            _ => operand(op, repeats)?,
+            None => operand(op, repeats)?,
         };
         run(py, x.count(), || {
             x.repeat_interleave_each(&counts, axis, total)
@@ -312,11 +319,11 @@ fn tile(py: Python<'_>, input: &Bound<'_, PyAny>, dims: &Bound<'_, PyAny>) -> Py
 /// tensor([[0, 1, 1],
 ///         [0, 0, 1]])
 #[pyfunction]
-#[pyo3(signature = (row, col, offset=Int(0), *, dtype=None, device=None))]
+#[pyo3(signature = (row, col, offset=Clamped(0), *, dtype=None, device=None))]
 fn tril_indices(
     row: Int,
     col: Int,
-    offset: Int,
+    offset: Clamped,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
@@ -336,11 +343,11 @@ fn tril_indices(
 /// tensor([[0, 0, 1],
 ///         [0, 1, 1]])
 #[pyfunction]
-#[pyo3(signature = (row, col, offset=Int(0), *, dtype=None, device=None))]
+#[pyo3(signature = (row, col, offset=Clamped(0), *, dtype=None, device=None))]
 fn triu_indices(
     row: Int,
     col: Int,
-    offset: Int,
+    offset: Clamped,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
@@ -358,7 +365,7 @@ fn indices(
     op: &'static str,
     make: impl Fn(usize, usize, isize, DType) -> Result<Tensor, Error>,
     [row, col]: [Int; 2],
-    offset: Int,
+    offset: Clamped,
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
@@ -404,6 +411,17 @@ fn combinations(
     let op = "combinations";
     let (x, length) = (operand(op, input)?, size(op, r.0)?);
     run(py, x.count(), || x.combinations(length, with_replacement))
+}
+
+/// After how many steps elements are back where they were: the size of the dimension at a place, or
+/// the number of all without dimensions.
+fn turn(x: &Tensor, dims: &[isize], place: usize) -> usize {
+    let Some(dim) = dims.get(place) else {
+        return x.count();
+    };
+    // A dimension out of range is refused later.
+    let dim = allotrope_op::normalize_axis("roll", *dim, x.rank());
+    dim.map_or(1, |dim| x.shape()[dim])
 }
 
 /// Counts from zero on.

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::run_pair;
-use crate::arguments::{Int, axis_or, either, size};
+use crate::arguments::{Int, axis_or, either, floats, size};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
@@ -50,9 +50,9 @@ fn fractions(
     // Arrays keep their dimensions and history, Python's floats their digits.
     let q = if q.hasattr(intern!(q.py(), "dtype"))? {
         return Ok((create::operand(op, q)?, interpolation));
-    } else if let Ok(one) = q.extract::<f64>() {
-        Tensor::from_slice(&[one], &[])
-    } else if let Ok(several) = q.extract::<Vec<f64>>() {
+    } else if q.hasattr(intern!(q.py(), "__float__"))? {
+        Tensor::from_slice(&[q.extract::<f64>()?], &[])
+    } else if let Some(several) = floats(op, q)? {
         Tensor::from_slice(&several, &[several.len()])
     } else {
         return Ok((create::operand(op, q)?, interpolation));

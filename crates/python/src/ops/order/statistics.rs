@@ -5,7 +5,7 @@ use allotrope_tensor::{Spacing, Tensor};
 use pyo3::prelude::*;
 
 use super::super::neural::optional;
-use crate::arguments::{Int, Integers, either, integers, needed, size};
+use crate::arguments::{Int, Integers, MOST_ITEMS, either, integers, items, needed, size};
 use crate::create;
 use crate::error::raise;
 use crate::operand::{self, run};
@@ -109,8 +109,8 @@ fn gradient(
     let order = size(op, edge_order.0)?;
     let spacing = match spacing.filter(|spacing| !spacing.is_none()) {
         None => vec![Spacing::Step(1.into()); dims.len()],
-        Some(given) => match given.extract::<Vec<Bound<'_, PyAny>>>() {
-            Ok(each) if !given.is_instance_of::<PyTensor>() => {
+        Some(given) => match items(op, given, MOST_ITEMS)? {
+            Some(each) if !given.is_instance_of::<PyTensor>() => {
                 let each = each.iter().map(|one| spacing_of(op, one));
                 each.collect::<PyResult<_>>()?
             }

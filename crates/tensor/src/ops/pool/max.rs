@@ -87,7 +87,7 @@ fn take_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let dtype = row.result(x.dtype())?;
+    let (dtype, axes) = (row.result(x.dtype())?, axes.map(|axis| axis.trimmed()));
     if is_recorded(&[x]) {
         // The way back asks where it was.
         return find_greatest(row, x, axes, rank).map(|(greatest, _)| greatest);
@@ -109,7 +109,7 @@ fn find_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<(Tensor, Tensor), Error> {
-    let dtype = row.result(x.dtype())?;
+    let (dtype, axes) = (row.result(x.dtype())?, axes.map(|axis| axis.trimmed()));
     if is_recorded(&[x]) {
         let (greatest, places) = find_greatest(row, &x.detach(), axes, rank)?;
         let (saved, shape) = (places.clone(), x.shape().clone());

@@ -1,0 +1,1 @@
+"""What no caller should do: bounded, seeded, and in processes of their own."""
