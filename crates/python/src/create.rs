@@ -1,7 +1,7 @@
 //! Tensors from numbers, lists and arrays.
 
 use allotrope_dtype::{
-    Capabilities, CastOptions, DType, Scalar, ScalarKind, Set, WeakScalar, c128, default_dtype,
+    Capabilities, CastOptions, DType, Scalar, ScalarKind, Set, WeakScalar, c128,
 };
 use allotrope_tensor::Tensor;
 use pyo3::intern;
@@ -14,6 +14,7 @@ use crate::index::{mixed, ragged};
 use crate::infer::DEEPEST;
 use crate::interchange::{self, convert_data};
 use crate::operand::is_beyond;
+use crate::scopes::default_dtype;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import _autograd
+from .._core import _autograd, _scopes
 from ..scope import Scope
 
 is_anomaly_enabled = _autograd.is_anomaly_enabled
@@ -14,11 +14,8 @@ class _Mode(Scope):
     def _wanted(self) -> str:
         raise NotImplementedError
 
-    def _enter(self) -> str:
-        return _autograd.exchange(self._wanted())
-
-    def _leave(self, before: str) -> None:
-        _autograd.exchange(before)
+    def _enter(self) -> int:
+        return _scopes.enter_mode(self._wanted())
 
 
 class set_grad_enabled(_Mode):  # noqa: N801 - torch's name
@@ -31,24 +28,27 @@ class set_grad_enabled(_Mode):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before: str | None = _autograd.exchange(self._wanted())
+        self._before: str | None = _scopes.exchange_mode(self._wanted())
 
     def _wanted(self) -> str:
         # Inference mode stays what it is.
-        if _autograd.current() == "inference":
+        if _scopes.current_mode() == "inference":
             return "inference"
         return "recording" if self.mode else "off"
 
-    def _enter(self) -> str:
-        # The setting of the call itself is taken back where the block ends.
-        before, self._before = self._before, None
-        now = _autograd.exchange(self._wanted())
-        return before if before is not None else now
+    def _take_back(self) -> None:
+        """Undoes the call itself, which turned out to open a scope."""
+        before = self.__dict__.get("_before")
+        if before is not None:
+            self._before = None
+            _scopes.exchange_mode(before)
+
+    def _enter(self) -> int:
+        self._take_back()
+        return super()._enter()
 
     def __call__(self, function: Any) -> Any:
-        if self._before is not None:
-            _autograd.exchange(self._before)
-            self._before = None
+        self._take_back()
         return super().__call__(function)
 
 
@@ -107,15 +107,13 @@ class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before: bool | None = _autograd.set_anomaly(self.mode)
+        self._before: bool | None = _scopes.exchange_anomaly(self.mode)
 
-    def _enter(self) -> bool:
+    def _enter(self) -> int:
         before, self._before = self._before, None
-        now = _autograd.set_anomaly(self.mode)
-        return now if before is None else before
-
-    def _leave(self, before: bool) -> None:
-        _autograd.set_anomaly(before)
+        if before is not None:
+            _scopes.exchange_anomaly(before)
+        return _scopes.enter_anomaly(self.mode)
 
 
 class detect_anomaly(set_detect_anomaly):  # noqa: N801 - torch's name
