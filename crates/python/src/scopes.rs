@@ -230,6 +230,18 @@ fn leave(py: Python<'_>, scope: u64) -> PyResult<bool> {
     end(py, ScopeId::from_bits(scope))
 }
 
+/// Opens a scope in which operations are recorded, or not; its number. Inference mode stays what it is.
+#[pyfunction]
+fn enter_recording(py: Python<'_>, records: bool) -> PyResult<u64> {
+    sync();
+    let mode = match allotrope_tensor::mode() {
+        Mode::Inference => Mode::Inference,
+        _ if records => Mode::Recording,
+        _ => Mode::Off,
+    };
+    change(py, |scopes| Ok(scopes.modes.enter_mode(mode).to_bits()))
+}
+
 /// Opens a scope of a mode by name; its number.
 #[pyfunction]
 fn enter_mode(py: Python<'_>, name: &str) -> PyResult<u64> {
@@ -297,6 +309,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_scopes")?;
     part.add_function(wrap_pyfunction!(leave, &part)?)?;
     part.add_function(wrap_pyfunction!(enter_mode, &part)?)?;
+    part.add_function(wrap_pyfunction!(enter_recording, &part)?)?;
     part.add_function(wrap_pyfunction!(exchange_mode, &part)?)?;
     part.add_function(wrap_pyfunction!(current_mode, &part)?)?;
     part.add_function(wrap_pyfunction!(enter_anomaly, &part)?)?;

@@ -10,15 +10,7 @@ from ..scope import Scope
 is_anomaly_enabled = _autograd.is_anomaly_enabled
 
 
-class _Mode(Scope):
-    def _wanted(self) -> str:
-        raise NotImplementedError
-
-    def _enter(self) -> int:
-        return _scopes.enter_mode(self._wanted())
-
-
-class set_grad_enabled(_Mode):  # noqa: N801 - torch's name
+class set_grad_enabled(Scope):  # noqa: N801 - torch's name
     """Operations are recorded, or not: from now on, or for a block.
 
     >>> with al.set_grad_enabled(False):
@@ -38,14 +30,14 @@ class set_grad_enabled(_Mode):  # noqa: N801 - torch's name
 
     def _take_back(self) -> None:
         """Undoes the call itself, which turned out to open a scope."""
-        before = self.__dict__.get("_before")
+        before, self._before = self._before, None
         if before is not None:
-            self._before = None
             _scopes.exchange_mode(before)
 
     def _enter(self) -> int:
-        self._take_back()
-        return super()._enter()
+        if self._before is not None:
+            self._take_back()
+        return _scopes.enter_recording(self.mode)
 
     def __call__(self, function: Any) -> Any:
         self._take_back()
@@ -84,7 +76,7 @@ class enable_grad(_Plain):  # noqa: N801 - torch's name
     _records = True
 
 
-class inference_mode(_Mode):  # noqa: N801 - torch's name
+class inference_mode(Scope):  # noqa: N801 - torch's name
     """Nothing is recorded, and nothing can turn recording on, for a block or a function."""
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -97,8 +89,8 @@ class inference_mode(_Mode):  # noqa: N801 - torch's name
     def __init__(self, mode: Any = True) -> None:
         self.mode = bool(mode)
 
-    def _wanted(self) -> str:
-        return "inference" if self.mode else "recording"
+    def _enter(self) -> int:
+        return _scopes.enter_mode("inference" if self.mode else "recording")
 
 
 class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
