@@ -16,14 +16,14 @@ get_autocast_dtype = _amp.get_autocast_dtype
 set_autocast_enabled = _amp.set_autocast_enabled
 set_autocast_dtype = _amp.set_autocast_dtype
 
-_WAITING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_WAITING = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def _caller_that_waits() -> Any:
-    """The frame that opens a block, if it is one of a generator or coroutine.
+    """The frame that opens a block, if it is one of a generator.
 
     Such a frame is left in the middle of a block whenever it waits: then the block's setting must
-    not hold for whoever goes on.
+    not hold for whoever goes on. Coroutines wait together with their task, which has its own settings.
     """
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("allotrope."):
@@ -40,10 +40,7 @@ class _Setting(Scope):
         raise NotImplementedError
 
     def _enter(self) -> int:
-        return _amp.push(**self._settings(), frame=_caller_that_waits())
-
-    def _leave(self, before: int) -> None:
-        _amp.remove(before)
+        return _amp.enter(**self._settings(), frame=_caller_that_waits())
 
 
 class autocast(_Setting):  # noqa: N801 - torch's name
@@ -100,7 +97,7 @@ class policy(_Setting, Mapping[str, str]):  # noqa: N801 - a question and an ans
     def __init__(self, overrides: Mapping[str, str] | None = None, **operations: str) -> None:
         self._overrides = {**(overrides or {}), **operations}
         # Wrong names are refused here, not where the block begins.
-        _amp.remove(_amp.push(overrides=self._overrides))
+        _amp.check_overrides(self._overrides)
         self._all = {**_amp.policies(), **self._overrides}
 
     def _settings(self) -> dict[str, Any]:

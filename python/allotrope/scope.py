@@ -1,4 +1,7 @@
-"""Settings of a thread that hold for a block, a function or a generator, and for nothing else."""
+"""Settings that hold for a block, a function or a generator, and for nothing else.
+
+They belong to the thread and, in asyncio and its kin, to the task: scopes are context variables.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,34 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ._core import _scopes
+
 
 class Scope:
-    """A context manager and decorator that may be entered again while it is open.
+    """A context manager and decorator that may be entered again while it is open, also by several
+    threads and tasks.
 
-    Decorated generators and coroutines have the setting while they run, and nobody has it while
-    they wait.
+    Decorated generators have the setting while they run, and nobody has it while they wait.
+    Decorated coroutines have it until they end, and other tasks never.
     """
 
-    def _enter(self) -> Any:
-        """Sets what the scope sets, and gives what `_leave` needs to undo it."""
-        raise NotImplementedError
-
-    def _leave(self, before: Any) -> None:
-        """Undoes it."""
+    def _enter(self) -> int:
+        """Opens a scope, and gives its number."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        if not hasattr(self, "_open"):
-            self._open: list[Any] = []
-        self._open.append(self._enter())
+        # In one step, since threads may share the object.
+        self.__dict__.setdefault("_open", []).append(self._enter())
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._leave(self._open.pop())
+        # The last of its scopes that this task is inside of. There is none if the block was left by
+        # another task than entered it, as those of asynchronous generators that the loop closes.
+        opened = self.__dict__.get("_open", ())
+        for scope in opened[::-1]:
+            if _scopes.leave(scope):
+                opened.remove(scope)
+                return
 
     def _fresh(self) -> Scope:
         """A scope of the same settings for one call of a decorated function."""
@@ -50,9 +57,33 @@ class Scope:
 
             @functools.wraps(function)
             async def wait(*args: Any, **options: Any) -> Any:
-                return await _Steps(self, function(*args, **options))
+                with self._fresh():
+                    return await function(*args, **options)
 
             return wait
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def produce(*args: Any, **options: Any) -> Any:
+                generator = function(*args, **options)
+                step: Callable[[], Any] = generator.__anext__
+                while True:
+                    try:
+                        with self._fresh():
+                            value = await step()
+                    except StopAsyncIteration:
+                        return
+                    try:
+                        answer = yield value
+                        step = functools.partial(generator.asend, answer)
+                    except GeneratorExit:
+                        with self._fresh():
+                            await generator.aclose()
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - it belongs to the generator
+                        step = functools.partial(generator.athrow, error)
+
+            return produce
 
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
@@ -79,14 +110,3 @@ class Scope:
                 raise
             except BaseException as error:  # noqa: BLE001 - it belongs to the generator
                 step = functools.partial(generator.throw, error)
-
-
-class _Steps:
-    """A coroutine that runs step by step within a scope."""
-
-    def __init__(self, scope: Scope, coroutine: Any) -> None:
-        self.scope = scope
-        self.coroutine = coroutine
-
-    def __await__(self) -> Any:
-        return self.scope._steps(self.coroutine.__await__())

@@ -352,7 +352,7 @@ impl Drop for Block {
 }
 
 /// Blocks that wait for reuse, each with the thread that dropped it.
-struct Kept {
+pub(crate) struct Kept {
     blocks: Vec<(Block, usize)>,
     bytes: usize,
 }
@@ -411,7 +411,10 @@ static KEPT: Mutex<Kept> = Mutex::new(Kept {
     bytes: 0,
 });
 
-fn lock_kept() -> std::sync::MutexGuard<'static, Kept> {
+/// The memory that waits for reuse, in the hands of this thread.
+pub(crate) type KeptGuard = std::sync::MutexGuard<'static, Kept>;
+
+pub(crate) fn lock_kept() -> KeptGuard {
     // A panic elsewhere cannot leave the list half changed.
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }

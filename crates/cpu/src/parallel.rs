@@ -9,6 +9,7 @@
 )]
 
 mod crew;
+mod pool;
 mod segments;
 mod standby;
 
@@ -19,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use allotrope_dtype::{Error, Problem};
 
 pub(crate) use self::crew::Crew;
+pub(crate) use self::pool::install;
 use self::segments::Segments;
 
 /// Elements per chunk, and the amount below which threads cost more than they bring.
@@ -30,7 +32,7 @@ static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// How many threads share large work.
 #[must_use]
 pub fn thread_count() -> usize {
-    let all = rayon::current_num_threads();
+    let all = pool::thread_count();
     match LIMIT.load(Ordering::Relaxed) {
         0 => all,
         limit => limit.min(all),
@@ -42,9 +44,7 @@ pub fn thread_count() -> usize {
 /// on it.
 pub fn set_thread_count(count: usize) {
     // Once the pool is there it stays.
-    let _ = rayon::ThreadPoolBuilder::new()
-        .num_threads(count)
-        .build_global();
+    pool::ask_for(count);
     LIMIT.store(count, Ordering::Relaxed);
 }
 

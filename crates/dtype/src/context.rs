@@ -1,19 +1,20 @@
 //! The settings in force: default dtype, promotion policy, inference of float64.
 //!
-//! Each has a process-wide value and a thread-local one that a scope sets and restores. A setter
-//! changes the scope of the calling thread if it is inside one, else the process-wide value.
+//! Each has a process-wide value and scopes, of a thread or of a flow of control within one. A setter
+//! changes the innermost scope if there is one, else the process-wide value.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::LocalKey;
 
+use crate::scope::{Flow, ScopeId, ScopeStack};
 use crate::{DType, Error, Policy, Problem};
 
-/// The scopes that a thread is inside of, outermost first: each with its value.
-type Scopes = RefCell<Vec<(ScopeId, u8)>>;
+/// The scopes that a thread is inside of, each with its value.
+type Scopes = RefCell<ScopeStack<u8>>;
 
-/// A setting with a process-wide value and thread-local scopes.
+/// A setting with a process-wide value and scopes.
 struct Setting {
     process: AtomicU8,
     scopes: fn() -> &'static LocalKey<Scopes>,
@@ -21,38 +22,27 @@ struct Setting {
 
 impl Setting {
     fn get(&self) -> u8 {
-        let innermost =
-            (self.scopes)().with_borrow(|scopes| scopes.last().map(|(_, value)| *value));
+        let innermost = (self.scopes)().with_borrow(|scopes| scopes.innermost().copied());
         innermost.unwrap_or_else(|| self.process.load(Ordering::Relaxed))
     }
 
+    /// Sets the innermost scope that is the thread's own; without one, the process.
     fn set(&self, new: u8) {
-        (self.scopes)().with_borrow_mut(|scopes| match scopes.last_mut() {
-            Some((_, value)) => *value = new,
+        (self.scopes)().with_borrow_mut(|scopes| match scopes.own_mut() {
+            Some(value) => *value = new,
             None => self.process.store(new, Ordering::Relaxed),
         });
     }
 
-    fn enter(&self, value: u8) -> ScopeId {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = ScopeId(NEXT.fetch_add(1, Ordering::Relaxed));
-        (self.scopes)().with_borrow_mut(|scopes| scopes.push((id, value)));
-        id
-    }
-
-    /// Ends a scope wherever it stands: those inside it stay as they are.
-    fn leave(&self, id: ScopeId) -> bool {
-        (self.scopes)().with_borrow_mut(|scopes| {
-            let place = scopes.iter().rposition(|(scope, _)| *scope == id);
-            place.map(|place| scopes.remove(place)).is_some()
-        })
+    fn resume(&self, flow: &Flow<u8>) {
+        (self.scopes)().with_borrow_mut(|scopes| scopes.resume(flow.clone()));
     }
 }
 
 macro_rules! setting {
     ($name:ident, $initial:expr) => {
         static $name: Setting = {
-    thread_local!(static SCOPES: Scopes = const { RefCell::new(Vec::new()) });
+    thread_local!(static SCOPES: Scopes = const { RefCell::new(ScopeStack::new()) });
             Setting {
                 process: AtomicU8::new($initial),
                 scopes: || &SCOPES,
@@ -63,10 +53,6 @@ macro_rules! setting {
 setting!(DEFAULT_DTYPE, DType::F32 as u8);
 setting!(POLICY, 0);
 setting!(FLOAT64_INFERENCE, 0);
-
-/// A scope of a setting on one thread. For bindings whose scopes are not Rust scopes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScopeId(u64);
 
 /// Ends the thread's scope when dropped, in any order. Stays on the thread that made it.
 #[must_use = "the scope ends when this is dropped"]
@@ -80,7 +66,7 @@ impl Scope {
     fn enter(setting: &'static Setting, value: u8) -> Self {
         Self {
             setting,
-            id: setting.enter(value),
+            id: (setting.scopes)().with_borrow_mut(|scopes| scopes.push(value)),
             on_this_thread: PhantomData,
         }
     }
@@ -88,7 +74,7 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        self.setting.leave(self.id);
+        (self.setting.scopes)().with_borrow_mut(|scopes| scopes.remove(self.id));
     }
 }
 
@@ -155,19 +141,6 @@ pub fn scoped_promotion(policy: Policy) -> Scope {
     Scope::enter(&POLICY, policy as u8)
 }
 
-/// Opens a scope of the default dtype on this thread; [`scoped_default_dtype`] is the safer form.
-///
-/// # Errors
-/// A dtype error unless `dtype` is a float.
-pub fn enter_default_dtype(dtype: DType) -> Result<ScopeId, Error> {
-    Ok(DEFAULT_DTYPE.enter(check_default(dtype)? as u8))
-}
-
-/// Ends a scope of the default dtype; false if this thread is not inside it.
-pub fn leave_default_dtype(scope: ScopeId) -> bool {
-    DEFAULT_DTYPE.leave(scope)
-}
-
 /// The default dtype of threads that are in no scope.
 #[must_use]
 pub fn process_default_dtype() -> DType {
@@ -186,21 +159,70 @@ pub fn set_process_default_dtype(dtype: DType) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether this thread is inside a scope of the default dtype.
-#[must_use]
-pub fn is_default_dtype_scoped() -> bool {
-    (DEFAULT_DTYPE.scopes)().with_borrow(|scopes| !scopes.is_empty())
+/// The scopes of default dtype and promotion policy that a flow of control is inside of, such as a task
+/// of an event loop. For bindings: they keep it where their language keeps what belongs to a flow, and
+/// call [`Self::resume`] when a thread goes on with another.
+#[derive(Clone, Debug, Default)]
+pub struct SettingFlow {
+    default_dtype: Flow<u8>,
+    policy: Flow<u8>,
 }
 
-/// Opens a scope of the promotion policy on this thread; [`scoped_promotion`] is the safer form.
-#[must_use]
-pub fn enter_promotion(policy: Policy) -> ScopeId {
-    POLICY.enter(policy as u8)
-}
+impl SettingFlow {
+    /// Makes these the scopes of this thread, beside those of its own guards.
+    pub fn resume(&self) {
+        DEFAULT_DTYPE.resume(&self.default_dtype);
+        POLICY.resume(&self.policy);
+    }
 
-/// Ends a scope of the promotion policy; false if this thread is not inside it.
-pub fn leave_promotion(scope: ScopeId) -> bool {
-    POLICY.leave(scope)
+    /// Whether the flow is in no scope.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.default_dtype.is_empty() && self.policy.is_empty()
+    }
+
+    /// Opens a scope of the default dtype.
+    ///
+    /// # Errors
+    /// A dtype error unless `dtype` is a float.
+    pub fn enter_default_dtype(&mut self, dtype: DType) -> Result<ScopeId, Error> {
+        let id;
+        (self.default_dtype, id) = self.default_dtype.entered(check_default(dtype)? as u8);
+        Ok(id)
+    }
+
+    /// Opens a scope of the promotion policy.
+    pub fn enter_promotion(&mut self, policy: Policy) -> ScopeId {
+        let id;
+        (self.policy, id) = self.policy.entered(policy as u8);
+        id
+    }
+
+    /// Ends a scope wherever it stands; false if the flow is not inside it.
+    pub fn leave(&mut self, id: ScopeId) -> bool {
+        for flow in [&mut self.default_dtype, &mut self.policy] {
+            if let Some(left) = flow.left(id) {
+                *flow = left;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sets the default dtype of the innermost scope; false if there is none.
+    ///
+    /// # Errors
+    /// A dtype error unless `dtype` is a float.
+    pub fn set_default_dtype(&mut self, dtype: DType) -> Result<bool, Error> {
+        self.default_dtype = self.default_dtype.changed(check_default(dtype)? as u8);
+        Ok(!self.default_dtype.is_empty())
+    }
+
+    /// Sets the promotion policy of the innermost scope; false if there is none.
+    pub fn set_promotion(&mut self, policy: Policy) -> bool {
+        self.policy = self.policy.changed(policy as u8);
+        !self.policy.is_empty()
+    }
 }
 
 /// What inference makes of float64 data that comes from outside.

@@ -17,6 +17,7 @@
 //! | `number` | numbers of Rust into scalars and, where they are exact, out of them |
 //! | `nested` | [`Nested`]: arrays and vectors of numbers, in any depth |
 //! | `context` | default dtype, promotion policy and inference in force |
+//! | `scope` | the scopes of a setting, of a thread and of a flow of control |
 //! | `dispatch` | [`dispatch!`] and [`dispatch_width!`] |
 //! | `error` | [`Error`]: the one error type |
 //!
@@ -58,6 +59,7 @@ mod number;
 pub mod promote;
 mod random;
 mod scalar;
+mod scope;
 
 pub use bool8::Bool8;
 pub use capability::{Capabilities, Capability};
@@ -66,10 +68,9 @@ pub use codec::{
     Conversion, Level, Scratch, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice,
 };
 pub use context::{
-    Float64Inference, Scope, ScopeId, default_dtype, enter_default_dtype, enter_promotion,
-    float64_inference, is_default_dtype_scoped, leave_default_dtype, leave_promotion,
-    process_default_dtype, promotion, scoped_default_dtype, scoped_promotion, set_default_dtype,
-    set_float64_inference, set_process_default_dtype, set_promotion,
+    Float64Inference, Scope, SettingFlow, default_dtype, float64_inference, process_default_dtype,
+    promotion, scoped_default_dtype, scoped_promotion, set_default_dtype, set_float64_inference,
+    set_process_default_dtype, set_promotion,
 };
 pub use dtype::{DType, Descriptor, NumpySource};
 pub use element::{
@@ -86,3 +87,4 @@ pub use nested::Nested;
 pub use promote::{Casting, Operand, Policy, ScalarKind, can_cast, explain_promotion};
 pub use random::philox4x32;
 pub use scalar::{Scalar, WeakScalar};
+pub use scope::{Flow, ScopeId, ScopeStack};

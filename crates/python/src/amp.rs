@@ -7,8 +7,7 @@ use allotrope_dtype::Error;
 use allotrope_op::Autocast;
 use allotrope_tensor::{
     AutocastSetting, Condition, GradScaler, ScalerOptions, ScalerState, Tensor, autocast_policies,
-    autocast_setting, is_autocast_enabled, push_autocast, remove_autocast, set_autocast_dtype,
-    set_autocast_enabled,
+    autocast_setting, is_autocast_enabled, set_autocast_dtype, set_autocast_enabled,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -17,6 +16,7 @@ use crate::arguments::Unsigned;
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::{raise, wrong_object};
+use crate::scopes;
 use crate::tensor::{PyTensor, wrap};
 
 /// THE names of the policies.
@@ -76,17 +76,19 @@ fn is_running(frame: &Py<PyAny>) -> bool {
     .unwrap_or(false)
 }
 
-/// Gives this thread a setting over what it has; what is None stays as it is. With a frame, it holds
-/// only while that runs. The number takes it away.
+/// Opens a scope of a setting over what there is; what is None stays as it is. With a frame, it holds
+/// only while that runs. The scope's number.
 #[pyfunction]
 #[pyo3(signature = (enabled=None, dtype=None, cache_enabled=None, overrides=None, frame=None))]
-fn push(
+fn enter(
+    py: Python<'_>,
     enabled: Option<bool>,
     dtype: Option<&Bound<'_, PyAny>>,
     cache_enabled: Option<bool>,
     overrides: Option<&Bound<'_, PyDict>>,
     frame: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
+    scopes::sync();
     let before = autocast_setting();
     let dtype = dtype.map(|dtype| convert::to_dtype("autocast", dtype));
     let setting = AutocastSetting {
@@ -98,25 +100,30 @@ fn push(
             None => before.overrides,
         },
     };
-    let condition = frame.map(|frame| -> Condition { Box::new(move || is_running(&frame)) });
-    push_autocast(setting, condition).map_err(raise)
+    let condition = frame.map(|frame| -> Condition { Arc::new(move || is_running(&frame)) });
+    scopes::change(py, |scopes| {
+        let scope = scopes.autocast.enter(setting, condition).map_err(raise)?;
+        Ok(scope.to_bits())
+    })
 }
 
-/// Takes a setting away.
+/// Refuses wrong names of operations and policies.
 #[pyfunction]
-fn remove(number: u64) {
-    remove_autocast(number);
+fn check_overrides(overrides: &Bound<'_, PyDict>) -> PyResult<()> {
+    overridden(&HashMap::new(), overrides).map(drop)
 }
 
 /// Whether operations of this thread are cast.
 #[pyfunction(name = "is_autocast_enabled")]
 fn autocast_enabled() -> bool {
+    scopes::sync();
     is_autocast_enabled()
 }
 
 /// The dtype that autocast of this thread computes in.
 #[pyfunction]
 fn get_autocast_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
+    scopes::sync();
     wrap_dtype(py, autocast_setting().dtype)
 }
 
@@ -135,6 +142,7 @@ fn set_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Every operation with its policy in force.
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    scopes::sync();
     let setting = autocast_setting();
     let all = PyDict::new(py);
     for (name, policy) in autocast_policies() {
@@ -252,8 +260,8 @@ impl ScalerCore {
 /// Adds the functions that `allotrope.amp` is made of.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_amp")?;
-    part.add_function(wrap_pyfunction!(push, &part)?)?;
-    part.add_function(wrap_pyfunction!(remove, &part)?)?;
+    part.add_function(wrap_pyfunction!(enter, &part)?)?;
+    part.add_function(wrap_pyfunction!(check_overrides, &part)?)?;
     part.add_function(wrap_pyfunction!(autocast_enabled, &part)?)?;
     part.add_function(wrap_pyfunction!(get_autocast_dtype, &part)?)?;
     part.add_function(wrap_pyfunction!(set_enabled, &part)?)?;

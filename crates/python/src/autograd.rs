@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use allotrope_dtype::{Error, GradientProblem};
 use allotrope_tensor::{
-    BackwardOptions, Checked, GradcheckOptions, Mode, Tensor, backward, exchange_anomaly,
-    exchange_mode, grad, gradcheck, gradgradcheck, is_anomaly_enabled, is_grad_enabled,
-    is_inference_mode, lasting_name, mode, record_function, set_locator,
+    BackwardOptions, Checked, GradcheckOptions, Tensor, backward, grad, gradcheck, gradgradcheck,
+    is_anomaly_enabled, is_grad_enabled, is_inference_mode, lasting_name, record_function,
+    set_locator,
 };
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::arguments::{MOST_ITEMS, Unsigned, iterate};
 use crate::error::{raise, wrong_object};
+use crate::scopes;
 use crate::tensor::{PyTensor, as_tensor};
 
 thread_local! {
@@ -142,6 +142,7 @@ fn grad_of<'py>(
 /// True
 #[pyfunction(name = "is_grad_enabled")]
 pub(crate) fn grad_enabled() -> bool {
+    scopes::sync();
     is_grad_enabled()
 }
 
@@ -151,46 +152,15 @@ pub(crate) fn grad_enabled() -> bool {
 /// False
 #[pyfunction]
 pub(crate) fn is_inference_mode_enabled() -> bool {
+    scopes::sync();
     is_inference_mode()
 }
 
 /// Whether this thread looks for the first number that is not finite.
 #[pyfunction(name = "is_anomaly_enabled")]
 fn anomaly_enabled() -> bool {
+    scopes::sync();
     is_anomaly_enabled()
-}
-
-/// Sets the mode of this thread by name, and gives the name of the former one.
-#[pyfunction]
-fn exchange(name: &str) -> PyResult<&'static str> {
-    let wanted = match name {
-        "recording" => Mode::Recording,
-        "off" => Mode::Off,
-        "inference" => Mode::Inference,
-        _ => return Err(PyTypeError::new_err("unknown mode")),
-    };
-    let former = exchange_mode(wanted);
-    Ok(mode_name(former))
-}
-
-/// The name of this thread's mode.
-#[pyfunction]
-fn current() -> &'static str {
-    mode_name(mode())
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Recording => "recording",
-        Mode::Off => "off",
-        Mode::Inference => "inference",
-    }
-}
-
-/// Turns anomaly mode on or off, and says whether it was on.
-#[pyfunction]
-fn set_anomaly(enabled: bool) -> bool {
-    exchange_anomaly(enabled)
 }
 
 /// Gives outputs a derivative: a function of the list of their gradients and of which inputs want
@@ -514,9 +484,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     part.add_function(wrap_pyfunction!(backward_of, &part)?)?;
     part.add_function(wrap_pyfunction!(grad_of, &part)?)?;
     part.add_function(wrap_pyfunction!(anomaly_enabled, &part)?)?;
-    part.add_function(wrap_pyfunction!(exchange, &part)?)?;
-    part.add_function(wrap_pyfunction!(current, &part)?)?;
-    part.add_function(wrap_pyfunction!(set_anomaly, &part)?)?;
     part.add_function(wrap_pyfunction!(record, &part)?)?;
     part.add_function(wrap_pyfunction!(check, &part)?)?;
     part.add_class::<RemovableHandle>()?;

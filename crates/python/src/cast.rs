@@ -1,8 +1,6 @@
 //! Casts: the methods of `Tensor` that convert its values, and the conversion of NumPy arrays.
 
-use allotrope_dtype::{
-    Capabilities, CastOptions, DType, Error, Overflow, Rounding, cast_bytes, default_dtype,
-};
+use allotrope_dtype::{Capabilities, CastOptions, DType, Error, Overflow, Rounding, cast_bytes};
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -16,6 +14,7 @@ use crate::dtype::wrap;
 use crate::error::{raise, wrong_object};
 use crate::memory_format::arrange;
 use crate::numpy;
+use crate::scopes::default_dtype;
 use crate::tensor::{PyTensor, as_tensor};
 
 const OP: &str = "cast";

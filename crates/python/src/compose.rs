@@ -1,7 +1,7 @@
 //! Short compositions that torch has a name for: each is a method of `Tensor` and a function of the
 //! module, and keeps the gradients of what it is made of.
 
-use allotrope_dtype::{DType, Error, Set, WeakScalar, default_dtype, promotion};
+use allotrope_dtype::{DType, Error, Set, WeakScalar};
 use allotrope_op::{Op, Reduction, Shape};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use crate::elementwise::apply_as;
 use crate::error::raise;
 use crate::memory_format::arrange;
 use crate::operand::{self, Value, run};
+use crate::scopes::{default_dtype, promotion};
 use crate::tensor::{PyTensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;

@@ -1,6 +1,6 @@
 //! Anything a user may pass → dtype, family or operand.
 
-use allotrope_dtype::{DType, Error, Family, Operand, Problem, ScalarKind, default_dtype};
+use allotrope_dtype::{DType, Error, Family, Operand, Problem, ScalarKind};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
@@ -9,6 +9,7 @@ use crate::dtype::PyDType;
 use crate::error::{foreign_byte_order, raise, wrong_object};
 use crate::family::PyFamily;
 use crate::numpy;
+use crate::scopes::default_dtype;
 
 /// What a message says is accepted as a dtype.
 const ACCEPTED: &str = "a dtype or family, its name, a NumPy or ml_dtypes dtype, \

@@ -2,7 +2,6 @@
 
 use allotrope_dtype::{
     Capabilities, CastOptions, DType, Error, Problem, Scalar, ScalarKind, Set, WeakScalar, c128,
-    default_dtype,
 };
 use allotrope_tensor::Tensor;
 use pyo3::intern;
@@ -15,6 +14,7 @@ use crate::index::{mixed, ragged};
 use crate::infer::DEEPEST;
 use crate::interchange::{self, convert_data};
 use crate::operand::is_beyond;
+use crate::scopes::default_dtype;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 /// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.

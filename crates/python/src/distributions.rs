@@ -12,6 +12,7 @@ use crate::create::{operand, resolve};
 use crate::device::check_device;
 use crate::generator::{PyGenerator, source};
 use crate::random::{real, redraw};
+use crate::scopes;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -79,6 +80,7 @@ fn sample(
         None => None,
     };
     let generator = source(options.generator);
+    scopes::sync();
     wrap(py.detach(|| Tensor::sample(law, &parameters, sizes.as_deref(), dtype, generator)))
 }
 

@@ -1,11 +1,12 @@
 //! The class `Family`: a kind of number whose width follows the data and the device.
 
-use allotrope_dtype::{Family, default_dtype};
+use allotrope_dtype::Family;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyTuple};
 
 use crate::dtype::{PyDType, wrap as wrap_dtype};
+use crate::scopes::default_dtype;
 use crate::{convert, device};
 
 /// A kind of number without a width, accepted wherever a dtype is.

@@ -1,12 +1,13 @@
 //! `save` and `load`: values of Python to and from files.
 
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use allotrope_io::{Format, Key, Value};
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyOverflowError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::arguments::{either, needed};
 use crate::device::check_device;
@@ -26,7 +27,8 @@ const DEEPEST: usize = 100;
 /// as is `metadata`, a dict of str.
 ///
 /// The file is replaced as a whole: an error, or the end of the process at any moment, leaves the old
-/// one as it was. Instead of a path, a binary file object is written to, as safetensors.
+/// one as it was. Instead of a path, a binary file object is written to, as safetensors: until it has
+/// taken every byte, or an error is raised.
 ///
 /// >>> import os, tempfile
 /// >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
@@ -47,17 +49,134 @@ pub(crate) fn save(
     let value = to_value(OP, obj, 0)?;
     let metadata = metadata.map_or_else(|| Ok(Vec::new()), |texts| read_texts(OP, texts))?;
     if path.getattr_opt(intern!(py, "write"))?.is_some() {
-        let mut bytes = Vec::new();
-        let written =
-            py.detach(|| allotrope_io::write(&value, Format::Safetensors, &metadata, &mut bytes));
-        written.map_err(raise)?;
-        let bytes = pyo3::types::PyBytes::new(py, &bytes);
-        path.call_method1(intern!(py, "write"), (bytes,))?;
-        return Ok(());
+        let object = path.clone().unbind();
+        return py.detach(|| {
+            let mut writer = ObjectWriter::new(object);
+            let written = {
+                let mut pieces = BufWriter::with_capacity(PIECE, &mut writer);
+                let written =
+                    allotrope_io::write(&value, Format::Safetensors, &metadata, &mut pieces);
+                let flushed = written.is_ok() && pieces.flush().is_ok();
+                // What is left after an error is not written.
+                drop(pieces.into_parts());
+                written.map(|()| flushed)
+            };
+            // What the object raised says more than that it could not be written to.
+            match (writer.failure.take(), written) {
+                (Some(raised), _) => Err(raised),
+                (None, Err(error)) => Err(raise(error)),
+                (None, Ok(true)) => Ok(()),
+                (None, Ok(false)) => Err(PyOSError::new_err("save: the writer failed")),
+            }
+        });
     }
     let path = read_path(OP, path)?;
     py.detach(|| allotrope_io::save(&value, &path, &metadata))
         .map_err(raise)
+}
+
+/// Bytes that a file object is given at once: more than 2 GiB would be cut by the system.
+const PIECE: usize = 1 << 20;
+/// And at most.
+const LARGEST_PIECE: usize = 16 << 20;
+
+/// A file object of Python as a writer.
+///
+/// Objects tell how much they took, and are given the rest again. Raw ones that would block take
+/// nothing and say None; None of an object that never counts, such as a class with a method `write`,
+/// means everything.
+struct ObjectWriter {
+    object: Py<PyAny>,
+    counts: Option<bool>,
+    written: usize,
+    /// What the object has raised.
+    failure: Option<PyErr>,
+}
+
+impl ObjectWriter {
+    fn new(object: Py<PyAny>) -> Self {
+        Self {
+            object,
+            counts: None,
+            written: 0,
+            failure: None,
+        }
+    }
+
+    fn give(&mut self, py: Python<'_>, bytes: &[u8]) -> PyResult<usize> {
+        let piece = PyBytes::new_with(py, bytes.len(), |piece| {
+            piece.copy_from_slice(bytes);
+            Ok(())
+        })?;
+        let object = self.object.bind(py);
+        let answer = object.call_method1(intern!(py, "write"), (piece,))?;
+        if answer.is_none() {
+            if self.counts.is_none() {
+                let raw = py.import("io")?.getattr("RawIOBase")?;
+                self.counts = Some(object.is_instance(&raw)?);
+            }
+            if self.counts == Some(false) {
+                return Ok(bytes.len());
+            }
+            let written = self.written;
+            return Err(PyBlockingIOError::new_err((
+                py.import("errno")?.getattr("EAGAIN")?.unbind(),
+                format!(
+                    "save: the writer would block: {written} bytes were taken; \
+                     writers that wait are accepted"
+                ),
+                written,
+            )));
+        }
+        self.counts = Some(true);
+        let accepted = "numbers from 0 to that of the bytes given";
+        let count = answer.extract::<usize>().ok();
+        match count.filter(|count| *count <= bytes.len()) {
+            Some(0) => Err(PyOSError::new_err(format!(
+                "save: the writer takes no more: {} bytes were taken",
+                self.written
+            ))),
+            Some(count) => Ok(count),
+            None => {
+                let what = "the writer's answer is not a count of its bytes";
+                Err(wrong_object("save", what, &answer, accepted))
+            }
+        }
+    }
+
+    /// Does what may raise, and remembers what was raised.
+    fn attempt<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self, Python<'_>) -> PyResult<T>,
+    ) -> io::Result<T> {
+        Python::attach(|py| act(self, py)).map_err(|raised| {
+            self.failure = Some(raised);
+            io::Error::other("the file object raised an error")
+        })
+    }
+}
+
+impl Write for ObjectWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(LARGEST_PIECE)];
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let count = self.attempt(|writer, py| writer.give(py, bytes))?;
+        self.written += count;
+        Ok(count)
+    }
+
+    /// Full disks are told when buffers are emptied.
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt(|writer, py| {
+            let object = writer.object.bind(py);
+            match object.getattr_opt(intern!(py, "flush"))? {
+                Some(flush) => flush.call0().map(drop),
+                None => Ok(()),
+            }
+        })
+    }
 }
 
 /// What a file holds: a file of `save`, or any safetensors, npy or npz file, told by its first bytes.

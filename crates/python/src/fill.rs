@@ -1,6 +1,6 @@
 //! Tensors of one value, of numbers in a row, and of the shape of another.
 
-use allotrope_dtype::{DType, ScalarKind, WeakScalar, default_dtype};
+use allotrope_dtype::{DType, ScalarKind, WeakScalar};
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,6 +11,7 @@ use crate::device::check_device;
 use crate::error::raise;
 use crate::infer::infer;
 use crate::memory_format::arrange;
+use crate::scopes::default_dtype;
 use crate::tensor::{PyTensor, wrap};
 
 /// A constructor of sizes and a dtype per row.

@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{
     DType, Error, Float64Inference, Operand, Problem, Scalar, ScalarKind, WeakScalar,
-    default_dtype, float64_inference, promotion,
+    float64_inference,
 };
 use pyo3::prelude::*;
 
@@ -10,6 +10,7 @@ use crate::convert;
 use crate::create::as_list;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{describe_int, nested_too_deeply, raise, wrong_object};
+use crate::scopes::{default_dtype, promotion};
 use crate::settings::parse_inference;
 
 const OP: &str = "infer_dtype";

@@ -10,6 +10,7 @@
 //! | `infer` | data → dtype |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
+//! | `scopes` | scopes as context variables (unsafe) |
 //! | `device` | `devices`, `supports` |
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
@@ -90,6 +91,7 @@ mod options;
 mod promotion;
 mod random;
 mod reduce;
+mod scopes;
 mod settings;
 mod table;
 mod tensor;
@@ -163,6 +165,7 @@ mod core {
         crate::ops::register(module)?;
         crate::autograd::register(module)?;
         crate::amp::register(module)?;
+        crate::scopes::register(module)?;
         crate::trace::register(module)?;
         crate::distributions::register(module)?;
         crate::dtype::add_constants(module)?;

@@ -1,12 +1,13 @@
 //! What operations take beside a tensor: tensors, numbers without a dtype, arrays.
 
-use allotrope_dtype::{Error, Policy, Set, WeakScalar, promotion};
+use allotrope_dtype::{Error, Policy, Set, WeakScalar};
 use allotrope_tensor::{Operand, Tensor};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 
+use crate::scopes::promotion;
 use crate::tensor::{PyTensor, wrap};
 use crate::{convert, create, numpy};
 

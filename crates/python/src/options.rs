@@ -364,9 +364,7 @@ pub(crate) fn as_tensor(op: &'static str, value: &Value) -> PyResult<Tensor> {
     match value {
         Value::Tensor(tensor) => Ok(tensor.clone()),
         Value::Number(number) => {
-            let dtype = number
-                .kind()
-                .default_dtype(allotrope_dtype::default_dtype());
+            let dtype = number.kind().default_dtype(crate::scopes::default_dtype());
             Tensor::full(&[], *number, dtype).map_err(|error| raise(error.in_op(op)))
         }
     }

@@ -1,12 +1,13 @@
 //! Which dtype several operands have in common, and questions about dtypes.
 
-use allotrope_dtype::{Casting, Error, Kind, Operand, Policy, Set, default_dtype, promotion};
+use allotrope_dtype::{Casting, Error, Kind, Operand, Policy, Set};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::convert::{self, Numeric};
 use crate::dtype::{PyDType, wrap};
 use crate::error::raise;
+use crate::scopes::{default_dtype, promotion};
 
 /// The kinds of the array API standard's `isdtype`.
 const KINDS: [(&str, Set); 7] = [

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use allotrope_dtype::{DType, Error, Float64Inference, Policy, ScopeId};
 use allotrope_tensor::{
@@ -15,19 +16,31 @@ use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{raise, scope_not_entered};
 use crate::promotion::parse_policy;
+use crate::scopes;
 
-/// The scopes that one object has entered and not left: it may be entered again inside itself.
-type Entered = Mutex<Vec<ScopeId>>;
+/// The scopes that one object has entered and not left, each with its thread: it may be entered again
+/// inside itself, and by several threads and tasks.
+type Entered = Mutex<Vec<(ScopeId, ThreadId)>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing panics while it holds a lock, so the contents are whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the most recently entered scope of this object that belongs to this thread.
-fn leave(entered: &Entered, end: fn(ScopeId) -> bool, op: &str) -> PyResult<()> {
+/// Ends the most recently entered scope of this object that the task is inside of.
+fn leave(py: Python<'_>, entered: &Entered, op: &str) -> PyResult<()> {
+    let all = lock(entered).clone();
+    for (scope, _) in all.iter().rev() {
+        if scopes::end(py, *scope)? {
+            lock(entered).retain(|(other, _)| other != scope);
+            return Ok(());
+        }
+    }
+    // One that was entered by another task of this thread, as those of an asynchronous generator that
+    // the event loop closes: it is over with its task.
+    let here = std::thread::current().id();
     let mut scopes = lock(entered);
-    match scopes.iter().rposition(|scope| end(*scope)) {
+    match scopes.iter().rposition(|(_, thread)| *thread == here) {
         Some(place) => {
             scopes.remove(place);
             Ok(())
@@ -36,7 +49,11 @@ fn leave(entered: &Entered, end: fn(ScopeId) -> bool, op: &str) -> PyResult<()> 
     }
 }
 
-/// A scope in which a promotion policy is in force on this thread.
+fn enter(entered: &Entered, scope: ScopeId) {
+    lock(entered).push((scope, std::thread::current().id()));
+}
+
+/// A scope in which a promotion policy is in force in this thread or task.
 ///
 /// >>> with al.promotion("numpy"):
 /// ...     al.promote_types("int8", "uint64")
@@ -57,15 +74,16 @@ impl Promotion {
         })
     }
 
-    fn __enter__(this: Py<Self>) -> Py<Self> {
-        let scope = allotrope_dtype::enter_promotion(this.get().policy);
-        lock(&this.get().entered).push(scope);
-        this
+    fn __enter__(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        let policy = this.get().policy;
+        let scope = scopes::change(py, |scopes| Ok(scopes.settings.enter_promotion(policy)))?;
+        enter(&this.get().entered, scope);
+        Ok(this)
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
-        leave(&self.entered, allotrope_dtype::leave_promotion, "promotion")
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
+        leave(py, &self.entered, "promotion")
     }
 
     fn __repr__(&self) -> String {
@@ -77,10 +95,14 @@ impl Promotion {
 ///
 /// The policies are those of `policies()`.
 #[pyfunction]
-pub(crate) fn set_promotion(policy: &str) -> PyResult<()> {
+pub(crate) fn set_promotion(py: Python<'_>, policy: &str) -> PyResult<()> {
     let policy = parse_policy("set_promotion", policy)?;
-    allotrope_dtype::set_promotion(policy);
-    Ok(())
+    scopes::change(py, |scopes| {
+        if !scopes.settings.set_promotion(policy) {
+            allotrope_dtype::set_promotion(policy);
+        }
+        Ok(())
+    })
 }
 
 /// The name of the promotion policy in force.
@@ -89,7 +111,7 @@ pub(crate) fn set_promotion(policy: &str) -> PyResult<()> {
 /// 'standard'
 #[pyfunction]
 pub(crate) fn get_promotion() -> &'static str {
-    allotrope_dtype::promotion().name()
+    scopes::promotion().name()
 }
 
 /// Process-wide writes that may yet turn out to be scopes, in order: each with what it replaced.
@@ -142,7 +164,7 @@ pub(crate) struct DefaultDtype {
 
 #[pymethods]
 impl DefaultDtype {
-    fn __enter__(this: Py<Self>) -> PyResult<Py<Self>> {
+    fn __enter__(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         let Self {
             dtype,
             ref change,
@@ -151,22 +173,22 @@ impl DefaultDtype {
         match lock(change).take() {
             Some(Change::Process(id)) => undo_write(id)?,
             Some(Change::Scope(previous)) => {
-                allotrope_dtype::set_default_dtype(previous).map_err(raise)?;
+                scopes::change(py, |scopes| {
+                    scopes.settings.set_default_dtype(previous).map_err(raise)
+                })?;
             }
             None => {}
         }
-        let scope = allotrope_dtype::enter_default_dtype(dtype).map_err(raise)?;
-        lock(entered).push(scope);
+        let scope = scopes::change(py, |scopes| {
+            scopes.settings.enter_default_dtype(dtype).map_err(raise)
+        })?;
+        enter(entered, scope);
         Ok(this)
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
-        leave(
-            &self.entered,
-            allotrope_dtype::leave_default_dtype,
-            "set_default_dtype",
-        )
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
+        leave(py, &self.entered, "set_default_dtype")
     }
 
     fn __repr__(&self) -> String {
@@ -185,17 +207,22 @@ impl Drop for DefaultDtype {
 /// Sets the dtype of floats that nothing else decides, or opens a scope with it.
 ///
 /// A plain call sets it for the process, or for the scope this thread is in. As a context manager
-/// it holds on this thread inside the block alone.
+/// it holds in this thread or task inside the block alone.
 ///
 /// >>> with al.set_default_dtype(al.float64):
 /// ...     al.infer_dtype(1.5)
 /// allotrope.float64
 #[pyfunction]
-pub(crate) fn set_default_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DefaultDtype> {
+pub(crate) fn set_default_dtype(
+    py: Python<'_>,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<DefaultDtype> {
     let dtype = convert::to_dtype("set_default_dtype", dtype)?;
-    let change = if allotrope_dtype::is_default_dtype_scoped() {
-        let previous = allotrope_dtype::default_dtype();
-        allotrope_dtype::set_default_dtype(dtype).map_err(raise)?;
+    let previous = scopes::default_dtype();
+    let is_scoped = scopes::change(py, |scopes| {
+        scopes.settings.set_default_dtype(dtype).map_err(raise)
+    })?;
+    let change = if is_scoped {
         Change::Scope(previous)
     } else {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -220,7 +247,7 @@ pub(crate) fn set_default_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DefaultDty
 /// allotrope.float32
 #[pyfunction]
 pub(crate) fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
-    wrap(py, allotrope_dtype::default_dtype())
+    wrap(py, scopes::default_dtype())
 }
 
 /// Sets what inference makes of float64 data: "keep" it, or take the "default" dtype.

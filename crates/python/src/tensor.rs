@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use allotrope_dtype::{Error, default_dtype};
+use allotrope_dtype::Error;
 use allotrope_op::normalize_axis;
 use allotrope_tensor::{Link, Tensor, Variable};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -19,6 +19,8 @@ use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::index;
 use crate::memory_format::{arrange, is_arranged};
+use crate::scopes;
+use crate::scopes::default_dtype;
 use crate::view::Parts;
 
 /// Elements of one dtype in any number of dimensions. A tensor object is a variable: what is written
@@ -63,16 +65,19 @@ impl From<Variable> for PyTensor {
 impl PyTensor {
     /// The value now, which later writes do not change.
     pub(crate) fn tensor(&self) -> Tensor {
+        scopes::sync();
         self.variable.value()
     }
 
     /// What is written to.
     pub(crate) fn variable(&self) -> &Variable {
+        scopes::sync();
         &self.variable
     }
 
     /// What a view of this tensor is made with.
     pub(crate) fn link(&self) -> PyResult<Link> {
+        scopes::sync();
         self.variable.link().map_err(raise)
     }
 

@@ -85,16 +85,15 @@ pub use allotrope_dtype::{
 };
 pub use allotrope_op::{Autocast, Backend, Builder, Dims, Layout, Op, Program, Shape, Slice, Var};
 pub use amp::{
-    AutocastGuard, AutocastSetting, Condition, GradScaler, ScalerOptions, ScalerReport,
-    ScalerState, autocast, autocast_policies, autocast_policy, autocast_setting,
-    is_autocast_enabled, push_autocast, remove_autocast, set_autocast_dtype, set_autocast_enabled,
+    AutocastFlow, AutocastGuard, AutocastSetting, Condition, GradScaler, ScalerOptions,
+    ScalerReport, ScalerState, autocast, autocast_policies, autocast_policy, autocast_setting,
+    is_autocast_enabled, set_autocast_dtype, set_autocast_enabled,
 };
 pub use autograd::{
     AfterHook, AnomalyMode, BackwardOptions, Checked, Function, GradMode, GradcheckOptions, Hook,
-    Mode, apply_function, backward, checkpoint, detect_anomaly, enable_grad, exchange_anomaly,
-    exchange_mode, grad, gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled,
-    is_grad_enabled, is_inference_mode, lasting_name, mode, no_grad, record_function,
-    set_grad_enabled, set_locator,
+    Mode, ModeFlow, apply_function, backward, checkpoint, detect_anomaly, enable_grad, grad,
+    gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled, is_grad_enabled,
+    is_inference_mode, lasting_name, mode, no_grad, record_function, set_grad_enabled, set_locator,
 };
 pub use create::SignalWindow;
 pub use distribution::Parameter;

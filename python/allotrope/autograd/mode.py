@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import _autograd
+from .._core import _autograd, _scopes
 from ..scope import Scope
 
 is_anomaly_enabled = _autograd.is_anomaly_enabled
 
 
-class _Mode(Scope):
-    def _wanted(self) -> str:
-        raise NotImplementedError
-
-    def _enter(self) -> str:
-        return _autograd.exchange(self._wanted())
-
-    def _leave(self, before: str) -> None:
-        _autograd.exchange(before)
-
-
-class set_grad_enabled(_Mode):  # noqa: N801 - torch's name
+class set_grad_enabled(Scope):  # noqa: N801 - torch's name
     """Operations are recorded, or not: from now on, or for a block.
 
     >>> with al.set_grad_enabled(False):
@@ -31,24 +20,27 @@ class set_grad_enabled(_Mode):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before: str | None = _autograd.exchange(self._wanted())
+        self._before: str | None = _scopes.exchange_mode(self._wanted())
 
     def _wanted(self) -> str:
         # Inference mode stays what it is.
-        if _autograd.current() == "inference":
+        if _scopes.current_mode() == "inference":
             return "inference"
         return "recording" if self.mode else "off"
 
-    def _enter(self) -> str:
-        # The setting of the call itself is taken back where the block ends.
+    def _take_back(self) -> None:
+        """Undoes the call itself, which turned out to open a scope."""
         before, self._before = self._before, None
-        now = _autograd.exchange(self._wanted())
-        return before if before is not None else now
+        if before is not None:
+            _scopes.exchange_mode(before)
+
+    def _enter(self) -> int:
+        if self._before is not None:
+            self._take_back()
+        return _scopes.enter_recording(self.mode)
 
     def __call__(self, function: Any) -> Any:
-        if self._before is not None:
-            _autograd.exchange(self._before)
-            self._before = None
+        self._take_back()
         return super().__call__(function)
 
 
@@ -84,7 +76,7 @@ class enable_grad(_Plain):  # noqa: N801 - torch's name
     _records = True
 
 
-class inference_mode(_Mode):  # noqa: N801 - torch's name
+class inference_mode(Scope):  # noqa: N801 - torch's name
     """Nothing is recorded, and nothing can turn recording on, for a block or a function."""
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -97,8 +89,8 @@ class inference_mode(_Mode):  # noqa: N801 - torch's name
     def __init__(self, mode: Any = True) -> None:
         self.mode = bool(mode)
 
-    def _wanted(self) -> str:
-        return "inference" if self.mode else "recording"
+    def _enter(self) -> int:
+        return _scopes.enter_mode("inference" if self.mode else "recording")
 
 
 class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
@@ -107,15 +99,13 @@ class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before: bool | None = _autograd.set_anomaly(self.mode)
+        self._before: bool | None = _scopes.exchange_anomaly(self.mode)
 
-    def _enter(self) -> bool:
+    def _enter(self) -> int:
         before, self._before = self._before, None
-        now = _autograd.set_anomaly(self.mode)
-        return now if before is None else before
-
-    def _leave(self, before: bool) -> None:
-        _autograd.set_anomaly(before)
+        if before is not None:
+            _scopes.exchange_anomaly(before)
+        return _scopes.enter_anomaly(self.mode)
 
 
 class detect_anomaly(set_detect_anomaly):  # noqa: N801 - torch's name

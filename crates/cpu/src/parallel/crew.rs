@@ -11,7 +11,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::standby;
+use super::{pool, standby};
 
 /// What is known of the threads of a work.
 #[derive(Default)]
@@ -47,16 +47,19 @@ impl Crew {
         if standby::run(threads, caller, &work) {
             return;
         }
-        rayon::in_place_scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|_| {
-                    caller.make_room();
-                    let thread = rayon::current_thread_index().unwrap_or(0);
-                    work(1 + thread % (threads - 1));
-                });
-            }
-            work(0);
-        });
+        pool::in_place_scope(
+            |scope| {
+                for _ in 1..threads {
+                    scope.spawn(|_| {
+                        caller.make_room();
+                        let thread = rayon::current_thread_index().unwrap_or(0);
+                        work(1 + thread % (threads - 1));
+                    });
+                }
+                work(0);
+            },
+            || work(0),
+        );
     }
 }
 

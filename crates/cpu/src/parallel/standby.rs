@@ -5,7 +5,7 @@
 //! float16, one after the other, were made by one of two threads before: 36 instead of 22 µs.
 //!
 //! There is one work at a time, that of whoever came first; others share theirs out by rayon alone. The
-//! threads are those of rayon's global pool, which they go back to every now and then: what waits for
+//! threads are those of the process's pool, which they go back to every now and then: what waits for
 //! them there must not wait for ever.
 #![allow(unsafe_code, reason = "a borrowed work in the hands of other threads")]
 
@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::crew::Place;
+use super::pool::{self, Pool};
 
 /// How long a thread stands by,
 const MOMENT: Duration = Duration::from_micros(60);
@@ -45,7 +46,7 @@ struct Work {
 }
 
 /// A work that may be joined in, and the threads that stand by for it.
-struct Standby {
+pub(super) struct Standby {
     is_busy: AtomicBool,
     state: AtomicU64,
     /// The threads that the work is for, to be looked at from outside.
@@ -60,24 +61,18 @@ struct Standby {
 // that are inside.
 unsafe impl Sync for Standby {}
 
-static STANDBY: Standby = Standby {
-    is_busy: AtomicBool::new(false),
-    state: AtomicU64::new(0),
-    threads: AtomicUsize::new(0),
-    work: UnsafeCell::new(None),
-    members: AtomicUsize::new(0),
-    panic: Mutex::new(None),
-};
-
 /// Calls `function` with 0, and on at most `threads - 1` threads that stand by or wake up meanwhile
 /// with other numbers below `threads`, some of them perhaps with the same. False if another work is
 /// under way, or this is a thread that others call: then nothing is called.
 pub(super) fn run(threads: usize, caller: Place, function: &(dyn Fn(usize) + Sync)) -> bool {
-    let is_ours = rayon::current_thread_index().is_none() && (threads as u64) < INSIDE;
-    if !is_ours || STANDBY.is_busy.swap(true, Ordering::Acquire) {
+    if pool::is_worker() || (threads as u64) >= INSIDE {
         return false;
     }
-    STANDBY.run(threads, caller, function);
+    let pool = Pool::get();
+    if pool.standby.is_busy.swap(true, Ordering::Acquire) {
+        return false;
+    }
+    pool.standby.run(pool, threads, caller, function);
     true
 }
 
@@ -110,7 +105,25 @@ impl Drop for Leave<'_> {
 }
 
 impl Standby {
-    fn run(&'static self, threads: usize, caller: Place, function: &(dyn Fn(usize) + Sync)) {
+    /// Nobody stands by.
+    pub(super) const fn new() -> Self {
+        Self {
+            is_busy: AtomicBool::new(false),
+            state: AtomicU64::new(0),
+            threads: AtomicUsize::new(0),
+            work: UnsafeCell::new(None),
+            members: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+        }
+    }
+
+    fn run(
+        &'static self,
+        pool: &Pool,
+        threads: usize,
+        caller: Place,
+        function: &(dyn Fn(usize) + Sync),
+    ) {
         // SAFETY: the same pointer without its lifetime. It is followed only by threads inside the
         // work, and `End` waits for them before this function returns or unwinds.
         let function: *const (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(function) };
@@ -129,7 +142,7 @@ impl Standby {
         self.state.store(number | OPEN, Ordering::SeqCst);
         for _ in self.members.load(Ordering::SeqCst) + 1..threads {
             self.members.fetch_add(1, Ordering::Relaxed);
-            rayon::spawn(|| self.stand_by());
+            pool.spawn(|| self.stand_by());
         }
         // SAFETY: the function is borrowed by this call.
         let done = panic::catch_unwind(AssertUnwindSafe(|| unsafe { (*function)(0) }));
@@ -146,7 +159,7 @@ impl Standby {
     }
 
     /// Joins in works as long as one comes within a moment, for a while.
-    fn stand_by(&self) {
+    fn stand_by(&'static self) {
         let start = Instant::now();
         let (mut last, mut until) = (None, start + MOMENT);
         loop {
@@ -167,7 +180,7 @@ impl Standby {
                 // A caller that has counted on this one would be alone.
                 self.members.fetch_add(1, Ordering::SeqCst);
                 if now >= start + STAY {
-                    return rayon::spawn(|| STANDBY.stand_by());
+                    return rayon::spawn(|| self.stand_by());
                 }
                 until = now + MOMENT;
             }
@@ -308,7 +321,7 @@ mod tests {
                 }
             });
             for _ in 0..100 {
-                let (one, two) = rayon::join(|| 1, || 2);
+                let (one, two) = pool::install(|_| rayon::join(|| 1, || 2));
                 assert_eq!(one + two, 3);
             }
             is_over.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Which precision a thread's operations compute in.
+//! Which precision the operations of a thread, and of a flow of control within it, compute in.
 //!
 //! Floats alone are cast: float64, complex numbers and integers stay what they are, and so does
 //! everything beside them.
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use allotrope_dtype::{DType, Error, GradientProblem};
+use allotrope_dtype::{DType, Error, Flow, GradientProblem, ScopeId, ScopeStack};
 use allotrope_op::{Autocast, Question, ask_for_results};
 use smallvec::SmallVec;
 
@@ -62,11 +62,11 @@ enum Here {
 }
 
 /// Says whether a setting holds at the moment, such as while a generator runs.
-pub type Condition = Box<dyn Fn() -> bool>;
+pub type Condition = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// One setting of a thread.
+/// One setting.
+#[derive(Clone)]
 struct Entry {
-    number: u64,
     setting: AutocastSetting,
     condition: Option<Condition>,
 }
@@ -76,8 +76,7 @@ type Kept = (Tensor, Tensor);
 
 thread_local! {
     static HERE: Cell<Here> = const { Cell::new(Here::Unset) };
-    static ENTRIES: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
-    static NEXT: Cell<u64> = const { Cell::new(0) };
+    static ENTRIES: RefCell<ScopeStack<Entry>> = const { RefCell::new(ScopeStack::new()) };
     static WEIGHTS: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -97,11 +96,8 @@ pub fn is_autocast_enabled() -> bool {
 pub fn autocast_setting() -> AutocastSetting {
     let own = ENTRIES.with_borrow(|entries| {
         let holds = |entry: &&Entry| entry.condition.as_ref().is_none_or(|holds| holds());
-        entries
-            .iter()
-            .rev()
-            .find(holds)
-            .map(|entry| entry.setting.clone())
+        let found = entries.inside_out().find(holds);
+        found.map(|entry| entry.setting.clone())
     });
     own.unwrap_or_else(|| AutocastSetting {
         enabled: PROCESS.load(Ordering::Relaxed),
@@ -110,49 +106,67 @@ pub fn autocast_setting() -> AutocastSetting {
     })
 }
 
-/// Gives this thread a setting, over those it has, while its condition holds. The number takes it
-/// away again, also if it is not the last one.
-///
-/// # Errors
-/// A gradient error for a dtype that autocast cannot compute in.
-pub fn push_autocast(setting: AutocastSetting, condition: Option<Condition>) -> Result<u64, Error> {
-    check_dtype(setting.dtype)?;
-    ask_to_choose();
-    let number = NEXT.replace(NEXT.get() + 1);
-    ENTRIES.with_borrow_mut(|entries| {
-        entries.push(Entry {
-            number,
-            setting,
-            condition,
-        });
-    });
-    sum_up();
-    Ok(number)
-}
+/// The settings of autocast that a flow of control is inside of, such as a task of an event loop; see
+/// [`SettingFlow`](allotrope_dtype::SettingFlow).
+#[derive(Clone, Default)]
+pub struct AutocastFlow(Flow<Entry>);
 
-/// Takes a setting of this thread away. With the last one go the casts that were kept.
-pub fn remove_autocast(number: u64) {
-    let (entry, is_last) = ENTRIES.with_borrow_mut(|entries| {
-        let place = entries.iter().position(|entry| entry.number == number);
-        let entry = place.map(|place| entries.remove(place));
-        (entry, entries.is_empty())
-    });
-    // What others still have is dropped outside of the borrow.
-    drop(entry);
-    if is_last {
-        drop(WEIGHTS.take());
+impl AutocastFlow {
+    /// Makes these the settings of this thread, beside those of its own guards.
+    pub fn resume(&self) {
+        change(|entries| entries.resume(self.0.clone()));
     }
-    sum_up();
+
+    /// Whether the flow has no setting.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Opens a scope of a setting, over those there are, while its condition holds.
+    ///
+    /// # Errors
+    /// A gradient error for a dtype that autocast cannot compute in.
+    pub fn enter(
+        &mut self,
+        setting: AutocastSetting,
+        condition: Option<Condition>,
+    ) -> Result<ScopeId, Error> {
+        check_dtype(setting.dtype)?;
+        ask_to_choose();
+        let id;
+        (self.0, id) = self.0.entered(Entry { setting, condition });
+        Ok(id)
+    }
+
+    /// Ends a scope wherever it stands; false if the flow is not inside it.
+    pub fn leave(&mut self, id: ScopeId) -> bool {
+        let left = self.0.left(id);
+        let is_left = left.is_some();
+        self.0 = left.unwrap_or_else(|| self.0.clone());
+        is_left
+    }
 }
 
-fn sum_up() {
-    let here = ENTRIES.with_borrow(|entries| match entries.last() {
-        None => Here::Unset,
-        Some(_) if entries.iter().any(|entry| entry.condition.is_some()) => Here::Ask,
-        Some(entry) if entry.setting.enabled => Here::On,
-        Some(_) => Here::Off,
+/// Changes the settings of this thread. With the last one go the casts that were kept.
+fn change<R>(change: impl FnOnce(&mut ScopeStack<Entry>) -> R) {
+    let (former, here) = ENTRIES.with_borrow_mut(|entries| {
+        let former = change(entries);
+        let has_condition = entries.inside_out().any(|entry| entry.condition.is_some());
+        let here = match entries.innermost() {
+            None => Here::Unset,
+            Some(_) if has_condition => Here::Ask,
+            Some(entry) if entry.setting.enabled => Here::On,
+            Some(_) => Here::Off,
+        };
+        (former, here)
     });
     HERE.set(here);
+    // What others still have is dropped outside of the borrow.
+    drop(former);
+    if here == Here::Unset {
+        drop(WEIGHTS.take());
+    }
 }
 
 fn check_dtype(dtype: DType) -> Result<(), Error> {
@@ -188,14 +202,14 @@ pub fn set_autocast_dtype(dtype: DType) -> Result<(), Error> {
 #[derive(Debug)]
 #[must_use = "autocast ends when the guard is dropped"]
 pub struct AutocastGuard {
-    number: u64,
+    scope: Option<ScopeId>,
     // A guard belongs to the thread that made it.
     thread: PhantomData<*const ()>,
 }
 
 impl Drop for AutocastGuard {
     fn drop(&mut self) {
-        remove_autocast(self.number);
+        change(|entries| self.scope.and_then(|scope| entries.remove(scope)));
     }
 }
 
@@ -227,8 +241,13 @@ pub fn autocast(dtype: DType, enabled: bool) -> Result<AutocastGuard, Error> {
 
 /// A setting of this thread while the guard lives.
 pub(crate) fn enter(setting: AutocastSetting) -> Result<AutocastGuard, Error> {
+    check_dtype(setting.dtype)?;
+    ask_to_choose();
+    let condition = None;
+    let mut scope = None;
+    change(|entries| scope = Some(entries.push(Entry { setting, condition })));
     Ok(AutocastGuard {
-        number: push_autocast(setting, None)?,
+        scope,
         thread: PhantomData,
     })
 }

@@ -12,8 +12,8 @@ mod policy;
 mod scaler;
 
 pub use autocast::{
-    AutocastGuard, AutocastSetting, Condition, autocast, autocast_setting, is_autocast_enabled,
-    push_autocast, remove_autocast, set_autocast_dtype, set_autocast_enabled,
+    AutocastFlow, AutocastGuard, AutocastSetting, Condition, autocast, autocast_setting,
+    is_autocast_enabled, set_autocast_dtype, set_autocast_enabled,
 };
 pub(crate) use autocast::{ask_to_choose, cast_operands, enter, no_autocast};
 pub use policy::{autocast_policies, autocast_policy};

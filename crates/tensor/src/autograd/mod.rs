@@ -35,9 +35,8 @@ pub use check::{Checked, GradcheckOptions, gradcheck, gradgradcheck};
 pub use engine::{BackwardOptions, backward, grad};
 pub use function::{Function, apply_function, checkpoint, lasting_name, record_function};
 pub use mode::{
-    AnomalyMode, GradMode, Mode, detect_anomaly, enable_grad, exchange_anomaly, exchange_mode,
-    inference_mode, is_anomaly_enabled, is_grad_enabled, is_inference_mode, mode, no_grad,
-    set_grad_enabled,
+    AnomalyMode, GradMode, Mode, ModeFlow, detect_anomaly, enable_grad, inference_mode,
+    is_anomaly_enabled, is_grad_enabled, is_inference_mode, mode, no_grad, set_grad_enabled,
 };
 pub(crate) use node::History;
 pub use node::{AfterHook, Hook};

@@ -1,7 +1,9 @@
-//! Whether operations are recorded, by thread.
+//! Whether operations are recorded, by thread and by flow of control.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+
+use allotrope_dtype::{Flow, ScopeId, ScopeStack};
 
 /// How operations on tensors that require a gradient are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,26 +16,128 @@ pub enum Mode {
     Inference,
 }
 
-/// Puts another mode in the place of this thread's, and gives the former one. The guards of this
-/// module do so and come back by themselves.
-pub fn exchange_mode(mode: Mode) -> Mode {
-    MODE.replace(mode)
-}
-
-/// Turns anomaly mode of this thread on or off, and says whether it was on.
-pub fn exchange_anomaly(enabled: bool) -> bool {
-    ANOMALY.replace(enabled)
-}
-
 /// The mode of this thread.
 #[must_use]
 pub fn mode() -> Mode {
     MODE.get()
 }
 
+/// A setting of this thread where it is in no scope, and its scopes.
+struct Layers<T> {
+    base: T,
+    scopes: ScopeStack<T>,
+}
+
+impl<T: Copy> Layers<T> {
+    const fn new(base: T) -> Self {
+        Self {
+            base,
+            scopes: ScopeStack::new(),
+        }
+    }
+
+    /// What they come to.
+    fn sum(&self) -> T {
+        self.scopes.innermost().copied().unwrap_or(self.base)
+    }
+}
+
 thread_local! {
+    // What the layers come to, so that operations need not look.
     static MODE: Cell<Mode> = const { Cell::new(Mode::Recording) };
     static ANOMALY: Cell<bool> = const { Cell::new(false) };
+    static MODES: RefCell<Layers<Mode>> = const { RefCell::new(Layers::new(Mode::Recording)) };
+    static ANOMALIES: RefCell<Layers<bool>> = const { RefCell::new(Layers::new(false)) };
+}
+
+/// Changes the layers of the mode.
+fn change_mode<R>(change: impl FnOnce(&mut Layers<Mode>) -> R) -> R {
+    MODES.with_borrow_mut(|layers| {
+        let result = change(layers);
+        MODE.set(layers.sum());
+        result
+    })
+}
+
+/// Changes the layers of anomaly mode.
+fn change_anomaly<R>(change: impl FnOnce(&mut Layers<bool>) -> R) -> R {
+    ANOMALIES.with_borrow_mut(|layers| {
+        let result = change(layers);
+        ANOMALY.set(layers.sum());
+        result
+    })
+}
+
+/// The scopes of modes that a flow of control is inside of, such as a task of an event loop; see
+/// [`SettingFlow`](allotrope_dtype::SettingFlow).
+#[derive(Clone, Debug, Default)]
+pub struct ModeFlow {
+    mode: Flow<Mode>,
+    anomaly: Flow<bool>,
+}
+
+impl ModeFlow {
+    /// Makes these the scopes of this thread, beside those of its own guards.
+    pub fn resume(&self) {
+        change_mode(|layers| layers.scopes.resume(self.mode.clone()));
+        change_anomaly(|layers| layers.scopes.resume(self.anomaly.clone()));
+    }
+
+    /// Whether the flow is in no scope.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.mode.is_empty() && self.anomaly.is_empty()
+    }
+
+    /// Opens a scope of a mode.
+    pub fn enter_mode(&mut self, mode: Mode) -> ScopeId {
+        let id;
+        (self.mode, id) = self.mode.entered(mode);
+        id
+    }
+
+    /// Opens a scope of anomaly mode.
+    pub fn enter_anomaly(&mut self, enabled: bool) -> ScopeId {
+        let id;
+        (self.anomaly, id) = self.anomaly.entered(enabled);
+        id
+    }
+
+    /// Ends a scope wherever it stands; false if the flow is not inside it.
+    pub fn leave(&mut self, id: ScopeId) -> bool {
+        if let Some(left) = self.mode.left(id) {
+            self.mode = left;
+            return true;
+        }
+        let left = self.anomaly.left(id);
+        let is_left = left.is_some();
+        self.anomaly = left.unwrap_or_else(|| self.anomaly.clone());
+        is_left
+    }
+
+    /// Sets the mode of the innermost scope, or of the thread if it is in none. This flow must be the
+    /// one that the thread goes on with, and is to be resumed.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = change_mode(|layers| set_innermost(layers, &self.mode, mode));
+    }
+
+    /// Turns anomaly mode of the innermost scope on or off, or that of the thread if it is in none.
+    /// As [`Self::set_mode`].
+    pub fn set_anomaly(&mut self, enabled: bool) {
+        self.anomaly = change_anomaly(|layers| set_innermost(layers, &self.anomaly, enabled));
+    }
+}
+
+/// Sets the innermost of all layers; what the flow is then.
+fn set_innermost<T: Copy>(layers: &mut Layers<T>, flow: &Flow<T>, value: T) -> Flow<T> {
+    if let Some(own) = layers.scopes.own_mut() {
+        *own = value;
+    } else if flow.is_empty() {
+        layers.base = value;
+    } else {
+        return flow.changed(value);
+    }
+    flow.clone()
 }
 
 /// Whether operations on tensors that require a gradient are recorded in this thread.
@@ -58,7 +162,7 @@ pub fn is_anomaly_enabled() -> bool {
 #[derive(Debug)]
 #[must_use = "the mode ends when the guard is dropped"]
 pub struct GradMode {
-    before: Mode,
+    scope: ScopeId,
     // A guard belongs to the thread that made it.
     thread: PhantomData<*const ()>,
 }
@@ -66,7 +170,7 @@ pub struct GradMode {
 impl GradMode {
     fn set(mode: Mode) -> Self {
         Self {
-            before: MODE.replace(mode),
+            scope: change_mode(|layers| layers.scopes.push(mode)),
             thread: PhantomData,
         }
     }
@@ -74,7 +178,7 @@ impl GradMode {
 
 impl Drop for GradMode {
     fn drop(&mut self) {
-        MODE.set(self.before);
+        change_mode(|layers| layers.scopes.remove(self.scope));
     }
 }
 
@@ -122,13 +226,13 @@ pub fn inference_mode(enabled: bool) -> GradMode {
 #[derive(Debug)]
 #[must_use = "the mode ends when the guard is dropped"]
 pub struct AnomalyMode {
-    before: bool,
+    scope: ScopeId,
     thread: PhantomData<*const ()>,
 }
 
 impl Drop for AnomalyMode {
     fn drop(&mut self) {
-        ANOMALY.set(self.before);
+        change_anomaly(|layers| layers.scopes.remove(self.scope));
     }
 }
 
@@ -136,7 +240,7 @@ impl Drop for AnomalyMode {
 /// finite, and name the operation and the line that called it.
 pub fn detect_anomaly(enabled: bool) -> AnomalyMode {
     AnomalyMode {
-        before: ANOMALY.replace(enabled),
+        scope: change_anomaly(|layers| layers.scopes.push(enabled)),
         thread: PhantomData,
     }
 }

@@ -19,6 +19,7 @@ use rustfft::num_complex::Complex;
 
 use crate::parallel::{self, CHUNK};
 use plan::Precision;
+pub(crate) use plan::{PlanGuards, lock_plans};
 
 /// The sign of the exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! megabyte, so that only that for vectors is asked; `plain` stands in for the rest. The real
 //! transforms are our own for the same reason.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{Element, Level, c64, c128};
 use bytemuck::Pod;
@@ -72,7 +72,7 @@ impl<T: FftNum> Transform<T> {
 /// A transform between real numbers and the first half of a spectrum, of one length.
 ///
 /// An even number of real numbers is half as many complex ones, whose spectrum is taken apart.
-pub(super) struct RealTransform<T> {
+pub(crate) struct RealTransform<T> {
     length: usize,
     inner: Transform<T>,
     /// `exp(-2πi k / length)`
@@ -203,7 +203,7 @@ fn pairs<'a, T>(
 }
 
 /// What is kept of one precision.
-pub(super) struct Plans<T: FftNum> {
+pub(crate) struct Plans<T: FftNum> {
     planner: Option<Planner<T>>,
     complex: Vec<(usize, FftDirection, Arc<Transform<T>>)>,
     real: Vec<(usize, FftDirection, Arc<RealTransform<T>>)>,
@@ -259,6 +259,20 @@ macro_rules! precision {
     )*};
 }
 precision!(f32 c64 f64 c128);
+
+/// The transforms that are kept, in the hands of this thread.
+pub(crate) type PlanGuards = (
+    MutexGuard<'static, Option<Plans<f32>>>,
+    MutexGuard<'static, Option<Plans<f64>>>,
+);
+
+/// Keeps others from the transforms that are kept.
+pub(crate) fn lock_plans() -> PlanGuards {
+    fn lock<T: Precision>() -> MutexGuard<'static, Option<Plans<T>>> {
+        T::plans().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    (lock(), lock())
+}
 
 /// The complex transform of a length.
 pub(super) fn complex<T: Precision>(length: usize, direction: FftDirection) -> Arc<Transform<T>> {

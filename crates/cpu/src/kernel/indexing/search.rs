@@ -151,7 +151,10 @@ pub fn pairs(dtype: DType, integers: &[u8], out: &mut [u8]) {
 pub fn sort_keys(dtype: DType, keys: &mut [u8]) {
     with_key!(dtype, |K| {
         let keys: &mut [K] = bytemuck::cast_slice_mut(keys);
-        keys.par_sort_unstable_by(K::order);
+        parallel::install(|has_threads| match has_threads {
+            true => keys.par_sort_unstable_by(K::order),
+            false => keys.sort_unstable_by(K::order),
+        });
     });
 }
 

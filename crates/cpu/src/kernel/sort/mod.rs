@@ -248,7 +248,10 @@ pub struct Groups {
 
 /// Places in an order, of which this sees a pointer: the sort is compiled once and not per width.
 fn sort_places(places: &mut [i64], order: &(dyn Fn(&i64, &i64) -> Ordering + Sync)) {
-    places.par_sort_by(order);
+    parallel::install(|has_threads| match has_threads {
+        true => places.par_sort_by(order),
+        false => places.sort_by(order),
+    });
 }
 
 /// Rows in groups of equals, in the order of their first elements, then their second ones and so
