@@ -1,0 +1,137 @@
+//! Places of a module: what is trained, and what is kept beside it.
+
+use std::sync::Arc;
+
+use allotrope_tensor::{DType, Error, Tensor, Variable};
+
+/// A tensor of a module that is trained: a place that the module and its optimizer share, so that
+/// whatever becomes of it (a step, a cast, a loaded value) is seen by both.
+///
+/// ```
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(&[3], DType::F32)?)?;
+/// (weight.value() * 2).sum_all()?.backward()?;
+/// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [2.0; 3]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    place: Arc<Variable>,
+}
+
+impl Parameter {
+    /// A parameter with a first value, which collects gradients.
+    ///
+    /// # Errors
+    /// A gradient error for a dtype without gradients.
+    pub fn new(value: Tensor) -> Result<Self, Error> {
+        let place = Variable::new(value.detach().requires_grad_(true)?);
+        let place = Arc::new(place);
+        Ok(Self { place })
+    }
+
+    /// The value now, which later steps do not change; gradients come back through it.
+    #[must_use]
+    pub fn value(&self) -> Tensor {
+        self.place.value()
+    }
+
+    /// What is written to.
+    #[must_use]
+    pub fn variable(&self) -> &Variable {
+        &self.place
+    }
+
+    /// Another value, of any shape and dtype that has gradients; the gradient is forgotten if it no
+    /// longer fits.
+    ///
+    /// # Errors
+    /// A gradient error for a dtype without gradients, a memory error.
+    pub fn set(&self, value: Tensor) -> Result<(), Error> {
+        self.place.set_data(&Variable::new(value.detach()))
+    }
+
+    /// The value in another dtype from now on.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`] and [`set`](Self::set).
+    pub fn to(&self, dtype: DType) -> Result<(), Error> {
+        let value = self.value().detach();
+        if value.dtype() == dtype {
+            return Ok(());
+        }
+        self.set(value.to(dtype)?)
+    }
+
+    /// Whether gradients are collected.
+    #[must_use]
+    pub fn requires_grad(&self) -> bool {
+        self.value().requires_grad()
+    }
+
+    /// Trains the parameter, or leaves it as it is.
+    ///
+    /// # Errors
+    /// As [`Tensor::requires_grad_`].
+    pub fn requires_grad_(&self, required: bool) -> Result<(), Error> {
+        self.place.requires_grad_(required)
+    }
+
+    /// The gradient that was added up.
+    #[must_use]
+    pub fn grad(&self) -> Option<Tensor> {
+        self.value().grad()
+    }
+
+    /// Forgets the gradient.
+    ///
+    /// # Errors
+    /// None that can be reached: there is always room for nothing.
+    pub fn zero_grad(&self) -> Result<(), Error> {
+        self.value().set_grad(None)
+    }
+
+    /// Whether two are the same place, as of tied weights.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.place, &other.place)
+    }
+}
+
+/// A tensor of a module that is kept and saved but not trained, such as running statistics.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    place: Arc<Variable>,
+}
+
+impl Buffer {
+    /// A buffer with a first value.
+    #[must_use]
+    pub fn new(value: Tensor) -> Self {
+        let place = Arc::new(Variable::new(value.detach()));
+        Self { place }
+    }
+
+    /// The value now.
+    #[must_use]
+    pub fn value(&self) -> Tensor {
+        self.place.value()
+    }
+
+    /// What is written to.
+    #[must_use]
+    pub fn variable(&self) -> &Variable {
+        &self.place
+    }
+
+    /// Another value, of any shape and dtype.
+    pub fn set(&self, value: Tensor) {
+        self.place.rebind(value.detach());
+    }
+
+    /// Whether two are the same place.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.place, &other.place)
+    }
+}
