@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import (
+    as_tensor,
     bernoulli,
     default_generator,
     get_rng_state,
@@ -55,6 +56,7 @@ __all__ = [
     "manual_seed",
     "multinomial",
     "normal",
+    "permutation",
     "poisson",
     "randint",
     "randperm",
@@ -64,6 +66,22 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+
+def permutation(
+    x: Any, *, generator: Any = None, dtype: Any = None, device: Any = None
+) -> Any:
+    """The numbers below an integer in random order, or the elements of a tensor along its first
+    dimension, as NumPy's; `dtype` takes a family, too.
+
+    >>> sorted(al.random.permutation(4, dtype=al.int16).tolist())
+    [0, 1, 2, 3]
+    """
+    if isinstance(x, int):
+        order = randperm(x, generator=generator, device=device)
+        return order if dtype is None else order.to(dtype)
+    x = as_tensor(x, dtype=dtype, device=device)
+    return x[randperm(len(x), generator=generator, device=device)]
 
 
 @contextmanager

@@ -138,9 +138,85 @@ def test_cpu_stores_every_dtype(dtype):
 def test_unknown_devices(device):
     for op, call in {
         "supports": lambda: al.supports("float32", device),
-        "is_dtype_supported": lambda: al.is_dtype_supported("float32", device),
         "resolve": lambda: al.Float.resolve(device=device),
     }.items():
         with pytest.raises(RuntimeError) as caught:
             call()
         assert str(caught.value) == f"{op}: no such device: '{device}'; available are cpu"
+
+
+def test_questions_of_dtypes_names_and_tensors():
+    for dtype in DTYPES:
+        for asked in (dtype, dtype.name, al.zeros(2, dtype=dtype)):
+            assert al.get_dtype(asked) is dtype
+            assert al.is_floating_point(asked) == (dtype.kind == "real floating")
+            assert al.is_complex(asked) == (dtype.kind == "complex floating")
+            assert al.is_integer(asked) == (dtype.kind in KINDS["integral"])
+            assert al.is_signed(asked) == (dtype.kind not in {"bool", "unsigned integer"})
+    assert al.get_dtype(None) is al.get_default_dtype()
+    assert al.get_dtype(np.float16) is al.float16
+    assert al.get_dtype([1, 2]) is al.int64
+    assert al.is_floating_point([1.5]) and al.is_integer(3) and al.is_integer(np.int8(3))
+    with pytest.raises(TypeError, match="get_dtype: not a dtype"):
+        al.get_dtype(object())
+    with pytest.raises(TypeError, match="is_integer"):
+        al.is_integer("no dtype")
+
+
+def test_tuples_of_dtypes():
+    assert al.all_dtypes == tuple(DTYPES)
+    named_after = {
+        "floating_dtypes": {"real floating"},
+        "integer_dtypes": KINDS["integral"],
+        "signed_integer_dtypes": {"signed integer"},
+        "unsigned_integer_dtypes": {"unsigned integer"},
+        "complex_dtypes": {"complex floating"},
+        "bool_dtypes": {"bool"},
+        "real_dtypes": {"bool", "real floating"} | KINDS["integral"],
+    }
+    for name, kinds in named_after.items():
+        assert getattr(al, name) == tuple(d for d in DTYPES if d.kind in kinds), name
+
+
+def test_check_dtype_looks_into_nested_data():
+    nested = {"a": [al.zeros(1), (al.arange(2), "text")], 3: None}
+    assert al.check_dtype(nested, al.int64) and al.check_dtype(nested, "float32")
+    assert al.check_dtype(nested, al.Int) and not al.check_dtype(nested, al.Complex)
+    assert not al.check_dtype(nested, al.float64) and not al.check_dtype(1.5, al.float64)
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="check_dtype"):
+        al.check_dtype(endless, al.int8)
+
+
+def test_a_device_that_is_not_there_supports_nothing():
+    assert not any(al.is_dtype_supported(dtype, "gpu") for dtype in DTYPES)
+    with pytest.raises(RuntimeError, match="unknown device"):
+        al.is_dtype_supported("int8", "toaster")
+
+
+def test_from_numpy_with_a_dtype():
+    array = np.arange(3.0)
+    kept = al.from_numpy(array, dtype=al.float64)
+    array[0] = 7
+    assert kept.tolist() == [7, 1, 2]
+    assert al.from_numpy(array, dtype=al.Float).dtype is al.float64
+    other = al.from_numpy(array, dtype="bfloat16")
+    array[0] = 9
+    assert other.dtype is al.bfloat16 and other.tolist() == [7, 1, 2]
+
+
+def test_finishing_and_freeing():
+    x = al.arange(3)
+    assert x.eval() is x and x.free() is x and x.is_free
+    assert not al.arange(3).is_free
+    assert all(al.zeros(1, dtype=d).storage_dtype is d for d in DTYPES)
+
+
+def test_permutation():
+    order = al.random.permutation(50, dtype=al.int16, generator=al.Generator().manual_seed(3))
+    assert order.dtype is al.int16 and sorted(order.tolist()) == list(range(50))
+    again = al.random.permutation(50, dtype=al.int16, generator=al.Generator().manual_seed(3))
+    assert order.tolist() == again.tolist() != list(range(50))
+    rows = al.random.permutation(al.arange(6).reshape(3, 2))
+    assert sorted(map(tuple, rows.tolist())) == [(0, 1), (2, 3), (4, 5)]

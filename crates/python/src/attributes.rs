@@ -301,26 +301,6 @@ fn is_tensor(obj: Any<'_, '_>) -> bool {
     obj.is_instance_of::<PyTensor>()
 }
 
-/// Whether the dtype of a tensor is a float.
-///
-/// >>> al.is_floating_point(al.zeros(1))
-/// True
-#[pyfunction]
-fn is_floating_point(input: Any<'_, '_>) -> PyResult<bool> {
-    Ok(operand("is_floating_point", input)?
-        .dtype()
-        .is_floating_point())
-}
-
-/// Whether the dtype of a tensor is complex.
-///
-/// >>> al.is_complex(al.zeros(1))
-/// False
-#[pyfunction]
-fn is_complex(input: Any<'_, '_>) -> PyResult<bool> {
-    Ok(operand("is_complex", input)?.dtype().is_complex())
-}
-
 /// Whether the one element of a tensor is not zero.
 ///
 /// >>> al.is_nonzero(al.tensor([0.5]))
@@ -375,8 +355,6 @@ fn detach(input: Any<'_, '_>) -> PyResult<PyTensor> {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(numel, module)?)?;
     module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(is_floating_point, module)?)?;
-    module.add_function(wrap_pyfunction!(is_complex, module)?)?;
     module.add_function(wrap_pyfunction!(is_nonzero, module)?)?;
     module.add_function(wrap_pyfunction!(scalar_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(detach, module)?)

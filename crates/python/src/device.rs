@@ -6,8 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
 
 use crate::convert;
+use crate::dtype::{PyDType, wrap};
 use crate::error::raise;
 use crate::table::align;
+use crate::tensor::PyTensor;
 
 /// The devices of this machine. Others are probed and appended by the backends that have them.
 const DEVICES: [(&str, Capabilities); 1] = [("cpu", Capabilities::CPU)];
@@ -115,14 +117,56 @@ pub(crate) fn supports(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<&'sta
     Ok(capabilities("supports", device)?.of(dtype).name())
 }
 
-/// Whether a device stores a dtype exactly.
+/// Whether a device stores a dtype exactly; False for a device that this machine does not have.
 ///
-/// >>> al.is_dtype_supported("float64", "cpu")
-/// True
+/// >>> al.is_dtype_supported("float64", "cpu"), al.is_dtype_supported("float32", "tpu")
+/// (True, False)
 #[pyfunction]
 #[pyo3(signature = (dtype, device="cpu"))]
 pub(crate) fn is_dtype_supported(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<bool> {
     let dtype = convert::to_dtype("is_dtype_supported", dtype)?;
+    if !DEVICES.iter().any(|(name, _)| *name == device) {
+        _check_device_name(device)?;
+        return Ok(false);
+    }
     let answer = capabilities("is_dtype_supported", device)?.of(dtype);
     Ok(!matches!(answer, Capability::Demoted(_)))
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The dtype in which the device stores the elements: a narrower one than `dtype` where a device
+    /// without it must demote, else the same.
+    ///
+    /// >>> al.zeros(1, dtype=al.float64).storage_dtype
+    /// allotrope.float64
+    #[getter]
+    fn storage_dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        wrap(py, self.tensor().dtype())
+    }
+
+    /// This tensor, once all work that it waits for is done.
+    ///
+    /// >>> al.ones(2).add(1).eval()
+    /// tensor([2., 2.])
+    fn eval(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let tensor = slf.get().tensor();
+        tensor.backend().finish().map_err(raise)?;
+        Ok(slf)
+    }
+
+    /// This tensor, marked as free: an operation moves it to the device of its partner.
+    ///
+    /// >>> al.ones(2).free().is_free
+    /// True
+    fn free(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf.get().set_free();
+        slf
+    }
+
+    /// Whether the tensor was marked as free.
+    #[getter]
+    fn is_free(&self) -> bool {
+        self.is_device_free()
+    }
 }

@@ -17,7 +17,7 @@ use crate::{dlpack, numpy, tensor};
 /// A tensor of a NumPy array's memory, which is copied only if its address or strides do not fit.
 ///
 /// The array stays alive with the tensor. Writing to it changes the tensor too: to keep the values,
-/// use `tensor`.
+/// use `tensor`. A dtype other than the array's makes a tensor of its own.
 ///
 /// >>> array = numpy.arange(6.0).reshape(2, 3)
 /// >>> x = al.from_numpy(array[:, ::-1])
@@ -27,10 +27,20 @@ use crate::{dlpack, numpy, tensor};
 /// >>> numpy.shares_memory(x.numpy(), array)
 /// True
 #[pyfunction]
-pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+#[pyo3(signature = (array, dtype=None))]
+pub(crate) fn from_numpy(
+    array: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTensor> {
     const OP: &str = "from_numpy";
     match numpy::read(OP, array, None)? {
-        Some(tensor) => Ok(tensor.into()),
+        Some(tensor) => {
+            let own = tensor.dtype();
+            match resolve(OP, dtype, || Ok(Some(own)))? {
+                dtype if dtype == own => Ok(tensor.into()),
+                dtype => wrap(tensor.to(dtype)),
+            }
+        }
         None => {
             let accepted = "NumPy arrays and scalars";
             Err(wrong_object(OP, "not an array", array, accepted))

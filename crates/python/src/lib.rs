@@ -9,6 +9,7 @@
 //! | `convert` | anything a user may pass → dtype, family or operand |
 //! | `infer` | data → dtype |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
+//! | `questions` | what a dtype is, asked of anything that has or names one |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `scopes` | scopes as context variables (unsafe) |
 //! | `device` | `devices`, `supports` |
@@ -89,6 +90,7 @@ mod operator;
 mod ops;
 mod options;
 mod promotion;
+mod questions;
 mod random;
 mod reduce;
 mod scopes;
@@ -159,6 +161,7 @@ mod core {
         crate::options::functions::register(module)?;
         crate::compose::register(module)?;
         crate::attributes::register(module)?;
+        crate::questions::register(module)?;
         crate::memory_format::register(module)?;
         crate::reduce::functions::register(module)?;
         crate::view::functions::register(module)?;

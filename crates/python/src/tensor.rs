@@ -1,5 +1,6 @@
 //! The class `Tensor`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(crate) struct PyTensor {
     variable: Variable,
     /// The object that `grad` gave last, which it gives again while the gradient is where it was.
     grad: Mutex<Option<Py<PyTensor>>>,
+    /// Whether an operation may move it to the device of its partner.
+    is_free: AtomicBool,
 }
 
 impl From<Tensor> for PyTensor {
@@ -57,8 +60,12 @@ impl From<Tensor> for PyTensor {
 impl From<Variable> for PyTensor {
     #[inline]
     fn from(variable: Variable) -> Self {
-        let grad = Mutex::new(None);
-        Self { variable, grad }
+        let (grad, is_free) = (Mutex::new(None), AtomicBool::new(false));
+        Self {
+            variable,
+            grad,
+            is_free,
+        }
     }
 }
 
@@ -73,6 +80,16 @@ impl PyTensor {
     pub(crate) fn variable(&self) -> &Variable {
         scopes::sync();
         &self.variable
+    }
+
+    /// Marks the tensor as one that an operation moves to the device of its partner.
+    pub(crate) fn set_free(&self) {
+        self.is_free.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was marked so.
+    pub(crate) fn is_device_free(&self) -> bool {
+        self.is_free.load(Ordering::Relaxed)
     }
 
     /// What a view of this tensor is made with.
