@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo test test-rust test-python test-exhaustive check generate accuracy bench clean
+.PHONY: help build demo tour test test-rust test-python test-exhaustive check generate accuracy bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -21,7 +21,10 @@ build: $(BIN)/maturin ## build the release wheel and install it, with its test e
 	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[test]"
 	@ls -l $(WHEELS)/*.whl | awk '{ printf "%s has %.1f MB (25 at most)\n", $$NF, $$5 / 1e6 }'
 
-demo: build ## print the dtype, promotion and device tables, and a few casts
+demo: build ## train one network in six precisions: a table, and a picture of the curves
+	$(BIN)/python examples/demo.py
+
+tour: build ## print the dtype, promotion and device tables, and a few casts
 	$(BIN)/python examples/tour.py
 
 test: test-rust test-python ## run all tests but the exhaustive ones

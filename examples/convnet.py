@@ -1,0 +1,67 @@
+"""A convolutional network on handwritten digits: `python examples/convnet.py --amp bfloat16`."""
+
+from __future__ import annotations
+
+import digits
+import precision
+from precision import Precision
+
+import allotrope as al
+from allotrope import nn
+from allotrope.data import DataLoader
+
+
+class ConvNet(nn.Module):
+    """Two convolutions with normalised batches, pooling, and one layer of numbers for each digit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 32, 3, padding=1),
+            nn.BatchNorm2d(32),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 3, padding=1),
+            nn.BatchNorm2d(64),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        )
+        self.dropout = nn.Dropout(0.3)
+        self.classify = nn.Linear(64 * 4 * 4, 10)
+
+    def forward(self, images: al.Tensor) -> al.Tensor:
+        x = self.features(images.reshape(-1, 1, 8, 8))
+        return self.classify(self.dropout(x.flatten(1)))
+
+
+def train(how: Precision, steps: int, seed: int = 0, lr: float = 3e-3) -> float:
+    """Trains the network for so many steps; the accuracy of the test."""
+    al.manual_seed(seed)
+    training, test = digits.load(how.compute_dtype)
+    model = ConvNet().to(how.device).to(how.dtype)
+    optimizer = how.adamw(model, lr)
+    scaler = how.scaler()
+    loader = DataLoader(training, batch_size=digits.BATCH, shuffle=True, drop_last=True)
+    epochs = max(1, steps // len(loader))
+    schedule = al.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=epochs * len(loader))
+    for epoch in range(epochs):
+        bar = al.progress(loader, description=f"epoch {epoch + 1}/{epochs}")
+        for images, labels in bar:
+            optimizer.zero_grad()
+            with how.autocast():
+                loss = nn.functional.cross_entropy(model(images), labels)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            schedule.step()
+            bar.set(loss=loss)
+    return digits.accuracy(model, test, how)
+
+
+def main() -> None:
+    arguments = precision.parser(__doc__ or "", steps=44 * 6).parse_args()
+    result = train(precision.of(arguments), arguments.steps, arguments.seed)
+    print(f"test accuracy {result:.2%}")
+
+
+if __name__ == "__main__":
+    main()
