@@ -57,8 +57,8 @@ def encode(op: str, value: Any, path: str, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return _encode_mapping(op, value, path, depth)
     if kind is set or kind is frozenset:
-        items = [encode(op, item, f"{path}{{…}}", depth + 1) for item in sorted(value, key=repr)]
-        return {MARK: (kind.__name__, items)}
+        members = [encode(op, item, f"{path}{{…}}", depth + 1) for item in sorted(value, key=repr)]
+        return {MARK: (kind.__name__, members)}
     if isinstance(value, DType):
         return {MARK: ("dtype", value.name)}
     if isinstance(value, Family):

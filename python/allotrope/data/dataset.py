@@ -217,7 +217,7 @@ def _samples(dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
     ask = getattr(dataset, "__getitems__", None)
     if not callable(ask):
         return [dataset[index] for index in indices]
-    samples = ask(indices)
+    samples: Sequence[Any] = ask(indices)
     if len(samples) != len(indices):
         raise ValueError(
             f"{type(dataset).__name__}.__getitems__: wrong number of samples: {len(samples)}; "
@@ -247,9 +247,13 @@ class Subset(Dataset[T_co]):
         self.indices = indices.tolist() if isinstance(indices, Tensor) else indices
 
     def __getitem__(self, index: Any) -> T_co:
+        chosen: Any
         if isinstance(index, (list, tuple)):
-            return self.dataset[[self.indices[one] for one in index]]
-        return self.dataset[self.indices[index]]
+            chosen = [self.indices[one] for one in index]
+        else:
+            chosen = self.indices[index]
+        sample: T_co = self.dataset[chosen]
+        return sample
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[T_co]:
         return _samples(self.dataset, [self.indices[index] for index in indices])
@@ -302,7 +306,8 @@ class ConcatDataset(Dataset[T_co]):
 
     def __getitem__(self, index: int) -> T_co:
         which, place = self._find(index)
-        return self.datasets[which][place]
+        sample: T_co = self.datasets[which][place]
+        return sample
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -354,7 +359,8 @@ def makes_batches(dataset: Any) -> bool:
 
 
 def _numbers(indices: Any) -> Sequence[int]:
-    return indices.tolist() if isinstance(indices, Tensor) else indices
+    numbers: Sequence[int] = indices.tolist() if isinstance(indices, Tensor) else indices
+    return numbers
 
 
 def random_split(

@@ -121,13 +121,13 @@ class DataLoader(Generic[T_co]):
                 f"{op}: generator: {type(generator).__name__}; al.Generator and None are accepted"
             )
         if self.num_workers == 0:
-            for name, value in (
+            for name, option in (
                 ("timeout", timeout),
                 ("prefetch_factor", prefetch_factor),
                 ("persistent_workers", persistent_workers),
             ):
-                if value:
-                    raise ValueError(f"{op}: {name}={value!r} without workers; num_workers > 0 is accepted")
+                if option:
+                    raise ValueError(f"{op}: {name}={option!r} without workers; num_workers > 0 is accepted")
         self.prefetch_factor = (
             2 if prefetch_factor is None else check_count(op, "prefetch_factor", prefetch_factor)
         )
