@@ -288,7 +288,7 @@ class Progress(Generic[T]):
         )
 
     def _show(self, html: str) -> None:
-        from IPython.display import HTML, display  # type: ignore
+        from IPython.display import HTML, display
 
         if self._handle is None:
             self._handle = display(HTML(html), display_id=True)

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from .._core import Generator, Tensor
+from .._core import Generator
 from .collate import default_collate, default_convert
 from .dataset import NO_BATCH, IterableDataset, makes_batches
 from .pool import Died, Processes, Threads
@@ -326,14 +326,10 @@ class DataLoader(Generic[T_co]):
             return iter(self.sampler)
         batches = self.batch_sampler
         if type(batches) is BatchSampler and self._makes_at_once():
-            count, size = None, batches.batch_size
-            if type(batches.sampler) is SequentialSampler:
-                count = len(batches.sampler)
-                return _slices(count, size, batches.drop_last, None)
-            if type(batches.sampler) is RandomSampler:
-                order = batches.sampler.order()
-                if order is not None:
-                    return _slices(int(order.shape[0]), size, batches.drop_last, order)
+            sampler = batches.sampler
+            is_order = type(sampler) is RandomSampler and sampler.gives_each_once()
+            if is_order or type(sampler) is SequentialSampler:
+                return _slices(batches, sampler if is_order else None)
         return iter(batches)
 
     def _makes_at_once(self) -> bool:
@@ -418,9 +414,11 @@ def _length_or_none(dataset: Any) -> int | None:
         return None
 
 
-def _slices(count: int, size: int, drop_last: bool, order: Tensor | None) -> Iterator[Any]:
+def _slices(batches: BatchSampler, shuffled: RandomSampler | None) -> Iterator[Any]:
     """Parts of an order, or of all numbers, for batches that are made at once."""
-    end = count // size * size if drop_last else count
+    count, size = len(batches.sampler), batches.batch_size  # type: ignore[arg-type]
+    order = None if shuffled is None else shuffled.order()
+    end = count // size * size if batches.drop_last else count
     for start in range(0, end, size):
         part = slice(start, min(start + size, end))
         yield part if order is None else order[part]

@@ -100,13 +100,14 @@ class RandomSampler(Sampler[int]):
         """How many numbers a run has."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def order(self) -> Tensor | None:
-        """The numbers of a run as a tensor, if each sample comes once."""
-        count = len(self.data_source)
-        if self.replacement or self.num_samples > count:
-            return None
+    def gives_each_once(self) -> bool:
+        """Whether no sample comes twice, so that a run has an `order`."""
+        return not self.replacement and self.num_samples <= len(self.data_source)
+
+    def order(self) -> Tensor:
+        """The numbers of a run, as a tensor."""
         generator = Generator().manual_seed(draw_seed(self.generator))
-        return randperm(count, generator=generator)[: self.num_samples]
+        return randperm(len(self.data_source), generator=generator)[: self.num_samples]
 
     def __iter__(self) -> Iterator[int]:
         generator = Generator().manual_seed(draw_seed(self.generator))
