@@ -11,16 +11,21 @@ from typing_extensions import Self
 
 from . import amp as amp
 from . import autograd as autograd
+from . import data as data
 from . import nn as nn
 from . import random as random
 from . import return_types as return_types
 from . import special as special
+from . import utils as utils
 from ._device import device as device
+from ._progress import progress as progress
 from .amp import autocast as autocast
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .checkpoint import load_checkpoint as load_checkpoint
+from .checkpoint import save_checkpoint as save_checkpoint
 from .tracing import trace_dtypes as trace_dtypes
 
 @type_check_only

@@ -20,11 +20,11 @@ def documented():
             for member, descriptor in sorted(vars(value).items()):
                 if not member.startswith("_"):
                     yield f"{name}.{member}", descriptor
-    for name in sorted(set(vars(al)) - set(_core.__all__)):
+    for name in sorted(set(dir(al)) - set(_core.__all__)):
         value = getattr(al, name)
         if not name.startswith("_") and callable(value):
             yield name, value
-    modules = (al.amp, al.autograd, al.autograd.functional, al.fft, al.linalg, al.random, al.special)
+    modules = (al.amp, al.autograd, al.autograd.functional, al.data, al.fft, al.linalg, al.random, al.special)
     for module in (*modules, al.nn.functional):
         for name in module.__all__:
             if callable(getattr(module, name)):

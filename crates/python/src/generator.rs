@@ -198,6 +198,14 @@ pub(crate) fn set_rng_state(new_state: &Bound<'_, PyAny>) -> PyResult<()> {
     set.map_err(|error| raise(error.in_op(op)))
 }
 
+/// Gives this thread a place of its own in a seed's sequence, for draws without a generator of their
+/// own, or takes it away; seed and offset of the one it had, or None.
+#[pyfunction]
+#[pyo3(signature = (place))]
+pub(crate) fn _swap_place_of_thread(place: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    Generator::swap_place_of_thread(place)
+}
+
 /// The integers of 64 bits, signed or not.
 const SEEDS: RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
 

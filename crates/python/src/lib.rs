@@ -126,7 +126,10 @@ mod core {
             arange, empty, empty_like, eye, full, full_like, linspace, logspace, ones, ones_like,
             zeros, zeros_like,
         },
-        generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state},
+        generator::{
+            _swap_place_of_thread, PyGenerator, get_rng_state, initial_seed, manual_seed, seed,
+            set_rng_state,
+        },
         infer::infer_dtype,
         interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},

@@ -1,8 +1,9 @@
 //! Generators: where a sequence of random draws stands.
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use allotrope_cpu::kernel::random::{Stream, blocks_of};
 use allotrope_dtype::{DType, Error, Problem};
@@ -44,13 +45,29 @@ impl Generator {
     /// unpredictable seed.
     #[must_use]
     pub fn of_process() -> &'static Self {
-        static GENERATOR: OnceLock<Generator> = OnceLock::new();
-        GENERATOR.get_or_init(Self::default)
+        PROCESS.get_or_init(Self::default)
+    }
+
+    /// Gives this thread a place of its own in the sequence of a seed (seed and offset), which the
+    /// generator of the process then stands at for it alone, or takes it away; the one it had.
+    ///
+    /// So that several threads prepare data with draws that do not depend on each other.
+    ///
+    /// ```
+    /// use allotrope_tensor::Generator;
+    /// let before = Generator::swap_place_of_thread(Some((7, 0)));
+    /// assert_eq!(Generator::of_process().initial_seed(), 7);
+    /// assert_eq!(Generator::swap_place_of_thread(before), Some((7, 0)));
+    /// ```
+    pub fn swap_place_of_thread(place: Option<(u64, u64)>) -> Option<(u64, u64)> {
+        let stream = place.map(|(seed, offset)| Stream { seed, offset });
+        let before = PLACE_OF_THREAD.replace(stream);
+        before.map(|Stream { seed, offset }| (seed, offset))
     }
 
     /// Goes to the start of a seed's sequence.
     pub fn manual_seed(&self, seed: u64) {
-        *self.lock() = Stream { seed, offset: 0 };
+        self.update(|stream| *stream = Stream { seed, offset: 0 });
     }
 
     /// Goes to the start of an unpredictable seed's sequence, and returns the seed.
@@ -63,18 +80,18 @@ impl Generator {
     /// The seed.
     #[must_use]
     pub fn initial_seed(&self) -> u64 {
-        self.lock().seed
+        self.update(|stream| stream.seed)
     }
 
     /// How much of the sequence has been used, in blocks of four elements.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        self.lock().offset
+        self.update(|stream| stream.offset)
     }
 
     /// Goes to a place in the seed's sequence.
     pub fn set_offset(&self, offset: u64) {
-        self.lock().offset = offset;
+        self.update(|stream| stream.offset = offset);
     }
 
     /// Seed and offset as 16 bytes, little-endian.
@@ -82,7 +99,7 @@ impl Generator {
     /// # Errors
     /// A memory error.
     pub fn state(&self) -> Result<Tensor, Error> {
-        let Stream { seed, offset } = *self.lock();
+        let Stream { seed, offset } = self.update(|stream| *stream);
         Tensor::from_slice(&[seed.to_le_bytes(), offset.to_le_bytes()].concat(), &[16])
     }
 
@@ -103,22 +120,40 @@ impl Generator {
         }
         let bytes: [u8; 16] = state.to_bytes()?.try_into().map_err(|_| refuse())?;
         let [seed, offset] = bytemuck::cast::<_, [[u8; 8]; 2]>(bytes).map(u64::from_le_bytes);
-        *self.lock() = Stream { seed, offset };
+        self.update(|stream| *stream = Stream { seed, offset });
         Ok(())
     }
 
     /// The place for a draw of so many elements, which is used up.
     pub(crate) fn take(&self, count: usize) -> Stream {
-        let mut stream = self.lock();
-        let place = *stream;
-        stream.offset = place.offset.wrapping_add(blocks_of(count));
-        place
+        self.update(|stream| {
+            let place = *stream;
+            stream.offset = place.offset.wrapping_add(blocks_of(count));
+            place
+        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Stream> {
+    /// Reads or moves the place where this generator stands for this thread.
+    fn update<T>(&self, act: impl FnOnce(&mut Stream) -> T) -> T {
+        let is_of_process = PROCESS
+            .get()
+            .is_some_and(|process| std::ptr::eq(process, self));
+        if let Some(mut stream) = PLACE_OF_THREAD.get().filter(|_| is_of_process) {
+            let answer = act(&mut stream);
+            PLACE_OF_THREAD.set(Some(stream));
+            return answer;
+        }
         // Nothing panics while it holds the lock, so the contents are whole.
-        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+        act(&mut self.stream.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The generator of the process.
+static PROCESS: OnceLock<Generator> = OnceLock::new();
+
+thread_local! {
+    /// Where the generator of the process stands for this thread, if it has a place of its own.
+    static PLACE_OF_THREAD: Cell<Option<Stream>> = const { Cell::new(None) };
 }
 
 /// A seed from the system's entropy.
@@ -139,7 +174,7 @@ impl Clone for Generator {
     /// Another generator at the same place, which goes its own way from there.
     fn clone(&self) -> Self {
         Self {
-            stream: Mutex::new(*self.lock()),
+            stream: Mutex::new(self.update(|stream| *stream)),
         }
     }
 }

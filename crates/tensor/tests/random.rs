@@ -138,6 +138,20 @@ fn draws_without_a_generator_take_that_of_the_process() {
     assert_eq!((process.initial_seed(), process.offset()), (5, 1));
     let own = Tensor::rand(&[4], DType::F64, Some(&Generator::new(5))).unwrap();
     assert_eq!(values(&x), values(&own));
+    // A place of the thread's own stands in for it, in this thread alone.
+    assert_eq!(Generator::swap_place_of_thread(Some((9, 2))), None);
+    let own = Generator::new(9);
+    own.set_offset(2);
+    let x = Tensor::rand(&[4], DType::F64, None).unwrap();
+    assert_eq!(
+        values(&x),
+        values(&Tensor::rand(&[4], DType::F64, Some(&own)).unwrap())
+    );
+    let elsewhere = std::thread::spawn(|| Generator::of_process().offset());
+    assert_eq!((process.offset(), elsewhere.join().unwrap()), (3, 1));
+    assert_eq!(own.initial_seed(), Generator::of_process().initial_seed());
+    assert_eq!(Generator::swap_place_of_thread(None), Some((9, 3)));
+    assert_eq!((process.initial_seed(), process.offset()), (5, 1));
 }
 
 #[test]

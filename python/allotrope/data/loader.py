@@ -1,0 +1,661 @@
+"""The loader: batches of a dataset, made here or by workers, and resumed where a run was left."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import queue
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from .._core import Generator
+from .collate import default_collate, default_convert
+from .dataset import NO_BATCH, IterableDataset, makes_batches
+from .pool import Died, Processes, Threads
+from .sampler import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    check_count,
+    draw_seed,
+)
+from .worker import ENDED, Draws, Failure, Recipe, Row, Task, mix
+
+T_co = TypeVar("T_co", covariant=True)
+
+#: Samplers that draw one seed where a run begins, and nothing of Python's or NumPy's.
+_OWN = (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+
+class Epoch:
+    """How far a run through the dataset has come: all that is needed to repeat the rest of it."""
+
+    def __init__(self, base_seed: int, samplers: dict[str, Any]) -> None:
+        self.base_seed = base_seed
+        #: The states of samplers where the run began.
+        self.samplers = samplers
+        #: Batches before this one were given out,
+        self.position = 0
+        #: and these after it.
+        self.ahead: set[int] = set()
+        self.is_finished = False
+
+    def take(self, number: int) -> None:
+        """A batch is given out."""
+        self.ahead.add(number)
+        while self.position in self.ahead:
+            self.ahead.remove(self.position)
+            self.position += 1
+
+    def was_taken(self, number: int) -> bool:
+        """Whether a batch was given out."""
+        return number < self.position or number in self.ahead
+
+
+class DataLoader(Generic[T_co]):
+    """Batches of a dataset, in order or shuffled, made here or by workers, as torch's.
+
+    Workers are threads, or with workers="processes" (or a `multiprocessing_context`) processes.
+    The order and the random numbers do not depend on them: each epoch draws one seed from
+    `generator`, or from that of the process, and each batch has its own, for `al.random` and for
+    `al.data.numpy_generator` and `python_generator`. Python's `random` and `numpy.random` are seeded
+    from it, too, in processes and without workers; threads share them and leave them alone.
+
+    What a worker raises is raised here, with its traceback as cause. `state_dict` is taken at any
+    batch, and a loader that is given it goes on with the next. `pin_memory` has no effect.
+
+    >>> data = al.data.TensorDataset(al.arange(5), [0, 1, 0, 1, 0])
+    >>> for x, y in al.data.DataLoader(data, batch_size=2):
+    ...     print(x, y)
+    tensor([0, 1]) tensor([0, 1])
+    tensor([2, 3]) tensor([0, 1])
+    tensor([4]) tensor([0])
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[Any] | Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        workers: str | None = None,
+    ) -> None:
+        op = "DataLoader"
+        self.dataset = dataset
+        self.num_workers = check_count(op, "num_workers", num_workers, least=0)
+        if workers is None:
+            workers = "threads" if multiprocessing_context is None else "processes"
+        if workers not in ("threads", "processes"):
+            raise ValueError(f"{op}: workers: {workers!r}; 'threads' and 'processes' are accepted")
+        self.workers = workers
+        if timeout < 0:
+            raise ValueError(f"{op}: timeout below zero: {timeout}; seconds, or 0 for none, are accepted")
+        if generator is not None and not isinstance(generator, Generator):
+            raise TypeError(
+                f"{op}: generator: {type(generator).__name__}; al.Generator and None are accepted"
+            )
+        if self.num_workers == 0:
+            for name, option in (
+                ("timeout", timeout),
+                ("prefetch_factor", prefetch_factor),
+                ("persistent_workers", persistent_workers),
+            ):
+                if option:
+                    raise ValueError(f"{op}: {name}={option!r} without workers; num_workers > 0 is accepted")
+        self.prefetch_factor = (
+            2 if prefetch_factor is None else check_count(op, "prefetch_factor", prefetch_factor)
+        )
+        self.timeout = timeout
+        self.persistent_workers = persistent_workers
+        self.worker_init_fn = worker_init_fn
+        self.generator = generator
+        self.in_order = in_order
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.multiprocessing_context = multiprocessing_context
+        self._is_iterable = isinstance(dataset, IterableDataset)
+        if self._is_iterable:
+            for name, value in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+                if value not in (None, False):
+                    raise ValueError(
+                        f"{op}: {name}={value!r} with an IterableDataset, whose order is its own; "
+                        "datasets with __getitem__ are accepted"
+                    )
+        if sampler is not None and shuffle:
+            raise ValueError(f"{op}: shuffle=True with a sampler; one of them is accepted")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    f"{op}: batch_sampler with batch_size, shuffle, sampler or drop_last; "
+                    "it is accepted alone"
+                )
+            batch_size = None
+            drop_last = False
+        elif batch_size is None:
+            if drop_last:
+                raise ValueError(f"{op}: drop_last=True without batch_size; a batch_size is accepted")
+        else:
+            batch_size = check_count(op, "batch_size", batch_size)
+        if sampler is None and batch_sampler is None and not self._is_iterable:
+            # Drawn from the seed of the epoch, which comes from the generator.
+            sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None and not self._is_iterable:
+            assert sampler is not None
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler: Any = sampler
+        self.batch_sampler: Any = batch_sampler
+        self._is_batched = batch_sampler is not None or (self._is_iterable and batch_size is not None)
+        if collate_fn is None:
+            collate_fn = default_collate if self._is_batched else default_convert
+        self.collate_fn = collate_fn
+        self._epoch: Epoch | None = None
+        self._resume: dict[str, Any] | None = None
+        self._pool: Any = None
+        self._pool_finalizer: Any = None
+        self._user: weakref.ref[LoaderIterator] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        iterator = LoaderIterator(self)
+        self._user = weakref.ref(iterator)
+        return iterator
+
+    def __len__(self) -> int:
+        if not self._is_iterable:
+            return len(self.batch_sampler if self._is_batched else self.sampler)
+        count = len(self.dataset)
+        if self.batch_size is None:
+            return count
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def __repr__(self) -> str:
+        made = f"num_workers={self.num_workers}" + (f" {self.workers}" if self.num_workers else "")
+        return f"DataLoader({type(self.dataset).__name__}, batch_size={self.batch_size}, {made})"
+
+    @property
+    def position(self) -> int:
+        """How many batches of the current run are behind; 0 where one begins."""
+        if self._resume is not None:
+            return int(self._resume["position"]) + len(self._resume["ahead"])
+        epoch = self._epoch
+        return 0 if epoch is None or epoch.is_finished else epoch.position + len(epoch.ahead)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the run through the dataset stands: after the batch that was given out last.
+
+        >>> loader = al.data.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> batches = iter(loader)
+        >>> first = next(batches)
+        >>> state = loader.state_dict()
+        >>> other = al.data.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> other.load_state_dict(state)
+        >>> [x.tolist() for x in other] == [x.tolist() for x in batches]
+        True
+        """
+        if self._resume is not None:
+            return dict(self._resume)
+        epoch = self._epoch
+        state: dict[str, Any] = {
+            "version": 1,
+            "is_iterable": self._is_iterable,
+            "length": None if self._is_iterable else _length_or_none(self.dataset),
+            "workers": [self.num_workers, self.prefetch_factor] if self._is_iterable else None,
+            "generator": None if self.generator is None else self.generator.get_state(),
+            "base_seed": None,
+            "position": 0,
+            "ahead": [],
+            "samplers": {},
+            "samplers_now": self._sampler_states(),
+        }
+        if epoch is not None and not epoch.is_finished:
+            if self._is_iterable and not self.in_order:
+                raise RuntimeError(
+                    "state_dict: an IterableDataset in no order cannot be resumed; "
+                    "in_order=True is accepted"
+                )
+            state.update(
+                base_seed=epoch.base_seed,
+                position=epoch.position,
+                ahead=sorted(epoch.ahead),
+                samplers=epoch.samplers,
+            )
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes to where a run stood: the next iteration has the batches that were left of it.
+
+        The number of workers may be another one, but for an IterableDataset.
+        """
+        state = dict(state_dict)
+        self._check_state(state)
+        if self.generator is not None and state["generator"] is not None:
+            self.generator.set_state(state["generator"])
+        self._set_samplers(state["samplers_now"])
+        self._epoch = None
+        self._resume = None if state["base_seed"] is None else state
+
+    def _check_state(self, state: dict[str, Any]) -> None:
+        op = "DataLoader.load_state_dict"
+        wanted = ("version", "is_iterable", "length", "workers", "generator", "base_seed", "position")
+        missing = [key for key in (*wanted, "ahead", "samplers", "samplers_now") if key not in state]
+        if missing:
+            raise ValueError(f"{op}: not the state of a loader: no {', '.join(missing)}")
+        if state["version"] != 1:
+            raise ValueError(f"{op}: unknown version: {state['version']}; 1 is accepted")
+        if bool(state["is_iterable"]) != self._is_iterable:
+            kinds = ("a dataset with __getitem__", "an IterableDataset")
+            raise ValueError(
+                f"{op}: saved with {kinds[bool(state['is_iterable'])]}; this is {kinds[self._is_iterable]}"
+            )
+        length = None if self._is_iterable else _length_or_none(self.dataset)
+        if state["length"] != length:
+            raise ValueError(
+                f"{op}: lengths differ: saved with {state['length']} samples; this dataset has {length}"
+            )
+        mine = [self.num_workers, self.prefetch_factor]
+        if self._is_iterable and list(state["workers"]) != mine and state["base_seed"] is not None:
+            raise ValueError(
+                f"{op}: saved with num_workers and prefetch_factor {list(state['workers'])}; this loader "
+                f"has {mine}, which changes the order of an IterableDataset"
+            )
+        if (state["generator"] is None) != (self.generator is None):
+            there, here = (("without", "with"), ("with", "without"))[self.generator is None]
+            raise ValueError(f"{op}: saved {there} a generator; this loader is {here} one")
+        if state["generator"] is not None:
+            # The form is checked where it does no harm.
+            Generator().set_state(state["generator"])
+        names = set(self._sampler_states())
+        for key in ("samplers", "samplers_now"):
+            if set(state[key]) - names:
+                unknown = ", ".join(sorted(set(state[key]) - names))
+                raise ValueError(f"{op}: the state of samplers that this loader does not have: {unknown}")
+
+    def _samplers(self) -> dict[str, Any]:
+        """The samplers that have a state, by names."""
+        inner = getattr(self.batch_sampler, "sampler", self.sampler)
+        found = {"sampler": inner, "batch_sampler": self.batch_sampler}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _sampler_states(self) -> dict[str, Any]:
+        states = {}
+        for name, sampler in self._samplers().items():
+            if _is_stateful(sampler):
+                states[name] = sampler.state_dict()
+            elif isinstance(getattr(sampler, "generator", None), Generator):
+                states[name] = sampler.generator.get_state()
+        return states
+
+    def _set_samplers(self, states: dict[str, Any]) -> None:
+        for name, state in states.items():
+            sampler = self._samplers()[name]
+            if _is_stateful(sampler):
+                sampler.load_state_dict(state)
+            else:
+                sampler.generator.set_state(state)
+
+    def _indices(self) -> Iterator[Any]:
+        """The indices of each batch."""
+        if not self._is_batched:
+            return iter(self.sampler)
+        batches = self.batch_sampler
+        if type(batches) is BatchSampler and self._makes_at_once():
+            sampler = batches.sampler
+            is_order = type(sampler) is RandomSampler and sampler.gives_each_once()
+            if is_order or type(sampler) is SequentialSampler:
+                return _slices(batches, sampler if is_order else None)
+        return iter(batches)
+
+    def _makes_at_once(self) -> bool:
+        return self.collate_fn is default_collate and self._is_batched and makes_batches(self.dataset)
+
+    def _recipe(self) -> Recipe:
+        return Recipe(self.dataset, self.collate_fn, self._is_batched, self._makes_at_once())
+
+    def _begin(self) -> tuple[Epoch, Iterator[Any] | None]:
+        """A run that begins, or goes on."""
+        resume, self._resume = self._resume, None
+        if resume is None:
+            epoch = Epoch(draw_seed(self.generator), self._sampler_states())
+        else:
+            epoch = Epoch(resume["base_seed"], resume["samplers"])
+            epoch.position = int(resume["position"])
+            epoch.ahead = set(resume["ahead"])
+        self._epoch = epoch
+        if self._is_iterable:
+            return epoch, None
+        now = self._sampler_states() if resume is not None else {}
+        self._set_samplers(epoch.samplers if resume is not None else {})
+        indices = _Indices(self, epoch)
+        if resume is not None:
+            # Ours have drawn by now; whatever else has drawn from their generators since is kept.
+            own = {name: type(one) in _OWN for name, one in self._samplers().items()}
+            self._set_samplers({name: state for name, state in now.items() if own[name]})
+        return epoch, indices
+
+    def _workers(self) -> Any:
+        """Workers that nobody else uses."""
+        options = {
+            "num_workers": self.num_workers,
+            "workers": self.workers,
+            "worker_init_fn": self.worker_init_fn,
+            "is_iterable": self._is_iterable,
+            "batch_size": self.batch_size,
+            "drop_last": self.drop_last,
+        }
+        if self.workers == "threads":
+            return Threads(self._recipe(), options)
+        import multiprocessing
+
+        context = self.multiprocessing_context
+        if context is None or isinstance(context, str):
+            context = multiprocessing.get_context(context)
+        return Processes(self._recipe(), options, context)
+
+    def _lend_workers(self) -> tuple[Any, bool]:
+        """Workers for a run, and whether they stay when it ends."""
+        user = None if self._user is None else self._user()
+        is_free = user is None or user.is_done
+        if not self.persistent_workers or not is_free:
+            return self._workers(), False
+        if self._pool is None or self._pool.pid != os.getpid():
+            self._pool = self._workers()
+            self._pool_finalizer = weakref.finalize(self, self._pool.close)
+        return self._pool, True
+
+    def _drop_workers(self) -> None:
+        """Ends workers that would have stayed."""
+        if self._pool is not None:
+            self._pool_finalizer.detach()
+            self._pool = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.update(_pool=None, _pool_finalizer=None, _user=None)
+        return state
+
+
+def _is_stateful(sampler: Any) -> bool:
+    return callable(getattr(sampler, "state_dict", None)) and callable(
+        getattr(sampler, "load_state_dict", None)
+    )
+
+
+def _length_or_none(dataset: Any) -> int | None:
+    try:
+        return len(dataset)
+    except (TypeError, NotImplementedError):
+        return None
+
+
+def _slices(batches: BatchSampler, shuffled: RandomSampler | None) -> Iterator[Any]:
+    """Parts of an order, or of all numbers, for batches that are made at once."""
+    count, size = len(batches.sampler), batches.batch_size  # type: ignore[arg-type]
+    order = None if shuffled is None else shuffled.order()
+    end = count // size * size if batches.drop_last else count
+    for start in range(0, end, size):
+        part = slice(start, min(start + size, end))
+        yield part if order is None else order[part]
+
+
+class _Indices:
+    """The indices of the batches of a run that are left, under random numbers of their own."""
+
+    def __init__(self, loader: DataLoader[Any], epoch: Epoch) -> None:
+        self._seed = mix(epoch.base_seed, -1)
+        # Samplers of others may draw from whatever they like.
+        samplers = loader._samplers().values()
+        self._shared = "untouched" if all(type(one) in _OWN for one in samplers) else "restored"
+        self._epoch = epoch
+        self._number = 0
+        with Draws(self._seed, self._shared):
+            self._indices = iter(loader._indices())
+        self._ready: list[tuple[int, Any]] = []
+        try:
+            self._ready.append(self._find())
+        except StopIteration:
+            pass
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def _find(self) -> tuple[int, Any]:
+        while True:
+            number = self._number
+            with Draws(mix(self._seed, number), self._shared):
+                indices = next(self._indices)
+            self._number += 1
+            if not self._epoch.was_taken(number):
+                return number, indices
+
+    def __next__(self) -> tuple[int, Any]:
+        """The number of a batch, and its indices."""
+        return self._ready.pop() if self._ready else self._find()
+
+
+class LoaderIterator:
+    """One run through the dataset."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+        self._pid = os.getpid()
+        self.is_done = False
+        self._pool: Any = None
+        self._stays = False
+        self._finalizer: Any = None
+        self._recipe: Recipe | None = None
+        if loader.num_workers:
+            self._pool, self._stays = loader._lend_workers()
+            if not self._stays:
+                self._finalizer = weakref.finalize(self, self._pool.close)
+        else:
+            self._recipe = loader._recipe()
+        try:
+            self._epoch, self._indices = loader._begin()
+        except BaseException:
+            self._end()
+            raise
+        is_iterable = loader._is_iterable
+        self._row: Row | None = None
+        if self._recipe is not None:
+            self._shared = "untouched" if self._recipe.at_once else "restored"
+            if is_iterable:
+                self._row = Row(self._recipe, loader.batch_size, loader.drop_last)
+                self._sent = 0
+            return
+        self._tag = id(self._epoch) if not self._stays else draw_tag()
+        self._sent = 0
+        self._outstanding: dict[int, int] = {}
+        self._arrived: dict[int, Any] = {}
+        self._ended: set[int] = set()
+        self._turn = 0
+        self._context = [contextvars.copy_context() for _ in range(loader.num_workers)]
+        for _ in range(loader.prefetch_factor * loader.num_workers):
+            self._send()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __next__(self) -> Any:
+        if self.is_done:
+            raise StopIteration
+        try:
+            if self._pool is not None:
+                batch = self._receive()
+            elif self._row is not None:
+                batch = self._make_next(self._row)
+            else:
+                batch = self._make()
+        except BaseException:
+            self._end(is_failure=True)
+            raise
+        if batch is NO_BATCH:
+            self._epoch.is_finished = True
+            self._end()
+            raise StopIteration
+        return batch
+
+    def _make(self) -> Any:
+        """The next batch, without workers."""
+        assert self._indices is not None and self._recipe is not None
+        for number, indices in self._indices:
+            with Draws(mix(self._epoch.base_seed, number), self._shared):
+                batch = _without_stop(self._recipe.make, indices)
+            self._epoch.take(number)
+            return batch
+        return NO_BATCH
+
+    def _make_next(self, row: Row) -> Any:
+        """The next batch of an iterable dataset, without workers."""
+        while True:
+            number = self._sent
+            is_wanted = not self._epoch.was_taken(number)
+            with Draws(mix(self._epoch.base_seed, number), "restored"):
+                batch = _without_stop(row.make, is_wanted)
+            self._sent += 1
+            if batch is NO_BATCH:
+                return NO_BATCH
+            if is_wanted:
+                self._epoch.take(number)
+                return batch
+
+    def _send(self) -> None:
+        """Gives a worker the next task, if there is one."""
+        loader, epoch = self._loader, self._epoch
+        workers = loader.num_workers
+        if self._indices is None:
+            if len(self._ended) == workers:
+                return
+            number, indices = self._sent, None
+            is_wanted = not epoch.was_taken(number)
+        else:
+            try:
+                number, indices = next(self._indices)
+            except StopIteration:
+                return
+            is_wanted = True
+        while self._turn % workers in self._ended:
+            self._turn += 1
+        worker = self._turn % workers
+        self._turn += 1
+        self._sent += 1
+        self._outstanding[number] = worker
+        task = Task(self._tag, number, indices, mix(epoch.base_seed, number), is_wanted)
+        try:
+            self._pool.put(worker, task, epoch.base_seed, self._context[worker])
+        except Died:
+            # Whoever waits for its answer learns of it.
+            pass
+
+    def _receive(self) -> Any:
+        """The next batch from the workers."""
+        if self._pid != os.getpid():
+            raise RuntimeError(
+                "DataLoader: the workers belong to the process that was forked; "
+                "iterators that begin in this one are accepted"
+            )
+        while self._outstanding:
+            number = next(iter(self._outstanding))
+            if not self._loader.in_order and self._arrived:
+                number = next(iter(self._arrived))
+            if number not in self._arrived:
+                self._wait(self._outstanding[number])
+                continue
+            result = self._arrived.pop(number)
+            worker = self._outstanding.pop(number)
+            if isinstance(result, Failure):
+                raise result.exception()
+            is_skipped = self._epoch.was_taken(number)
+            if result is ENDED or type(result) is type(ENDED):
+                self._ended.add(worker)
+                self._epoch.take(number)
+            elif not is_skipped:
+                self._epoch.take(number)
+                self._send()
+                return result
+            self._send()
+        return NO_BATCH
+
+    def _wait(self, worker: int) -> None:
+        """Takes an answer in."""
+        timeout = self._loader.timeout or None
+        try:
+            answer = self._pool.get(timeout)
+        except queue.Empty:
+            self._end(is_failure=True, patience=0.0)
+            raise RuntimeError(
+                f"DataLoader: no batch within {timeout} s: worker {worker} is at it; "
+                "a longer timeout, or 0 for none, is accepted"
+            ) from None
+        except Died as error:
+            raise RuntimeError(
+                f"DataLoader: {error} (hint: num_workers=0 shows where; memory that ran out "
+                "ends a process by SIGKILL)"
+            ) from None
+        if answer.epoch == self._tag:
+            self._arrived[answer.number] = answer.result
+
+    def _end(self, is_failure: bool = False, patience: float | None = None) -> None:
+        """Ends workers that do not stay, and forgets what is under way."""
+        if self.is_done:
+            return
+        self.is_done = True
+        pool, self._pool = self._pool, None
+        self._arrived = {}
+        self._outstanding = {}
+        if pool is None:
+            return
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        if self._stays and is_failure:
+            self._loader._drop_workers()
+        if not self._stays or is_failure:
+            pool.close() if patience is None else pool.close(patience)
+
+
+_tags = iter(range(1, 2**62))
+
+
+def draw_tag() -> int:
+    """A number that no other run has."""
+    return next(_tags)
+
+
+def _without_stop(make: Callable[[Any], Any], given: Any) -> Any:
+    """A batch; a StopIteration of the dataset would end the consumer's loop as if all were done."""
+    try:
+        return make(given)
+    except StopIteration as error:
+        raise RuntimeError(f"DataLoader: StopIteration in the dataset: {error}") from error
+
+
+__all__: Sequence[str] = ["DataLoader"]

@@ -1,0 +1,283 @@
+"""The workers of a loader: threads or processes, tasks to them and answers from them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import threading
+import time
+import warnings
+from collections import deque
+from contextvars import Context
+from multiprocessing import connection
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from .._core import get_default_dtype, get_promotion, set_default_dtype, set_num_threads, set_promotion
+from .worker import Failure, Maker, Recipe, Task
+
+#: Seconds that a worker has to end after it was told to.
+PATIENCE = 5.0
+#: Seconds between looks whether a process that says nothing is still there.
+WATCH = 2.0
+
+
+class Died(Exception):
+    """A worker process is gone."""
+
+
+class Answer:
+    """What a worker made of a task."""
+
+    __slots__ = ("epoch", "number", "result", "worker")
+
+    def __init__(self, epoch: int, number: int, worker: int, result: Any) -> None:
+        self.epoch = epoch
+        self.number = number
+        self.worker = worker
+        self.result = result
+
+
+class Threads:
+    """Workers that are threads of this process, and share its objects."""
+
+    def __init__(self, recipe: Recipe, options: dict[str, Any]) -> None:
+        self.pid = os.getpid()
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._tasks: list[queue.SimpleQueue[Any]] = []
+        self._threads: list[threading.Thread] = []
+        for worker in range(options["num_workers"]):
+            tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+            maker = Maker(recipe, options, worker)
+            thread = threading.Thread(
+                target=_serve_thread,
+                args=(maker, tasks, self._answers, self._stop, worker),
+                name=f"allotrope-loader-{worker}",
+                daemon=True,
+            )
+            self._tasks.append(tasks)
+            self._threads.append(thread)
+        for thread in self._threads:
+            thread.start()
+
+    def put(self, worker: int, task: Task, base_seed: int, context: Context) -> None:
+        """Gives a worker a task, which it does with the settings of a context."""
+        self._tasks[worker].put((task, base_seed, context))
+
+    def get(self, timeout: float | None) -> Answer:
+        """The next answer of any worker; queue.Empty if none comes in time."""
+        return self._answers.get(timeout=timeout)
+
+    def close(self, patience: float = PATIENCE) -> None:
+        """Ends the workers after what they are at."""
+        if self.pid != os.getpid():
+            return
+        self._stop.set()
+        for tasks in self._tasks:
+            tasks.put(None)
+        deadline = time.monotonic() + patience
+        for thread in self._threads:
+            # The garbage collector may call from a worker.
+            if thread is not threading.current_thread() and thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _serve_thread(
+    maker: Maker,
+    tasks: queue.SimpleQueue[Any],
+    answers: queue.SimpleQueue[Answer],
+    stop: threading.Event,
+    worker: int,
+) -> None:
+    while True:
+        item = tasks.get()
+        if item is None or stop.is_set():
+            return
+        task, base_seed, context = item
+        result = context.run(maker.answer, task, base_seed)
+        answers.put(Answer(task.epoch, task.number, worker, result))
+        # Nothing is kept while there is nothing to do.
+        del item, task, context, result
+
+
+class Processes:
+    """Workers that are processes, with copies of the dataset."""
+
+    def __init__(self, recipe: Recipe, options: dict[str, Any], context: Any) -> None:
+        self.pid = os.getpid()
+        self._connections: list[Any] = []
+        self._processes: list[Any] = []
+        self._waiting: deque[Answer] = deque()
+        is_fork = context.get_start_method() == "fork"
+        try:
+            for worker in range(options["num_workers"]):
+                ours, theirs = context.Pipe(duplex=True)
+                self._connections.append(ours)
+                # A child has copies of what the parent holds: they are closed there, else nobody
+                # would learn that the parent is gone.
+                inherited = list(self._connections) if is_fork else []
+                process = context.Process(
+                    target=_serve_process,
+                    args=(theirs, inherited, recipe, options, worker, self.pid),
+                    name=f"allotrope-loader-{worker}",
+                    daemon=True,
+                )
+                with warnings.catch_warnings():
+                    if threading.active_count() == 1:
+                        # The threads that Python counts are the library's, which a fork does not harm.
+                        warnings.filterwarnings("ignore", ".*multi-threaded.*fork.*", DeprecationWarning)
+                    process.start()
+                self._processes.append(process)
+                theirs.close()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            self.close(0.0)
+            raise TypeError(
+                f"DataLoader: not sent to worker processes: {error}; datasets and functions that "
+                "pickle takes are accepted (hint: functions of a module, or workers='threads')"
+            ) from error
+        except BaseException:
+            self.close(0.0)
+            raise
+
+    def put(self, worker: int, task: Task, base_seed: int, context: Context) -> None:
+        """Gives a worker a task, which it does with the dtype settings of this moment."""
+        settings = (get_default_dtype().name, get_promotion())
+        message = pickle.dumps((task, base_seed, settings), pickle.HIGHEST_PROTOCOL)
+        try:
+            self._connections[worker].send_bytes(message)
+        except (BrokenPipeError, ConnectionResetError, OSError):
+            raise self._died(worker) from None
+
+    def get(self, timeout: float | None) -> Answer:
+        """The next answer of any worker; queue.Empty if none comes in time, `Died` if one is gone."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._waiting:
+            left = WATCH if deadline is None else min(WATCH, deadline - time.monotonic())
+            ready = connection.wait(self._connections, max(0.0, left))
+            for one in ready:
+                worker = self._connections.index(one)
+                try:
+                    message = one.recv_bytes()  # type: ignore[union-attr]
+                except (EOFError, ConnectionResetError, OSError):
+                    raise self._died(worker) from None
+                self._waiting.append(self._read(worker, message))
+            if not ready:
+                for worker, process in enumerate(self._processes):
+                    # One that is gone may have answered before.
+                    if not process.is_alive() and not self._connections[worker].poll():
+                        raise self._died(worker)
+                if deadline is not None and time.monotonic() >= deadline:
+                    raise queue.Empty
+        return self._waiting.popleft()
+
+    @staticmethod
+    def _read(worker: int, message: bytes) -> Answer:
+        epoch, number, payload = pickle.loads(message)
+        try:
+            result = pickle.loads(payload)
+        except Exception as error:  # noqa: BLE001 - whatever a class of the user raises
+            result = Failure(error, worker, "processes")
+        return Answer(epoch, number, worker, result)
+
+    def _died(self, worker: int) -> Died:
+        process = self._processes[worker]
+        process.join(1.0)
+        code = process.exitcode
+        if code is None:
+            how = "and closed its connection"
+        elif code < 0:
+            try:
+                how = f"by signal {signal.Signals(-code).name}"
+            except ValueError:
+                how = f"by signal {-code}"
+        else:
+            how = f"with exit code {code}"
+        return Died(f"worker process {worker} (pid {process.pid}) ended {how}")
+
+    def close(self, patience: float = PATIENCE) -> None:
+        """Ends the workers: after what they are at, or at once if that takes too long."""
+        if self.pid != os.getpid():
+            return
+        for one in self._connections:
+            one.close()
+        deadline = time.monotonic() + patience
+        for process in self._processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+        for end in ("terminate", "kill"):
+            alive = [process for process in self._processes if process.is_alive()]
+            for process in alive:
+                getattr(process, end)()
+            for process in alive:
+                process.join(1.0)
+        self._waiting.clear()
+
+
+def _serve_process(
+    link: Any, inherited: list[Any], recipe: Recipe, options: dict[str, Any], worker: int, parent: int
+) -> None:
+    """What a worker process does from its beginning to its end."""
+    for one in inherited:
+        one.close()
+    # Ctrl-C is the parent's matter, and its handlers are not this process's.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    set_num_threads(1)
+    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    stop = threading.Event()
+    reader = threading.Thread(target=_read_tasks, args=(link, tasks, stop, parent), daemon=True)
+    reader.start()
+    maker = Maker(recipe, options, worker)
+    while True:
+        item = tasks.get()
+        if item is None or stop.is_set():
+            return
+        task, base_seed, (dtype, promotion) = item
+        set_default_dtype(dtype)
+        set_promotion(promotion)
+        result = maker.answer(task, base_seed)
+        payload = _pickled(result, worker)
+        message = pickle.dumps((task.epoch, task.number, payload), pickle.HIGHEST_PROTOCOL)
+        del item, result, payload
+        try:
+            link.send_bytes(message)
+        except OSError:
+            return
+
+
+def _read_tasks(link: Any, tasks: Any, stop: threading.Event, parent: int) -> None:
+    """Takes tasks as they come, so that nobody waits to send one, until the parent is gone."""
+    try:
+        while True:
+            if link.poll(WATCH):
+                tasks.put(pickle.loads(link.recv_bytes()))
+            elif os.getppid() != parent:
+                # A copy of its end of the connection lives on in some other child.
+                os._exit(1)
+    except (EOFError, OSError):
+        stop.set()
+        tasks.put(None)
+    except BaseException:
+        os._exit(1)
+
+
+def _pickled(result: Any, worker: int) -> bytes:
+    if isinstance(result, Failure):
+        try:
+            copy = pickle.loads(pickle.dumps(result.error))
+            is_same = type(copy) is type(result.error) and str(copy) == result.text
+        except Exception:  # noqa: BLE001 - whatever a class of the user raises
+            is_same = False
+        if not is_same:
+            result.error = None
+    try:
+        return bytes(ForkingPickler.dumps(result, pickle.HIGHEST_PROTOCOL))
+    except Exception as error:  # noqa: BLE001 - whatever a class of the user raises
+        failure = Failure(error, worker, "processes")
+        failure.error = TypeError(
+            f"DataLoader: a batch cannot be sent from its process: {error}; what pickle takes is "
+            "accepted (hint: workers='threads')"
+        )
+        return pickle.dumps(failure, pickle.HIGHEST_PROTOCOL)

@@ -1,0 +1,5 @@
+"""Where torch has what is `al.data` here."""
+
+from . import data
+
+__all__ = ["data"]

@@ -1,0 +1,1 @@
+"""Data: datasets, samplers, the loader and its workers, progress bars, and checkpoints."""
