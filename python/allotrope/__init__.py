@@ -140,3 +140,23 @@ def _add_in_place() -> None:
 _add_synonyms()
 _add_copies()
 _add_in_place()
+
+# What is imported when it is first used: modules, and names within modules.
+_LAZY = {
+    "summary": "_summary:summary",
+}
+
+
+def __getattr__(name: str):
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module, _, member = _LAZY[name].partition(":")
+    value = import_module(f"{__name__}.{module}")
+    globals()[name] = value = getattr(value, member) if member else value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

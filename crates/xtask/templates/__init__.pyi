@@ -16,6 +16,7 @@ from . import random as random
 from . import return_types as return_types
 from . import special as special
 from ._device import device as device
+from ._summary import summary as summary
 from .amp import autocast as autocast
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode

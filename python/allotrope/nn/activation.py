@@ -299,8 +299,8 @@ class RReLU(Module):
 class PReLU(Module):
     """x, or x times a slope below zero that is learned: one, or one for each channel.
 
-    >>> al.nn.PReLU()(al.tensor([-4.0]))
-    tensor([-1.], grad_fn=<prelu>)
+    >>> al.nn.PReLU()(al.tensor([-4.0])).item()
+    -1.0
     """
 
     def __init__(
