@@ -278,7 +278,7 @@ CASES |= {
     "gru": ("GRU", (3, 4), {"num_layers": 2, "bidirectional": True}, lambda i: [i.normal(5, 2, 3), i.normal(4, 2, 4)]),
     "rnn_cell": ("RNNCell", (3, 4), {"nonlinearity": "relu"}, lambda i: [i.normal(2, 3), i.normal(2, 4)]),
     "lstm_cell": ("LSTMCell", (3, 4), {}, lambda i: [i.normal(2, 3), (i.normal(2, 4), i.normal(2, 4))]),
-    "gru_cell": ("GRUCell", (3, 4), {"bias": False}, simple(3)),
+    "gru_cell": ("GRUCell", (3, 4), {"bias": False}, lambda i: [i.normal(3), i.normal(4)]),
     "attention": ("MultiheadAttention", (6, 2), {}, lambda i: [i.normal(5, 2, 6), i.normal(4, 2, 6), i.normal(4, 2, 6)]),
     "attention_masked": (
         "MultiheadAttention",
