@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
+from typing import Any
+
 from .._core import Tensor
 from . import functional as F
+from .linear import Linear
 from .module import Module
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -518,6 +522,53 @@ class CTCLoss(_Loss):
         )
 
 
+class LinearCrossEntropyLoss(_Loss):
+    """The cross entropy of classes, given inputs of a linear layer that is learned.
+
+    >>> loss = al.nn.LinearCrossEntropyLoss(4, 3)
+    >>> loss(al.ones(2, 4), al.tensor([0, 2])).shape
+    ()
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self._reduce(None, None, reduction)
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        size = math.prod(self.out_features, start=num_classes)
+        self.linear = Linear(in_features, size, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        logits = self.linear(input)
+        if self.out_features:
+            logits = logits.unflatten(-1, (self.num_classes, *self.out_features))
+        return F.cross_entropy(
+            logits,
+            target,
+            weight=self.weight,
+            ignore_index=-100 if self.ignore_index is None else self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            reduction=self.reduction,
+        )
+
+
 class NLLLoss2d(NLLLoss):
     """`NLLLoss` under torch's old name for images."""
 
@@ -570,6 +621,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",

@@ -4,7 +4,7 @@ state dicts are parts of it in files of their own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, get_default_dtype
 from .conversion import Converted
@@ -12,6 +12,9 @@ from .hooks import Hooked, _all_registrations, call_with_hooks
 from .members import Members, check_name, refuse
 from .parameter import Buffer, Parameter, is_lazy
 from .state import Stateful
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Module(Hooked, Converted, Stateful):
@@ -337,14 +340,14 @@ class Module(Hooked, Converted, Stateful):
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def apply(self, fn: Callable[[Module], Any]) -> Any:
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Calls a function with every module in this one, then with this one."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Puts the module and all in it into training mode, or, with False, out of it."""
         if not isinstance(mode, bool):
             raise ValueError(f"train: not a truth value: {mode!r}; True and False are accepted")
@@ -352,11 +355,11 @@ class Module(Hooked, Converted, Stateful):
             module.training = mode
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """Puts the module and all in it into evaluation mode."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Whether the parameters are trained."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -431,8 +434,8 @@ def _registered(owner: Module, name: str, module: Any) -> Any:
 
 def _note_module(module: Module, error: Exception) -> None:
     """Says with an error which module it comes from. Each module on the way out knows a longer path
-    to the first one."""
-    first = error.__dict__.setdefault("_first_module", module)
+    to the first one, and replaces what the one before said."""
+    first = _innermost_module(error) or module
     path = next((path for path, found in module.named_modules() if found is first), None)
     if path is None:
         return
@@ -449,6 +452,17 @@ def _note_module(module: Module, error: Exception) -> None:
         text = error.args[0]
         text = text.removesuffix(f"\n{former}") if former is not None else text
         error.args = (f"{text}\n{note}",)
+
+
+def _innermost_module(error: Exception) -> Any:
+    """The module whose call is nearest to where an error was raised."""
+    call, found = Module.__call__.__code__, None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is call:
+            found = trace.tb_frame.f_locals.get("self")
+        trace = trace.tb_next
+    return found
 
 
 __all__ = ["Module"]

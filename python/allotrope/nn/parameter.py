@@ -78,6 +78,14 @@ class _Uninitialized:
 
     _wanted: tuple[Any, Any]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """There is none yet."""
+        raise RuntimeError(
+            f"{type(self).__name__}: no shape before the first call of its module "
+            "(hint: call it with an input first)"
+        )
+
     def materialize(self, shape: Sequence[int], device: Any = None, dtype: Any = None) -> None:
         """Gives it a shape and memory; it becomes an ordinary parameter or buffer, the same object."""
         wanted_dtype, wanted_device = self._wanted

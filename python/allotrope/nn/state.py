@@ -119,6 +119,8 @@ def _same_values(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors hold the same numbers; NaN is itself."""
     if a.shape != b.shape:
         return False
+    if a.data_ptr() == b.data_ptr() and a.stride() == b.stride() and a.dtype == b.dtype:
+        return True
     same = a == b
     if a.is_floating_point() or a.is_complex():
         same = same | (a.isnan() & b.isnan())

@@ -323,6 +323,12 @@ CASES |= {
         ATTENTION,
         lambda i: [i.normal(2, 4, 6), i.normal(2, 5, 6), None, CAUSAL],
     ),
+    "linear_cross_entropy": (
+        "LinearCrossEntropyLoss",
+        (4, 3),
+        {"bias": True, "label_smoothing": 0.1},
+        lambda i: [i.normal(5, 4), i.integers(3, 5)],
+    ),
     "adaptive": (
         "AdaptiveLogSoftmaxWithLoss",
         (8, 12, [3, 6]),

@@ -1,7 +1,9 @@
 """Every layer against what torch 2.15's gave in float64 (`data_torch.safetensors`): weights come
 from torch's state dict, so that every name and shape is checked as well."""
 
+import copy
 import pathlib
+import pickle
 import warnings
 
 import numpy
@@ -116,3 +118,16 @@ def test_every_layer_is_recorded():
     assert classes - recorded == {
         name for name in classes if name.startswith("Lazy") or "Dropout" in name
     } | {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase", "RReLU", "Sequential"}
+
+
+@each_case
+def test_copies_do_the_same(name):
+    """Copied and pickled layers give the same, and share nothing with the first."""
+    layer = make(name).eval()
+    given = prepare(CASES[name][0], inputs_of(name, mode="eval"))
+    expected = [result.tolist() for result in flat(layer(*given))]
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert repr(other) == repr(layer)
+        assert [result.tolist() for result in flat(other(*given))] == expected
+        memory = {tensor.data_ptr() for tensor in layer.state_dict().values() if tensor.numel()}
+        assert not memory & {t.data_ptr() for t in other.state_dict().values() if t.numel()}
