@@ -19,10 +19,11 @@ _FILES = {
     "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
     "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LazyModuleMixin",
     "linear": "Bilinear Identity Linear",
-    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss "
-    "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss "
-    "SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss",
+    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CrossEntropyLoss GaussianNLLLoss HuberLoss KLDivLoss "
+    "L1Loss LinearCrossEntropyLoss MSELoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss",
+    "margin": "CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss "
+    "MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss "
+    "TripletMarginWithDistanceLoss",
     "module": "Module",
     "normalization": "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d "
     "InstanceNorm3d LayerNorm LocalResponseNorm RMSNorm",

@@ -14,6 +14,7 @@ from .embedding import *
 from .lazy import *
 from .linear import *
 from .loss import *
+from .margin import *
 from .module import Module as Module
 from .normalization import *
 from .padding import *
