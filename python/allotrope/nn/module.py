@@ -3,6 +3,7 @@ state dicts are parts of it in files of their own."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,9 @@ class Module(Hooked, Converted, Stateful):
             )
         set_attribute = object.__setattr__
         set_attribute(self, "training", True)
-        attributes = self.__dict__
+        attributes, owner = self.__dict__, weakref.ref(self)
         for name in ("_parameters", "_buffers", "_modules"):
-            attributes[name] = Members(attributes)
+            attributes[name] = Members(owner)
         attributes["_non_persistent_buffers_set"] = set()
         attributes["_keep_dtype_buffers_set"] = set()
         self._make_hook_tables()
@@ -213,10 +214,10 @@ class Module(Hooked, Converted, Stateful):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        attributes = self.__dict__
+        attributes, owner = self.__dict__, weakref.ref(self)
         attributes.update(state)
         for place in ("_parameters", "_buffers", "_modules"):
-            members = Members(attributes)
+            members = Members(owner)
             members.update(state.get(place, {}))
             attributes[place] = members
 

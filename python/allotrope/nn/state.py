@@ -29,8 +29,15 @@ class Plan:
 
     def add(self, name: str, target: Tensor, given: Any) -> None:
         """Compares a value with its target; differences that cannot be bridged are noted."""
+        if is_lazy(given):
+            if not is_lazy(target):
+                self._note(name, "no shape given yet; the module has one")
+            return
         value = self._as_tensor(name, given)
         if value is None:
+            return
+        if is_lazy(target) and value.shape == (0,):
+            self._note(name, "shape [0] given; it was saved before it had one")
             return
         if not is_lazy(target) and value.shape != target.shape:
             if target.ndim == 0 and value.shape == (1,):

@@ -229,12 +229,25 @@ def test_deepcopy_copies_gradients_and_keeps_dtypes():
     assert other.weight.grad.tolist() == layer.weight.grad.tolist()
 
 
-def test_modules_are_freed():
-    net = Net()
-    gone = weakref.ref(net)
-    del net
+def test_models_are_freed_at_once():
+    """A model that is let go gives its memory back without the garbage collector."""
     gc.collect()
-    assert gone() is None
+    gc.disable()
+    try:
+        for make in (
+            Net,
+            lambda: copy.deepcopy(Net()),
+            lambda: pickle.loads(pickle.dumps(Net())),
+            lambda: nn.Transformer(8, 2, 1, 1, 8),
+            lambda: nn.LSTM(2, 2).to(al.bfloat16),
+        ):
+            net = make()
+            net.register_forward_hook(lambda m, args, out: None)
+            gone = weakref.ref(net), weakref.ref(next(net.parameters()))
+            del net
+            assert gone[0]() is None and gone[1]() is None
+    finally:
+        gc.enable()
 
 
 def test_parameters():

@@ -1,6 +1,8 @@
 """State dicts: exact dtypes, reports, errors that leave everything as it was, names of others."""
 
+import copy
 import json
+import pickle
 import warnings
 
 import numpy
@@ -340,3 +342,21 @@ def test_lazy_layers_take_their_shapes_from_a_file():
     assert layer.weight.shape == (3, 5) and type(layer.weight) is nn.Parameter
     assert layer(al.ones(2, 5)).tolist() == source(al.ones(2, 5)).tolist()
     assert type(layer) is nn.Linear and layer.in_features == 5
+
+
+def test_lazy_layers_before_they_have_shapes():
+    layer, other = nn.LazyLinear(3), nn.LazyLinear(3)
+    other.load_state_dict(layer.state_dict())
+    assert other.has_uninitialized_params()
+    with pytest.raises(nn.StateDictError, match="weight: no shape given yet"):
+        nn.Linear(2, 3).load_state_dict(layer.state_dict())
+    with pytest.raises(nn.StateDictError, match="saved before it had one"):
+        layer.load_state_dict({"weight": al.zeros(0), "bias": al.zeros(0)})
+    with pytest.raises(RuntimeError, match="no shape before the first call"):
+        layer.weight.shape
+    with pytest.raises(nn.StateDictError, match="weight: missing"):
+        layer.load_state_dict({})
+    twin = copy.deepcopy(layer)
+    twin(al.ones(1, 2))
+    assert layer.has_uninitialized_params() and type(twin) is nn.Linear
+    assert type(pickle.loads(pickle.dumps(layer))) is nn.LazyLinear
