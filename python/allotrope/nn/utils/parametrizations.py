@@ -223,11 +223,6 @@ class _Orthogonal(Module):
         below = _reflectors(q)
         return below.mT if is_wide else below
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        if self.use_trivialization and self.base is None and prefix + "base" in state_dict:
-            self.base = _core.empty_like(state_dict[prefix + "base"])
-        super()._load_from_state_dict(state_dict, prefix, *rest)
-
     def extra_repr(self) -> str:
         """The map."""
         return f"orthogonal_map={self.orthogonal_map}"
