@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ._core import Tensor
+from . import Tensor
 from .autograd import no_grad
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import Tensor, full
+from .. import Tensor, full
 from . import functional as F
 from . import init
 from .module import Module
@@ -302,6 +302,8 @@ class PReLU(Module):
     >>> al.nn.PReLU()(al.tensor([-4.0])).item()
     -1.0
     """
+
+    weight: Parameter
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .. import _core
-from .._core import Tensor
+from .. import Tensor, _core
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import _core
-from .._core import Tensor, cat, empty, zeros
+from .. import Tensor, cat, empty, zeros, _core
 from . import functional as F
 from . import init
-from .linear import NonDynamicallyQuantizableLinear
+from .linear import Linear, NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
 
@@ -28,6 +27,15 @@ class MultiheadAttention(Module):
     >>> output.shape, weights.shape
     ((3, 5, 8), (3, 5, 5))
     """
+
+    in_proj_weight: Parameter | None
+    in_proj_bias: Parameter | None
+    q_proj_weight: Parameter | None
+    k_proj_weight: Parameter | None
+    v_proj_weight: Parameter | None
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+    out_proj: Linear
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._core import Tensor
+from .. import Tensor
 from .module import Module, describe
 from .parameter import Parameter, is_lazy
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from .._core import Family, Tensor
+from .. import Family, Tensor, _core
 from .parameter import is_lazy
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
-from .._core import Tensor
+from .. import Tensor
 
 _numbers = itertools.count()
 

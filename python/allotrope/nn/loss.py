@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from .._core import Tensor
+from .. import Tensor
 from . import functional as F
 from .linear import Linear
 from .module import Module
@@ -17,8 +17,8 @@ _REDUCTIONS = ("none", "mean", "sum")
 class _Loss(Module):
     """A loss and how its numbers become one: `reduction` is "mean", "sum" or "none"."""
 
-    reduction: str
-    _reductions = _REDUCTIONS
+    reduction: Any
+    _reductions: tuple[str, ...] = _REDUCTIONS
 
     def _reduce(self, size_average: bool | None, reduce: bool | None, reduction: str) -> None:
         if size_average is not None or reduce is not None:

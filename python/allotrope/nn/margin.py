@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._core import Tensor
+from .. import Tensor
 from . import functional as F
 from .loss import _Loss
 

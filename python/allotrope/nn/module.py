@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._core import Tensor, get_default_dtype
+from .. import Tensor, get_default_dtype
 from .conversion import Converted
 from .hooks import Hooked, _all_registrations, call_with_hooks
 from .members import Members, check_name, refuse

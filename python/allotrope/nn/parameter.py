@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import Tensor, empty
+from .. import Tensor, empty
 
 
 class Parameter(Tensor):

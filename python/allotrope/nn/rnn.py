@@ -6,7 +6,8 @@ import math
 import warnings
 from typing import Any
 
-from .._core import Tensor, _rnn, empty
+from .. import Tensor, empty
+from .._core import _rnn
 from . import init
 from .module import Module
 from .parameter import Parameter
@@ -297,6 +298,11 @@ class GRU(RNNBase):
 
 class RNNCellBase(Module):
     """One step of a recurrence: `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`."""
+
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
 
     def __init__(
         self,

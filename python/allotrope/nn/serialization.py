@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .._core import Tensor, load, save
+from .. import Tensor, load, save
 
 
 def load_sharded(path: Any, *, mmap: bool | None = None) -> dict[str, Tensor]:

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from .. import _core
-from .._core import Tensor
+from .. import Tensor, _core
 from .parameter import is_lazy
 from .report import IncompatibleKeys, LossyConversionWarning, StateDictError, write_errors
 from .rename import renamed_keys

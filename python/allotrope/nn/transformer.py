@@ -6,8 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from .. import _core
-from .._core import Tensor
+from .. import Tensor, _core
 from . import functional as F
 from . import init
 from .attention import MultiheadAttention

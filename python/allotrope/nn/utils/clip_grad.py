@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ... import _core
 from ... import linalg as _linalg
-from ..._core import Tensor
+from ... import Tensor, _core
 from ...autograd import no_grad
 
 

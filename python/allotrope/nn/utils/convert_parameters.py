@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ... import _core
-from ..._core import Tensor
+from ... import Tensor, _core
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ... import _core
-from ..._core import Tensor
+from ... import Tensor, _core
 from ..parameter import Parameter
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _core
 from ... import linalg as _linalg
-from ..._core import Tensor
+from ... import Tensor, _core
 from ...autograd import no_grad
 from .. import functional as F
 from ..module import Module

@@ -10,7 +10,7 @@ import copy
 from contextlib import contextmanager
 from typing import Any
 
-from ..._core import Tensor
+from ... import Tensor
 from ...autograd import no_grad
 from ..container import ModuleDict, ModuleList
 from ..module import Module

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ... import _core
-from ..._core import Tensor
+from ... import Tensor, _core
 
 
 class _Fields(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..._core import Tensor
+from ... import Tensor
 
 
 def functional_call(
