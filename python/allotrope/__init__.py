@@ -149,6 +149,7 @@ _LAZY = {
     "progress": "_progress:progress",
     "save_checkpoint": "checkpoint:save_checkpoint",
     "utils": "utils",
+    "summary": "_summary:summary",
 }
 
 

@@ -9,15 +9,21 @@ _FILES = {
     "activation": "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
     "LogSoftmax Mish PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus "
     "Softshrink Softsign Tanh Tanhshrink Threshold",
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
+    "attention": "MultiheadAttention",
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
     "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "embedding": "Embedding EmbeddingBag",
+    "lazy": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
+    "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
+    "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LazyModuleMixin",
     "linear": "Bilinear Identity Linear",
-    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss "
-    "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss "
-    "SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss",
+    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CrossEntropyLoss GaussianNLLLoss HuberLoss KLDivLoss "
+    "L1Loss LinearCrossEntropyLoss MSELoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss",
+    "margin": "CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss "
+    "MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss "
+    "TripletMarginWithDistanceLoss",
     "module": "Module",
     "normalization": "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d "
     "InstanceNorm3d LayerNorm LocalResponseNorm RMSNorm",
@@ -30,13 +36,16 @@ _FILES = {
     "FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d "
     "MaxUnpool2d MaxUnpool3d",
     "report": "IncompatibleKeys LossyConversionWarning StateDictError",
+    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "shape": "ChannelShuffle CosineSimilarity Flatten Fold PairwiseDistance PixelShuffle "
     "PixelUnshuffle Unflatten Unfold",
+    "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+    "TransformerEncoderLayer",
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
 }
 
 # Modules that are names themselves.
-_MODULES = ("init", "parameter")
+_MODULES = ("hooks", "init", "parameter", "serialization", "utils")
 
 _HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import Tensor, full
+from .. import Tensor, full
 from . import functional as F
 from . import init
 from .module import Module
@@ -299,9 +299,11 @@ class RReLU(Module):
 class PReLU(Module):
     """x, or x times a slope below zero that is learned: one, or one for each channel.
 
-    >>> al.nn.PReLU()(al.tensor([-4.0]))
-    tensor([-1.], grad_fn=<prelu>)
+    >>> al.nn.PReLU()(al.tensor([-4.0])).item()
+    -1.0
     """
+
+    weight: Parameter
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None

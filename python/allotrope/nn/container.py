@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._core import Tensor
+from .. import Tensor
 from .module import Module, describe
 from .parameter import Parameter, is_lazy
 
@@ -110,8 +110,9 @@ class Sequential(_Listed):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else None
-        for name, module in named or ((str(i), module) for i, module in enumerate(args)):
+        is_named = len(args) == 1 and isinstance(args[0], dict)
+        named = args[0] if is_named else {str(i): module for i, module in enumerate(args)}
+        for name, module in named.items():
             self.add_module(name, module)
 
     def _sliced(self, index: slice) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import Tensor, empty
+from .. import Tensor, empty
 from . import functional as F
 from . import init
 from .module import Module
@@ -16,9 +16,11 @@ from .sizes import one_for_each
 class _ConvNd(Module):
     """What all convolutions have in common."""
 
+    weight: Parameter
+    bias: Parameter | None
     _rank: int
     _transposed = False
-    _modes = ("zeros", "reflect", "replicate", "circular")
+    _modes: tuple[str, ...] = ("zeros", "reflect", "replicate", "circular")
 
     def __init__(
         self,

@@ -4,11 +4,13 @@ are, so that optimizers keep them."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from .._core import Family, Tensor
+from .. import Family, Tensor, _core
 from .parameter import is_lazy
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def is_converted(tensor: Tensor) -> bool:
@@ -54,7 +56,7 @@ class Converted:
     # The dtype that the module stays in, whatever a module above is converted to.
     _kept_in: Any = None
 
-    def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+    def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Puts `function(tensor)` in the place of each parameter and buffer, which stay the objects
         they are."""
         seen: set[int] = set()
@@ -65,7 +67,7 @@ class Converted:
                     replace_data(tensor, function(tensor.detach()))
         return self
 
-    def _convert(self, op: str, dtype: Any, device: Any, options: dict[str, Any]) -> Any:
+    def _convert(self, op: str, dtype: Any, device: Any, options: dict[str, Any]) -> Self:
         """Converts what is not kept: buffers with keep_dtype, and modules with `keep_in`."""
         if dtype is not None and self._kept_in is not None:
             self.__dict__["_kept_in"] = dtype
@@ -115,7 +117,7 @@ class Converted:
         """What a buffer with keep_dtype becomes: what it is."""
         return buffer.dtype
 
-    def keep_in(self, dtype: Any) -> Any:
+    def keep_in(self, dtype: Any) -> Self:
         """Converts the module and keeps it in this dtype: `to(dtype)` of a module above and autocast
         leave it, `to(dtype)` of the module itself gives it another one to stay in. None lets go.
 
@@ -141,7 +143,7 @@ class Converted:
         tensor: Tensor | None = None,
         non_blocking: bool = False,
         memory_format: Any = None,
-    ) -> Any:
+    ) -> Self:
         """The module itself, its parameters and buffers on a device, in a dtype or family, or where
         and what a tensor is. Floats and complex numbers are converted, integers only moved; complex
         numbers stay complex. Parameters stay the same objects, their gradients follow.
@@ -175,31 +177,35 @@ class Converted:
             self._apply(lambda t: t.to(memory_format=memory_format) if t.ndim in (4, 5) else t)
         return self
 
-    def type(self, dst_type: Any) -> Any:
+    def type(self, dst_type: Any) -> Self:
         """The module in another float or complex dtype, as `to(dst_type)`."""
         return self._convert("type", wanted_dtype("type", dst_type), None, {})
 
-    def half(self) -> Any:
+    def half(self) -> Self:
         """The module in float16."""
         return self._convert("half", _core.float16, None, {})
 
-    def bfloat16(self) -> Any:
+    def bfloat16(self) -> Self:
         """The module in bfloat16."""
         return self._convert("bfloat16", _core.bfloat16, None, {})
 
-    def float(self) -> Any:
+    def float(self) -> Self:
         """The module in float32."""
         return self._convert("float", _core.float32, None, {})
 
-    def double(self) -> Any:
+    def double(self) -> Self:
         """The module in float64."""
         return self._convert("double", _core.float64, None, {})
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Self:
         """The module on the CPU."""
         return self._convert("cpu", None, "cpu", {})
 
-    def to_empty(self, *, device: Any = None, recurse: bool = True) -> Any:
+    def cuda(self, device: Any = None) -> Self:
+        """The module on a GPU of CUDA."""
+        return self._convert("cuda", None, "cuda" if device is None else device, {})
+
+    def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
         """The module with new memory on a device, of unknown values."""
         return self._apply(
             lambda tensor: _core.empty(tensor.shape, dtype=tensor.dtype, device=device), recurse

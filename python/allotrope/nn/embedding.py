@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import Tensor, empty
+from .. import Tensor, empty
 from ..autograd import no_grad
 from . import functional as F
 from . import init
@@ -15,6 +15,7 @@ from .parameter import Parameter
 class _Rows(Module):
     """A matrix of rows that are learned."""
 
+    weight: Parameter
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
@@ -66,7 +67,8 @@ class _Rows(Module):
         scaled = F.embedding(rows, weight, max_norm=self.max_norm, norm_type=self.norm_type)
         weight[rows] = scaled
 
-    def _check_rank(self, op: str, embeddings: Tensor) -> None:
+    @staticmethod
+    def _check_rank(op: str, embeddings: Tensor) -> None:
         if embeddings.ndim != 2:
             raise ValueError(
                 f"{op}: wrong number of dimensions: {list(embeddings.shape)}; a matrix is accepted"
@@ -148,7 +150,7 @@ class Embedding(_Rows):
         >>> layer(al.tensor([1]))
         tensor([[3., 4.]])
         """
-        cls._check_rank(cls, "Embedding.from_pretrained", embeddings)
+        cls._check_rank("Embedding.from_pretrained", embeddings)
         rows, size = embeddings.shape
         return cls(
             rows,
@@ -246,7 +248,7 @@ class EmbeddingBag(_Rows):
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
         """A layer over the memory of a matrix, which is not learned unless freeze=False."""
-        cls._check_rank(cls, "EmbeddingBag.from_pretrained", embeddings)
+        cls._check_rank("EmbeddingBag.from_pretrained", embeddings)
         rows, size = embeddings.shape
         return cls(
             rows,

@@ -8,7 +8,7 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
-from .._core import Tensor
+from .. import Tensor
 
 _numbers = itertools.count()
 
@@ -62,6 +62,9 @@ _all_forward_with_kwargs = HookTable()
 _all_backward_pre = HookTable()
 _all_backward = HookTable()
 _all_registrations = HookTable()
+
+# Those that a call must look for.
+_called_of_all = (_all_forward_pre, _all_forward, _all_backward_pre, _all_backward)
 
 
 class Hooked:
@@ -163,8 +166,16 @@ _TABLES = (
 )
 
 
+_CALLED = ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
 def call_with_hooks(module: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """`module.forward` among the hooks of the module and of all modules."""
+    if not any(_called_of_all) and not Hooked._is_plain:
+        Hooked._is_plain = True
+    if not any(map(module.__dict__.get, _CALLED)) and module._kept_in is None:
+        # The last hook was removed: from now on a call is `forward` alone.
+        module.__dict__.pop("_is_plain", None)
     done: set[int] = set()
     state: list[Any] = [args, options, None]
     try:

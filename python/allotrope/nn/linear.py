@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import Tensor, empty
+from .. import Tensor, empty
 from . import functional as F
 from . import init
 from .module import Module
@@ -34,6 +34,9 @@ class Linear(Module):
     >>> layer(al.ones(5, 2)).shape
     (5, 3)
     """
+
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self,
@@ -80,6 +83,9 @@ class Bilinear(Module):
     >>> al.nn.Bilinear(2, 3, 4)(al.ones(5, 2), al.ones(5, 3)).shape
     (5, 4)
     """
+
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable
-from .._core import Tensor
+from typing import Any
+
+from .. import Tensor
 from . import functional as F
+from .linear import Linear
 from .module import Module
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -14,8 +17,8 @@ _REDUCTIONS = ("none", "mean", "sum")
 class _Loss(Module):
     """A loss and how its numbers become one: `reduction` is "mean", "sum" or "none"."""
 
-    reduction: str
-    _reductions = _REDUCTIONS
+    reduction: Any
+    _reductions: tuple[str, ...] = _REDUCTIONS
 
     def _reduce(self, size_average: bool | None, reduce: bool | None, reduction: str) -> None:
         if size_average is not None or reduce is not None:
@@ -290,201 +293,6 @@ class KLDivLoss(_Loss):
         return F.kl_div(input, target, log_target=self.log_target, reduction=self.reduction)
 
 
-class HingeEmbeddingLoss(_Loss):
-    """Distances of similar pairs (1), and what dissimilar ones (-1) lack to the margin."""
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self._reduce(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
-
-
-class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target · input)) of targets 1 and -1."""
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self._reduce(size_average, reduce, reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiLabelMarginLoss(_Loss):
-    """The hinge loss of several classes at once."""
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self._reduce(size_average, reduce, reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiLabelSoftMarginLoss(_Loss):
-    """The cross entropy of classes that are each true or not, given logits."""
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self.register_buffer("weight", weight)
-        self._reduce(size_average, reduce, reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.multilabel_soft_margin_loss(
-            input,
-            target,
-            weight=self.weight,
-            reduction=self.reduction,
-        )
-
-
-class MultiMarginLoss(_Loss):
-    """The hinge loss of one class among several."""
-
-    def __init__(
-        self,
-        p: int = 1,
-        margin: float = 1.0,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        if p not in (1, 2):
-            raise ValueError(f"MultiMarginLoss: unknown power: {p}; 1 and 2 are accepted")
-        self.register_buffer("weight", weight)
-        self._reduce(size_average, reduce, reduction)
-        self.p = p
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.multi_margin_loss(
-            input,
-            target,
-            p=self.p,
-            margin=self.margin,
-            weight=self.weight,
-            reduction=self.reduction,
-        )
-
-
-class CosineEmbeddingLoss(_Loss):
-    """1 - cosine of similar pairs (1), and the cosine of dissimilar ones (-1) above the margin."""
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self._reduce(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.cosine_embedding_loss(
-            input1,
-            input2,
-            target,
-            margin=self.margin,
-            reduction=self.reduction,
-        )
-
-
-class MarginRankingLoss(_Loss):
-    """What the first input lacks to be above the second by a margin (1), or below it (-1)."""
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self._reduce(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        return F.margin_ranking_loss(
-            input1,
-            input2,
-            target,
-            margin=self.margin,
-            reduction=self.reduction,
-        )
-
-
-class TripletMarginLoss(_Loss):
-    """What the distance to a negative lacks to that to a positive plus a margin."""
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__()
-        self._reduce(size_average, reduce, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: margin is not positive: {margin}")
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """The loss."""
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
 class CTCLoss(_Loss):
     """The connectionist temporal classification of sequences, given logarithms of probabilities."""
 
@@ -518,68 +326,70 @@ class CTCLoss(_Loss):
         )
 
 
-class NLLLoss2d(NLLLoss):
-    """`NLLLoss` under torch's old name for images."""
+class LinearCrossEntropyLoss(_Loss):
+    """The cross entropy of classes, given inputs of a linear layer that is learned.
 
-
-class TripletMarginWithDistanceLoss(_Loss):
-    """What the distance to a negative lacks to that to a positive plus a margin, by any distance.
-
-    >>> loss = al.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
-    >>> loss(al.zeros(1, 2), al.ones(1, 2), al.zeros(1, 2))
-    tensor(3.)
+    >>> loss = al.nn.LinearCrossEntropyLoss(4, 3)
+    >>> loss(al.ones(2, 4), al.tensor([0, 2])).shape
+    ()
     """
 
     def __init__(
         self,
+        in_features: int,
+        num_classes: int,
         *,
-        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-        margin: float = 1.0,
-        swap: bool = False,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
         reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
     ) -> None:
         super().__init__()
+        self.register_buffer("weight", weight)
         self._reduce(None, None, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginWithDistanceLoss: margin is not positive: {margin}")
-        self.distance_function = distance_function
-        self.margin = margin
-        self.swap = swap
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        size = math.prod(self.out_features, start=num_classes)
+        self.linear = Linear(in_features, size, bias=bias, device=device, dtype=dtype)
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
+        logits = self.linear(input)
+        if self.out_features:
+            logits = logits.unflatten(-1, (self.num_classes, *self.out_features))
+        return F.cross_entropy(
+            logits,
+            target,
+            weight=self.weight,
+            ignore_index=-100 if self.ignore_index is None else self.ignore_index,
+            label_smoothing=self.label_smoothing,
             reduction=self.reduction,
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` under torch's old name for images."""
 
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
     "CTCLoss",
-    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
     "NLLLoss",
     "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
 ]

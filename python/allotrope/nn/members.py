@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 
@@ -9,11 +10,17 @@ class Members(dict[str, Any]):
     """Members by name, each of which is an attribute of the object too: reading `self.weight` is
     then an ordinary lookup, not a search through three dicts."""
 
-    __slots__ = ("_attributes",)
+    __slots__ = ("_owner",)
 
-    def __init__(self, attributes: dict[str, Any]) -> None:
+    def __init__(self, owner: weakref.ref[Any]) -> None:
         super().__init__()
-        self._attributes = attributes
+        # Not the dict itself: a model would then wait for the garbage collector to be freed.
+        self._owner = owner
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        owner = self._owner()
+        return {} if owner is None else owner.__dict__
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
@@ -34,8 +41,9 @@ class Members(dict[str, Any]):
         return name, value
 
     def clear(self) -> None:
+        attributes = self._attributes
         for name in self:
-            self._attributes.pop(name, None)
+            attributes.pop(name, None)
         super().clear()
 
     def setdefault(self, name: str, default: Any = None) -> Any:

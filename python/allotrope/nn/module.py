@@ -3,15 +3,20 @@ state dicts are parts of it in files of their own."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._core import Tensor, get_default_dtype
+from .. import Tensor, get_default_dtype
 from .conversion import Converted
 from .hooks import Hooked, _all_registrations, call_with_hooks
 from .members import Members, check_name, refuse
+from .notes import note_module
 from .parameter import Buffer, Parameter, is_lazy
 from .state import Stateful
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Module(Hooked, Converted, Stateful):
@@ -49,9 +54,9 @@ class Module(Hooked, Converted, Stateful):
             )
         set_attribute = object.__setattr__
         set_attribute(self, "training", True)
-        attributes = self.__dict__
+        attributes, owner = self.__dict__, weakref.ref(self)
         for name in ("_parameters", "_buffers", "_modules"):
-            attributes[name] = Members(attributes)
+            attributes[name] = Members(owner)
         attributes["_non_persistent_buffers_set"] = set()
         attributes["_keep_dtype_buffers_set"] = set()
         self._make_hook_tables()
@@ -70,7 +75,7 @@ class Module(Hooked, Converted, Stateful):
                 return self.forward(*args, **options)
             return call_with_hooks(self, args, options)
         except Exception as error:
-            _note_module(self, error)
+            note_module(self, error)
             raise
 
     # Members
@@ -209,10 +214,10 @@ class Module(Hooked, Converted, Stateful):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        attributes = self.__dict__
+        attributes, owner = self.__dict__, weakref.ref(self)
         attributes.update(state)
         for place in ("_parameters", "_buffers", "_modules"):
-            members = Members(attributes)
+            members = Members(owner)
             members.update(state.get(place, {}))
             attributes[place] = members
 
@@ -337,14 +342,14 @@ class Module(Hooked, Converted, Stateful):
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def apply(self, fn: Callable[[Module], Any]) -> Any:
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Calls a function with every module in this one, then with this one."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Puts the module and all in it into training mode, or, with False, out of it."""
         if not isinstance(mode, bool):
             raise ValueError(f"train: not a truth value: {mode!r}; True and False are accepted")
@@ -352,11 +357,11 @@ class Module(Hooked, Converted, Stateful):
             module.training = mode
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """Puts the module and all in it into evaluation mode."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Whether the parameters are trained."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -427,28 +432,6 @@ def _registered(owner: Module, name: str, module: Any) -> Any:
         changed = hook(owner, name, module)
         module = module if changed is None else changed
     return module
-
-
-def _note_module(module: Module, error: Exception) -> None:
-    """Says with an error which module it comes from. Each module on the way out knows a longer path
-    to the first one."""
-    first = error.__dict__.setdefault("_first_module", module)
-    path = next((path for path, found in module.named_modules() if found is first), None)
-    if path is None:
-        return
-    kind = type(first).__name__
-    note = f"in module {path} ({kind})" if path else f"in module {kind}"
-    former = error.__dict__.get("_module_note")
-    error.__dict__["_module_note"] = note
-    if hasattr(error, "add_note"):
-        if former is not None and former in getattr(error, "__notes__", ()):
-            error.__notes__.remove(former)
-        error.add_note(note)
-    elif len(error.args) == 1 and isinstance(error.args[0], str):
-        # Python 3.10 has no notes: the message itself says it.
-        text = error.args[0]
-        text = text.removesuffix(f"\n{former}") if former is not None else text
-        error.args = (f"{text}\n{note}",)
 
 
 __all__ = ["Module"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import Family, Tensor, empty, float32, int64, ones, promote_types, tensor, zeros
+from .. import Family, Tensor, empty, float32, int64, ones, promote_types, tensor, zeros
 from . import functional as F
 from . import init
 from .module import Module
@@ -18,6 +18,9 @@ class LayerNorm(Module):
     >>> al.nn.LayerNorm(2)(al.tensor([[1.0, 3.0]]))
     tensor([[-1.0000,  1.0000]], grad_fn=<layer_norm>)
     """
+
+    weight: Parameter | None
+    bias: Parameter | None
 
     def __init__(
         self,
@@ -66,6 +69,8 @@ class RMSNorm(Module):
     tensor([1., 1.], grad_fn=<rms_norm>)
     """
 
+    weight: Parameter | None
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -106,6 +111,9 @@ class GroupNorm(Module):
     >>> al.nn.GroupNorm(2, 4)(al.ones(1, 4, 3)).shape
     (1, 4, 3)
     """
+
+    weight: Parameter | None
+    bias: Parameter | None
 
     def __init__(
         self,
@@ -168,6 +176,11 @@ class LocalResponseNorm(Module):
 class _NormBase(Module):
     """Normalization over batches, with statistics that are kept."""
 
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
     _ranks: tuple[int, ...] = ()
 
     def __init__(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import Tensor, empty
+from .. import Tensor, empty
 
 
 class Parameter(Tensor):
@@ -77,6 +77,14 @@ class _Uninitialized:
     """What parameters and buffers without a shape have in common."""
 
     _wanted: tuple[Any, Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """There is none yet."""
+        raise RuntimeError(
+            f"{type(self).__name__}: no shape before the first call of its module "
+            "(hint: call it with an input first)"
+        )
 
     def materialize(self, shape: Sequence[int], device: Any = None, dtype: Any = None) -> None:
         """Gives it a shape and memory; it becomes an ordinary parameter or buffer, the same object."""

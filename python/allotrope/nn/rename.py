@@ -9,7 +9,7 @@ from typing import Any
 # What other programs write for the names of modules here. A rule is used only where the name that
 # it gives is a member that nothing else was given for.
 _KNOWN = [
-    (re.compile(r"(^|\.)(?:module|_orig_mod)\."), r"\1"),
+    (re.compile(r"(^|\.)(?:(?:module|_orig_mod)\.)+"), r"\1"),
     (re.compile(r"(^|\.)gamma$"), r"\1weight"),
     (re.compile(r"(^|\.)beta$"), r"\1bias"),
     (re.compile(r"(^|\.)(\w+)_g$"), r"\1parametrizations.\2.original0"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from .parameter import is_lazy
+
 # More names than these are counted, not compared or listed.
 _LISTED = 20
 
@@ -86,7 +88,8 @@ def write_errors(
     if strict:
         for name in report.missing_keys:
             tensor = expected.get(name)
-            what = "" if tensor is None else f" ({list(tensor.shape)}, {tensor.dtype})"
+            is_known = tensor is not None and not is_lazy(tensor)
+            what = f" ({list(tensor.shape)}, {tensor.dtype})" if is_known else ""
             lines.append(f"{name}: missing{what}")
         for name in report.unexpected_keys:
             near = report.near.get(name)

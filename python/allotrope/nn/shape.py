@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import Tensor
+from .. import Tensor
 from . import functional as F
 from .module import Module
 

@@ -46,6 +46,25 @@ class Inputs:
         return self.random.uniform(size=shape) < 0.3
 
 
+class Layer:
+    """A layer among the arguments of another."""
+
+    def __init__(self, kind, *arguments, **options):
+        self.kind, self.arguments, self.options = kind, arguments, options
+
+
+def build(nn, kind, arguments, options, convert):
+    """A layer of a library, whose arrays are made by `convert`."""
+
+    def made(value):
+        if isinstance(value, Layer):
+            return build(nn, value.kind, value.arguments, value.options, convert)
+        return convert(value)
+
+    options = {key: made(value) for key, value in options.items()}
+    return getattr(nn, kind)(*map(made, arguments), **options)
+
+
 def simple(*shape, kind="normal"):
     """One input of a shape."""
     return lambda inputs: [getattr(inputs, kind)(*shape)]
@@ -237,6 +256,84 @@ LOSSES = {
             numpy.array([7, 6]),
             numpy.array([3, 2]),
         ],
+    ),
+}
+
+CAUSAL = numpy.triu(numpy.ones((5, 5), dtype=bool), 1)
+PADDED = numpy.array([[False] * 5, [False] * 3 + [True] * 2])
+ATTENTION = {"dropout": 0.0, "batch_first": True}
+ENCODER = Layer("TransformerEncoderLayer", 6, 2, 8, **ATTENTION)
+DECODER = Layer("TransformerDecoderLayer", 6, 2, 8, **ATTENTION, activation="gelu")
+
+CASES |= {
+    "rnn": ("RNN", (3, 4), {"num_layers": 2, "bidirectional": True}, simple(5, 2, 3)),
+    "rnn_relu": ("RNN", (3, 4), {"nonlinearity": "relu", "bias": False}, lambda i: [i.normal(5, 3), i.normal(1, 4)]),
+    "lstm": (
+        "LSTM",
+        (3, 4),
+        {"num_layers": 2, "bidirectional": True, "batch_first": True},
+        lambda i: [i.normal(2, 5, 3), (i.normal(4, 2, 4), i.normal(4, 2, 4))],
+    ),
+    "lstm_projected": ("LSTM", (3, 4), {"proj_size": 2, "num_layers": 2}, simple(5, 2, 3)),
+    "gru": ("GRU", (3, 4), {"num_layers": 2, "bidirectional": True}, lambda i: [i.normal(5, 2, 3), i.normal(4, 2, 4)]),
+    "rnn_cell": ("RNNCell", (3, 4), {"nonlinearity": "relu"}, lambda i: [i.normal(2, 3), i.normal(2, 4)]),
+    "lstm_cell": ("LSTMCell", (3, 4), {}, lambda i: [i.normal(2, 3), (i.normal(2, 4), i.normal(2, 4))]),
+    "gru_cell": ("GRUCell", (3, 4), {"bias": False}, lambda i: [i.normal(3), i.normal(4)]),
+    "attention": ("MultiheadAttention", (6, 2), {}, lambda i: [i.normal(5, 2, 6), i.normal(4, 2, 6), i.normal(4, 2, 6)]),
+    "attention_masked": (
+        "MultiheadAttention",
+        (6, 2),
+        {"batch_first": True},
+        lambda i: [*[i.normal(2, 5, 6)] * 3, PADDED, True, CAUSAL, False],
+    ),
+    "attention_added": (
+        "MultiheadAttention",
+        (6, 3),
+        {"add_bias_kv": True, "add_zero_attn": True, "kdim": 4, "vdim": 5},
+        lambda i: [i.normal(5, 2, 6), i.normal(5, 2, 4), i.normal(5, 2, 5), i.normal(2, 5), False, i.normal(6, 5, 5)],
+    ),
+    "attention_single": (
+        "MultiheadAttention",
+        (6, 2),
+        {"bias": False},
+        lambda i: [i.normal(5, 6), i.normal(4, 6), i.normal(4, 6), numpy.array([False, True, False, False])],
+    ),
+    "encoder_layer": (
+        "TransformerEncoderLayer",
+        (6, 2, 8),
+        {"dropout": 0.0, "norm_first": True},
+        lambda i: [i.normal(5, 2, 6), CAUSAL, PADDED],
+    ),
+    "decoder_layer": (
+        "TransformerDecoderLayer",
+        (6, 2, 8),
+        {"dropout": 0.0, "bias": False, "activation": "gelu"},
+        lambda i: [i.normal(5, 2, 6), i.normal(4, 2, 6), CAUSAL],
+    ),
+    "encoder": (
+        "TransformerEncoder",
+        (ENCODER, 2),
+        {"norm": Layer("LayerNorm", 6)},
+        lambda i: [i.normal(2, 5, 6), CAUSAL],
+    ),
+    "decoder": ("TransformerDecoder", (DECODER, 2), {}, lambda i: [i.normal(2, 5, 6), i.normal(2, 4, 6)]),
+    "transformer": (
+        "Transformer",
+        (6, 2, 1, 1, 8),
+        ATTENTION,
+        lambda i: [i.normal(2, 4, 6), i.normal(2, 5, 6), None, CAUSAL],
+    ),
+    "linear_cross_entropy": (
+        "LinearCrossEntropyLoss",
+        (4, 3),
+        {"bias": True, "label_smoothing": 0.1},
+        lambda i: [i.normal(5, 4), i.integers(3, 5)],
+    ),
+    "adaptive": (
+        "AdaptiveLogSoftmaxWithLoss",
+        (8, 12, [3, 6]),
+        {"div_value": 2.0, "head_bias": True},
+        lambda i: [i.normal(7, 8), numpy.array([0, 2, 3, 5, 6, 11, 1])],
     ),
 }
 

@@ -11,7 +11,7 @@ import numpy
 import safetensors.numpy
 import torch
 
-from cases import CASES, MODES, Inputs, cotangent, flat, perturb, prepare
+from cases import CASES, MODES, Inputs, build, cotangent, flat, perturb, prepare
 
 warnings.simplefilter("ignore")
 torch.set_default_dtype(torch.float64)
@@ -28,23 +28,25 @@ TARGETS = {
 
 
 def as_torch(value):
+    if isinstance(value, tuple):
+        return tuple(map(as_torch, value))
     return torch.tensor(value) if isinstance(value, numpy.ndarray) else value
 
 
 def record():
     answers = {}
     for name, (kind, arguments, options, make) in CASES.items():
-        options = {key: as_torch(value) for key, value in options.items()}
         state = {}
         for mode in MODES:
-            layer = getattr(torch.nn, kind)(*arguments, **options)
+            layer = build(torch.nn, kind, arguments, options, as_torch)
             for key, value in layer.state_dict().items():
                 if value.is_floating_point() and not key.startswith("_random"):
                     value.copy_(torch.tensor(perturb(name, key, tuple(value.shape))))
                 state[key] = value.numpy().copy()
             layer.train(mode == "train")
             given = [as_torch(value) for value in make(Inputs(name))]
-            for value in given:
+            leaves = flat(given)
+            for value in leaves:
                 if isinstance(value, torch.Tensor) and value.is_floating_point():
                     value.requires_grad_(kind not in TARGETS or value is given[0])
             results = flat(layer(*prepare(kind, given)))
@@ -56,7 +58,7 @@ def record():
                     loss = loss + (result * torch.tensor(cotangent(place, shape))).sum()
             if isinstance(loss, torch.Tensor):
                 loss.backward()
-            for place, value in enumerate(given):
+            for place, value in enumerate(leaves):
                 if isinstance(value, torch.Tensor) and value.grad is not None:
                     answers[f"{name}/{mode}/input/{place}"] = value.grad.numpy()
             for key, parameter in layer.named_parameters():

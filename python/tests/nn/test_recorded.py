@@ -1,7 +1,9 @@
 """Every layer against what torch 2.15's gave in float64 (`data_torch.safetensors`): weights come
 from torch's state dict, so that every name and shape is checked as well."""
 
+import copy
 import pathlib
+import pickle
 import warnings
 
 import numpy
@@ -9,7 +11,7 @@ import pytest
 
 import allotrope as al
 
-from .cases import CASES, MODES, Inputs, cotangent, flat, prepare
+from .cases import CASES, MODES, Inputs, build, cotangent, flat, prepare
 
 ANSWERS = al.load(pathlib.Path(__file__).parent / "data_torch.safetensors")
 each_case = pytest.mark.parametrize("name", CASES)
@@ -28,6 +30,8 @@ def parts(prefix):
 
 
 def as_tensor(value, dtype=None):
+    if isinstance(value, tuple):
+        return tuple(as_tensor(part, dtype) for part in value)
     if not isinstance(value, numpy.ndarray):
         return value
     made = al.tensor(value)
@@ -36,16 +40,14 @@ def as_tensor(value, dtype=None):
 
 def make(name, dtype=al.float64):
     kind, arguments, options, _ = CASES[name]
-    options = {key: as_tensor(value, dtype) for key, value in options.items()}
     with al.set_default_dtype(dtype):
-        layer = getattr(al.nn, kind)(*arguments, **options)
-    return layer
+        return build(al.nn, kind, arguments, options, lambda value: as_tensor(value, dtype))
 
 
 def inputs_of(name, dtype=al.float64, mode="train"):
     given = [as_tensor(value, dtype) for value in CASES[name][3](Inputs(name))]
     wanted = parts(f"{name}/{mode}/input/")
-    for place, value in enumerate(given):
+    for place, value in enumerate(flat(given)):
         if str(place) in wanted:
             value.requires_grad_(True)
     return given
@@ -85,7 +87,7 @@ def test_outputs_and_gradients_are_torchs(name, mode):
     if isinstance(loss, al.Tensor):
         loss.backward()
     for place, gradient in parts(f"{name}/{mode}/input/").items():
-        close(given[int(place)].grad, gradient, rtol)
+        close(flat(given)[int(place)].grad, gradient, rtol)
     gradients = parts(f"{name}/{mode}/parameter/")
     for key, parameter in layer.named_parameters():
         close(parameter.grad, gradients.pop(key), rtol)
@@ -115,4 +117,17 @@ def test_every_layer_is_recorded():
     }
     assert classes - recorded == {
         name for name in classes if name.startswith("Lazy") or "Dropout" in name
-    } | {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RReLU", "Sequential"}
+    } | {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase", "RReLU", "Sequential"}
+
+
+@each_case
+def test_copies_do_the_same(name):
+    """Copied and pickled layers give the same, and share nothing with the first."""
+    layer = make(name).eval()
+    given = prepare(CASES[name][0], inputs_of(name, mode="eval"))
+    expected = [result.tolist() for result in flat(layer(*given))]
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert repr(other) == repr(layer)
+        assert [result.tolist() for result in flat(other(*given))] == expected
+        memory = {tensor.data_ptr() for tensor in layer.state_dict().values() if tensor.numel()}
+        assert not memory & {t.data_ptr() for t in other.state_dict().values() if t.numel()}
