@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
 import signal
+import socket
 import threading
 import time
 import warnings
@@ -202,7 +204,7 @@ class Processes:
         if self.pid != os.getpid():
             return
         for one in self._connections:
-            one.close()
+            _hang_up(one)
         deadline = time.monotonic() + patience
         for process in self._processes:
             process.join(max(0.0, deadline - time.monotonic()))
@@ -213,6 +215,14 @@ class Processes:
             for process in alive:
                 process.join(1.0)
         self._waiting.clear()
+
+
+def _hang_up(link: Any) -> None:
+    """Closes a connection for good, even if processes that were forked meanwhile have copies of it."""
+    if os.name == "posix" and not link.closed:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(link.fileno())) as pair:
+            pair.shutdown(socket.SHUT_RDWR)
+    link.close()
 
 
 def _serve_process(
