@@ -13,7 +13,7 @@ import pytest
 import allotrope as al
 from allotrope import _progress
 
-ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "utf-8"}
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "utf-8", "PYTHON_COLORS": "0"}
 
 
 def command(script):
