@@ -147,6 +147,7 @@ _LAZY = {
     "load_checkpoint": "checkpoint:load_checkpoint",
     "progress": "_progress:progress",
     "save_checkpoint": "checkpoint:save_checkpoint",
+    "summary": "_summary:summary",
     "utils": "utils",
 }
 

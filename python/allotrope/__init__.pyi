@@ -19,6 +19,7 @@ from . import special as special
 from . import utils as utils
 from ._device import device as device
 from ._progress import progress as progress
+from ._summary import summary as summary
 from .amp import autocast as autocast
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode

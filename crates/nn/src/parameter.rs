@@ -135,3 +135,27 @@ impl Buffer {
         Arc::ptr_eq(&self.place, &other.place)
     }
 }
+
+/// What has a place that is written to: a parameter, a buffer, a variable.
+pub trait Place {
+    /// What is written to.
+    fn place(&self) -> &Variable;
+}
+
+impl Place for Variable {
+    fn place(&self) -> &Variable {
+        self
+    }
+}
+
+impl Place for Parameter {
+    fn place(&self) -> &Variable {
+        self.variable()
+    }
+}
+
+impl Place for Buffer {
+    fn place(&self) -> &Variable {
+        self.variable()
+    }
+}

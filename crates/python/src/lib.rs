@@ -8,6 +8,8 @@
 //! | `arguments` | integers, sizes and synonyms among arguments |
 //! | `convert` | anything a user may pass → dtype, family or operand |
 //! | `infer` | data → dtype |
+//! | `init` | `_init`: first values of parameters |
+//! | `rnn` | `_rnn`: recurrent networks |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `scopes` | scopes as context variables (unsafe) |
@@ -77,6 +79,7 @@ mod generator;
 mod in_place;
 mod index;
 mod infer;
+mod init;
 mod interchange;
 mod limits;
 mod memory;
@@ -91,6 +94,7 @@ mod options;
 mod promotion;
 mod random;
 mod reduce;
+mod rnn;
 mod scopes;
 mod settings;
 mod table;
@@ -170,6 +174,8 @@ mod core {
         crate::amp::register(module)?;
         crate::scopes::register(module)?;
         crate::trace::register(module)?;
+        crate::init::register(module)?;
+        crate::rnn::register(module)?;
         crate::distributions::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;

@@ -1,0 +1,434 @@
+"""Activations: functions of each number, and softmaxes, which are functions of a line of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import Tensor, full
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+class _InPlace(Module):
+    """A function without arguments that may write over its input; a subclass has the function."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    @staticmethod
+    def _function(*args: Any) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return self._function(input, self.inplace) if self.inplace else self._function(input)
+
+    def extra_repr(self) -> str:
+        """Whether it writes over its input."""
+        return "inplace=True" if self.inplace else ""
+
+
+class _Plain(Module):
+    """A function without arguments; a subclass has the function."""
+
+    @staticmethod
+    def _function(*args: Any) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return self._function(input)
+
+
+class ReLU(_InPlace):
+    """max(x, 0).
+
+    >>> al.nn.ReLU()(al.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    _function = staticmethod(F.relu)
+
+
+class ReLU6(_InPlace):
+    """min(max(x, 0), 6)."""
+
+    _function = staticmethod(F.relu6)
+
+
+class SELU(_InPlace):
+    """λ · (max(x, 0) + min(α · (exp(x) - 1), 0)), which keeps mean and variance."""
+
+    _function = staticmethod(F.selu)
+
+
+class SiLU(_InPlace):
+    """x · sigmoid(x)."""
+
+    _function = staticmethod(F.silu)
+
+
+class Mish(_InPlace):
+    """x · tanh(softplus(x))."""
+
+    _function = staticmethod(F.mish)
+
+
+class Hardswish(_InPlace):
+    """x · relu6(x + 3) / 6."""
+
+    _function = staticmethod(F.hardswish)
+
+
+class Hardsigmoid(_InPlace):
+    """relu6(x + 3) / 6."""
+
+    _function = staticmethod(F.hardsigmoid)
+
+
+class Sigmoid(_Plain):
+    """1 / (1 + exp(-x))."""
+
+    _function = staticmethod(F.sigmoid)
+
+
+class Tanh(_Plain):
+    """The hyperbolic tangent."""
+
+    _function = staticmethod(F.tanh)
+
+
+class LogSigmoid(_Plain):
+    """The logarithm of the logistic function."""
+
+    _function = staticmethod(F.logsigmoid)
+
+
+class Softsign(_Plain):
+    """x / (1 + |x|)."""
+
+    _function = staticmethod(F.softsign)
+
+
+class Tanhshrink(_Plain):
+    """x - tanh(x)."""
+
+    _function = staticmethod(F.tanhshrink)
+
+
+class GELU(Module):
+    """x · Φ(x) with the normal distribution function Φ, or its approximation by tanh."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"approximate={self.approximate!r}"
+
+
+class LeakyReLU(Module):
+    """x, or negative_slope · x below zero."""
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(Module):
+    """x, or alpha · (exp(x) - 1) below zero."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class CELU(Module):
+    """max(x, 0) + min(alpha · (exp(x / alpha) - 1), 0)."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.celu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class Softplus(Module):
+    """log(1 + exp(beta · x)) / beta; x itself where beta · x is above the threshold."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softshrink(Module):
+    """x moved towards zero by lambd, zero between."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        if lambd < 0:
+            raise ValueError(f"Softshrink: lambd is negative: {lambd}")
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"lambd={self.lambd}"
+
+
+class Hardshrink(Module):
+    """x, or zero between ±lambd."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"lambd={self.lambd}"
+
+
+class Threshold(Module):
+    """x where it is above the threshold, else a value.
+
+    >>> al.nn.Threshold(0.5, 9.0)(al.tensor([0.0, 2.0]))
+    tensor([9., 2.])
+    """
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
+
+
+class Hardtanh(Module):
+    """x between two limits."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        if min_val > max_val:
+            raise ValueError(f"Hardtanh: min_val is above max_val: {min_val} and {max_val}")
+        self.min_val = min_val
+        self.max_val = max_val
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+class RReLU(Module):
+    """x, or x times a slope below zero: drawn between two limits in training, their mean else."""
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The limits."""
+        text = f"lower={self.lower}, upper={self.upper}"
+        return text + (", inplace=True" if self.inplace else "")
+
+
+class PReLU(Module):
+    """x, or x times a slope below zero that is learned: one, or one for each channel.
+
+    >>> al.nn.PReLU()(al.tensor([-4.0])).item()
+    -1.0
+    """
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(full((num_parameters,), init, device=device, dtype=dtype))
+
+    def reset_parameters(self) -> None:
+        """The slopes become what they were at first."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each number."""
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        """The number of slopes."""
+        return f"num_parameters={self.num_parameters}"
+
+
+class GLU(Module):
+    """One half of a dimension times the logistic function of the other.
+
+    >>> al.nn.GLU()(al.ones(2, 4)).shape
+    (2, 2)
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The gated half."""
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
+class _Line(Module):
+    """A function of the numbers along a dimension; a subclass has the function."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    @staticmethod
+    def _function(*args: Any) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function along the dimension."""
+        dim = self.dim
+        if dim is None:
+            # torch's choice of old where none was made.
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        return self._function(input, dim)
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
+class Softmax(_Line):
+    """exp(x) divided by its sum along a dimension.
+
+    >>> al.nn.Softmax(dim=-1)(al.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    _function = staticmethod(F.softmax)
+
+
+class Softmin(_Line):
+    """exp(-x) divided by its sum along a dimension."""
+
+    _function = staticmethod(F.softmin)
+
+
+class LogSoftmax(_Line):
+    """The logarithm of the softmax along a dimension."""
+
+    _function = staticmethod(F.log_softmax)
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of images, with or without a batch."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The softmax at each place."""
+        if input.ndim not in (3, 4):
+            raise ValueError(
+                f"Softmax2d: wrong number of dimensions: {list(input.shape)}; 3 or 4 are accepted"
+            )
+        return F.softmax(input, -3)
+
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]

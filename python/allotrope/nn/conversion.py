@@ -1,0 +1,233 @@
+"""Where a module is and in which dtype: `to` and its short forms. Parameters stay the objects they
+are, so that optimizers keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._core import Family, Tensor
+from .parameter import is_lazy
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def is_converted(tensor: Tensor) -> bool:
+    """Floats and complex numbers follow `to(dtype)`; integers and truth values do not."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def dtype_for(given: Any, wanted: Any) -> Any:
+    """What a tensor of a dtype becomes: complex numbers stay complex."""
+    if isinstance(wanted, Family):
+        return given if wanted is _core.Float and given.is_complex else wanted.resolve(given)
+    return wanted.to_complex() if given.is_complex and not wanted.is_complex else wanted
+
+
+def wanted_dtype(op: str, dtype: Any) -> Any:
+    """A float or complex dtype, or one of their families."""
+    wanted = dtype if isinstance(dtype, Family) else _core.dtype(dtype)
+    if isinstance(wanted, Family):
+        is_known = wanted is _core.Float or wanted is _core.Complex
+    else:
+        is_known = wanted.is_floating_point or wanted.is_complex
+    if not is_known:
+        raise TypeError(
+            f"{op}: wrong dtype: {wanted.name}; float and complex dtypes, Float and Complex are "
+            "accepted"
+        )
+    return wanted
+
+
+def replace_data(tensor: Tensor, data: Tensor) -> None:
+    """Gives a tensor object other memory, and its gradient the dtype that goes with it."""
+    if data is tensor:
+        return
+    gradient = tensor.grad if tensor.is_leaf else None
+    tensor.data = data
+    if gradient is not None and tensor.grad is None and gradient.shape == data.shape:
+        tensor.grad = gradient.detach().to(data.dtype)
+
+
+class Converted:
+    """The part of a module that converts it."""
+
+    # The dtype that the module stays in, whatever a module above is converted to.
+    _kept_in: Any = None
+
+    def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Puts `function(tensor)` in the place of each parameter and buffer, which stay the objects
+        they are."""
+        seen: set[int] = set()
+        for module in self.modules() if recurse else (self,):
+            for tensor in (*module._parameters.values(), *module._buffers.values()):
+                if tensor is not None and not is_lazy(tensor) and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    replace_data(tensor, function(tensor.detach()))
+        return self
+
+    def _convert(self, op: str, dtype: Any, device: Any, options: dict[str, Any]) -> Self:
+        """Converts what is not kept: buffers with keep_dtype, and modules with `keep_in`."""
+        if dtype is not None and self._kept_in is not None:
+            self.__dict__["_kept_in"] = dtype
+        kept: dict[int, Any] = {}
+        self._collect_kept(kept, dtype)
+        if device is not None:
+            # An unknown device is refused before anything is converted.
+            _core.empty(0, device=device)
+        seen: set[int] = set()
+        for module in self.modules():
+            for tensor in (*module._parameters.values(), *module._buffers.values()):
+                if tensor is None or id(tensor) in seen:
+                    continue
+                seen.add(id(tensor))
+                wanted = kept.get(id(tensor), dtype)
+                if is_lazy(tensor):
+                    tensor._convert(wanted, device)
+                    continue
+                plain = tensor.detach()
+                target: dict[str, Any] = dict(options)
+                if wanted is not None and is_converted(plain):
+                    target["dtype"] = dtype_for(plain.dtype, wanted)
+                if device is not None:
+                    target["device"] = device
+                converted = plain.to(**target) if target else plain
+                if converted is not plain:
+                    replace_data(tensor, converted)
+        return self
+
+    def _collect_kept(self, kept: dict[int, Any], wanted: Any, stays: Any = None) -> None:
+        """The dtypes of tensors that do not become what is wanted, by the tensors' identities."""
+        # Asked of directly, a module is converted; what it keeps is a matter for those above.
+        for name in self._keep_dtype_buffers_set:
+            buffer = self._buffers.get(name)
+            if buffer is not None:
+                kept[id(buffer)] = self._kept_buffer_dtype(buffer, wanted)
+        if stays is not None:
+            for tensor in (*self._parameters.values(), *self._buffers.values()):
+                if tensor is not None:
+                    kept.setdefault(id(tensor), stays)
+        for child in self._modules.values():
+            if child is not None:
+                child_stays = stays if child._kept_in is None else child._kept_in
+                child._collect_kept(kept, wanted, child_stays)
+
+    def _kept_buffer_dtype(self, buffer: Tensor, wanted: Any) -> Any:
+        """What a buffer with keep_dtype becomes: what it is."""
+        return buffer.dtype
+
+    def keep_in(self, dtype: Any) -> Self:
+        """Converts the module and keeps it in this dtype: `to(dtype)` of a module above and autocast
+        leave it, `to(dtype)` of the module itself gives it another one to stay in. None lets go.
+
+        >>> model = al.nn.Sequential(al.nn.Linear(2, 2), al.nn.LayerNorm(2).keep_in(al.float32))
+        >>> model = model.to(al.bfloat16)
+        >>> [p.dtype.name for p in model.parameters()]
+        ['bfloat16', 'bfloat16', 'float32', 'float32']
+        """
+        if dtype is None:
+            self.__dict__["_kept_in"] = None
+            return self
+        wanted = wanted_dtype("keep_in", dtype)
+        self._convert("keep_in", wanted, None, {})
+        self.__dict__["_kept_in"] = wanted
+        self.__dict__["_is_plain"] = False
+        return self
+
+    def to(
+        self,
+        *arguments: Any,
+        device: Any = None,
+        dtype: Any = None,
+        tensor: Tensor | None = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Self:
+        """The module itself, its parameters and buffers on a device, in a dtype or family, or where
+        and what a tensor is. Floats and complex numbers are converted, integers only moved; complex
+        numbers stay complex. Parameters stay the same objects, their gradients follow.
+
+        >>> layer = al.nn.Linear(2, 3)
+        >>> weight = layer.weight
+        >>> layer.to(al.bfloat16)
+        Linear(in_features=2, out_features=3, bias=True, dtype=bfloat16)
+        >>> layer.weight is weight
+        True
+        """
+        for given in arguments:
+            if isinstance(given, Tensor):
+                tensor = given
+            elif isinstance(given, bool):
+                continue  # torch's non_blocking
+            elif isinstance(given, str) and given in _core.devices():
+                device = given
+            elif isinstance(given, _core.memory_format):
+                memory_format = given
+            elif given is not None:
+                dtype = given if dtype is None else dtype
+                if isinstance(given, str):
+                    dtype = _dtype_or_device(given)
+        if tensor is not None:
+            device, dtype = tensor.device, tensor.dtype
+        if dtype is not None:
+            dtype = wanted_dtype("to", dtype)
+        self._convert("to", dtype, device, {})
+        if memory_format is not None:
+            self._apply(lambda t: t.to(memory_format=memory_format) if t.ndim in (4, 5) else t)
+        return self
+
+    def type(self, dst_type: Any) -> Self:
+        """The module in another float or complex dtype, as `to(dst_type)`."""
+        return self._convert("type", wanted_dtype("type", dst_type), None, {})
+
+    def half(self) -> Self:
+        """The module in float16."""
+        return self._convert("half", _core.float16, None, {})
+
+    def bfloat16(self) -> Self:
+        """The module in bfloat16."""
+        return self._convert("bfloat16", _core.bfloat16, None, {})
+
+    def float(self) -> Self:
+        """The module in float32."""
+        return self._convert("float", _core.float32, None, {})
+
+    def double(self) -> Self:
+        """The module in float64."""
+        return self._convert("double", _core.float64, None, {})
+
+    def cpu(self) -> Self:
+        """The module on the CPU."""
+        return self._convert("cpu", None, "cpu", {})
+
+    def cuda(self, device: Any = None) -> Self:
+        """The module on a GPU of CUDA."""
+        return self._convert("cuda", None, "cuda" if device is None else device, {})
+
+    def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
+        """The module with new memory on a device, of unknown values."""
+        return self._apply(
+            lambda tensor: _core.empty(tensor.shape, dtype=tensor.dtype, device=device), recurse
+        )
+
+    def share_memory(self) -> Any:
+        """Refused: memory of tensors is not shared between processes."""
+        raise RuntimeError(
+            "share_memory: memory of tensors is not shared between processes "
+            "(hint: al.save and al.load(mmap=True))"
+        )
+
+
+def _dtype_or_device(name: str) -> Any:
+    try:
+        return _core.dtype(name)
+    except TypeError:
+        raise RuntimeError(
+            f"to: no such dtype or device: {name!r}; names of dtypes and "
+            f"{', '.join(_core.devices())} are accepted"
+        ) from None
+
+
+__all__ = ["Converted"]

@@ -1,0 +1,49 @@
+"""First values of parameters, written in place, as torch.nn.init.
+
+Every function comes from Rust; only torch's old spellings of some are listed here.
+"""
+
+import functools as _functools
+import warnings as _warnings
+
+from .._core import _init
+
+__all__ = [name for name in dir(_init) if not name.startswith("_")]
+
+_calculate_fan_in_and_fan_out = _init._calculate_fan_in_and_fan_out
+
+globals().update({name: getattr(_init, name) for name in __all__})
+
+# Functions that torch had without the underscore, too.
+_OLD = (
+    "constant",
+    "dirac",
+    "eye",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "normal",
+    "orthogonal",
+    "sparse",
+    "uniform",
+    "xavier_normal",
+    "xavier_uniform",
+)
+
+
+def _deprecated(name: str):
+    function = globals()[name + "_"]
+
+    @_functools.wraps(function)
+    def call(*args, **options):
+        _warnings.warn(
+            f"nn.init.{name}: deprecated; nn.init.{name}_ is the same", FutureWarning, stacklevel=2
+        )
+        return function(*args, **options)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{name}_` under its old name."
+    return call
+
+
+for _name in _OLD:
+    globals()[_name] = _deprecated(_name)
