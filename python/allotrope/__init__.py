@@ -145,6 +145,7 @@ _add_in_place()
 _LAZY = {
     "data": "data",
     "load_checkpoint": "checkpoint:load_checkpoint",
+    "optim": "optim",
     "progress": "_progress:progress",
     "save_checkpoint": "checkpoint:save_checkpoint",
     "summary": "_summary:summary",
