@@ -148,8 +148,8 @@ _LAZY = {
     "optim": "optim",
     "progress": "_progress:progress",
     "save_checkpoint": "checkpoint:save_checkpoint",
-    "utils": "utils",
     "summary": "_summary:summary",
+    "utils": "utils",
 }
 
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import _core
@@ -78,7 +78,8 @@ def save_checkpoint(
     }
     content[HEAD] = head
     head["checksum"] = checksum(content)
-    save(content, path, {"format": "allotrope checkpoint"})
+    with _renamed("save", op):
+        save(content, path, {"format": "allotrope checkpoint"})
 
 
 def load_checkpoint(
@@ -155,13 +156,21 @@ def _shown(path: Any) -> str:
         return "the file"
 
 
+@contextlib.contextmanager
+def _renamed(inner: str, op: str) -> Iterator[None]:
+    """Errors of one function under the name of another."""
+    try:
+        yield
+    except (OSError, TypeError, ValueError) as error:
+        if not str(error).startswith(f"{inner}:"):
+            raise
+        raise type(error)(str(error).replace(inner, op, 1)) from None
+
+
 def _read(op: str, path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parts of a file, and what describes them, whole and of this form."""
-    try:
+    with _renamed("load", op):
         content = load(path)
-    except OSError as error:
-        kind = type(error)
-        raise kind(str(error).replace("load:", f"{op}:", 1)) from None
     head = content.get(HEAD) if isinstance(content, dict) else None
     if not isinstance(head, dict):
         raise OSError(

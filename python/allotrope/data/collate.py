@@ -113,9 +113,9 @@ def _values(batch: Sequence[Any], key: Any, place: str) -> list[Any]:
 
 
 def _columns(batch: Sequence[Any], place: str) -> list[tuple[Any, ...]]:
-    length = len(batch[0])
+    kind, length = type(batch[0]), len(batch[0])
     for number, one in enumerate(batch):
-        if not isinstance(one, Sequence):
+        if type(one) is not kind and not isinstance(one, Sequence):
             raise TypeError(
                 f"default_collate: samples differ{_at(place)}: {type(batch[0]).__name__} and "
                 f"{type(one).__name__} (sample {number}); samples of one form are accepted"

@@ -515,8 +515,9 @@ class LoaderIterator:
                 batch = self._make_next(self._row)
             else:
                 batch = self._make()
-        except BaseException:
-            self._end(is_failure=True)
+        except BaseException as error:
+            # Whoever interrupts does not wait for what workers are at.
+            self._end(is_failure=True, patience=None if isinstance(error, Exception) else 0.2)
             raise
         if batch is NO_BATCH:
             self._epoch.is_finished = True

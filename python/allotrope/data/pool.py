@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
 import signal
+import socket
 import threading
 import time
 import warnings
@@ -16,6 +18,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from .._core import get_default_dtype, get_promotion, set_default_dtype, set_num_threads, set_promotion
+from .transport import can_share, pack, unpack
 from .worker import Failure, Maker, Recipe, Task
 
 #: Seconds that a worker has to end after it was told to.
@@ -111,6 +114,7 @@ class Processes:
         self._connections: list[Any] = []
         self._processes: list[Any] = []
         self._waiting: deque[Answer] = deque()
+        options = {**options, "shares": can_share()}
         is_fork = context.get_start_method() == "fork"
         try:
             for worker in range(options["num_workers"]):
@@ -160,10 +164,10 @@ class Processes:
             for one in ready:
                 worker = self._connections.index(one)
                 try:
-                    message = one.recv_bytes()  # type: ignore[union-attr]
-                except (EOFError, ConnectionResetError, OSError):
+                    answer = self._read(worker, one)
+                except (EOFError, OSError):
                     raise self._died(worker) from None
-                self._waiting.append(self._read(worker, message))
+                self._waiting.append(answer)
             if not ready:
                 for worker, process in enumerate(self._processes):
                     # One that is gone may have answered before.
@@ -174,10 +178,17 @@ class Processes:
         return self._waiting.popleft()
 
     @staticmethod
-    def _read(worker: int, message: bytes) -> Answer:
-        epoch, number, payload = pickle.loads(message)
+    def _read(worker: int, link: Any) -> Answer:
+        epoch, number, is_shared, payload = pickle.loads(link.recv_bytes())
+        descriptor = None
+        if is_shared:
+            with socket.socket(fileno=os.dup(link.fileno())) as pair:
+                _, descriptors, _, _ = socket.recv_fds(pair, 1, 1)
+            if not descriptors:
+                raise EOFError
+            descriptor = descriptors[0]
         try:
-            result = pickle.loads(payload)
+            result = pickle.loads(payload) if is_shared is None else unpack(payload, descriptor)
         except Exception as error:  # noqa: BLE001 - whatever a class of the user raises
             result = Failure(error, worker, "processes")
         return Answer(epoch, number, worker, result)
@@ -202,7 +213,7 @@ class Processes:
         if self.pid != os.getpid():
             return
         for one in self._connections:
-            one.close()
+            _hang_up(one)
         deadline = time.monotonic() + patience
         for process in self._processes:
             process.join(max(0.0, deadline - time.monotonic()))
@@ -213,6 +224,14 @@ class Processes:
             for process in alive:
                 process.join(1.0)
         self._waiting.clear()
+
+
+def _hang_up(link: Any) -> None:
+    """Closes a connection for good, even if processes that were forked meanwhile have copies of it."""
+    if os.name == "posix" and not link.closed:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(link.fileno())) as pair:
+            pair.shutdown(socket.SHUT_RDWR)
+    link.close()
 
 
 def _serve_process(
@@ -238,13 +257,19 @@ def _serve_process(
         set_default_dtype(dtype)
         set_promotion(promotion)
         result = maker.answer(task, base_seed)
-        payload = _pickled(result, worker)
-        message = pickle.dumps((task.epoch, task.number, payload), pickle.HIGHEST_PROTOCOL)
+        is_shared, payload, descriptor = _packed(result, worker, options["shares"])
+        message = pickle.dumps((task.epoch, task.number, is_shared, payload), 5)
         del item, result, payload
         try:
             link.send_bytes(message)
+            if descriptor is not None:
+                with socket.socket(fileno=os.dup(link.fileno())) as pair:
+                    socket.send_fds(pair, [b"m"], [descriptor])
         except OSError:
             return
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
 
 
 def _read_tasks(link: Any, tasks: Any, stop: threading.Event, parent: int) -> None:
@@ -263,7 +288,8 @@ def _read_tasks(link: Any, tasks: Any, stop: threading.Event, parent: int) -> No
         os._exit(1)
 
 
-def _pickled(result: Any, worker: int) -> bytes:
+def _packed(result: Any, worker: int, shares: bool) -> tuple[bool | None, bytes, int | None]:
+    """Whether memory is shared (None: nobody asks), a message, and the descriptor of that memory."""
     if isinstance(result, Failure):
         try:
             copy = pickle.loads(pickle.dumps(result.error))
@@ -273,11 +299,14 @@ def _pickled(result: Any, worker: int) -> bytes:
         if not is_same:
             result.error = None
     try:
-        return bytes(ForkingPickler.dumps(result, pickle.HIGHEST_PROTOCOL))
+        if not shares:
+            return None, bytes(ForkingPickler.dumps(result, 5)), None
+        payload, descriptor = pack(result)
+        return descriptor is not None, payload, descriptor
     except Exception as error:  # noqa: BLE001 - whatever a class of the user raises
         failure = Failure(error, worker, "processes")
         failure.error = TypeError(
             f"DataLoader: a batch cannot be sent from its process: {error}; what pickle takes is "
             "accepted (hint: workers='threads')"
         )
-        return pickle.dumps(failure, pickle.HIGHEST_PROTOCOL)
+        return None, pickle.dumps(failure, 5), None
