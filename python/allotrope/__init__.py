@@ -140,3 +140,14 @@ def _add_in_place() -> None:
 _add_synonyms()
 _add_copies()
 _add_in_place()
+
+# Subpackages that cost nothing until they are used.
+_LAZY = ("optim",)
+
+
+def __getattr__(name: str):
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,15 +3,15 @@
 
 use allotrope_dtype::{Capabilities, DType, Error, Level, Problem};
 use allotrope_op::{
-    Backend, Band, Combine, Draw, Fold, Layout, MAX_ARITY, Op, Piece, Program, Put, Scan, Shape,
-    Shared, Stream, Target, View,
+    Backend, Band, Combine, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece, Program, Put,
+    Rewrite, Scan, Shape, Shared, Stream, Target, View,
 };
 use smallvec::{SmallVec, smallvec};
 
 use crate::kernel::indexing::{self, Mask, Places};
 use crate::kernel::random::{self, Chances, Moments};
 use crate::kernel::{self, whole_elements};
-use crate::{Buffer, Input, Storage, run, run_row};
+use crate::{Buffer, Feed, Input, RunInto, Storage, run, run_row};
 
 /// The CPU of this machine.
 pub static CPU: Cpu = Cpu;
@@ -129,20 +129,32 @@ impl Backend for Cpu {
         &self,
         op: &'static str,
         program: &Program,
-        shape: &Shape,
-        views: &[Option<View<'_>>],
-        target: Target<'_>,
+        rewrites: Vec<Rewrite<'_>>,
     ) -> Result<bool, Error> {
-        let mut inputs: SmallVec<[Option<Input<'_>>; 4]> = SmallVec::new();
-        for (view, dtype) in views.iter().zip(program.input_dtypes()) {
-            let input = view.map(|view| -> Result<Input<'_>, Error> {
-                let (bytes, layout) = (bytes(op, *dtype, view)?, view.layout);
-                Ok(Input { bytes, layout })
+        let mut runs = Vec::with_capacity(rewrites.len());
+        for rewrite in rewrites {
+            let mut inputs = SmallVec::new();
+            for (origin, dtype) in rewrite.inputs.iter().zip(program.input_dtypes()) {
+                inputs.push(match origin {
+                    Origin::View(view) => {
+                        let (bytes, layout) = (bytes(op, *dtype, *view)?, view.layout);
+                        Feed::Input(Input { bytes, layout })
+                    }
+                    Origin::Target(number) => Feed::Target(*number),
+                });
+            }
+            let mut targets = SmallVec::new();
+            for (target, dtype) in rewrite.targets.into_iter().zip(program.output_dtypes()) {
+                targets.push(target.on_host(op, dtype)?);
+            }
+            let count = rewrite.shape.count();
+            runs.push(RunInto {
+                count,
+                inputs,
+                targets,
             });
-            inputs.push(input.transpose()?);
         }
-        let dtype = program.output_dtypes().next().unwrap_or(DType::Bool);
-        crate::run_into(program, shape, &inputs, target.on_host(op, dtype)?)?;
+        crate::run_into(program, runs)?;
         Ok(true)
     }
 

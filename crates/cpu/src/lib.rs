@@ -47,4 +47,4 @@ mod walk;
 pub use backend::{CPU, Cpu};
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use storage::Storage;
-pub use tile::{Input, run, run_at, run_into, run_row};
+pub use tile::{Feed, Input, RunInto, run, run_at, run_into, run_row};

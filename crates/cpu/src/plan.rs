@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::gather::Gather;
 use crate::kernel::elementwise::{self, Kernel};
 use crate::kernel::fused;
-use crate::tile::Input;
+use crate::tile::{Feed, Input};
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
@@ -25,11 +25,33 @@ pub(crate) enum Reader<'a> {
     Same(&'a [u8]),
     /// Element by element into the tile.
     Gathered(Box<Gather<'a>>),
-    /// From what the one output is written over.
-    Target,
+    /// From what an output is written over, by its number.
+    Target(usize),
+}
+
+impl<'a> Reader<'a> {
+    fn new(source: &Feed<'a>, dtype: DType) -> Self {
+        let input = match source {
+            Feed::Input(input) => input,
+            Feed::Target(number) => return Self::Target(*number),
+        };
+        let (size, layout) = (dtype.itemsize(), input.layout);
+        if layout.shape().count() == 0 {
+            Self::Direct(&[])
+        } else if layout.is_contiguous() {
+            let start = layout.offset() * size;
+            Self::Direct(&input.bytes[start..start + layout.shape().count() * size])
+        } else if layout.strides().iter().all(|stride| *stride == 0) {
+            let start = layout.offset() * size;
+            Self::Same(&input.bytes[start..start + size])
+        } else {
+            Self::Gathered(Box::new(Gather::new(dtype, input.bytes, layout)))
+        }
+    }
 }
 
 /// How a value comes about, with everything looked up.
+#[derive(Clone, Copy)]
 pub(crate) enum Action {
     Constant([u8; 16]),
     Convert(Conversion, Slot),
@@ -68,35 +90,17 @@ impl<'a> Plan<'a> {
         inputs: &[Input<'a>],
         streams: bool,
     ) -> Result<Self, Error> {
-        let inputs: SmallVec<[Option<Input<'a>>; 4]> = inputs.iter().copied().map(Some).collect();
+        let inputs: SmallVec<[Feed<'a>; 4]> = inputs.iter().copied().map(Feed::Input).collect();
         Self::over(level, program, &inputs, streams)
     }
 
-    /// A plan for a program whose one output is written over some of its inputs: those that are not
-    /// given.
+    /// A plan for a program whose outputs may be written over some of its inputs.
     pub(crate) fn over(
         level: Level,
         program: &'a Program,
-        inputs: &[Option<Input<'a>>],
+        inputs: &[Feed<'a>],
         streams: bool,
     ) -> Result<Self, Error> {
-        let reader = |(input, dtype): (&Option<Input<'a>>, &DType)| {
-            let Some(input) = input else {
-                return Reader::Target;
-            };
-            let (size, layout) = (dtype.itemsize(), input.layout);
-            if layout.shape().count() == 0 {
-                Reader::Direct(&[])
-            } else if layout.is_contiguous() {
-                let start = layout.offset() * size;
-                Reader::Direct(&input.bytes[start..start + layout.shape().count() * size])
-            } else if layout.strides().iter().all(|stride| *stride == 0) {
-                let start = layout.offset() * size;
-                Reader::Same(&input.bytes[start..start + size])
-            } else {
-                Reader::Gathered(Box::new(Gather::new(*dtype, input.bytes, layout)))
-            }
-        };
         let values = program.dtypes().len();
         let last_slot = (values - 1) as Slot;
         let places = program.outputs().iter().enumerate();
@@ -119,8 +123,8 @@ impl<'a> Plan<'a> {
             lines_ahead: 0,
             last: None,
         };
-        for input in inputs.iter().zip(program.input_dtypes()) {
-            plan.readers.push(reader(input));
+        for (source, dtype) in inputs.iter().zip(program.input_dtypes()) {
+            plan.readers.push(Reader::new(source, *dtype));
         }
         plan.fused = plan.find_fused();
         if plan.fused.is_some() {
@@ -157,6 +161,28 @@ impl<'a> Plan<'a> {
         plan.choose_tile();
         plan.look_ahead();
         Ok(plan)
+    }
+
+    /// The same plan for other inputs, if each of them is read in the same way.
+    pub(crate) fn again(&self, inputs: &[Feed<'a>]) -> Option<Self> {
+        let mut readers = SmallVec::new();
+        for (source, (dtype, own)) in inputs
+            .iter()
+            .zip(self.program.input_dtypes().iter().zip(&self.readers))
+        {
+            let reader = Reader::new(source, *dtype);
+            if std::mem::discriminant(&reader) != std::mem::discriminant(own) {
+                return None;
+            }
+            readers.push(reader);
+        }
+        Some(Self {
+            readers,
+            actions: self.actions.clone(),
+            offsets: self.offsets.clone(),
+            fused: self.fused.clone(),
+            ..*self
+        })
     }
 
     /// The step that makes a value, if it is none of the inputs.

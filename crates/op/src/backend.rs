@@ -129,6 +129,26 @@ impl<'a> Target<'a> {
     }
 }
 
+/// Where a program that is written over memory reads an input.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'a> {
+    /// From memory that is not written to.
+    View(View<'a>),
+    /// From a target, by its number, element by element before it is written.
+    Target(usize),
+}
+
+/// One run of a program whose outputs are written over memory, a target for each.
+#[derive(Debug)]
+pub struct Rewrite<'a> {
+    /// The shape of all inputs and outputs.
+    pub shape: &'a Shape,
+    /// Where each input is read.
+    pub inputs: SmallVec<[Origin<'a>; 4]>,
+    /// Where each output is written; no two of them share a byte.
+    pub targets: SmallVec<[Target<'a>; 2]>,
+}
+
 /// A device: where tensors are, and what computes with them.
 ///
 /// Every result is new memory of the device, with its elements in row-major order. Views hold
@@ -174,15 +194,13 @@ pub trait Backend: Send + Sync {
         inputs: &[View<'_>],
     ) -> Result<SmallVec<[Shared; 2]>, Error>;
 
-    /// Writes the one output of a program for every element of a shape over a target of its dtype, which
-    /// is also every input that is not given. Whether the device can do that; if not, nothing is written.
+    /// Writes the outputs of a program over targets of their dtypes, for as many sets of them as are
+    /// given. Whether the device can do that; if not, nothing is written.
     fn run_into(
         &self,
         _op: &'static str,
         _program: &Program,
-        _shape: &Shape,
-        _inputs: &[Option<View<'_>>],
-        _target: Target<'_>,
+        _rewrites: Vec<Rewrite<'_>>,
     ) -> Result<bool, Error> {
         Ok(false)
     }

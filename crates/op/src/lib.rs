@@ -53,7 +53,7 @@ mod whole;
 mod work;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
-pub use backend::{Backend, Memory, Shared, Target, View};
+pub use backend::{Backend, Memory, Origin, Rewrite, Shared, Target, View};
 pub use build::{Builder, Var};
 pub use choice::{Chooser, Question, ask_for_results};
 pub use complex::Complex;

@@ -23,6 +23,7 @@
 //! | `forms` | methods that are functions too, declared once |
 //! | `amp` | autocast's settings and the core of `GradScaler` |
 //! | `trace` | the core of `trace_dtypes` |
+//! | `optim` | the core of `allotrope.optim` |
 //! | `autograd` | gradients: what a tensor says of its own, and the walk back |
 //! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
@@ -90,6 +91,7 @@ mod numpy;
 mod operand;
 mod operator;
 mod ops;
+mod optim;
 mod options;
 mod promotion;
 mod random;
@@ -173,6 +175,7 @@ mod core {
         crate::trace::register(module)?;
         crate::init::register(module)?;
         crate::rnn::register(module)?;
+        crate::optim::register(module)?;
         crate::distributions::register(module)?;
         crate::dtype::add_constants(module)?;
         crate::family::add_constants(module)?;

@@ -4,10 +4,10 @@ use allotrope_cpu::Buffer;
 use allotrope_cpu::parallel::CHUNK;
 use allotrope_dtype::{Casting, DType, Error, Problem, WeakScalar, can_cast};
 use allotrope_op::{
-    Argument, Cell, Layout, MAX_ARITY, Op, Program, Shape, Signature, Step, View, compute_dtype,
-    for_each_op, infer,
+    Argument, Cell, Layout, MAX_ARITY, Op, Origin, Program, Rewrite, Shape, Signature, Step, View,
+    compute_dtype, for_each_op, infer,
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::Tensor;
 use crate::amp::{cast_operands, is_autocast_enabled};
@@ -161,17 +161,20 @@ pub(crate) fn record_into(
     }
     guard(op, &program, &filled)?;
     let program = program.in_dtype(dtype);
-    let views: SmallVec<[Option<View<'_>>; 4]> = inputs
-        .iter()
-        .map(|input| {
-            input
-                .as_ref()
-                .map(|(tensor, layout)| tensor.seen_as(layout))
-        })
-        .collect();
+    let origins = inputs.iter().map(|input| match input {
+        Some((tensor, layout)) => Origin::View(tensor.seen_as(layout)),
+        None => Origin::Target(0),
+    });
     let backend = target.backend();
     match target.own_elements() {
-        Some(own) => backend.run_into(op.name(), &program, &shape, &views, own),
+        Some(own) => {
+            let rewrite = Rewrite {
+                shape: &shape,
+                inputs: origins.collect(),
+                targets: smallvec![own],
+            };
+            backend.run_into(op.name(), &program, vec![rewrite])
+        }
         None => Ok(false),
     }
 }

@@ -112,7 +112,9 @@ pub use ops::{
 };
 pub use tensor::Tensor;
 pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};
-pub use variable::{Link, RowOperand, Variable, Written, set_pause};
+pub use variable::{
+    CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,
+};
 pub use view::broadcast_tensors;
 
 /// The Rust of the project's first page, which compiles and runs.

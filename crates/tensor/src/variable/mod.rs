@@ -7,6 +7,7 @@
 //! | `storage` | the memory that variables share, and copying it on write |
 //! | `write` | writes: in place where no value holds the memory, recorded where gradients want it |
 //! | `row` | rows of the op tables, run into the memory that they read |
+//! | `rewrite` | programs written over several variables in one pass |
 //! | `piece` | parts of a shape, which a large tensor is changed by |
 //! | `history` | what a write, and a view after one, remember for gradients |
 //!
@@ -16,6 +17,7 @@
 
 mod history;
 mod piece;
+mod rewrite;
 mod row;
 mod storage;
 mod write;
@@ -29,6 +31,7 @@ use crate::Tensor;
 use crate::autograd::{History, is_grad_enabled};
 use storage::{Base, Storage};
 
+pub use rewrite::{CheckedRewrite, Rewriting, Rewritten};
 pub use row::RowOperand;
 pub(crate) use storage::acquire;
 pub use storage::set_pause;

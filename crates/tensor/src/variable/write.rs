@@ -323,7 +323,12 @@ impl Contents {
     }
 
     /// Writes elements to where a layout has them.
-    fn write(&mut self, op: &'static str, layout: Layout, value: &Tensor) -> Result<(), Error> {
+    pub(super) fn write(
+        &mut self,
+        op: &'static str,
+        layout: Layout,
+        value: &Tensor,
+    ) -> Result<(), Error> {
         let value = value.detach();
         self.lend(layout, value.dtype(), &mut |tensor| {
             tensor.place(op, &value)
@@ -366,7 +371,7 @@ fn check_leaf(op: &'static str, history: Option<&History>) -> Result<(), Error> 
 }
 
 #[cold]
-fn shared_elements(op: &'static str, layout: &Layout) -> Error {
+pub(super) fn shared_elements(op: &'static str, layout: &Layout) -> Error {
     let problem = Problem::SharedElements {
         shape: layout.shape().to_vec(),
         strides: layout.strides().to_vec(),

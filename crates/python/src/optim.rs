@@ -1,0 +1,768 @@
+//! The core of `allotrope.optim`: groups and state are dicts there, and a step is one call here.
+
+use allotrope_nn::optim::{
+    Algorithm, Group, Item, LBFGSOptions, LBFGSState, MASTER, Numbers, OptionValue, Options as _,
+    Precision, Slot, algorithm, algorithm_names, initial_state, lbfgs_step, lr_scheduler, number,
+    step as step_all, widened,
+};
+use allotrope_tensor::{DType, Error, Tensor, Variable};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::convert;
+use crate::error::{raise, wrong_object};
+use crate::generator::PyGenerator;
+use crate::scopes;
+use crate::tensor::PyTensor;
+
+/// A hyper-parameter as Rust has it.
+fn to_value(object: &Bound<'_, PyAny>) -> PyResult<OptionValue> {
+    if object.is_none() {
+        return Ok(OptionValue::None);
+    }
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(OptionValue::Bool(truth.is_true()));
+    }
+    if object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>() {
+        return Ok(OptionValue::Number(object.extract()?));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(OptionValue::Text(text.extract()?));
+    }
+    if let Ok(tensor) = object.cast::<PyTensor>() {
+        let number = number(&tensor.get().tensor()).map_err(raise)?;
+        return Ok(OptionValue::Number(number));
+    }
+    if object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>() {
+        let items = object.try_iter()?.map(|item| to_value(&item?));
+        return Ok(OptionValue::List(items.collect::<PyResult<_>>()?));
+    }
+    match object.extract::<f64>() {
+        Ok(number) => Ok(OptionValue::Number(number)),
+        Err(_) => Err(wrong_object(
+            "optimizer",
+            "not a hyper-parameter",
+            object,
+            "numbers, truths, names and tuples of them",
+        )),
+    }
+}
+
+/// A hyper-parameter as Python has it.
+fn from_value<'py>(py: Python<'py>, value: &OptionValue) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        OptionValue::None => py.None().into_bound(py),
+        OptionValue::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
+        OptionValue::Number(number) => number.into_pyobject(py)?.into_any(),
+        OptionValue::Text(text) => text.into_pyobject(py)?.into_any(),
+        OptionValue::List(list) => {
+            let items = list.iter().map(|item| from_value(py, item));
+            PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
+        }
+    })
+}
+
+/// The rule with the hyper-parameters of a group.
+fn rule(name: &str, group: &Bound<'_, PyDict>) -> PyResult<Box<dyn Algorithm>> {
+    let mut rule = algorithm(name).map_err(raise)?;
+    for (name, _) in rule.values() {
+        if let Some(value) = group.get_item(name)? {
+            rule.set(name, &to_value(&value)?).map_err(raise)?;
+        }
+    }
+    rule.check().map_err(raise)?;
+    Ok(rule)
+}
+
+/// What a group says of dtypes and rounding.
+fn precision(op: &'static str, group: &Bound<'_, PyDict>) -> PyResult<Precision> {
+    let py = group.py();
+    let given = |name| -> PyResult<Option<Bound<'_, PyAny>>> {
+        Ok(group.get_item(name)?.filter(|value| !value.is_none()))
+    };
+    let truth = |name| given(name)?.map_or(Ok(false), |value| value.is_truthy());
+    let state_dtype = given(intern!(py, "state_dtype"))?;
+    let state_dtype = state_dtype.map(|dtype| convert::to_dtype(op, &dtype));
+    let precision = Precision {
+        state_dtype: state_dtype.transpose()?,
+        master_weights: truth(intern!(py, "master_weights"))?,
+        stochastic_rounding: truth(intern!(py, "stochastic_rounding"))?,
+    };
+    precision.check(op).map_err(raise)?;
+    Ok(precision)
+}
+
+fn parameter<'py>(op: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
+    object
+        .cast::<PyTensor>()
+        .cloned()
+        .map_err(|_| wrong_object(op, "not a parameter", object, "tensors"))
+}
+
+/// The names of all algorithms.
+#[pyfunction]
+fn names() -> Vec<&'static str> {
+    algorithm_names().collect()
+}
+
+/// The hyper-parameters of an algorithm, as they are if nothing is said.
+#[pyfunction]
+fn defaults<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, value) in algorithm(name).map_err(raise)?.values() {
+        all.set_item(name, from_value(py, &value)?)?;
+    }
+    Ok(all)
+}
+
+/// Refuses a group whose hyper-parameters have no meaning, or that has parameters which the rule is not
+/// for.
+#[pyfunction]
+fn check(name: &str, group: &Bound<'_, PyDict>) -> PyResult<()> {
+    let rule = rule(name, group)?;
+    precision(rule.name(), group)?;
+    let Some(parameters) = group.get_item(intern!(group.py(), "params"))? else {
+        return Ok(());
+    };
+    for object in parameters.try_iter()? {
+        let object = parameter(rule.name(), &object?)?;
+        rule.check_parameter(&object.get().tensor())
+            .map_err(raise)?;
+    }
+    Ok(())
+}
+
+/// What is remembered of one parameter, on its way through a step.
+struct Known<'py> {
+    parameter: Bound<'py, PyTensor>,
+    dict: Option<Bound<'py, PyDict>>,
+    slots: Vec<(&'static str, Py<PyTensor>, bool)>,
+}
+
+/// The tensor of a slot: the one there is, widened if it must be, or a new one.
+fn slot_tensor<'py>(
+    py: Python<'py>,
+    slot: &Slot,
+    known: Option<Bound<'py, PyAny>>,
+    value: &Tensor,
+    precision: &Precision,
+) -> PyResult<(Py<PyTensor>, bool)> {
+    let known = known.filter(|known| !known.is_none());
+    let Some(known) = known else {
+        let first = initial_state(slot, value, precision).map_err(raise)?;
+        return Ok((Py::new(py, PyTensor::from(first))?, true));
+    };
+    let known = parameter("step", &known)?;
+    let state = known.get().tensor();
+    if let Some(wide) = widened(slot, &state, value, precision).map_err(raise)? {
+        known.get().variable().rebind(wide);
+    }
+    Ok((known.unbind(), false))
+}
+
+/// Everything that a parameter remembers, with what is missing made.
+fn remember<'py>(
+    object: &Bound<'py, PyTensor>,
+    dict: Option<&Bound<'py, PyDict>>,
+    rule: &dyn Algorithm,
+    precision: &Precision,
+) -> PyResult<(Vec<(&'static str, Py<PyTensor>, bool)>, bool)> {
+    let py = object.py();
+    let value = object.get().tensor().detach();
+    let get = |name: &str| dict.map_or(Ok(None), |dict| dict.get_item(name));
+    let mut slots = Vec::new();
+    for slot in rule.slots(value.shape()) {
+        let (tensor, is_new) = slot_tensor(py, &slot, get(slot.name)?, &value, precision)?;
+        slots.push((slot.name, tensor, is_new));
+    }
+    let is_first = slots.first().is_some_and(|(_, _, is_new)| *is_new);
+    let known = get(MASTER)?.filter(|known| !known.is_none());
+    if let Some(known) = known {
+        let known = parameter("step", &known)?;
+        let like = Slot::zeros(MASTER);
+        widened(&like, &known.get().tensor(), &value, precision).map_err(raise)?;
+        slots.push((MASTER, known.unbind(), false));
+    } else if let Some(dtype) = precision.master_of(value.dtype()) {
+        let master = value.to(dtype).map_err(raise)?;
+        slots.push((MASTER, Py::new(py, PyTensor::from(master))?, true));
+    }
+    Ok((slots, is_first))
+}
+
+/// The numbers that a parameter remembers.
+fn numbers_of(rule: &dyn Algorithm, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Numbers> {
+    let mut numbers = rule.first_numbers();
+    for (number, name) in numbers.iter_mut().zip(rule.number_names()) {
+        let known = dict.map_or(Ok(None), |dict| dict.get_item(name))?;
+        if let Some(known) = known {
+            *number = match to_value(&known)? {
+                OptionValue::Number(known) => known,
+                _ => return Err(wrong_object("step", name, &known, "numbers")),
+            };
+        }
+    }
+    Ok(numbers)
+}
+
+/// Writes a number that is remembered: a count as an integer.
+fn set_number(dict: &Bound<'_, PyDict>, name: &str, number: f64) -> PyResult<()> {
+    match name == "step" && number.fract() == 0.0 {
+        true => dict.set_item(name, number as i64),
+        false => dict.set_item(name, number),
+    }
+}
+
+/// Takes a step of every parameter of some groups that has a gradient, and remembers in `state` what is
+/// to be remembered. If it fails, nothing has changed.
+#[pyfunction]
+fn step(
+    py: Python<'_>,
+    name: &str,
+    groups: &Bound<'_, PyList>,
+    state: &Bound<'_, PyDict>,
+    generator: Option<&Bound<'_, PyGenerator>>,
+) -> PyResult<()> {
+    scopes::sync();
+    let mut rules = Vec::with_capacity(groups.len());
+    let mut all: Vec<Vec<Known<'_>>> = Vec::with_capacity(groups.len());
+    let mut owned: Vec<Vec<(Tensor, Numbers, bool)>> = Vec::with_capacity(groups.len());
+    for group in groups.iter() {
+        let group = group.cast_into::<PyDict>()?;
+        let rule = rule(name, &group)?;
+        let precision = precision(rule.name(), &group)?;
+        let (mut known, mut parts) = (Vec::new(), Vec::new());
+        let parameters = group.get_item(intern!(py, "params"))?;
+        let parameters =
+            parameters.ok_or_else(|| PyValueError::new_err("step: a group without params"))?;
+        for object in parameters.try_iter()? {
+            let object = parameter("step", &object?)?;
+            let Some(gradient) = object.get().tensor().grad() else {
+                continue;
+            };
+            let dict = state.get_item(&object)?;
+            let dict = dict.map(|dict| dict.cast_into::<PyDict>()).transpose()?;
+            let (slots, is_first) = remember(&object, dict.as_ref(), &*rule, &precision)?;
+            let numbers = numbers_of(&*rule, dict.as_ref())?;
+            parts.push((gradient, numbers, is_first));
+            known.push(Known {
+                parameter: object,
+                dict,
+                slots,
+            });
+        }
+        rules.push((rule, precision));
+        all.push(known);
+        owned.push(parts);
+    }
+    let counted = {
+        let variables: Vec<Vec<(&Variable, Vec<(&str, &Variable)>)>> = all
+            .iter()
+            .map(|known| {
+                let known = known.iter();
+                let seen = known.map(|known| {
+                    let slots = known.slots.iter();
+                    let slots = slots.map(|(name, tensor, _)| (*name, tensor.get().variable()));
+                    (known.parameter.get().variable(), slots.collect())
+                });
+                seen.collect()
+            })
+            .collect();
+        let generator = generator.map(|generator| generator.get().generator());
+        py.detach(|| {
+            let mut groups = Vec::with_capacity(rules.len());
+            for ((rule, precision), (parts, variables)) in
+                rules.iter().zip(owned.into_iter().zip(&variables))
+            {
+                let items = parts.into_iter().zip(variables);
+                let items = items.map(|((gradient, numbers, is_first), (parameter, slots))| {
+                    let master = slots.iter().find(|(name, _)| *name == MASTER);
+                    let state = slots.iter().filter(|(name, _)| *name != MASTER);
+                    Item {
+                        parameter,
+                        gradient,
+                        state: state.map(|(_, variable)| *variable).collect(),
+                        master: master.map(|(_, variable)| *variable),
+                        numbers,
+                        is_first,
+                    }
+                });
+                groups.push(Group {
+                    algorithm: &**rule,
+                    precision: *precision,
+                    items: items.collect(),
+                });
+            }
+            step_all(&mut groups, generator)?;
+            let counted = groups.into_iter();
+            let counted =
+                counted.map(|group| group.items.into_iter().map(|item| item.numbers).collect());
+            Ok(counted.collect::<Vec<Vec<Numbers>>>())
+        })
+        .map_err(raise)?
+    };
+    for ((rule, _), (known, counted)) in rules.iter().zip(all.into_iter().zip(counted)) {
+        for (known, numbers) in known.into_iter().zip(counted) {
+            let is_empty = known.slots.is_empty() && numbers.is_empty();
+            let dict = match known.dict {
+                Some(dict) => dict,
+                None if is_empty => continue,
+                None => {
+                    let dict = PyDict::new(py);
+                    state.set_item(&known.parameter, &dict)?;
+                    dict
+                }
+            };
+            for (name, number) in rule.number_names().iter().zip(numbers) {
+                set_number(&dict, name, number)?;
+            }
+            for (name, tensor, is_new) in known.slots {
+                if is_new {
+                    dict.set_item(name, tensor)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a rule remembers of a parameter before its first step, if it does.
+#[pyfunction]
+fn first_state<'py>(
+    py: Python<'py>,
+    name: &str,
+    group: &Bound<'py, PyDict>,
+    object: &Bound<'py, PyTensor>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let rule = rule(name, group)?;
+    if !rule.starts_with_state() {
+        return Ok(None);
+    }
+    let precision = precision(rule.name(), group)?;
+    let dict = PyDict::new(py);
+    for (name, number) in rule.number_names().iter().zip(rule.first_numbers()) {
+        set_number(&dict, name, number)?;
+    }
+    for (name, tensor, _) in remember(object, None, &*rule, &precision)?.0 {
+        dict.set_item(name, tensor)?;
+    }
+    Ok(Some(dict))
+}
+
+/// What was saved of a parameter, as a rule remembers it: a copy, numbers as numbers, tensors in the
+/// dtype they were saved in unless that is narrower than the rule's.
+#[pyfunction]
+fn load_state<'py>(
+    py: Python<'py>,
+    name: &str,
+    group: &Bound<'py, PyDict>,
+    object: &Bound<'py, PyTensor>,
+    saved: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    const OP: &str = "load_state_dict";
+    let rule = rule(name, group)?;
+    let precision = precision(rule.name(), group)?;
+    let value = object.get().tensor().detach();
+    let slots = rule.slots(value.shape());
+    let dict = PyDict::new(py);
+    for (key, item) in saved.iter() {
+        let name: String = key.extract()?;
+        if rule.number_names().contains(&&*name) {
+            match to_value(&item)? {
+                OptionValue::Number(number) => set_number(&dict, &name, number)?,
+                _ => return Err(wrong_object(OP, &name, &item, "numbers")),
+            }
+            continue;
+        }
+        let Ok(tensor) = item.cast::<PyTensor>() else {
+            // What the rule does not know of is kept, as torch does.
+            dict.set_item(key, item)?;
+            continue;
+        };
+        let tensor = tensor.get().tensor().detach();
+        let master = Slot::zeros(MASTER);
+        let slot = slots.iter().chain([&master]).find(|slot| slot.name == name);
+        let wide = match slot {
+            Some(slot) => widened(slot, &tensor, &value, &precision),
+            None => Ok(None),
+        };
+        let wide = wide.map_err(|error| raise(error.in_op(OP)))?;
+        let copy = match wide {
+            Some(wide) => wide,
+            None => tensor.copied().map_err(raise)?,
+        };
+        dict.set_item(key, Py::new(py, PyTensor::from(copy))?)?;
+    }
+    Ok(dict)
+}
+
+/// What is remembered of a parameter as it is saved: numbers as float32 tensors of no dimension.
+#[pyfunction]
+fn save_state<'py>(
+    py: Python<'py>,
+    name: &str,
+    group: &Bound<'py, PyDict>,
+    dict: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rule = rule(name, group)?;
+    let saved = PyDict::new(py);
+    for (key, item) in dict.iter() {
+        let text: String = key.extract()?;
+        if rule.number_names().contains(&&*text)
+            && let OptionValue::Number(number) = to_value(&item)?
+        {
+            let number = Tensor::full(&[], number, DType::F32).map_err(raise)?;
+            saved.set_item(key, Py::new(py, PyTensor::from(number))?)?;
+        } else {
+            saved.set_item(key, item)?;
+        }
+    }
+    Ok(saved)
+}
+
+/// Forgets the gradients of tensors, or sets them to zero.
+#[pyfunction]
+fn zero_grad(py: Python<'_>, parameters: &Bound<'_, PyAny>, set_to_none: bool) -> PyResult<()> {
+    for object in parameters.try_iter()? {
+        let object = parameter("zero_grad", &object?)?;
+        let tensor = object.get();
+        if set_to_none {
+            if tensor.tensor().grad().is_some() {
+                tensor.set_gradient(None)?;
+            }
+            continue;
+        }
+        if let Some(gradient) = tensor.gradient(py)? {
+            let gradient = gradient.get();
+            gradient.variable().detach_();
+            let zero = gradient.tensor().zeros_like().map_err(raise)?;
+            let written = gradient
+                .variable()
+                .update("zero_grad", |_| Ok::<_, Error>(zero.clone()));
+            written.map_err(raise)?;
+        }
+    }
+    Ok(())
+}
+
+// L-BFGS.
+
+/// An exception of Python's, or an error of ours as one.
+struct Raised(PyErr);
+
+impl From<Error> for Raised {
+    fn from(error: Error) -> Self {
+        Self(raise(error))
+    }
+}
+
+/// The hyper-parameters of L-BFGS in a group.
+fn lbfgs_options(group: &Bound<'_, PyDict>) -> PyResult<LBFGSOptions> {
+    let mut options = LBFGSOptions::default();
+    for (name, _) in LBFGSOptions::default().values() {
+        if let Some(value) = group.get_item(name)? {
+            options.set(name, &to_value(&value)?).map_err(raise)?;
+        }
+    }
+    options.check().map_err(raise)?;
+    Ok(options)
+}
+
+/// What L-BFGS remembers, from a dict with torch's names.
+fn lbfgs_state(dict: &Bound<'_, PyDict>) -> PyResult<LBFGSState> {
+    let given = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        Ok(dict.get_item(name)?.filter(|value| !value.is_none()))
+    };
+    let a_number = |name: &str| match given(name)? {
+        Some(value) => match to_value(&value)? {
+            OptionValue::Number(number) => Ok(number),
+            _ => Err(wrong_object("LBFGS", name, &value, "numbers")),
+        },
+        None => Ok(0.0),
+    };
+    let a_tensor = |value: &Bound<'_, PyAny>| -> PyResult<Tensor> {
+        Ok(parameter("LBFGS", value)?.get().tensor().detach())
+    };
+    let tensor = |name: &str| given(name)?.map(|value| a_tensor(&value)).transpose();
+    let tensors = |name: &str| -> PyResult<Vec<Tensor>> {
+        let Some(list) = given(name)? else {
+            return Ok(Vec::new());
+        };
+        list.try_iter()?.map(|item| a_tensor(&item?)).collect()
+    };
+    let ro = match given("ro")? {
+        Some(list) => match to_value(&list)? {
+            OptionValue::List(list) => list
+                .iter()
+                .map(|value| match value {
+                    OptionValue::Number(number) => *number,
+                    _ => f64::NAN,
+                })
+                .collect(),
+            _ => Vec::new(),
+        },
+        None => Vec::new(),
+    };
+    Ok(LBFGSState {
+        func_evals: a_number("func_evals")? as u64,
+        n_iter: a_number("n_iter")? as u64,
+        d: tensor("d")?,
+        t: a_number("t")?,
+        old_dirs: tensors("old_dirs")?,
+        old_stps: tensors("old_stps")?,
+        ro,
+        h_diag: a_number("H_diag")?,
+        prev_flat_grad: tensor("prev_flat_grad")?,
+        prev_loss: a_number("prev_loss")?,
+    })
+}
+
+/// Takes a step of L-BFGS, and gives what the closure gave first.
+#[pyfunction]
+fn lbfgs<'py>(
+    group: &Bound<'py, PyDict>,
+    parameters: Vec<Py<PyTensor>>,
+    dict: &Bound<'py, PyDict>,
+    closure: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = group.py();
+    scopes::sync();
+    let options = lbfgs_options(group)?;
+    let mut state = lbfgs_state(dict)?;
+    let mut first = None;
+    let evaluate = || {
+        let loss = closure.call0().map_err(Raised)?;
+        let number = match to_value(&loss).map_err(Raised)? {
+            OptionValue::Number(number) => Ok(number),
+            _ => Err(Raised(wrong_object(
+                "LBFGS",
+                "not a loss",
+                &loss,
+                "numbers",
+            ))),
+        };
+        first.get_or_insert(loss);
+        number
+    };
+    let variables: Vec<&Variable> = parameters.iter().map(|p| p.get().variable()).collect();
+    lbfgs_step(&options, &variables, &mut state, evaluate).map_err(|Raised(error)| error)?;
+    let tensor = |tensor: Option<Tensor>| {
+        let tensor = tensor.map(|tensor| Py::new(py, PyTensor::from(tensor)));
+        tensor.transpose()
+    };
+    let tensors = |tensors: Vec<Tensor>| {
+        let tensors = tensors.into_iter();
+        let tensors = tensors.map(|tensor| Py::new(py, PyTensor::from(tensor)));
+        tensors.collect::<PyResult<Vec<_>>>()
+    };
+    dict.set_item("func_evals", state.func_evals)?;
+    dict.set_item("n_iter", state.n_iter)?;
+    if state.n_iter > 0 {
+        dict.set_item("d", tensor(state.d)?)?;
+        dict.set_item("t", state.t)?;
+        dict.set_item("old_dirs", tensors(state.old_dirs)?)?;
+        dict.set_item("old_stps", tensors(state.old_stps)?)?;
+        dict.set_item("ro", state.ro)?;
+        dict.set_item("H_diag", state.h_diag)?;
+        dict.set_item("prev_flat_grad", tensor(state.prev_flat_grad)?)?;
+        dict.set_item("prev_loss", state.prev_loss)?;
+    }
+    Ok(first.unwrap_or_else(|| py.None().into_bound(py)))
+}
+
+/// Refuses hyper-parameters of L-BFGS that have no meaning.
+#[pyfunction]
+fn check_lbfgs(group: &Bound<'_, PyDict>) -> PyResult<()> {
+    lbfgs_options(group).map(drop)
+}
+
+// Learning rates.
+
+/// The next rate of each group by a schedule, from the last ones and the first ones; the closed form if
+/// it is asked for and there is one.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "one call from Python")]
+fn schedule(
+    name: &str,
+    options: &Bound<'_, PyDict>,
+    epoch: f64,
+    is_initial: bool,
+    is_first: bool,
+    last: Vec<f64>,
+    base: Vec<f64>,
+    is_closed: bool,
+) -> PyResult<Vec<f64>> {
+    let schedule = schedule_of(name, options)?;
+    let at = lr_scheduler::Moment {
+        epoch,
+        is_initial,
+        is_first,
+    };
+    let next = |(group, (last, base)): (usize, (&f64, &f64))| {
+        let closed = is_closed
+            .then(|| schedule.closed(epoch, group, *base))
+            .flatten();
+        closed.unwrap_or_else(|| schedule.next(at, group, *last, *base))
+    };
+    Ok(last.iter().zip(&base).enumerate().map(next).collect())
+}
+
+fn schedule_of(
+    name: &str,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Box<dyn lr_scheduler::NamedSchedule>> {
+    let mut schedule = lr_scheduler::schedule(name).map_err(raise)?;
+    for (name, value) in options.iter() {
+        let name: String = name.extract()?;
+        schedule.set(&name, &to_value(&value)?).map_err(raise)?;
+    }
+    schedule.check().map_err(raise)?;
+    Ok(schedule)
+}
+
+/// Refuses options of a schedule that have no meaning.
+#[pyfunction]
+fn check_schedule(name: &str, options: &Bound<'_, PyDict>) -> PyResult<()> {
+    schedule_of(name, options).map(drop)
+}
+
+/// The number of a cycle, how far up it is, and how high it is in a mode.
+#[pyfunction]
+fn cyclic(epoch: f64, up: f64, down: f64, mode: &str, gamma: f64) -> (f64, f64, Option<f64>) {
+    let mode = lr_scheduler::CyclicMode::parse(mode, gamma);
+    let cycle = lr_scheduler::CyclicLR {
+        step_size_up: up,
+        step_size_down: down,
+        mode: mode.unwrap_or_default(),
+    };
+    let (number, share) = cycle.place(epoch);
+    (number, share, mode.map(|mode| mode.height(number, epoch)))
+}
+
+/// What goes through three levels once, at a step.
+#[pyfunction]
+fn one_cycle(
+    step: f64,
+    total_steps: f64,
+    pct_start: f64,
+    three_phase: bool,
+    is_linear: bool,
+    levels: [f64; 3],
+) -> PyResult<f64> {
+    let cycle = lr_scheduler::OneCycleLR {
+        total_steps,
+        pct_start,
+        three_phase,
+        is_linear,
+    };
+    cycle.check().map_err(raise)?;
+    cycle.at(step, levels).map_err(raise)
+}
+
+/// Steps since the last restart and until the next, one step later.
+#[pyfunction]
+fn restart_after(since: f64, length: f64, factor: f64) -> (f64, f64) {
+    lr_scheduler::restart_after(since, length, factor)
+}
+
+/// The same at a time.
+#[pyfunction]
+fn restart_at(epoch: f64, first: f64, factor: f64) -> (f64, f64) {
+    lr_scheduler::restart_at(epoch, first, factor)
+}
+
+/// The next rate on the way to one for averaging.
+#[pyfunction]
+fn swa_rate(step: f64, anneal_epochs: f64, is_linear: bool, last: f64, swa: f64) -> f64 {
+    lr_scheduler::swa_rate(step, anneal_epochs, is_linear, last, swa)
+}
+
+/// What counts as better for `ReduceLROnPlateau`.
+#[pyclass(module = "allotrope.optim", frozen)]
+struct Plateau(lr_scheduler::Plateau);
+
+#[pymethods]
+impl Plateau {
+    #[new]
+    #[allow(clippy::too_many_arguments, reason = "torch's")]
+    fn new(
+        mode: &str,
+        factor: f64,
+        patience: f64,
+        threshold: f64,
+        threshold_mode: &str,
+        cooldown: f64,
+        eps: f64,
+    ) -> PyResult<Self> {
+        let unknown = |what, given, accepted: &[&str]| {
+            raise(Error::unknown_option(
+                "ReduceLROnPlateau",
+                what,
+                given,
+                accepted,
+            ))
+        };
+        let mode = match mode {
+            "min" => lr_scheduler::PlateauMode::Min,
+            "max" => lr_scheduler::PlateauMode::Max,
+            other => return Err(unknown("mode", other, &["min", "max"])),
+        };
+        let threshold_mode = match threshold_mode {
+            "rel" => lr_scheduler::ThresholdMode::Rel,
+            "abs" => lr_scheduler::ThresholdMode::Abs,
+            other => return Err(unknown("threshold_mode", other, &["rel", "abs"])),
+        };
+        let plateau = lr_scheduler::Plateau {
+            mode,
+            factor,
+            patience,
+            threshold,
+            threshold_mode,
+            cooldown,
+            eps,
+        };
+        plateau.check().map_err(raise)?;
+        Ok(Self(plateau))
+    }
+
+    fn is_better(&self, given: f64, best: f64) -> bool {
+        self.0.is_better(given, best)
+    }
+
+    fn worst(&self) -> f64 {
+        self.0.worst()
+    }
+
+    fn note(&self, given: f64, best: f64, bad: f64, cooldown: f64) -> (f64, f64, f64, bool) {
+        self.0.note(given, best, bad, cooldown)
+    }
+
+    fn reduced(&self, lr: f64, least: f64) -> f64 {
+        self.0.reduced(lr, least)
+    }
+}
+
+/// Adds the functions that `allotrope.optim` is made of.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let part = PyModule::new(module.py(), "_optim")?;
+    part.add_function(wrap_pyfunction!(names, &part)?)?;
+    part.add_function(wrap_pyfunction!(defaults, &part)?)?;
+    part.add_function(wrap_pyfunction!(check, &part)?)?;
+    part.add_function(wrap_pyfunction!(step, &part)?)?;
+    part.add_function(wrap_pyfunction!(first_state, &part)?)?;
+    part.add_function(wrap_pyfunction!(load_state, &part)?)?;
+    part.add_function(wrap_pyfunction!(save_state, &part)?)?;
+    part.add_function(wrap_pyfunction!(zero_grad, &part)?)?;
+    part.add_function(wrap_pyfunction!(lbfgs, &part)?)?;
+    part.add_function(wrap_pyfunction!(check_lbfgs, &part)?)?;
+    part.add_function(wrap_pyfunction!(schedule, &part)?)?;
+    part.add_function(wrap_pyfunction!(check_schedule, &part)?)?;
+    part.add_function(wrap_pyfunction!(cyclic, &part)?)?;
+    part.add_function(wrap_pyfunction!(one_cycle, &part)?)?;
+    part.add_function(wrap_pyfunction!(restart_after, &part)?)?;
+    part.add_function(wrap_pyfunction!(restart_at, &part)?)?;
+    part.add_function(wrap_pyfunction!(swa_rate, &part)?)?;
+    part.add_class::<Plateau>()?;
+    module.add_submodule(&part)
+}

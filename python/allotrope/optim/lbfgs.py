@@ -1,0 +1,78 @@
+"""L-BFGS, whose steps evaluate the loss themselves; the algorithm is Rust's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from ..autograd import enable_grad
+from .optimizer import Optimizer
+
+_optim = _core._optim
+
+
+class LBFGS(Optimizer):
+    """Steps by an estimate of the curvature, for one group of parameters.
+
+    >>> x = al.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = al.optim.LBFGS([x], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((x - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure).item()
+    13.0
+    >>> x
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds the one group there is."""
+        if self.param_groups:
+            raise ValueError("LBFGS: more than one group; one for all parameters is accepted")
+        super().add_param_group(param_group)
+
+    def _check_group(self, group: dict[str, Any]) -> None:
+        _optim.check_lbfgs(group)
+
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Takes a step: the closure forgets the gradients, evaluates the loss and its gradients, and
+        gives the loss, as often as is needed. The first loss."""
+        group = self.param_groups[0]
+        parameters = group["params"]
+        if not parameters:
+            return closure()
+        state = self.state[parameters[0]]
+        return _optim.lbfgs(group, parameters, state, enable_grad()(closure))
+
+
+__all__ = ["LBFGS"]
