@@ -338,6 +338,14 @@ fn refused_files() {
                 accepted: "safetensors files have metadata",
             }
         ),
+        refuse(
+            "load_state_dict",
+            Problem::StateMismatch {
+                missing: (0..10).map(|i| format!("'layers.{i}.bias'")).collect(),
+                unexpected: vec![],
+                wrong: vec!["'head.weight' is [2, 3], not [3, 3]".to_owned()],
+            }
+        ),
     );
 }
 

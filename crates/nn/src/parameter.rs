@@ -99,17 +99,55 @@ impl Parameter {
 }
 
 /// A tensor of a module that is kept and saved but not trained, such as running statistics.
+///
+/// ```
+/// use allotrope_nn::{Buffer, DType, Tensor};
+/// let mean = Buffer::new(Tensor::zeros(&[3], DType::F32)?).keep_dtype();
+/// assert!(mean.keeps_dtype() && mean.is_persistent());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Buffer {
     place: Arc<Variable>,
+    keeps_dtype: bool,
+    is_persistent: bool,
 }
 
 impl Buffer {
     /// A buffer with a first value.
     #[must_use]
     pub fn new(value: Tensor) -> Self {
-        let place = Arc::new(Variable::new(value.detach()));
-        Self { place }
+        Self {
+            place: Arc::new(Variable::new(value.detach())),
+            keeps_dtype: false,
+            is_persistent: true,
+        }
+    }
+
+    /// The same buffer, which keeps its dtype where a module is converted.
+    #[must_use]
+    pub fn keep_dtype(mut self) -> Self {
+        self.keeps_dtype = true;
+        self
+    }
+
+    /// The same buffer, which is no part of a state dict.
+    #[must_use]
+    pub fn not_persistent(mut self) -> Self {
+        self.is_persistent = false;
+        self
+    }
+
+    /// Whether it keeps its dtype where a module is converted.
+    #[must_use]
+    pub fn keeps_dtype(&self) -> bool {
+        self.keeps_dtype
+    }
+
+    /// Whether it is a part of a state dict.
+    #[must_use]
+    pub fn is_persistent(&self) -> bool {
+        self.is_persistent
     }
 
     /// The value now.

@@ -172,6 +172,7 @@ impl Error {
             | Problem::NoView { .. }
             | Problem::NotSaved { .. }
             | Problem::NotATensor { .. }
+            | Problem::StateMismatch { .. }
             | Problem::MalformedTensor { .. }
             | Problem::InnerMismatch { .. }
             | Problem::WrongRank { .. }

@@ -2,8 +2,8 @@
 
 use super::gradient::GradientProblem;
 use super::wording::{
-    LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, list, names,
-    outside, range, refusal,
+    LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, list, misfits,
+    names, outside, range, refusal,
 };
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
@@ -692,5 +692,18 @@ pub enum Problem {
         given: String,
         /// What is accepted instead.
         accepted: &'static str,
+    },
+    /// Values of a module that are not those it has places for.
+    #[error(
+        "values that do not fit the module: {}; all of its names and shapes are accepted",
+        misfits(missing, unexpected, wrong)
+    )]
+    StateMismatch {
+        /// Places that have no value.
+        missing: Vec<String>,
+        /// Values that have no place.
+        unexpected: Vec<String>,
+        /// Values that do not fit their place, and why.
+        wrong: Vec<String>,
     },
 }

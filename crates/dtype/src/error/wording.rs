@@ -32,6 +32,28 @@ pub(super) fn brief_list(numbers: &[usize]) -> String {
     }
 }
 
+/// How many names of a kind a message repeats.
+const MOST_NAMES: usize = 8;
+
+/// What does not fit a module, by kind, and the first of each.
+pub(super) fn misfits(missing: &[String], unexpected: &[String], wrong: &[String]) -> String {
+    let kinds = [
+        ("missing", missing),
+        ("unexpected", unexpected),
+        ("wrong", wrong),
+    ];
+    let some = kinds.iter().filter(|(_, names)| !names.is_empty());
+    let parts = some.map(|(kind, names)| {
+        let first: Vec<&str> = names.iter().take(MOST_NAMES).map(String::as_str).collect();
+        let rest = match names.len().saturating_sub(MOST_NAMES) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        format!("{kind} {}{rest}", first.join(", "))
+    });
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
 /// The canonical names, separated by commas.
 pub(super) fn list(dtypes: impl Iterator<Item = DType>) -> String {
     dtypes.map(DType::name).collect::<Vec<_>>().join(", ")

@@ -1,0 +1,247 @@
+//! Convolutions and transposed ones.
+
+use allotrope_dtype::{DType, Error, Problem, default_dtype};
+use allotrope_tensor::{ConvolutionOptions, Edge, Padding, Tensor, TransposedOptions};
+
+use super::{Sizes, root_share, uniform, value};
+use crate::{Layer, Module, Parameter};
+
+/// Places around the grid of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvPadding<const RANK: usize> {
+    /// So many on each side of each dimension.
+    Each([usize; RANK]),
+    /// As many as keep the sizes.
+    Same,
+}
+
+impl<const RANK: usize> From<usize> for ConvPadding<RANK> {
+    fn from(size: usize) -> Self {
+        Self::Each([size; RANK])
+    }
+}
+
+impl<const RANK: usize> From<[usize; RANK]> for ConvPadding<RANK> {
+    fn from(sizes: [usize; RANK]) -> Self {
+        Self::Each(sizes)
+    }
+}
+
+/// How filters slide over a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvOptions<const RANK: usize> {
+    /// From a window to the next.
+    pub stride: [usize; RANK],
+    /// Places around the grid.
+    pub padding: ConvPadding<RANK>,
+    /// What is there.
+    pub padding_mode: Edge,
+    /// From an element of a window to the next.
+    pub dilation: [usize; RANK],
+    /// Groups of channels that know nothing of each other.
+    pub groups: usize,
+    /// Whether there is a summand per filter.
+    pub bias: bool,
+    /// The dtype of the parameters.
+    pub dtype: DType,
+}
+
+impl<const RANK: usize> Default for ConvOptions<RANK> {
+    fn default() -> Self {
+        Self {
+            stride: [1; RANK],
+            padding: ConvPadding::Each([0; RANK]),
+            padding_mode: Edge::Zeros,
+            dilation: [1; RANK],
+            groups: 1,
+            bias: true,
+            dtype: default_dtype(),
+        }
+    }
+}
+
+/// How filters spread over a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvTransposeOptions<const RANK: usize> {
+    /// From the place of an element to that of the next.
+    pub stride: [usize; RANK],
+    /// Places taken away on each side.
+    pub padding: [usize; RANK],
+    /// Places added at the end.
+    pub output_padding: [usize; RANK],
+    /// From an element of a filter to the next.
+    pub dilation: [usize; RANK],
+    /// Groups of channels that know nothing of each other.
+    pub groups: usize,
+    /// Whether there is a summand per filter.
+    pub bias: bool,
+    /// The dtype of the parameters.
+    pub dtype: DType,
+}
+
+impl<const RANK: usize> Default for ConvTransposeOptions<RANK> {
+    fn default() -> Self {
+        Self {
+            stride: [1; RANK],
+            padding: [0; RANK],
+            output_padding: [0; RANK],
+            dilation: [1; RANK],
+            groups: 1,
+            bias: true,
+            dtype: default_dtype(),
+        }
+    }
+}
+
+/// Filters `[first, second / groups, window]` and a bias, with torch's first values.
+fn filters(
+    op: &'static str,
+    (first, second, biases): (usize, usize, usize),
+    kernel: &[usize],
+    groups: usize,
+    has_bias: bool,
+    dtype: DType,
+) -> Result<(Parameter, Option<Parameter>), Error> {
+    for given in [first, second] {
+        if groups == 0 || given % groups != 0 {
+            let problem = Problem::NotMultiple {
+                what: "the number of channels",
+                given,
+                of: groups,
+            };
+            return Err(Error::new(op, problem));
+        }
+    }
+    let mut sizes = vec![first, second / groups];
+    sizes.extend(kernel);
+    let bound = root_share(sizes[1..].iter().product());
+    let bias = has_bias.then(|| uniform(&[biases], bound, dtype));
+    Ok((uniform(&sizes, bound, dtype)?, bias.transpose()?))
+}
+
+macro_rules! convolutions {
+    ($($rank:literal, $what:literal, $name:ident $method:ident, $transposed:ident $transposed_method:ident;)*) => {$(
+        #[doc = concat!("Sums of products of windows over ", $what, " with filters.")]
+        #[derive(Clone, Debug, Module)]
+        pub struct $name {
+            /// `[filters, channels / groups, window]`.
+            pub weight: Parameter,
+            /// `[filters]`.
+            pub bias: Option<Parameter>,
+            /// How the filters slide.
+            #[module(skip)]
+            pub options: ConvOptions<$rank>,
+        }
+
+        impl $name {
+            /// A layer of so many channels, filters, and a window.
+            ///
+            /// # Errors
+            /// A memory error.
+            pub fn new(channels: usize, filters: usize, kernel: impl Sizes<$rank>) -> Result<Self, Error> {
+                Self::with(channels, filters, kernel, ConvOptions::default())
+            }
+
+            /// A layer with options.
+            ///
+            /// # Errors
+            /// A value error for groups that do not divide channels and filters, a memory error.
+            pub fn with(
+                channels: usize,
+                filters: usize,
+                kernel: impl Sizes<$rank>,
+                options: ConvOptions<$rank>,
+            ) -> Result<Self, Error> {
+                let (weight, bias) = self::filters(
+                    stringify!($method),
+                    (filters, channels, filters),
+                    &kernel.sizes(),
+                    options.groups,
+                    options.bias,
+                    options.dtype,
+                )?;
+                Ok(Self { weight, bias, options })
+            }
+        }
+
+        impl Layer for $name {
+            fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
+                let padding = match &self.options.padding {
+                    ConvPadding::Each(sizes) => Padding::Each(sizes),
+                    ConvPadding::Same => Padding::Same,
+                };
+                let options = ConvolutionOptions {
+                    stride: &self.options.stride,
+                    padding,
+                    padding_mode: self.options.padding_mode,
+                    dilation: &self.options.dilation,
+                    groups: self.options.groups,
+                };
+                let bias = value(self.bias.as_ref());
+                input.$method(&self.weight.value(), bias.as_ref(), &options)
+            }
+        }
+
+        #[doc = concat!("Filters over ", $what, " times each element, summed where they overlap.")]
+        #[derive(Clone, Debug, Module)]
+        pub struct $transposed {
+            /// `[channels, filters / groups, window]`.
+            pub weight: Parameter,
+            /// `[filters]`.
+            pub bias: Option<Parameter>,
+            /// How the filters spread.
+            #[module(skip)]
+            pub options: ConvTransposeOptions<$rank>,
+        }
+
+        impl $transposed {
+            /// A layer of so many channels, filters, and a window.
+            ///
+            /// # Errors
+            /// A memory error.
+            pub fn new(channels: usize, filters: usize, kernel: impl Sizes<$rank>) -> Result<Self, Error> {
+                Self::with(channels, filters, kernel, ConvTransposeOptions::default())
+            }
+
+            /// A layer with options.
+            ///
+            /// # Errors
+            /// A value error for groups that do not divide channels and filters, a memory error.
+            pub fn with(
+                channels: usize,
+                filters: usize,
+                kernel: impl Sizes<$rank>,
+                options: ConvTransposeOptions<$rank>,
+            ) -> Result<Self, Error> {
+                let (weight, bias) = self::filters(
+                    stringify!($transposed_method),
+                    (channels, filters, filters),
+                    &kernel.sizes(),
+                    options.groups,
+                    options.bias,
+                    options.dtype,
+                )?;
+                Ok(Self { weight, bias, options })
+            }
+        }
+
+        impl Layer for $transposed {
+            fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
+                let options = TransposedOptions {
+                    stride: &self.options.stride,
+                    padding: &self.options.padding,
+                    output_padding: &self.options.output_padding,
+                    dilation: &self.options.dilation,
+                    groups: self.options.groups,
+                };
+                let bias = value(self.bias.as_ref());
+                input.$transposed_method(&self.weight.value(), bias.as_ref(), &options)
+            }
+        }
+    )*};
+}
+convolutions! {
+    1, "rows", Conv1d conv1d, ConvTranspose1d conv_transpose1d;
+    2, "images", Conv2d conv2d, ConvTranspose2d conv_transpose2d;
+    3, "volumes", Conv3d conv3d, ConvTranspose3d conv_transpose3d;
+}

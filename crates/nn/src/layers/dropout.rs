@@ -1,0 +1,61 @@
+//! What is dropped in training.
+
+use allotrope_dtype::{Error, Problem};
+use allotrope_tensor::Tensor;
+
+use crate::{Layer, Module, Training};
+
+macro_rules! dropouts {
+    ($($(#[doc = $doc:literal])* $name:ident $method:ident;)*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, Module)]
+        pub struct $name {
+            /// The share that is dropped.
+            pub p: f64,
+            /// Whether anything is.
+            pub training: Training,
+        }
+
+        impl $name {
+            /// Drops a share.
+            ///
+            /// # Errors
+            /// A value error for a share beyond 0 to 1.
+            pub fn new(p: f64) -> Result<Self, Error> {
+                if (0.0..=1.0).contains(&p) {
+                    return Ok(Self { p, training: Training::default() });
+                }
+                let problem = Problem::OutOfRange {
+                    what: "p",
+                    index: None,
+                    value: format!("{p:?}"),
+                    accepted: "0 to 1",
+                };
+                Err(Error::new(stringify!($method), problem))
+            }
+        }
+
+        impl Layer for $name {
+            fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
+                match self.training.is_on() {
+                    true => input.$method(self.p, None),
+                    false => Ok(input.clone()),
+                }
+            }
+        }
+    )*};
+}
+dropouts! {
+    /// Elements are dropped, and the others scaled up.
+    Dropout dropout;
+    /// Channels of rows are dropped, and the others scaled up.
+    Dropout1d dropout1d;
+    /// Channels of images are dropped, and the others scaled up.
+    Dropout2d dropout2d;
+    /// Channels of volumes are dropped, and the others scaled up.
+    Dropout3d dropout3d;
+    /// Elements are dropped so that mean and variance stay.
+    AlphaDropout alpha_dropout;
+    /// Channels are dropped so that mean and variance stay.
+    FeatureAlphaDropout feature_alpha_dropout;
+}

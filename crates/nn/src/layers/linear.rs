@@ -1,0 +1,129 @@
+//! Layers of one product.
+
+use allotrope_dtype::{DType, Error, default_dtype};
+use allotrope_tensor::Tensor;
+
+use super::{root_share, uniform, value};
+use crate::{Layer, Module, Parameter};
+
+/// How a linear layer is made.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearOptions {
+    /// Whether there is a summand.
+    pub bias: bool,
+    /// The dtype of the parameters.
+    pub dtype: DType,
+}
+
+impl Default for LinearOptions {
+    fn default() -> Self {
+        Self {
+            bias: true,
+            dtype: default_dtype(),
+        }
+    }
+}
+
+/// `x Wᵀ + b` over the last dimension.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Linear, Tensor};
+/// let layer = Linear::new(3, 2)?;
+/// let y = layer.forward(&Tensor::ones(&[5, 3], DType::F32)?)?;
+/// assert_eq!(y.shape().to_vec(), [5, 2]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, Module)]
+pub struct Linear {
+    /// `[out, in]`.
+    pub weight: Parameter,
+    /// `[out]`.
+    pub bias: Option<Parameter>,
+}
+
+impl Linear {
+    /// A layer with a bias.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Self::with(inputs, outputs, LinearOptions::default())
+    }
+
+    /// A layer with options.
+    ///
+    /// # Errors
+    /// A dtype error for a dtype without gradients, a memory error.
+    pub fn with(inputs: usize, outputs: usize, options: LinearOptions) -> Result<Self, Error> {
+        let bound = root_share(inputs);
+        let weight = uniform(&[outputs, inputs], bound, options.dtype)?;
+        let bias = options
+            .bias
+            .then(|| uniform(&[outputs], bound, options.dtype));
+        let bias = bias.transpose()?;
+        Ok(Self { weight, bias })
+    }
+}
+
+impl Layer for Linear {
+    fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
+        input.linear(&self.weight.value(), value(self.bias.as_ref()).as_ref())
+    }
+}
+
+/// `x₁ᵀ W x₂ + b` over the last dimensions.
+#[derive(Clone, Debug, Module)]
+pub struct Bilinear {
+    /// `[out, first, second]`.
+    pub weight: Parameter,
+    /// `[out]`.
+    pub bias: Option<Parameter>,
+}
+
+impl Bilinear {
+    /// A layer with a bias.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn new(first: usize, second: usize, outputs: usize) -> Result<Self, Error> {
+        Self::with(first, second, outputs, LinearOptions::default())
+    }
+
+    /// A layer with options.
+    ///
+    /// # Errors
+    /// A dtype error for a dtype without gradients, a memory error.
+    pub fn with(
+        first: usize,
+        second: usize,
+        outputs: usize,
+        options: LinearOptions,
+    ) -> Result<Self, Error> {
+        let bound = root_share(first);
+        let weight = uniform(&[outputs, first, second], bound, options.dtype)?;
+        let bias = options
+            .bias
+            .then(|| uniform(&[outputs], bound, options.dtype));
+        let bias = bias.transpose()?;
+        Ok(Self { weight, bias })
+    }
+
+    /// The result for two inputs.
+    ///
+    /// # Errors
+    /// As [`Tensor::bilinear`].
+    pub fn forward(&self, first: &Tensor, second: &Tensor) -> Result<Tensor, Error> {
+        let bias = value(self.bias.as_ref());
+        first.bilinear(second, &self.weight.value(), bias.as_ref())
+    }
+}
+
+/// Hands its input on.
+#[derive(Clone, Copy, Debug, Default, Module)]
+pub struct Identity;
+
+impl Layer for Identity {
+    fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
+        Ok(input.clone())
+    }
+}

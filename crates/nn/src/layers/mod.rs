@@ -1,0 +1,99 @@
+//! Layers: torch's, by its names, with its parameters, their order and first values.
+//!
+//! Each has `new` with what it cannot do without and `with` for the options, which have torch's
+//! defaults. Parameters have the default dtype unless options say otherwise.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `linear` | [`Linear`], [`Bilinear`] |
+//! | `conv` | convolutions and transposed ones |
+//! | `pool` | windows that become one number |
+//! | `norm` | normalisation over layers, groups, instances, batches |
+//! | `embedding` | [`Embedding`], [`EmbeddingBag`] |
+//! | `dropout` | what is dropped in training |
+//! | `recurrent` | [`Rnn`], [`Lstm`], [`Gru`] and their cells |
+//! | `attention` | [`MultiheadAttention`] |
+//! | `transformer` | layers of attention, and stacks of them |
+//! | `activation` | elementwise functions and softmax |
+//! | `container` | [`Sequential`] |
+//! | `shape` | padding, resizing, shuffling, flattening |
+//! | `loss` | losses as structs |
+
+mod activation;
+mod attention;
+mod container;
+mod conv;
+mod dropout;
+mod embedding;
+mod linear;
+mod loss;
+mod norm;
+mod pool;
+mod recurrent;
+mod shape;
+mod transformer;
+
+use allotrope_dtype::{DType, Error};
+use allotrope_tensor::Tensor;
+
+pub use activation::*;
+pub use attention::{Attended, AttentionArguments, MultiheadAttention, MultiheadAttentionOptions};
+pub use container::Sequential;
+pub use conv::*;
+pub use dropout::*;
+pub use embedding::{Embedding, EmbeddingBag, EmbeddingBagOptions, EmbeddingOptions};
+pub use linear::{Bilinear, Identity, Linear, LinearOptions};
+pub use loss::*;
+pub use norm::*;
+pub use pool::*;
+pub use recurrent::*;
+pub use shape::*;
+pub use transformer::*;
+
+use crate::Parameter;
+
+/// One number for every dimension of a grid, or a number for each.
+pub trait Sizes<const RANK: usize> {
+    /// A number for each.
+    fn sizes(self) -> [usize; RANK];
+}
+
+impl<const RANK: usize> Sizes<RANK> for usize {
+    fn sizes(self) -> [usize; RANK] {
+        [self; RANK]
+    }
+}
+
+impl<const RANK: usize> Sizes<RANK> for [usize; RANK] {
+    fn sizes(self) -> [usize; RANK] {
+        self
+    }
+}
+
+/// A parameter of numbers between two bounds that are equally far from zero.
+fn uniform(sizes: &[usize], bound: f64, dtype: DType) -> Result<Parameter, Error> {
+    Parameter::new(Tensor::uniform(sizes, -bound, bound, dtype, None)?)
+}
+
+/// A parameter of ones.
+fn ones(sizes: &[usize], dtype: DType) -> Result<Parameter, Error> {
+    Parameter::new(Tensor::ones(sizes, dtype)?)
+}
+
+/// A parameter of zeros.
+fn zeros(sizes: &[usize], dtype: DType) -> Result<Parameter, Error> {
+    Parameter::new(Tensor::zeros(sizes, dtype)?)
+}
+
+/// The value of a parameter, if there is one.
+fn value(parameter: Option<&Parameter>) -> Option<Tensor> {
+    parameter.map(Parameter::value)
+}
+
+/// One over the root of a number, or zero for none.
+fn root_share(count: usize) -> f64 {
+    match count {
+        0 => 0.0,
+        count => 1.0 / (count as f64).sqrt(),
+    }
+}
