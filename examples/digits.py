@@ -40,8 +40,10 @@ def network() -> nn.Module:
     return nn.Sequential(
         nn.Linear(64, 256),
         nn.ReLU(),
+        nn.Dropout(0.3),
         nn.Linear(256, 128),
         nn.ReLU(),
+        nn.Dropout(0.3),
         nn.Linear(128, 10),
     )
 
@@ -73,12 +75,12 @@ def optimizer_bytes(optimizer: al.optim.Optimizer) -> int:
     return sum(value.nbytes for value in kept if isinstance(value, al.Tensor))
 
 
-def train(how: Precision, steps: int, seed: int = 0, lr: float = 2e-3, title: str = "") -> Run:
+def train(how: Precision, steps: int, seed: int = 0, lr: float = 3e-3, title: str = "") -> Run:
     """Trains the network for so many steps."""
     al.manual_seed(seed)
     training, test = load(how.compute_dtype)
     model = network().to(how.device).to(how.dtype)
-    optimizer = how.adamw(model, lr, weight_decay=1e-3)
+    optimizer = how.adamw(model, lr, weight_decay=1e-2)
     scaler = how.scaler()
     loader = DataLoader(training, batch_size=BATCH, shuffle=True, drop_last=True)
     epochs = max(1, steps // len(loader))
