@@ -84,7 +84,9 @@ def test_the_convnet_reads_digits(how):
 
 
 @pytest.mark.parametrize(
-    "how", [Precision(), Precision(al.float64), Precision(amp=al.float16)], ids=str
+    "how",
+    [Precision(), Precision(al.float64), Precision(amp=al.float16)],
+    ids=["float32", "float64", "float16"],
 )
 def test_the_lstm_reads_digits(how):
     assert lstm.train(how, 4 * EPOCH) >= 0.85
