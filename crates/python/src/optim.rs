@@ -134,11 +134,17 @@ fn check(name: &str, group: &Bound<'_, PyDict>) -> PyResult<()> {
     Ok(())
 }
 
+/// A name, its tensor, and whether that is new.
+type Remembered = (&'static str, Py<PyTensor>, bool);
+
+/// A parameter with what is remembered of it, by name.
+type Seen<'a> = (&'a Variable, Vec<(&'static str, &'a Variable)>);
+
 /// What is remembered of one parameter, on its way through a step.
 struct Known<'py> {
     parameter: Bound<'py, PyTensor>,
     dict: Option<Bound<'py, PyDict>>,
-    slots: Vec<(&'static str, Py<PyTensor>, bool)>,
+    slots: Vec<Remembered>,
 }
 
 /// The tensor of a slot: the one there is, widened if it must be, or a new one.
@@ -168,7 +174,7 @@ fn remember<'py>(
     dict: Option<&Bound<'py, PyDict>>,
     rule: &dyn Algorithm,
     precision: &Precision,
-) -> PyResult<(Vec<(&'static str, Py<PyTensor>, bool)>, bool)> {
+) -> PyResult<(Vec<Remembered>, bool)> {
     let py = object.py();
     let value = object.get().tensor().detach();
     let get = |name: &str| dict.map_or(Ok(None), |dict| dict.get_item(name));
@@ -257,7 +263,7 @@ fn step(
         owned.push(parts);
     }
     let counted = {
-        let variables: Vec<Vec<(&Variable, Vec<(&str, &Variable)>)>> = all
+        let variables: Vec<Vec<Seen<'_>>> = all
             .iter()
             .map(|known| {
                 let known = known.iter();
