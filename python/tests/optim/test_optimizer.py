@@ -22,9 +22,10 @@ def leaf(*shape, dtype=al.float32, seed=0):
 
 def snapshot(optimizer):
     """Everything a step may change, as plain numbers."""
+    saved = optimizer.state_dict()["state"]
     state = {
-        number: {key: value.tolist() if isinstance(value, al.Tensor) else value for key, value in entry.items()}
-        for number, entry in optimizer.state_dict()["state"].items()
+        number: {key: value.tolist() for key, value in entry.items() if isinstance(value, al.Tensor)}
+        for number, entry in saved.items()
     }
     params = [param.tolist() for group in optimizer.param_groups for param in group["params"]]
     return params, state, [group["lr"] for group in optimizer.param_groups]
