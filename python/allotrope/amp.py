@@ -199,6 +199,9 @@ class GradScaler:
             "dtype": parameter.dtype,
             "scale": self._core.get_scale(),
         }
+        names = optimizer.param_groups[group].get("param_names")
+        if names is not None:
+            self._overflowed["name"] = names[place]
         return None
 
     def update(self, new_scale: Any = None) -> None:

@@ -25,7 +25,8 @@ def documented():
         if not name.startswith("_") and callable(value):
             yield name, value
     modules = (al.amp, al.autograd, al.autograd.functional, al.data, al.fft, al.linalg, al.random, al.special)
-    for module in (*modules, al.nn.functional):
+    optim = (al.optim, al.optim.lr_scheduler, al.optim.optimizer, al.optim.swa_utils)
+    for module in (*modules, *optim, al.nn.functional):
         for name in module.__all__:
             if callable(getattr(module, name)):
                 path = module.__name__.removeprefix("allotrope.")

@@ -8,6 +8,7 @@
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
+//! | `into` | [`run_into`]: programs written over what they read, several sets at once |
 //! | `plan` | how a program is to be run: readers, kernels, room |
 //! | `walk` | layouts in row-major order, from any element on |
 //! | `gather` | elements of any layout, a tile at a time |
@@ -36,6 +37,7 @@ mod buffer;
 mod float8;
 mod gather;
 pub mod gemm;
+mod into;
 pub mod kernel;
 pub mod parallel;
 mod plan;
@@ -46,5 +48,6 @@ mod walk;
 
 pub use backend::{CPU, Cpu};
 pub use buffer::{Buffer, Foreign, release_kept};
+pub use into::{Feed, RunInto, run_into};
 pub use storage::Storage;
-pub use tile::{Feed, Input, RunInto, run, run_at, run_into, run_row};
+pub use tile::{Input, run, run_at, run_row};

@@ -10,9 +10,10 @@ use allotrope_op::{MAX_ARITY, Op, Program, Slot, Step};
 use smallvec::SmallVec;
 
 use crate::gather::Gather;
+use crate::into::Feed;
 use crate::kernel::elementwise::{self, Kernel};
 use crate::kernel::fused;
-use crate::tile::{Feed, Input};
+use crate::tile::Input;
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;

@@ -1,9 +1,12 @@
-//! The core of `allotrope.optim`: groups and state are dicts there, and a step is one call here.
+//! The core of `allotrope.optim`: groups and state are dicts there, and a step is one call here. L-BFGS
+//! and learning rates are in `lbfgs` and `schedule`.
+
+mod lbfgs;
+mod schedule;
 
 use allotrope_nn::optim::{
-    Algorithm, Group, Item, LBFGSOptions, LBFGSState, MASTER, Numbers, OptionValue, Options as _,
-    Precision, Slot, algorithm, algorithm_names, initial_state, lbfgs_step, lr_scheduler, number,
-    step as step_all, widened,
+    Algorithm, Group, Item, MASTER, Numbers, OptionValue, Precision, Slot, algorithm,
+    algorithm_names, initial_state, number, step as step_all, widened,
 };
 use allotrope_tensor::{DType, Error, Tensor, Variable};
 use pyo3::exceptions::PyValueError;
@@ -134,11 +137,17 @@ fn check(name: &str, group: &Bound<'_, PyDict>) -> PyResult<()> {
     Ok(())
 }
 
+/// A name, its tensor, and whether that is new.
+type Remembered = (&'static str, Py<PyTensor>, bool);
+
+/// A parameter with what is remembered of it, by name.
+type Seen<'a> = (&'a Variable, Vec<(&'static str, &'a Variable)>);
+
 /// What is remembered of one parameter, on its way through a step.
 struct Known<'py> {
     parameter: Bound<'py, PyTensor>,
     dict: Option<Bound<'py, PyDict>>,
-    slots: Vec<(&'static str, Py<PyTensor>, bool)>,
+    slots: Vec<Remembered>,
 }
 
 /// The tensor of a slot: the one there is, widened if it must be, or a new one.
@@ -168,7 +177,7 @@ fn remember<'py>(
     dict: Option<&Bound<'py, PyDict>>,
     rule: &dyn Algorithm,
     precision: &Precision,
-) -> PyResult<(Vec<(&'static str, Py<PyTensor>, bool)>, bool)> {
+) -> PyResult<(Vec<Remembered>, bool)> {
     let py = object.py();
     let value = object.get().tensor().detach();
     let get = |name: &str| dict.map_or(Ok(None), |dict| dict.get_item(name));
@@ -257,7 +266,7 @@ fn step(
         owned.push(parts);
     }
     let counted = {
-        let variables: Vec<Vec<(&Variable, Vec<(&str, &Variable)>)>> = all
+        let variables: Vec<Vec<Seen<'_>>> = all
             .iter()
             .map(|known| {
                 let known = known.iter();
@@ -446,303 +455,6 @@ fn zero_grad(py: Python<'_>, parameters: &Bound<'_, PyAny>, set_to_none: bool) -
     Ok(())
 }
 
-// L-BFGS.
-
-/// An exception of Python's, or an error of ours as one.
-struct Raised(PyErr);
-
-impl From<Error> for Raised {
-    fn from(error: Error) -> Self {
-        Self(raise(error))
-    }
-}
-
-/// The hyper-parameters of L-BFGS in a group.
-fn lbfgs_options(group: &Bound<'_, PyDict>) -> PyResult<LBFGSOptions> {
-    let mut options = LBFGSOptions::default();
-    for (name, _) in LBFGSOptions::default().values() {
-        if let Some(value) = group.get_item(name)? {
-            options.set(name, &to_value(&value)?).map_err(raise)?;
-        }
-    }
-    options.check().map_err(raise)?;
-    Ok(options)
-}
-
-/// What L-BFGS remembers, from a dict with torch's names.
-fn lbfgs_state(dict: &Bound<'_, PyDict>) -> PyResult<LBFGSState> {
-    let given = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
-        Ok(dict.get_item(name)?.filter(|value| !value.is_none()))
-    };
-    let a_number = |name: &str| match given(name)? {
-        Some(value) => match to_value(&value)? {
-            OptionValue::Number(number) => Ok(number),
-            _ => Err(wrong_object("LBFGS", name, &value, "numbers")),
-        },
-        None => Ok(0.0),
-    };
-    let a_tensor = |value: &Bound<'_, PyAny>| -> PyResult<Tensor> {
-        Ok(parameter("LBFGS", value)?.get().tensor().detach())
-    };
-    let tensor = |name: &str| given(name)?.map(|value| a_tensor(&value)).transpose();
-    let tensors = |name: &str| -> PyResult<Vec<Tensor>> {
-        let Some(list) = given(name)? else {
-            return Ok(Vec::new());
-        };
-        list.try_iter()?.map(|item| a_tensor(&item?)).collect()
-    };
-    let ro = match given("ro")? {
-        Some(list) => match to_value(&list)? {
-            OptionValue::List(list) => list
-                .iter()
-                .map(|value| match value {
-                    OptionValue::Number(number) => *number,
-                    _ => f64::NAN,
-                })
-                .collect(),
-            _ => Vec::new(),
-        },
-        None => Vec::new(),
-    };
-    Ok(LBFGSState {
-        func_evals: a_number("func_evals")? as u64,
-        n_iter: a_number("n_iter")? as u64,
-        d: tensor("d")?,
-        t: a_number("t")?,
-        old_dirs: tensors("old_dirs")?,
-        old_stps: tensors("old_stps")?,
-        ro,
-        h_diag: a_number("H_diag")?,
-        prev_flat_grad: tensor("prev_flat_grad")?,
-        prev_loss: a_number("prev_loss")?,
-    })
-}
-
-/// Takes a step of L-BFGS, and gives what the closure gave first.
-#[pyfunction]
-fn lbfgs<'py>(
-    group: &Bound<'py, PyDict>,
-    parameters: Vec<Py<PyTensor>>,
-    dict: &Bound<'py, PyDict>,
-    closure: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = group.py();
-    scopes::sync();
-    let options = lbfgs_options(group)?;
-    let mut state = lbfgs_state(dict)?;
-    let mut first = None;
-    let evaluate = || {
-        let loss = closure.call0().map_err(Raised)?;
-        let number = match to_value(&loss).map_err(Raised)? {
-            OptionValue::Number(number) => Ok(number),
-            _ => Err(Raised(wrong_object(
-                "LBFGS",
-                "not a loss",
-                &loss,
-                "numbers",
-            ))),
-        };
-        first.get_or_insert(loss);
-        number
-    };
-    let variables: Vec<&Variable> = parameters.iter().map(|p| p.get().variable()).collect();
-    lbfgs_step(&options, &variables, &mut state, evaluate).map_err(|Raised(error)| error)?;
-    let tensor = |tensor: Option<Tensor>| {
-        let tensor = tensor.map(|tensor| Py::new(py, PyTensor::from(tensor)));
-        tensor.transpose()
-    };
-    let tensors = |tensors: Vec<Tensor>| {
-        let tensors = tensors.into_iter();
-        let tensors = tensors.map(|tensor| Py::new(py, PyTensor::from(tensor)));
-        tensors.collect::<PyResult<Vec<_>>>()
-    };
-    dict.set_item("func_evals", state.func_evals)?;
-    dict.set_item("n_iter", state.n_iter)?;
-    if state.n_iter > 0 {
-        dict.set_item("d", tensor(state.d)?)?;
-        dict.set_item("t", state.t)?;
-        dict.set_item("old_dirs", tensors(state.old_dirs)?)?;
-        dict.set_item("old_stps", tensors(state.old_stps)?)?;
-        dict.set_item("ro", state.ro)?;
-        dict.set_item("H_diag", state.h_diag)?;
-        dict.set_item("prev_flat_grad", tensor(state.prev_flat_grad)?)?;
-        dict.set_item("prev_loss", state.prev_loss)?;
-    }
-    Ok(first.unwrap_or_else(|| py.None().into_bound(py)))
-}
-
-/// Refuses hyper-parameters of L-BFGS that have no meaning.
-#[pyfunction]
-fn check_lbfgs(group: &Bound<'_, PyDict>) -> PyResult<()> {
-    lbfgs_options(group).map(drop)
-}
-
-// Learning rates.
-
-/// The next rate of each group by a schedule, from the last ones and the first ones; the closed form if
-/// it is asked for and there is one.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "one call from Python")]
-fn schedule(
-    name: &str,
-    options: &Bound<'_, PyDict>,
-    epoch: f64,
-    is_initial: bool,
-    is_first: bool,
-    last: Vec<f64>,
-    base: Vec<f64>,
-    is_closed: bool,
-) -> PyResult<Vec<f64>> {
-    let schedule = schedule_of(name, options)?;
-    let at = lr_scheduler::Moment {
-        epoch,
-        is_initial,
-        is_first,
-    };
-    let next = |(group, (last, base)): (usize, (&f64, &f64))| {
-        let closed = is_closed
-            .then(|| schedule.closed(epoch, group, *base))
-            .flatten();
-        closed.unwrap_or_else(|| schedule.next(at, group, *last, *base))
-    };
-    Ok(last.iter().zip(&base).enumerate().map(next).collect())
-}
-
-fn schedule_of(
-    name: &str,
-    options: &Bound<'_, PyDict>,
-) -> PyResult<Box<dyn lr_scheduler::NamedSchedule>> {
-    let mut schedule = lr_scheduler::schedule(name).map_err(raise)?;
-    for (name, value) in options.iter() {
-        let name: String = name.extract()?;
-        schedule.set(&name, &to_value(&value)?).map_err(raise)?;
-    }
-    schedule.check().map_err(raise)?;
-    Ok(schedule)
-}
-
-/// Refuses options of a schedule that have no meaning.
-#[pyfunction]
-fn check_schedule(name: &str, options: &Bound<'_, PyDict>) -> PyResult<()> {
-    schedule_of(name, options).map(drop)
-}
-
-/// The number of a cycle, how far up it is, and how high it is in a mode.
-#[pyfunction]
-fn cyclic(epoch: f64, up: f64, down: f64, mode: &str, gamma: f64) -> (f64, f64, Option<f64>) {
-    let mode = lr_scheduler::CyclicMode::parse(mode, gamma);
-    let cycle = lr_scheduler::CyclicLR {
-        step_size_up: up,
-        step_size_down: down,
-        mode: mode.unwrap_or_default(),
-    };
-    let (number, share) = cycle.place(epoch);
-    (number, share, mode.map(|mode| mode.height(number, epoch)))
-}
-
-/// What goes through three levels once, at a step.
-#[pyfunction]
-fn one_cycle(
-    step: f64,
-    total_steps: f64,
-    pct_start: f64,
-    three_phase: bool,
-    is_linear: bool,
-    levels: [f64; 3],
-) -> PyResult<f64> {
-    let cycle = lr_scheduler::OneCycleLR {
-        total_steps,
-        pct_start,
-        three_phase,
-        is_linear,
-    };
-    cycle.check().map_err(raise)?;
-    cycle.at(step, levels).map_err(raise)
-}
-
-/// Steps since the last restart and until the next, one step later.
-#[pyfunction]
-fn restart_after(since: f64, length: f64, factor: f64) -> (f64, f64) {
-    lr_scheduler::restart_after(since, length, factor)
-}
-
-/// The same at a time.
-#[pyfunction]
-fn restart_at(epoch: f64, first: f64, factor: f64) -> (f64, f64) {
-    lr_scheduler::restart_at(epoch, first, factor)
-}
-
-/// The next rate on the way to one for averaging.
-#[pyfunction]
-fn swa_rate(step: f64, anneal_epochs: f64, is_linear: bool, last: f64, swa: f64) -> f64 {
-    lr_scheduler::swa_rate(step, anneal_epochs, is_linear, last, swa)
-}
-
-/// What counts as better for `ReduceLROnPlateau`.
-#[pyclass(module = "allotrope.optim", frozen)]
-struct Plateau(lr_scheduler::Plateau);
-
-#[pymethods]
-impl Plateau {
-    #[new]
-    #[allow(clippy::too_many_arguments, reason = "torch's")]
-    fn new(
-        mode: &str,
-        factor: f64,
-        patience: f64,
-        threshold: f64,
-        threshold_mode: &str,
-        cooldown: f64,
-        eps: f64,
-    ) -> PyResult<Self> {
-        let unknown = |what, given, accepted: &[&str]| {
-            raise(Error::unknown_option(
-                "ReduceLROnPlateau",
-                what,
-                given,
-                accepted,
-            ))
-        };
-        let mode = match mode {
-            "min" => lr_scheduler::PlateauMode::Min,
-            "max" => lr_scheduler::PlateauMode::Max,
-            other => return Err(unknown("mode", other, &["min", "max"])),
-        };
-        let threshold_mode = match threshold_mode {
-            "rel" => lr_scheduler::ThresholdMode::Rel,
-            "abs" => lr_scheduler::ThresholdMode::Abs,
-            other => return Err(unknown("threshold_mode", other, &["rel", "abs"])),
-        };
-        let plateau = lr_scheduler::Plateau {
-            mode,
-            factor,
-            patience,
-            threshold,
-            threshold_mode,
-            cooldown,
-            eps,
-        };
-        plateau.check().map_err(raise)?;
-        Ok(Self(plateau))
-    }
-
-    fn is_better(&self, given: f64, best: f64) -> bool {
-        self.0.is_better(given, best)
-    }
-
-    fn worst(&self) -> f64 {
-        self.0.worst()
-    }
-
-    fn note(&self, given: f64, best: f64, bad: f64, cooldown: f64) -> (f64, f64, f64, bool) {
-        self.0.note(given, best, bad, cooldown)
-    }
-
-    fn reduced(&self, lr: f64, least: f64) -> f64 {
-        self.0.reduced(lr, least)
-    }
-}
-
 /// Adds the functions that `allotrope.optim` is made of.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_optim")?;
@@ -754,15 +466,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     part.add_function(wrap_pyfunction!(load_state, &part)?)?;
     part.add_function(wrap_pyfunction!(save_state, &part)?)?;
     part.add_function(wrap_pyfunction!(zero_grad, &part)?)?;
-    part.add_function(wrap_pyfunction!(lbfgs, &part)?)?;
-    part.add_function(wrap_pyfunction!(check_lbfgs, &part)?)?;
-    part.add_function(wrap_pyfunction!(schedule, &part)?)?;
-    part.add_function(wrap_pyfunction!(check_schedule, &part)?)?;
-    part.add_function(wrap_pyfunction!(cyclic, &part)?)?;
-    part.add_function(wrap_pyfunction!(one_cycle, &part)?)?;
-    part.add_function(wrap_pyfunction!(restart_after, &part)?)?;
-    part.add_function(wrap_pyfunction!(restart_at, &part)?)?;
-    part.add_function(wrap_pyfunction!(swa_rate, &part)?)?;
-    part.add_class::<Plateau>()?;
+    lbfgs::register(&part)?;
+    schedule::register(&part)?;
     module.add_submodule(&part)
 }

@@ -1,7 +1,9 @@
 //! Casts, and values out of a tensor.
 
+use allotrope_cpu::parallel::{self, CHUNK};
 use allotrope_dtype::{
-    CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast, cast_bytes,
+    CastOptions, Casting, DType, Element, Error, Overflow, Problem, Rounding, Scalar, can_cast,
+    cast_bytes,
 };
 use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
@@ -34,7 +36,27 @@ impl Tensor {
         // Options that look at values are the CPU's work, wherever the tensor is.
         let source = self.read("to")?;
         let mut buffer = room("to", self.shape(), dtype)?;
-        cast_bytes(self.dtype(), &source, dtype, &mut buffer, options)?;
+        // An error names the first index of all.
+        let is_apart =
+            self.dtype().is_floating_point() && options.overflow != Some(Overflow::Raise);
+        match options.rounding {
+            Rounding::Stochastic { seed, offset } if is_apart => {
+                // Every element draws a word of its own, so that chunks are the same in any order.
+                let (from, to) = (self.dtype().itemsize(), dtype.itemsize());
+                parallel::try_for_each_part(&mut buffer, CHUNK * to, |index, part| {
+                    let (first, count) = (index * CHUNK, part.len() / to);
+                    let offset = offset.wrapping_add(first as u64);
+                    let rounding = Rounding::Stochastic { seed, offset };
+                    let options = CastOptions {
+                        rounding,
+                        ..options
+                    };
+                    let source = &source[first * from..(first + count) * from];
+                    cast_bytes(self.dtype(), source, dtype, part, options)
+                })?;
+            }
+            _ => cast_bytes(self.dtype(), &source, dtype, &mut buffer, options)?,
+        }
         let cast = Self::from_buffer(buffer, self.shape().clone(), dtype).beside(self)?;
         cast.with_rule("to", &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }

@@ -5,20 +5,14 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from itertools import chain
 from typing import Any
 
 from .. import _core
 from .._core import Generator, Tensor
 
 _optim = _core._optim
-
-# Keywords of torch's that choose among its kernels. Here there is one, which is fused.
-_KERNEL_CHOICES = ("foreach", "fused", "capturable", "differentiable")
-# What is said here beyond torch, and what it is if nothing is said.
-_PRECISION = {"state_dtype": None, "master_weights": False, "stochastic_rounding": False}
 
 
 class RemovableHandle:
@@ -147,7 +141,7 @@ class Optimizer:
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, Tensor):
-            raise TypeError(f"{name}: not a list of parameters: a tensor; tensors or dicts in a list accepted")
+            raise TypeError(f"{name}: not a list of parameters: a tensor; a list of them is accepted")
         if isinstance(params, (set, frozenset)):
             raise TypeError(f"{name}: parameters without an order: a set; lists are accepted")
         self.state: defaultdict[Any, Any] = defaultdict(dict)
@@ -499,10 +493,6 @@ def _copied(value: Any) -> Any:
         return type(value)(_copied(item) for item in value)
     value = _ours(value)
     return value.detach().clone() if isinstance(value, Tensor) else value
-
-
-def _all_parameters(optimizer: Optimizer) -> Iterable[Tensor]:
-    return chain.from_iterable(group["params"] for group in optimizer.param_groups)
 
 
 __all__ = [

@@ -26,6 +26,32 @@ def optimizer_trace(name, options, dtype, shapes):
     return {"params": [flat(param) for param in params], "state": state}
 
 
+def resumed_trace(name, options):
+    """A state_dict in the middle, and the parameters at the end."""
+    shapes = traces.shapes_of(name)
+    firsts = zip(traces.parameters(name), shapes)
+    params = [value_of(values, shape, torch.float32).requires_grad_() for values, shape in firsts]
+    optimizer = getattr(torch.optim, name)(params, **options)
+    for step in range(traces.STEPS):
+        if step == traces.STEPS // 2:
+            saved = optimizer.state_dict()
+            middle = {
+                "params": [flat(param) for param in params],
+                "groups": saved["param_groups"],
+                "state": {
+                    number: {
+                        key: [list(value.shape), str(value.dtype).removeprefix("torch."), flat(value)]
+                        for key, value in entry.items()
+                    }
+                    for number, entry in saved["state"].items()
+                },
+            }
+        for param, values, shape in zip(params, traces.gradients(name, step), shapes):
+            param.grad = None if values is None else value_of(values, shape, torch.float32)
+        optimizer.step()
+    return {"middle": middle, "params": [flat(param) for param in params]}
+
+
 def value_of(values, shape, dtype):
     if dtype.is_complex:
         return torch.tensor([complex(x, -x * 0.5 + 0.1) for x in values], dtype=dtype).reshape(shape)
@@ -78,7 +104,11 @@ def main():
     schedulers = traces.trace_schedulers(torch.optim.lr_scheduler, torch.optim.swa_utils, make)
     lbfgs = [[case, dtype, lbfgs_trace(options, dtype)]
              for case, options in enumerate(traces.LBFGS) for dtype in traces.REAL]
+    resumed = [[name, case, resumed_trace(name, options)]
+               for name, cases in traces.OPTIMIZERS.items() for case, options in enumerate(cases)
+               if name != "Muon"]
     answers = {
+        "resumed": resumed,
         "torch": torch.__version__,
         "optimizers": optimizers,
         "schedulers": schedulers,

@@ -65,6 +65,56 @@ def test_optimizer(name, case, dtype, answer):
             numpy.testing.assert_allclose(flat(own[key]), expected, rtol=bound, atol=atol, err_msg=key)
 
 
+@pytest.mark.parametrize(
+    "name, case, answer",
+    ANSWERS["resumed"],
+    ids=[f"{name}-{case}" for name, case, _ in ANSWERS["resumed"]],
+)
+def test_training_goes_on_from_torchs_state_dict(name, case, answer):
+    shapes, middle = traces.shapes_of(name), answer["middle"]
+    params = [value_of(v, shape, al.float32).requires_grad_() for v, shape in zip(middle["params"], shapes)]
+    optimizer = getattr(al.optim, name)(params)
+    state = {
+        int(number): {
+            key: al.tensor(values, dtype=al.float64).to(al.dtype(dtype)).reshape(shape)
+            for key, (shape, dtype, values) in entry.items()
+        }
+        for number, entry in middle["state"].items()
+    }
+    optimizer.load_state_dict({"state": state, "param_groups": middle["groups"]})
+    for step in range(traces.STEPS // 2, traces.STEPS):
+        for param, values, shape in zip(params, traces.gradients(name, step), shapes):
+            param.grad = None if values is None else value_of(values, shape, al.float32)
+        optimizer.step()
+    for param, expected in zip(params, answer["params"]):
+        numpy.testing.assert_allclose(flat(param), expected, rtol=3e-6, atol=3e-6)
+    saved = optimizer.state_dict()
+    for number, entry in middle["state"].items():
+        own = saved["state"][int(number)]
+        # Back again: torch reads the same names, shapes and dtypes.
+        form = {key: (list(value.shape), value.dtype.name) for key, value in own.items()}
+        assert form == {key: (shape, dtype) for key, (shape, dtype, _) in entry.items()}
+    assert set(middle["groups"][0]) <= set(saved["param_groups"][0])
+
+
+def test_lion_by_hand():
+    """torch does not have it: the formulas of the paper."""
+    lr, (beta1, beta2), decay = 0.05, (0.9, 0.99), 0.1
+    params, _ = train("Lion", {"lr": lr, "weight_decay": decay}, "float64")
+    values = [numpy.array(v) for v in traces.parameters("Lion")]
+    means = [numpy.zeros_like(v) for v in values]
+    for step in range(traces.STEPS):
+        for number, gradient in enumerate(traces.gradients("Lion", step)):
+            if gradient is None:
+                continue
+            gradient = numpy.array(gradient)
+            sign = numpy.sign(beta1 * means[number] + (1 - beta1) * gradient)
+            values[number] = values[number] * (1 - lr * decay) - lr * sign
+            means[number] = beta2 * means[number] + (1 - beta2) * gradient
+    for param, expected in zip(params, values):
+        numpy.testing.assert_allclose(flat(param), expected, rtol=1e-13)
+
+
 def make_optimizer():
     params = [al.ones(1, requires_grad=True) for _ in traces.LRS]
     groups = [{"params": [param], "lr": lr} for param, lr in zip(params, traces.LRS)]
