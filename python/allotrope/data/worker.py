@@ -124,6 +124,8 @@ class _NumpyState:
         """The bit generator in use, and its state if a half waits; another is in its place."""
         import ctypes
 
+        if not hasattr(numpy, "set_bit_generator"):
+            return None, numpy.get_state(legacy=False)
         current = numpy.get_bit_generator()
         elements, state = None, None
         if type(current) is numpy.MT19937:
@@ -141,7 +143,8 @@ class _NumpyState:
     @staticmethod
     def put_back(numpy: Any, generator: Any, state: Any) -> None:
         """Puts back what was set aside."""
-        numpy.set_bit_generator(generator)
+        if generator is not None:
+            numpy.set_bit_generator(generator)
         if state is not None:
             numpy.set_state(state)
 

@@ -303,6 +303,25 @@ def test_loaders_that_go_on_in_the_middle():
     assert len(list(bar)) == 10 and bar.count == 10
 
 
+def test_forks_leave_bars_to_their_process():
+    script = """
+        import os
+        bar = al.progress(range(4), "bar")
+        for i in bar:
+            if i == 1:
+                child = os.fork()
+                if child == 0:
+                    # The loop goes on here, too, and says nothing.
+                    continue
+                os.waitpid(child, 0)
+        for i in al.progress(range(2), "own"):
+            pass
+        os._exit(0) if child == 0 else None
+    """
+    lines = [line.split(" [")[0] for line in in_pipe(script).splitlines()]
+    assert lines == ["own: 100% 2/2", "bar: 100% 4/4", "own: 100% 2/2"]
+
+
 def test_streams_that_are_closed():
     file = io.StringIO()
     bar = al.progress(range(3), file=file)

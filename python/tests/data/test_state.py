@@ -49,6 +49,18 @@ def test_shuffled(number, workers):
     cut_everywhere(make, 1 if workers == "threads" else 3)
 
 
+@each_worker
+def test_batches_at_once(number, workers):
+    dataset = al.data.TensorDataset(al.arange(22).reshape(11, 2), al.arange(11))
+
+    def make():
+        generator = al.Generator().manual_seed(4)
+        options = {"num_workers": number, "workers": workers, "generator": generator}
+        return al.data.DataLoader(dataset, batch_size=2, shuffle=True, **options)
+
+    cut_everywhere(make, 1 if workers == "threads" else 3)
+
+
 SAMPLERS = {
     "random": lambda g: al.data.RandomSampler(range(12), generator=g),
     "replacement": lambda g: al.data.RandomSampler(range(12), True, 3000, generator=g),
