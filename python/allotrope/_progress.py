@@ -102,7 +102,9 @@ class Progress(Generic[T]):
         if name.startswith("_") or name in ("description", "total", "leave", "count"):
             object.__setattr__(self, name, value)
         elif hasattr(type(self), name):
-            raise AttributeError(f"progress: {name!r} is not free; other names of figures are accepted")
+            raise AttributeError(
+                f"progress: {name!r} is not free; other names of figures are accepted"
+            )
         else:
             self.set(**{name: value})
 
@@ -232,7 +234,9 @@ class Progress(Generic[T]):
                 else:
                     self._lines += 1
                     step = LINES[min(self._lines, len(LINES) - 1)]
-                    self._due = now + (step - LINES[self._lines - 1] if self._lines < len(LINES) else step)
+                    self._due = now + (
+                        step - LINES[self._lines - 1] if self._lines < len(LINES) else step
+                    )
                     self._wrote = True
                     self._file.write(self._line(None) + "\n")
                     self._file.flush()
@@ -278,7 +282,11 @@ class Progress(Generic[T]):
             line = f"{head} {tail}"
         else:
             width = min(WIDEST, columns - len(head) - len(tail) - 5)
-            line = f"{head} {tail}" if width < 3 else f"{head} |{_bar(share, width, self._file)}| {tail}"
+            line = (
+                f"{head} {tail}"
+                if width < 3
+                else f"{head} |{_bar(share, width, self._file)}| {tail}"
+            )
         # The last column stays free: some terminals go to the next line there.
         return line if columns is None else line[: max(1, columns - 1)]
 
@@ -404,7 +412,9 @@ def _duration(seconds: float) -> str:
 def _speed(rate: float | None) -> str:
     if rate is None:
         return "?it/s"
-    return f"{rate:.3g}it/s" if 1 <= rate < 1000 else f"{rate:.0f}it/s" if rate >= 1000 else f"{1 / rate:.3g}s/it"
+    if rate < 1:
+        return f"{1 / rate:.3g}s/it"
+    return f"{rate:.3g}it/s" if rate < 1000 else f"{rate:.0f}it/s"
 
 
 def _figure(value: Any) -> str:

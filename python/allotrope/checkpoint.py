@@ -184,11 +184,15 @@ def _read(op: str, path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         )
     stored = head.pop("checksum", None)
     missing = [key for key in ("forms", "extra", "rng") if key not in head]
-    missing += [name for name in [*head.get("forms", ()), *head.get("extra", ())] if name not in content]
+    missing += [
+        name for name in [*head.get("forms", ()), *head.get("extra", ())] if name not in content
+    ]
     if missing:
         raise OSError(f"{op}: damaged file: {_shown(path)}; no {', '.join(missing)}")
     if stored != checksum(content):
-        raise OSError(f"{op}: damaged file: {_shown(path)}; its values are not those that were written")
+        raise OSError(
+            f"{op}: damaged file: {_shown(path)}; its values are not those that were written"
+        )
     try:
         content = decode(content)
     except Exception as error:

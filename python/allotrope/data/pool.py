@@ -17,7 +17,13 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from .._core import get_default_dtype, get_promotion, set_default_dtype, set_num_threads, set_promotion
+from .._core import (
+    get_default_dtype,
+    get_promotion,
+    set_default_dtype,
+    set_num_threads,
+    set_promotion,
+)
 from .transport import can_share, pack, unpack
 from .worker import Failure, Maker, Recipe, Task
 
@@ -132,7 +138,9 @@ class Processes:
                 with warnings.catch_warnings():
                     if threading.active_count() == 1:
                         # The threads that Python counts are the library's, which a fork does not harm.
-                        warnings.filterwarnings("ignore", ".*multi-threaded.*fork.*", DeprecationWarning)
+                        warnings.filterwarnings(
+                            "ignore", ".*multi-threaded.*fork.*", DeprecationWarning
+                        )
                     process.start()
                 self._processes.append(process)
                 theirs.close()
@@ -235,7 +243,12 @@ def _hang_up(link: Any) -> None:
 
 
 def _serve_process(
-    link: Any, inherited: list[Any], recipe: Recipe, options: dict[str, Any], worker: int, parent: int
+    link: Any,
+    inherited: list[Any],
+    recipe: Recipe,
+    options: dict[str, Any],
+    worker: int,
+    parent: int,
 ) -> None:
     """What a worker process does from its beginning to its end."""
     for one in inherited:
@@ -284,6 +297,10 @@ def _read_tasks(link: Any, tasks: Any, stop: threading.Event, parent: int) -> No
     except (EOFError, OSError):
         stop.set()
         tasks.put(None)
+        # A parent that is there waits for the batch, or ends this process; nobody else does.
+        while os.getppid() == parent:
+            time.sleep(0.1)
+        os._exit(1)
     except BaseException:
         os._exit(1)
 

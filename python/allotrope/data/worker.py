@@ -49,7 +49,9 @@ class WorkerInfo:
         self.workers = workers
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("id", "num_workers", "seed"))
+        parts = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in ("id", "num_workers", "seed")
+        )
         return f"WorkerInfo({parts}, workers={self.workers!r})"
 
 
@@ -262,7 +264,9 @@ class Failure:
         self.text = str(error)
         self.worker = worker
         self.workers = workers
-        self.traceback = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        self.traceback = "".join(
+            traceback.format_exception(type(error), error, error.__traceback__)
+        )
 
     def exception(self) -> BaseException:
         """The exception, caused by the worker's traceback."""

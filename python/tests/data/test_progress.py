@@ -13,7 +13,11 @@ import pytest
 import allotrope as al
 from allotrope import _progress
 
-ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "utf-8", "PYTHON_COLORS": "0"}
+ENVIRONMENT = {
+    "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    "PYTHONIOENCODING": "utf-8",
+    "PYTHON_COLORS": "0",
+}
 
 
 def command(script):
@@ -22,7 +26,10 @@ def command(script):
 
 def in_pipe(script):
     done = subprocess.run(
-        command(script), capture_output=True, timeout=60, env={**os.environ, **ENVIRONMENT, "TERM": "xterm"}
+        command(script),
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, **ENVIRONMENT, "TERM": "xterm"},
     )
     return done.stderr.decode()
 
@@ -228,7 +235,9 @@ def test_notebooks(notebook, capsys):
     assert 'value="0.5000" max="1"' in outer[-3] or 'value="0.5000" max="1"' in outer[-2]
     assert 'value="1.0000"' in outer[-1]
     # Without a total the bar has no value; inside another it disappears.
-    assert "<progress style" in first[0] and "loss=0.5" in first[0] and first[-1] == second[-1] == ""
+    assert (
+        "<progress style" in first[0] and "loss=0.5" in first[0] and first[-1] == second[-1] == ""
+    )
     assert capsys.readouterr() == ("", "")
     # A stream that was given is written to.
     file = io.StringIO()

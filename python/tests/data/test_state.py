@@ -183,9 +183,21 @@ def test_states_that_do_not_fit():
     next(batches)
     state = loader.state_dict()
     refusals = [
-        (al.data.DataLoader(range(9)), state, "lengths differ: saved with 10 samples; this dataset has 9"),
-        (al.data.DataLoader(samples.Rows([1])), state, "saved with a dataset with __getitem__; this is an"),
-        (al.data.DataLoader(range(10), generator=al.Generator()), state, "saved without a generator"),
+        (
+            al.data.DataLoader(range(9)),
+            state,
+            "lengths differ: saved with 10 samples; this dataset has 9",
+        ),
+        (
+            al.data.DataLoader(samples.Rows([1])),
+            state,
+            "saved with a dataset with __getitem__; this is an",
+        ),
+        (
+            al.data.DataLoader(range(10), generator=al.Generator()),
+            state,
+            "saved without a generator",
+        ),
         (loader, {}, "not the state of a loader: no version"),
         (loader, {**state, "version": 2}, "unknown version: 2"),
         (loader, {**state, "samplers": {"sampler": 3}}, "samplers that this loader does not have"),

@@ -38,7 +38,11 @@ class Large(al.data.Dataset):
 def assert_same(one, other):
     assert type(one) is type(other)
     if isinstance(one, al.Tensor):
-        assert (one.dtype, one.shape, one.requires_grad) == (other.dtype, other.shape, other.requires_grad)
+        assert (one.dtype, one.shape, one.requires_grad) == (
+            other.dtype,
+            other.shape,
+            other.requires_grad,
+        )
         one, other = one.detach(), other.detach()
         assert one.contiguous().numpy().tobytes() == other.contiguous().numpy().tobytes()
     elif isinstance(one, np.ndarray):

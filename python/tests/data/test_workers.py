@@ -71,7 +71,9 @@ def test_stop_iteration_does_not_end_the_loop_as_if_all_were_done(number, worker
 
 def test_batches_that_cannot_be_sent():
     made = al.data.DataLoader(Refusing(4, 1, "lambda"), None, num_workers=1, workers="processes")
-    with pytest.raises(TypeError, match="a batch cannot be sent from its process.*workers='threads'"):
+    with pytest.raises(
+        TypeError, match="a batch cannot be sent from its process.*workers='threads'"
+    ):
         list(made)
 
 
@@ -185,8 +187,9 @@ import allotrope as al, multiprocessing, signal
 from data import samples
 keep = al.data.DataLoader(range(9), num_workers=2, workers="processes", persistent_workers=True)
 one = iter(keep)
-made = al.data.DataLoader(samples.Slow(), num_workers=2, workers="processes")
+made = al.data.DataLoader(samples.Refusing(4, 1, "hang"), num_workers=2, workers="processes")
 two = iter(made)
+next(two)
 print(*[process.pid for process in multiprocessing.active_children()], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -48,9 +48,7 @@ def train(folder, dtype, workers, steps, killed, phase):
     parts = build(dtype)
     model, optimizer = parts["model"], parts["optimizer"]
     # So large that some steps are skipped, and grows soon again.
-    scaler = al.amp.GradScaler(
-        enabled=dtype == "float16", init_scale=2.0**20, growth_interval=4
-    )
+    scaler = al.amp.GradScaler(enabled=dtype == "float16", init_scale=2.0**20, growth_interval=4)
     loader = al.data.DataLoader(
         Points(8 * BATCHES - 3, dtype),
         batch_size=8,
@@ -78,7 +76,14 @@ def train(folder, dtype, workers, steps, killed, phase):
                 if scaler.get_scale() >= scale:
                     # The step was not skipped.
                     parts["scheduler"].step()
-                print(step, loss.item().hex(), scaler.get_scale(), al.rand(1).item(), file=trace, flush=True)
+                print(
+                    step,
+                    loss.item().hex(),
+                    scaler.get_scale(),
+                    al.rand(1).item(),
+                    file=trace,
+                    flush=True,
+                )
                 step += 1
                 if step - 1 == killed and phase == 1:
                     os.kill(os.getpid(), signal.SIGKILL)
