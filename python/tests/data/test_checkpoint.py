@@ -1,5 +1,6 @@
 """Checkpoints: every value exactly, all objects or none, and errors that say which part and where."""
 
+import collections
 import io
 import json
 import math
@@ -85,6 +86,7 @@ VALUES = {
     "marks": {"__allotrope__": 3},
     "marked": {"__allotrope__": ("int", "0x3")},
     "containers": ([], (), {}, [()], ({},), {1, 2, "x"}, frozenset({(1, 2)})),
+    "counter": collections.Counter("abca"),
     "dtypes": [al.float16, al.Float, al.bool],
     "arrays": [
         np.arange(6, dtype=np.int16).reshape(2, 3),
