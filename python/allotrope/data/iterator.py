@@ -113,10 +113,15 @@ class LoaderIterator:
         self._outstanding: dict[int, int] = {}
         self._arrived: dict[int, Any] = {}
         self._ended: set[int] = set()
+        self._failure: Exception | None = None
         self._turn = 0
         self._context = [contextvars.copy_context() for _ in range(loader.num_workers)]
-        for _ in range(loader.prefetch_factor * loader.num_workers):
-            self._send()
+        try:
+            for _ in range(loader.prefetch_factor * loader.num_workers):
+                self._send()
+        except BaseException:
+            self._end(is_failure=True)
+            raise
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -178,9 +183,15 @@ class LoaderIterator:
             number, indices = self._sent, None
             is_wanted = not epoch.was_taken(number)
         else:
+            if self._failure is not None:
+                return
             try:
                 number, indices = next(self._indices)
             except StopIteration:
+                return
+            except Exception as error:  # noqa: BLE001 - it belongs to the consumer
+                # It is raised where the batch would have been.
+                self._failure = error
                 return
             is_wanted = True
         while self._turn % workers in self._ended:
@@ -223,6 +234,8 @@ class LoaderIterator:
                 self._send()
                 return result
             self._send()
+        if self._failure is not None:
+            raise self._failure
         return NO_BATCH
 
     def _wait(self, worker: int) -> None:

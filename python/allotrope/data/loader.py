@@ -11,7 +11,7 @@ from .._core import Generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, makes_batches
 from .iterator import Epoch, Indices, LoaderIterator
-from .pool import Processes, Threads
+from .pool import Threads
 from .sampler import (
     OWN,
     BatchSampler,
@@ -361,6 +361,8 @@ class DataLoader(Generic[T_co]):
         if self.workers == "threads":
             return Threads(self._recipe(), options)
         import multiprocessing
+
+        from .processes import Processes
 
         context = self.multiprocessing_context
         if context is None or isinstance(context, str):

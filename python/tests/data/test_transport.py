@@ -66,7 +66,7 @@ def itself(sample):
 @pytest.mark.parametrize("shares", [True, False])
 def test_batches_are_as_they_were(shares, monkeypatch):
     if not shares:
-        monkeypatch.setattr("allotrope.data.pool.can_share", lambda: False)
+        monkeypatch.setattr("allotrope.data.processes.can_share", lambda: False)
     elif not transport.can_share():
         pytest.skip("no shared memory")
     options = {"num_workers": 2, "workers": "processes"}

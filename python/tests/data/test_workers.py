@@ -69,6 +69,64 @@ def test_stop_iteration_does_not_end_the_loop_as_if_all_were_done(number, worker
         list(made)
 
 
+class Broken(al.data.Sampler):
+    """Fails at its fourth number."""
+
+    def __iter__(self):
+        yield from range(3)
+        raise OSError("no more numbers")
+
+
+@pytest.mark.parametrize("number, workers", [(0, "threads"), (2, "threads"), (2, "processes")])
+def test_samplers_that_fail(number, workers):
+    made = al.data.DataLoader(range(9), sampler=Broken(), num_workers=number, workers=workers)
+    seen = []
+    with pytest.raises(OSError, match="no more numbers"):
+        for batch in made:
+            seen += batch.tolist()
+    assert seen == [0, 1, 2] and not multiprocessing.active_children()
+
+
+class Nested(al.data.Dataset):
+    """Has a loader in each sample."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return al.cat(list(al.data.DataLoader(range(5), 2, True, num_workers=self.number)))
+
+
+def test_loaders_within_loaders():
+    made = []
+    for outer, inner in ((0, 0), (0, 1), (2, 0), (2, 1)):
+        al.manual_seed(1)
+        made.append(lists(list(al.data.DataLoader(Nested(inner), 2, num_workers=outer))))
+    assert made[0] == made[1] == made[2] == made[3]
+
+
+def test_several_consumers_at_once():
+    def consume(seed):
+        generator = al.Generator().manual_seed(seed)
+        options = {"num_workers": seed % 3, "generator": generator}
+        loader = al.data.DataLoader(samples.Noisy(30), 4, True, **options)
+        found[seed] = [lists(list(loader)) for _ in range(2)]
+
+    rounds = []
+    for _ in range(2):
+        found = {}
+        threads = [threading.Thread(target=consume, args=[seed]) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        rounds.append(found)
+    assert rounds[0] == rounds[1] and len(rounds[0]) == 6
+
+
 def test_batches_that_cannot_be_sent():
     made = al.data.DataLoader(Refusing(4, 1, "lambda"), None, num_workers=1, workers="processes")
     with pytest.raises(
@@ -116,13 +174,14 @@ print(len(multiprocessing.active_children()), time.monotonic() - begin < 10)
 
 @each_kind
 def test_loops_that_are_left(workers):
+    before = threading.active_count()
     made = al.data.DataLoader(range(100), num_workers=2, workers=workers, batch_size=2)
     for _ in range(3):
         for batch in made:
             if batch.tolist() == [4, 5]:
                 break
         # At once, without the garbage collector.
-        assert threading.active_count() == 1 or workers == "processes"
+        assert threading.active_count() == before
         assert not multiprocessing.active_children()
     batches = iter(made)
     next(batches)
