@@ -136,7 +136,7 @@ def test_dumb_terminals_and_pipes_get_lines():
     """
     lines = in_pipe(script).splitlines()
     # After 0.1, 0.2, 0.4 and then every 0.4 seconds, and at the end.
-    assert 4 <= len(lines) <= 7 and all(re.match(r"slow: +\d+% \d+/13 \[", line) for line in lines)
+    assert len(lines) >= 4 and all(re.match(r"slow: +\d+% \d+/13 \[", line) for line in lines)
     assert "<" in lines[0] and "100% 13/13" in lines[-1]
 
 
