@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -54,6 +55,8 @@ def encode(op: str, value: Any, path: str, depth: int = 0) -> Any:
     if kind is tuple or isinstance(value, list):
         items = (encode(op, item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value))
         return tuple(items) if kind is tuple else list(items)
+    if kind is Counter:
+        return {MARK: ("Counter", _encode_mapping(op, value, path, depth))}
     if isinstance(value, Mapping):
         return _encode_mapping(op, value, path, depth)
     if kind is set or kind is frozenset:
@@ -122,6 +125,7 @@ _DECODERS = {
     "dict":      lambda pairs: {decode(key): decode(item) for key, item in pairs},
     "set":       lambda items: {decode(item) for item in items},
     "frozenset": lambda items: frozenset(decode(item) for item in items),
+    "Counter":   lambda items: Counter(decode(items)),
     "dtype":     DType,
     "family":    lambda name: getattr(_core, name),
     "array":     lambda kept: kept.numpy().copy(),
@@ -179,7 +183,11 @@ def _outline(value: Any) -> Any:
 def copied(value: Any) -> Any:
     """The value with copies of its tensors, in containers of its own."""
     if isinstance(value, Tensor):
-        return value.detach().clone()
+        try:
+            return value.detach().clone()
+        except RuntimeError:
+            # A parameter without elements yet.
+            return value
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     if type(value) in (list, tuple):

@@ -84,8 +84,9 @@ class Progress(Generic[T]):
         self._file = sys.stderr if file is None else file
         self._where = _where(self._file) if file is not None or not _in_kernel() else "notebook"
         # A loader that goes on in the middle has some batches behind it.
-        position = getattr(iterable, "position", 0)
-        self._start = position if isinstance(position, int) else 0
+        loaders = sys.modules.get("allotrope.data.loader")
+        is_loader = loaders is not None and isinstance(iterable, loaders.DataLoader)
+        self._start = iterable.position if is_loader else 0  # type: ignore[union-attr]
         self.count = self._start
         self._begun: float | None = None
         self._due = 0.0
@@ -101,7 +102,9 @@ class Progress(Generic[T]):
         if name.startswith("_") or name in ("description", "total", "leave", "count"):
             object.__setattr__(self, name, value)
         elif hasattr(type(self), name):
-            raise AttributeError(f"progress: {name!r} is not free; other names of figures are accepted")
+            raise AttributeError(
+                f"progress: {name!r} is not free; other names of figures are accepted"
+            )
         else:
             self.set(**{name: value})
 
@@ -171,6 +174,7 @@ class Progress(Generic[T]):
             self._start, self._ended, self._rate = 0, None, None
             self._offset = self.count
             self._begun = time.monotonic()
+            self._pid = os.getpid()
             self._last = (self._begun, self.count)
             block = _blocks.setdefault(id(self._file), [])
             self._is_inner = bool(block)
@@ -184,7 +188,7 @@ class Progress(Generic[T]):
 
     def close(self) -> None:
         """Ends the bar: its last state stays, or it disappears."""
-        if self._begun is None or self._ended is not None:
+        if self._begun is None or self._ended is not None or self._pid != os.getpid():
             return
         with _lock:
             self._ended = time.monotonic()
@@ -212,6 +216,10 @@ class Progress(Generic[T]):
             _unwatch()
 
     def _draw(self) -> None:
+        if self._pid != os.getpid():
+            # A bar belongs to the process that began it.
+            self._due = math.inf
+            return
         with _lock:
             now = time.monotonic()
             self._measure(now)
@@ -226,7 +234,9 @@ class Progress(Generic[T]):
                 else:
                     self._lines += 1
                     step = LINES[min(self._lines, len(LINES) - 1)]
-                    self._due = now + (step - LINES[self._lines - 1] if self._lines < len(LINES) else step)
+                    self._due = now + (
+                        step - LINES[self._lines - 1] if self._lines < len(LINES) else step
+                    )
                     self._wrote = True
                     self._file.write(self._line(None) + "\n")
                     self._file.flush()
@@ -272,7 +282,11 @@ class Progress(Generic[T]):
             line = f"{head} {tail}"
         else:
             width = min(WIDEST, columns - len(head) - len(tail) - 5)
-            line = f"{head} {tail}" if width < 3 else f"{head} |{_bar(share, width, self._file)}| {tail}"
+            line = (
+                f"{head} {tail}"
+                if width < 3
+                else f"{head} |{_bar(share, width, self._file)}| {tail}"
+            )
         # The last column stays free: some terminals go to the next line there.
         return line if columns is None else line[: max(1, columns - 1)]
 
@@ -294,6 +308,19 @@ class Progress(Generic[T]):
             self._handle = display(HTML(html), display_id=True)
         else:
             self._handle.update(HTML(html))
+
+
+def _forget_bars() -> None:
+    """After a fork, in the child: bars are the parent's, and another thread may have had the lock."""
+    global _lock
+    _lock = threading.RLock()
+    _blocks.clear()
+    _drawn.clear()
+    _unwatch()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_bars)
 
 
 def _where(file: Any) -> str:
@@ -385,7 +412,9 @@ def _duration(seconds: float) -> str:
 def _speed(rate: float | None) -> str:
     if rate is None:
         return "?it/s"
-    return f"{rate:.3g}it/s" if 1 <= rate < 1000 else f"{rate:.0f}it/s" if rate >= 1000 else f"{1 / rate:.3g}s/it"
+    if rate < 1:
+        return f"{1 / rate:.3g}s/it"
+    return f"{rate:.3g}it/s" if rate < 1000 else f"{rate:.0f}it/s"
 
 
 def _figure(value: Any) -> str:

@@ -184,11 +184,15 @@ def _read(op: str, path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         )
     stored = head.pop("checksum", None)
     missing = [key for key in ("forms", "extra", "rng") if key not in head]
-    missing += [name for name in [*head.get("forms", ()), *head.get("extra", ())] if name not in content]
+    missing += [
+        name for name in [*head.get("forms", ()), *head.get("extra", ())] if name not in content
+    ]
     if missing:
         raise OSError(f"{op}: damaged file: {_shown(path)}; no {', '.join(missing)}")
     if stored != checksum(content):
-        raise OSError(f"{op}: damaged file: {_shown(path)}; its values are not those that were written")
+        raise OSError(
+            f"{op}: damaged file: {_shown(path)}; its values are not those that were written"
+        )
     try:
         content = decode(content)
     except Exception as error:
@@ -299,10 +303,15 @@ def _check(op: str, path: Any, name: str, place: str, one: Any, state: Any) -> N
 
 def _check_tensor(where: str, name: str, mine: Tensor, saved: Any) -> None:
     what = f" {name}" if name else ""
+    try:
+        shape = list(mine.shape)
+    except RuntimeError:
+        # A parameter that takes its shape from what it is given.
+        return
     if not isinstance(saved, Tensor):
         raise ValueError(f"{where}:{what} is no tensor there, but {type(saved).__name__}")
-    if tuple(mine.shape) != tuple(saved.shape):
-        raise ValueError(f"{where}:{what} has shape {list(saved.shape)}; {list(mine.shape)} here")
+    if shape != list(saved.shape):
+        raise ValueError(f"{where}:{what} has shape {list(saved.shape)}; {shape} here")
     if mine.dtype != saved.dtype:
         raise TypeError(
             f"{where}:{what} has dtype {saved.dtype}; {mine.dtype} here "

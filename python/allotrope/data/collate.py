@@ -45,9 +45,7 @@ def _collate(batch: Sequence[Any], place: str) -> Any:
         if isinstance(first, numpy.generic):
             return from_numpy(numpy.stack(batch))
     if isinstance(first, Mapping):
-        items = {
-            key: _collate(_values(batch, key, place), f"{place}[{key!r}]") for key in first
-        }
+        items = {key: _collate(_values(batch, key, place), f"{place}[{key!r}]") for key in first}
         return _like_mapping(first, items)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         columns = _columns(batch, place)

@@ -101,7 +101,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         for given in args:
             is_dtype = isinstance(given, (DType, Family)) or not _is_device(given)
             if (dtype if is_dtype else device) is not None:
-                raise TypeError(f"to: given twice: {given!r}; one device and one dtype are accepted")
+                raise TypeError(
+                    f"to: given twice: {given!r}; one device and one dtype are accepted"
+                )
             if is_dtype:
                 dtype = given
             else:
@@ -167,7 +169,9 @@ def _convert(tensors: Sequence[Tensor], device: Any, dtype: Any) -> tuple[Tensor
             one = one.to(device)
         kind = one.dtype
         # A complex number is no float: a float dtype leaves it alone.
-        if dtype is not None and (kind.is_floating_point or (kind.is_complex and _is_complex(dtype))):
+        if dtype is not None and (
+            kind.is_floating_point or (kind.is_complex and _is_complex(dtype))
+        ):
             one = one.to(dtype)
         return one
 
@@ -205,7 +209,9 @@ class StackDataset(Dataset[Any]):
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         if isinstance(self.datasets, dict):
             columns = [_samples(dataset, indices) for dataset in self.datasets.values()]
-            return [dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)]
+            return [
+                dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)
+            ]
         return list(zip(*(_samples(one, indices) for one in self.datasets), strict=True))
 
     def __len__(self) -> int:
@@ -391,6 +397,4 @@ def random_split(
         sizes = [int(length) for length in lengths]
     order = randperm(total, generator=generator).tolist()
     ends = list(itertools.accumulate(sizes))
-    return [
-        Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)
-    ]
+    return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

@@ -2,66 +2,28 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
-import queue
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from .._core import Generator
 from .collate import default_collate, default_convert
-from .dataset import NO_BATCH, IterableDataset, makes_batches
-from .pool import Died, Processes, Threads
+from .dataset import IterableDataset, makes_batches
+from .iterator import Epoch, Indices, LoaderIterator
+from .pool import Threads
 from .sampler import (
+    OWN,
     BatchSampler,
-    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
     check_count,
     draw_seed,
 )
-from .worker import ENDED, Draws, Failure, Recipe, Row, Task, mix
+from .worker import Recipe
 
 T_co = TypeVar("T_co", covariant=True)
-
-#: Samplers that draw one seed where a run begins, and nothing of Python's or NumPy's.
-_OWN = (
-    BatchSampler,
-    DistributedSampler,
-    RandomSampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
-
-
-class Epoch:
-    """How far a run through the dataset has come: all that is needed to repeat the rest of it."""
-
-    def __init__(self, base_seed: int, samplers: dict[str, Any]) -> None:
-        self.base_seed = base_seed
-        #: The states of samplers where the run began.
-        self.samplers = samplers
-        #: Batches before this one were given out,
-        self.position = 0
-        #: and these after it.
-        self.ahead: set[int] = set()
-        self.is_finished = False
-
-    def take(self, number: int) -> None:
-        """A batch is given out."""
-        self.ahead.add(number)
-        while self.position in self.ahead:
-            self.ahead.remove(self.position)
-            self.position += 1
-
-    def was_taken(self, number: int) -> bool:
-        """Whether a batch was given out."""
-        return number < self.position or number in self.ahead
 
 
 class DataLoader(Generic[T_co]):
@@ -115,7 +77,9 @@ class DataLoader(Generic[T_co]):
             raise ValueError(f"{op}: workers: {workers!r}; 'threads' and 'processes' are accepted")
         self.workers = workers
         if timeout < 0:
-            raise ValueError(f"{op}: timeout below zero: {timeout}; seconds, or 0 for none, are accepted")
+            raise ValueError(
+                f"{op}: timeout below zero: {timeout}; seconds, or 0 for none, are accepted"
+            )
         if generator is not None and not isinstance(generator, Generator):
             raise TypeError(
                 f"{op}: generator: {type(generator).__name__}; al.Generator and None are accepted"
@@ -127,7 +91,9 @@ class DataLoader(Generic[T_co]):
                 ("persistent_workers", persistent_workers),
             ):
                 if option:
-                    raise ValueError(f"{op}: {name}={option!r} without workers; num_workers > 0 is accepted")
+                    raise ValueError(
+                        f"{op}: {name}={option!r} without workers; num_workers > 0 is accepted"
+                    )
         self.prefetch_factor = (
             2 if prefetch_factor is None else check_count(op, "prefetch_factor", prefetch_factor)
         )
@@ -141,7 +107,11 @@ class DataLoader(Generic[T_co]):
         self.multiprocessing_context = multiprocessing_context
         self._is_iterable = isinstance(dataset, IterableDataset)
         if self._is_iterable:
-            for name, value in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            for name, value in (
+                ("shuffle", shuffle),
+                ("sampler", sampler),
+                ("batch_sampler", batch_sampler),
+            ):
                 if value not in (None, False):
                     raise ValueError(
                         f"{op}: {name}={value!r} with an IterableDataset, whose order is its own; "
@@ -159,7 +129,9 @@ class DataLoader(Generic[T_co]):
             drop_last = False
         elif batch_size is None:
             if drop_last:
-                raise ValueError(f"{op}: drop_last=True without batch_size; a batch_size is accepted")
+                raise ValueError(
+                    f"{op}: drop_last=True without batch_size; a batch_size is accepted"
+                )
         else:
             batch_size = check_count(op, "batch_size", batch_size)
         if sampler is None and batch_sampler is None and not self._is_iterable:
@@ -172,7 +144,9 @@ class DataLoader(Generic[T_co]):
         self.drop_last = drop_last
         self.sampler: Any = sampler
         self.batch_sampler: Any = batch_sampler
-        self._is_batched = batch_sampler is not None or (self._is_iterable and batch_size is not None)
+        self._is_batched = batch_sampler is not None or (
+            self._is_iterable and batch_size is not None
+        )
         if collate_fn is None:
             collate_fn = default_collate if self._is_batched else default_convert
         self.collate_fn = collate_fn
@@ -263,8 +237,18 @@ class DataLoader(Generic[T_co]):
 
     def _check_state(self, state: dict[str, Any]) -> None:
         op = "DataLoader.load_state_dict"
-        wanted = ("version", "is_iterable", "length", "workers", "generator", "base_seed", "position")
-        missing = [key for key in (*wanted, "ahead", "samplers", "samplers_now") if key not in state]
+        wanted = (
+            "version",
+            "is_iterable",
+            "length",
+            "workers",
+            "generator",
+            "base_seed",
+            "position",
+        )
+        missing = [
+            key for key in (*wanted, "ahead", "samplers", "samplers_now") if key not in state
+        ]
         if missing:
             raise ValueError(f"{op}: not the state of a loader: no {', '.join(missing)}")
         if state["version"] != 1:
@@ -295,7 +279,9 @@ class DataLoader(Generic[T_co]):
         for key in ("samplers", "samplers_now"):
             if set(state[key]) - names:
                 unknown = ", ".join(sorted(set(state[key]) - names))
-                raise ValueError(f"{op}: the state of samplers that this loader does not have: {unknown}")
+                raise ValueError(
+                    f"{op}: the state of samplers that this loader does not have: {unknown}"
+                )
 
     def _samplers(self) -> dict[str, Any]:
         """The samplers that have a state, by names."""
@@ -327,13 +313,16 @@ class DataLoader(Generic[T_co]):
         batches = self.batch_sampler
         if type(batches) is BatchSampler and self._makes_at_once():
             sampler = batches.sampler
-            is_order = type(sampler) is RandomSampler and sampler.gives_each_once()
-            if is_order or type(sampler) is SequentialSampler:
-                return _slices(batches, sampler if is_order else None)
+            if type(sampler) is RandomSampler and sampler.gives_each_once():
+                return _slices(batches, sampler)
+            if type(sampler) is SequentialSampler:
+                return _slices(batches, None)
         return iter(batches)
 
     def _makes_at_once(self) -> bool:
-        return self.collate_fn is default_collate and self._is_batched and makes_batches(self.dataset)
+        return (
+            self.collate_fn is default_collate and self._is_batched and makes_batches(self.dataset)
+        )
 
     def _recipe(self) -> Recipe:
         return Recipe(self.dataset, self.collate_fn, self._is_batched, self._makes_at_once())
@@ -352,10 +341,10 @@ class DataLoader(Generic[T_co]):
             return epoch, None
         now = self._sampler_states() if resume is not None else {}
         self._set_samplers(epoch.samplers if resume is not None else {})
-        indices = _Indices(self, epoch)
+        indices = Indices(self, epoch)
         if resume is not None:
             # Ours have drawn by now; whatever else has drawn from their generators since is kept.
-            own = {name: type(one) in _OWN for name, one in self._samplers().items()}
+            own = {name: type(one) in OWN for name, one in self._samplers().items()}
             self._set_samplers({name: state for name, state in now.items() if own[name]})
         return epoch, indices
 
@@ -372,6 +361,8 @@ class DataLoader(Generic[T_co]):
         if self.workers == "threads":
             return Threads(self._recipe(), options)
         import multiprocessing
+
+        from .processes import Processes
 
         context = self.multiprocessing_context
         if context is None or isinstance(context, str):
@@ -422,241 +413,3 @@ def _slices(batches: BatchSampler, shuffled: RandomSampler | None) -> Iterator[A
     for start in range(0, end, size):
         part = slice(start, min(start + size, end))
         yield part if order is None else order[part]
-
-
-class _Indices:
-    """The indices of the batches of a run that are left, under random numbers of their own."""
-
-    def __init__(self, loader: DataLoader[Any], epoch: Epoch) -> None:
-        self._seed = mix(epoch.base_seed, -1)
-        # Samplers of others may draw from whatever they like.
-        samplers = loader._samplers().values()
-        self._shared = "untouched" if all(type(one) in _OWN for one in samplers) else "restored"
-        self._epoch = epoch
-        self._number = 0
-        with Draws(self._seed, self._shared):
-            self._indices = iter(loader._indices())
-        self._ready: list[tuple[int, Any]] = []
-        try:
-            self._ready.append(self._find())
-        except StopIteration:
-            pass
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def _find(self) -> tuple[int, Any]:
-        while True:
-            number = self._number
-            with Draws(mix(self._seed, number), self._shared):
-                indices = next(self._indices)
-            self._number += 1
-            if not self._epoch.was_taken(number):
-                return number, indices
-
-    def __next__(self) -> tuple[int, Any]:
-        """The number of a batch, and its indices."""
-        return self._ready.pop() if self._ready else self._find()
-
-
-class LoaderIterator:
-    """One run through the dataset."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
-        self._pid = os.getpid()
-        self.is_done = False
-        self._pool: Any = None
-        self._stays = False
-        self._finalizer: Any = None
-        self._recipe: Recipe | None = None
-        if loader.num_workers:
-            self._pool, self._stays = loader._lend_workers()
-            if not self._stays:
-                self._finalizer = weakref.finalize(self, self._pool.close)
-        else:
-            self._recipe = loader._recipe()
-        try:
-            self._epoch, self._indices = loader._begin()
-        except BaseException:
-            self._end()
-            raise
-        is_iterable = loader._is_iterable
-        self._row: Row | None = None
-        if self._recipe is not None:
-            self._shared = "untouched" if self._recipe.at_once else "restored"
-            if is_iterable:
-                self._row = Row(self._recipe, loader.batch_size, loader.drop_last)
-                self._sent = 0
-            return
-        self._tag = id(self._epoch) if not self._stays else draw_tag()
-        self._sent = 0
-        self._outstanding: dict[int, int] = {}
-        self._arrived: dict[int, Any] = {}
-        self._ended: set[int] = set()
-        self._turn = 0
-        self._context = [contextvars.copy_context() for _ in range(loader.num_workers)]
-        for _ in range(loader.prefetch_factor * loader.num_workers):
-            self._send()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __next__(self) -> Any:
-        if self.is_done:
-            raise StopIteration
-        try:
-            if self._pool is not None:
-                batch = self._receive()
-            elif self._row is not None:
-                batch = self._make_next(self._row)
-            else:
-                batch = self._make()
-        except BaseException as error:
-            # Whoever interrupts does not wait for what workers are at.
-            self._end(is_failure=True, patience=None if isinstance(error, Exception) else 0.2)
-            raise
-        if batch is NO_BATCH:
-            self._epoch.is_finished = True
-            self._end()
-            raise StopIteration
-        return batch
-
-    def _make(self) -> Any:
-        """The next batch, without workers."""
-        assert self._indices is not None and self._recipe is not None
-        for number, indices in self._indices:
-            with Draws(mix(self._epoch.base_seed, number), self._shared):
-                batch = _without_stop(self._recipe.make, indices)
-            self._epoch.take(number)
-            return batch
-        return NO_BATCH
-
-    def _make_next(self, row: Row) -> Any:
-        """The next batch of an iterable dataset, without workers."""
-        while True:
-            number = self._sent
-            is_wanted = not self._epoch.was_taken(number)
-            with Draws(mix(self._epoch.base_seed, number), "restored"):
-                batch = _without_stop(row.make, is_wanted)
-            self._sent += 1
-            if batch is NO_BATCH:
-                return NO_BATCH
-            if is_wanted:
-                self._epoch.take(number)
-                return batch
-
-    def _send(self) -> None:
-        """Gives a worker the next task, if there is one."""
-        loader, epoch = self._loader, self._epoch
-        workers = loader.num_workers
-        if self._indices is None:
-            if len(self._ended) == workers:
-                return
-            number, indices = self._sent, None
-            is_wanted = not epoch.was_taken(number)
-        else:
-            try:
-                number, indices = next(self._indices)
-            except StopIteration:
-                return
-            is_wanted = True
-        while self._turn % workers in self._ended:
-            self._turn += 1
-        worker = self._turn % workers
-        self._turn += 1
-        self._sent += 1
-        self._outstanding[number] = worker
-        task = Task(self._tag, number, indices, mix(epoch.base_seed, number), is_wanted)
-        try:
-            self._pool.put(worker, task, epoch.base_seed, self._context[worker])
-        except Died:
-            # Whoever waits for its answer learns of it.
-            pass
-
-    def _receive(self) -> Any:
-        """The next batch from the workers."""
-        if self._pid != os.getpid():
-            raise RuntimeError(
-                "DataLoader: the workers belong to the process that was forked; "
-                "iterators that begin in this one are accepted"
-            )
-        while self._outstanding:
-            number = next(iter(self._outstanding))
-            if not self._loader.in_order and self._arrived:
-                number = next(iter(self._arrived))
-            if number not in self._arrived:
-                self._wait(self._outstanding[number])
-                continue
-            result = self._arrived.pop(number)
-            worker = self._outstanding.pop(number)
-            if isinstance(result, Failure):
-                raise result.exception()
-            is_skipped = self._epoch.was_taken(number)
-            if result is ENDED or type(result) is type(ENDED):
-                self._ended.add(worker)
-                self._epoch.take(number)
-            elif not is_skipped:
-                self._epoch.take(number)
-                self._send()
-                return result
-            self._send()
-        return NO_BATCH
-
-    def _wait(self, worker: int) -> None:
-        """Takes an answer in."""
-        timeout = self._loader.timeout or None
-        try:
-            answer = self._pool.get(timeout)
-        except queue.Empty:
-            self._end(is_failure=True, patience=0.0)
-            raise RuntimeError(
-                f"DataLoader: no batch within {timeout} s: worker {worker} is at it; "
-                "a longer timeout, or 0 for none, is accepted"
-            ) from None
-        except Died as error:
-            raise RuntimeError(
-                f"DataLoader: {error} (hint: num_workers=0 shows where; memory that ran out "
-                "ends a process by SIGKILL)"
-            ) from None
-        if answer.epoch == self._tag:
-            self._arrived[answer.number] = answer.result
-
-    def _end(self, is_failure: bool = False, patience: float | None = None) -> None:
-        """Ends workers that do not stay, and forgets what is under way."""
-        if self.is_done:
-            return
-        self.is_done = True
-        pool, self._pool = self._pool, None
-        self._arrived = {}
-        self._outstanding = {}
-        if pool is None:
-            return
-        if self._finalizer is not None:
-            self._finalizer.detach()
-        if self._stays and is_failure:
-            self._loader._drop_workers()
-        if not self._stays or is_failure:
-            pool.close() if patience is None else pool.close(patience)
-
-
-_tags = iter(range(1, 2**62))
-
-
-def draw_tag() -> int:
-    """A number that no other run has."""
-    return next(_tags)
-
-
-def _without_stop(make: Callable[[Any], Any], given: Any) -> Any:
-    """A batch; a StopIteration of the dataset would end the consumer's loop as if all were done."""
-    try:
-        return make(given)
-    except StopIteration as error:
-        raise RuntimeError(f"DataLoader: StopIteration in the dataset: {error}") from error
-
-
-__all__: Sequence[str] = ["DataLoader"]

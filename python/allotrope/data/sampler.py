@@ -91,7 +91,9 @@ class RandomSampler(Sampler[int]):
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = (
-            None if num_samples is None else check_count("RandomSampler", "num_samples", num_samples)
+            None
+            if num_samples is None
+            else check_count("RandomSampler", "num_samples", num_samples)
         )
         self.generator = generator
 
@@ -113,7 +115,9 @@ class RandomSampler(Sampler[int]):
         generator = Generator().manual_seed(draw_seed(self.generator))
         count, left = len(self.data_source), self.num_samples
         if count == 0 and left > 0:
-            raise ValueError("RandomSampler: no samples to draw from; datasets with some are accepted")
+            raise ValueError(
+                "RandomSampler: no samples to draw from; datasets with some are accepted"
+            )
         while left > 0:
             if self.replacement:
                 numbers = randint(0, count, (CHUNK,), generator=generator)
@@ -161,7 +165,9 @@ class WeightedRandomSampler(Sampler[int]):
         generator: Generator | None = None,
     ) -> None:
         if not isinstance(replacement, bool):
-            raise TypeError(f"WeightedRandomSampler: replacement: {replacement!r}; a bool is accepted")
+            raise TypeError(
+                f"WeightedRandomSampler: replacement: {replacement!r}; a bool is accepted"
+            )
         self.weights = as_tensor(weights).to("float64")
         if self.weights.ndim != 1:
             raise ValueError(
@@ -277,3 +283,14 @@ class DistributedSampler(Sampler[int]):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes back to an order."""
         self.seed, self.epoch = state_dict["seed"], state_dict["epoch"]
+
+
+#: Samplers that draw one seed where a run begins, and nothing of Python's or NumPy's.
+OWN = (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)

@@ -49,7 +49,9 @@ class WorkerInfo:
         self.workers = workers
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("id", "num_workers", "seed"))
+        parts = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in ("id", "num_workers", "seed")
+        )
         return f"WorkerInfo({parts}, workers={self.workers!r})"
 
 
@@ -124,6 +126,8 @@ class _NumpyState:
         """The bit generator in use, and its state if a half waits; another is in its place."""
         import ctypes
 
+        if not hasattr(numpy, "set_bit_generator"):
+            return None, numpy.get_state(legacy=False)
         current = numpy.get_bit_generator()
         elements, state = None, None
         if type(current) is numpy.MT19937:
@@ -141,7 +145,8 @@ class _NumpyState:
     @staticmethod
     def put_back(numpy: Any, generator: Any, state: Any) -> None:
         """Puts back what was set aside."""
-        numpy.set_bit_generator(generator)
+        if generator is not None:
+            numpy.set_bit_generator(generator)
         if state is not None:
             numpy.set_state(state)
 
@@ -259,7 +264,9 @@ class Failure:
         self.text = str(error)
         self.worker = worker
         self.workers = workers
-        self.traceback = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        self.traceback = "".join(
+            traceback.format_exception(type(error), error, error.__traceback__)
+        )
 
     def exception(self) -> BaseException:
         """The exception, caused by the worker's traceback."""

@@ -48,7 +48,7 @@ class Refusing(al.data.Dataset):
             if self.how == "exit":
                 os._exit(3)
             if self.how == "hang":
-                time.sleep(30)
+                time.sleep(300)
             if self.how == "lambda":
                 return lambda: index
             raise ERRORS[self.how]
@@ -103,7 +103,7 @@ class Slow(al.data.Dataset):
         return 8
 
     def __getitem__(self, index):
-        time.sleep(0.05 if index == 0 else 0)
+        time.sleep(0.3 if index == 0 else 0)
         return index
 
 

@@ -1,5 +1,6 @@
 """Checkpoints: every value exactly, all objects or none, and errors that say which part and where."""
 
+import collections
 import io
 import json
 import math
@@ -57,17 +58,42 @@ def same(one, other):
 (PAYLOAD,) = struct.unpack("<d", bytes.fromhex("0102030405060fff")[::-1] + b"")
 VALUES = {
     "ints": [0, -1, 2**53 + 1, 2**63, -(2**127), 2**127, 3**500, -(7**400)],
-    "floats": [0.1, -0.0, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, -math.nan, PAYLOAD],
+    "floats": [
+        0.1,
+        -0.0,
+        5e-324,
+        1.7976931348623157e308,
+        math.inf,
+        -math.inf,
+        math.nan,
+        -math.nan,
+        PAYLOAD,
+    ],
     "complex": [1 + 2j, complex(math.nan, -0.0), complex(math.inf, PAYLOAD)],
     "truths": [True, False, None],
     "texts": ["", "ü€𝄞", "\0", "a\ud800b", "line\n\"'\\", "__allotrope__"],
     "bytes": [b"", b"\x00\xff", bytearray(b"x")],
-    "keys": {1: "a", "1": "b", True: "no, 1", None: "c", 2.5: "d", (1, "x"): "e", 2**200: "f", "\udcff": "g"},
+    "keys": {
+        1: "a",
+        "1": "b",
+        False: "no",
+        None: "c",
+        2.5: "d",
+        (1, "x"): "e",
+        2**200: "f",
+        "\udcff": "g",
+    },
     "marks": {"__allotrope__": 3},
     "marked": {"__allotrope__": ("int", "0x3")},
     "containers": ([], (), {}, [()], ({},), {1, 2, "x"}, frozenset({(1, 2)})),
+    "counter": collections.Counter("abca"),
     "dtypes": [al.float16, al.Float, al.bool],
-    "arrays": [np.arange(6, dtype=np.int16).reshape(2, 3), np.float64(0.1), np.bool_(True), np.zeros((0, 2))],
+    "arrays": [
+        np.arange(6, dtype=np.int16).reshape(2, 3),
+        np.float64(0.1),
+        np.bool_(True),
+        np.zeros((0, 2)),
+    ],
     "names": {"a.b": {"c": al.ones(1)}, "a": {"b.c": al.zeros(1), "b": {"c": al.tensor(3)}}},
     "deep": [[[[[[[[{"x": (al.ones(2),)}]]]]]]]],
 }
@@ -76,7 +102,11 @@ VALUES = {
 def test_values_come_back_exactly(tmp_path):
     path = tmp_path / "x.safetensors"
     tensors = {dtype.name: al.ones(2, 3).to(dtype) for dtype in DTYPES}
-    tensors |= {"empty": al.ones(0, 2), "scalar": al.tensor(1.5), "turned": al.arange(6).reshape(2, 3).T}
+    tensors |= {
+        "empty": al.ones(0, 2),
+        "scalar": al.tensor(1.5),
+        "turned": al.arange(6).reshape(2, 3).T,
+    }
     al.save_checkpoint(path, **VALUES, tensors=tensors)
     found = al.load_checkpoint(path)
     assert list(found) == [*VALUES, "tensors"]
@@ -127,7 +157,9 @@ def test_objects_of_all_kinds(tmp_path):
     # Some of them; the states of others that nobody takes are among the values.
     third = build(5.0)
     extras = al.load_checkpoint(path, model=third["model"])
-    assert same(extras, {"epoch": 2, "average": one["average"].state, "pair": [{"x": 3.0}, {"x": None}]})
+    assert same(
+        extras, {"epoch": 2, "average": one["average"].state, "pair": [{"x": 3.0}, {"x": None}]}
+    )
     assert third["optimizer"][0].state == {"rate": 5.0}
 
 
@@ -168,7 +200,10 @@ def holders():
 
 
 def states(objects):
-    return {name: one.get_state() if name == "generator" else one.state_dict() for name, one in objects.items()}
+    return {
+        name: one.get_state() if name == "generator" else one.state_dict()
+        for name, one in objects.items()
+    }
 
 
 def as_text(objects):
@@ -181,13 +216,21 @@ REFUSED = {
         ValueError,
         "model in .* does not fit: no weight; other, which the model lacks",
     ),
-    "a shape": ({"model": Holder(weight=al.ones(3))}, ValueError, r"model .* weight has shape \[3\]; \[2\] here"),
+    "a shape": (
+        {"model": Holder(weight=al.ones(3))},
+        ValueError,
+        r"model .* weight has shape \[3\]; \[2\] here",
+    ),
     "a dtype": (
         {"model": Holder(weight=al.ones(2, dtype="float64"))},
         TypeError,
         "model .* weight has dtype float64; float32 here .*hint",
     ),
-    "no tensor": ({"model": Holder(weight=3)}, ValueError, "model .* weight is no tensor there, but int"),
+    "no tensor": (
+        {"model": Holder(weight=3)},
+        ValueError,
+        "model .* weight is no tensor there, but int",
+    ),
     "groups": (
         {"optimizer": Holder(param_groups=[{"params": [0, 1]}])},
         ValueError,
@@ -198,14 +241,22 @@ REFUSED = {
         ValueError,
         "loader .* lengths differ: saved with 5 samples; this dataset has 4",
     ),
-    "several": ({"model": [Holder(weight=al.ones(2))]}, ValueError, "model .* is a list of 1; one object was given"),
+    "several": (
+        {"model": [Holder(weight=al.ones(2))]},
+        ValueError,
+        "model .* is a list of 1; one object was given",
+    ),
     "a generator": ({"generator": Holder(a=1)}, ValueError, "generator in .* does not fit"),
     "what the object finds": (
         {"optimizer": Holder(param_groups=[{"params": [0], "lr": 2.0}], refuse=True)},
         ValueError,
         "optimizer in .* does not fit: 'refused'",
     ),
-    "no such part": (None, ValueError, "no scaler in .*; it has model, optimizer, loader, generator, epoch"),
+    "no such part": (
+        None,
+        ValueError,
+        "no scaler in .*; it has model, optimizer, loader, generator, epoch",
+    ),
 }
 
 
@@ -235,7 +286,10 @@ def test_damaged_files(tmp_path):
     data = path.read_bytes()
     before = as_text(objects)
     chance = random.Random(1)
-    places = [chance.randrange(len(data)) for _ in range(150)] + [data.index(b"123456"), data.index(b"some text")]
+    places = [chance.randrange(len(data)) for _ in range(150)] + [
+        data.index(b"123456"),
+        data.index(b"some text"),
+    ]
     for place in places:
         damaged = bytearray(data)
         damaged[place] ^= 1 << chance.randrange(7)

@@ -54,11 +54,27 @@ def test_dtypes_hold_for_floats(dtype, answers):
 def test_tensor_datasets_refuse():
     refusals = [
         (lambda: al.data.TensorDataset(), ValueError, "no tensors"),
-        (lambda: al.data.TensorDataset(al.ones(2), al.ones(3)), ValueError, r"lengths differ: \[2, 3\]"),
+        (
+            lambda: al.data.TensorDataset(al.ones(2), al.ones(3)),
+            ValueError,
+            r"lengths differ: \[2, 3\]",
+        ),
         (lambda: al.data.TensorDataset(al.ones(())), ValueError, "tensor 0 has shape"),
-        (lambda: al.data.TensorDataset(al.ones(2), dtype="int8"), TypeError, "not a dtype of floats: int8"),
-        (lambda: al.data.TensorDataset(al.ones(2), dtype=al.Int), TypeError, "not a dtype of floats"),
-        (lambda: al.data.TensorDataset(al.ones(2)).to("nothing"), TypeError, "unknown name: 'nothing'"),
+        (
+            lambda: al.data.TensorDataset(al.ones(2), dtype="int8"),
+            TypeError,
+            "not a dtype of floats: int8",
+        ),
+        (
+            lambda: al.data.TensorDataset(al.ones(2), dtype=al.Int),
+            TypeError,
+            "not a dtype of floats",
+        ),
+        (
+            lambda: al.data.TensorDataset(al.ones(2)).to("nothing"),
+            TypeError,
+            "unknown name: 'nothing'",
+        ),
         (lambda: al.data.TensorDataset(al.ones(2)).to("cpu", "cpu"), TypeError, "given twice"),
     ]
     for call, error, text in refusals:
@@ -130,33 +146,42 @@ def test_splits_refuse():
     assert splits[0] != splits[1]
 
 
-@pytest.mark.parametrize("case", RECORDED["distributed"], ids=lambda case: f"{case['count']}-{case['replicas']}-{case['drop']}")
+@pytest.mark.parametrize(
+    "case",
+    RECORDED["distributed"],
+    ids=lambda case: f"{case['count']}-{case['replicas']}-{case['drop']}",
+)
 def test_shares_are_those_of_torch(case):
     for rank, share in enumerate(case["shares"]):
         sampler = al.data.DistributedSampler(
             range(case["count"]), case["replicas"], rank, shuffle=False, drop_last=case["drop"]
         )
         assert list(sampler) == share and len(sampler) == len(share)
-    shuffled = [
-        list(al.data.DistributedSampler(range(9), 3, rank, seed=4)) for rank in range(3)
-    ]
+    shuffled = [list(al.data.DistributedSampler(range(9), 3, rank, seed=4)) for rank in range(3)]
     assert sorted(sum(shuffled, [])) == list(range(9))
 
 
 def test_samplers():
-    counts = collections.Counter(al.data.RandomSampler(range(5), True, 5000, al.Generator().manual_seed(1)))
+    counts = collections.Counter(
+        al.data.RandomSampler(range(5), True, 5000, al.Generator().manual_seed(1))
+    )
     assert sorted(counts) == list(range(5)) and all(900 < n < 1100 for n in counts.values())
     more = list(al.data.RandomSampler(range(4), num_samples=10))
     assert sorted(more[:4]) == sorted(more[4:8]) == list(range(4)) and len(set(more[8:])) == 2
     assert len(list(al.data.RandomSampler(range(9), num_samples=4))) == 4
-    weighted = al.data.WeightedRandomSampler([1, 0, 3], 4000, generator=al.Generator().manual_seed(1))
+    weighted = al.data.WeightedRandomSampler(
+        [1, 0, 3], 4000, generator=al.Generator().manual_seed(1)
+    )
     counts = collections.Counter(weighted)
     assert counts[1] == 0 and 900 < counts[0] < 1100
     assert sorted(al.data.WeightedRandomSampler([1, 2, 3], 3, replacement=False)) == [0, 1, 2]
     generator = al.Generator().manual_seed(7)
     one = list(al.data.RandomSampler(range(50), generator=generator))
     two = list(al.data.RandomSampler(range(50), generator=generator))
-    assert one != two and list(al.data.RandomSampler(range(50), generator=generator.manual_seed(7))) == one
+    assert (
+        one != two
+        and list(al.data.RandomSampler(range(50), generator=generator.manual_seed(7))) == one
+    )
     for call, error in [
         (lambda: al.data.RandomSampler(range(3), replacement=1), TypeError),
         (lambda: al.data.RandomSampler(range(3), num_samples=0), ValueError),

@@ -88,8 +88,12 @@ def test_order_and_random_numbers_do_not_depend_on_workers(number, workers):
     # Every sample once in each epoch, in another order, with other numbers.
     first, second = ([i for batch in epoch for i in batch["index"]] for epoch in expected[::2])
     assert sorted(first) == sorted(second) == list(range(13)) and first != second
-    drawn = [x for epoch in expected[::2] for batch in epoch for x in batch["python"] + batch["numpy"]]
-    drawn += [x for epoch in expected[::2] for batch in epoch for row in batch["allotrope"] for x in row]
+    drawn = [
+        x for epoch in expected[::2] for batch in epoch for x in batch["python"] + batch["numpy"]
+    ]
+    drawn += [
+        x for epoch in expected[::2] for batch in epoch for row in batch["allotrope"] for x in row
+    ]
     # float32 draws may meet by chance, float64 ones do not.
     assert len(set(drawn)) > len(drawn) - 3
 
@@ -108,7 +112,9 @@ def test_states_of_python_and_numpy_are_seeded_in_processes(number):
 def test_generators_decide_the_order():
     def order(seed, **options):
         generator = al.Generator().manual_seed(seed)
-        return lists(list(loader(range(20), batch_size=4, shuffle=True, generator=generator, **options)))
+        return lists(
+            list(loader(range(20), batch_size=4, shuffle=True, generator=generator, **options))
+        )
 
     state = al.get_rng_state().tolist()
     assert order(1) == order(1, number=2) == order(1, number=2, workers="processes") != order(2)
@@ -201,9 +207,14 @@ def test_batches_at_once_are_those_of_single_samples():
     pairs = [
         (al.data.TensorDataset(x, y), Plain(x, y)),
         (subset(al.data.TensorDataset(x, y), [5, 1, 7, 7]), subset(Plain(x, y), [5, 1, 7, 7])),
-        (subset(subset(al.data.TensorDataset(x, y), range(3, 20)), [5, 1]), subset(subset(Plain(x, y), range(3, 20)), [5, 1])),
+        (
+            subset(subset(al.data.TensorDataset(x, y), range(3, 20)), [5, 1]),
+            subset(subset(Plain(x, y), range(3, 20)), [5, 1]),
+        ),
     ]
-    for (fast, slow), shuffle, drop, size in itertools.product(pairs, (False, True), (False, True), (1, 3, 50)):
+    for (fast, slow), shuffle, drop, size in itertools.product(
+        pairs, (False, True), (False, True), (1, 3, 50)
+    ):
         options = {"shuffle": shuffle, "drop_last": drop, "batch_size": size}
         al.manual_seed(1)
         one = lists(list(loader(fast, **options)))
@@ -266,5 +277,11 @@ def test_processes_that_are_spawned():
     spawned = lists(list(made))
     al.manual_seed(3)
     assert spawned == lists(list(loader(samples.Noisy(6), batch_size=3)))
-    with pytest.raises(TypeError, match="^DataLoader: not sent to worker processes: .*workers='threads'"):
-        list(loader(range(3), 1, "processes", collate_fn=lambda x: x, multiprocessing_context="spawn"))
+    with pytest.raises(
+        TypeError, match="^DataLoader: not sent to worker processes: .*workers='threads'"
+    ):
+        list(
+            loader(
+                range(3), 1, "processes", collate_fn=lambda x: x, multiprocessing_context="spawn"
+            )
+        )

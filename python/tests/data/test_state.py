@@ -49,6 +49,18 @@ def test_shuffled(number, workers):
     cut_everywhere(make, 1 if workers == "threads" else 3)
 
 
+@each_worker
+def test_batches_at_once(number, workers):
+    dataset = al.data.TensorDataset(al.arange(22).reshape(11, 2), al.arange(11))
+
+    def make():
+        generator = al.Generator().manual_seed(4)
+        options = {"num_workers": number, "workers": workers, "generator": generator}
+        return al.data.DataLoader(dataset, batch_size=2, shuffle=True, **options)
+
+    cut_everywhere(make, 1 if workers == "threads" else 3)
+
+
 SAMPLERS = {
     "random": lambda g: al.data.RandomSampler(range(12), generator=g),
     "replacement": lambda g: al.data.RandomSampler(range(12), True, 3000, generator=g),
@@ -171,9 +183,21 @@ def test_states_that_do_not_fit():
     next(batches)
     state = loader.state_dict()
     refusals = [
-        (al.data.DataLoader(range(9)), state, "lengths differ: saved with 10 samples; this dataset has 9"),
-        (al.data.DataLoader(samples.Rows([1])), state, "saved with a dataset with __getitem__; this is an"),
-        (al.data.DataLoader(range(10), generator=al.Generator()), state, "saved without a generator"),
+        (
+            al.data.DataLoader(range(9)),
+            state,
+            "lengths differ: saved with 10 samples; this dataset has 9",
+        ),
+        (
+            al.data.DataLoader(samples.Rows([1])),
+            state,
+            "saved with a dataset with __getitem__; this is an",
+        ),
+        (
+            al.data.DataLoader(range(10), generator=al.Generator()),
+            state,
+            "saved without a generator",
+        ),
         (loader, {}, "not the state of a loader: no version"),
         (loader, {**state, "version": 2}, "unknown version: 2"),
         (loader, {**state, "samplers": {"sampler": 3}}, "samplers that this loader does not have"),

@@ -38,7 +38,11 @@ class Large(al.data.Dataset):
 def assert_same(one, other):
     assert type(one) is type(other)
     if isinstance(one, al.Tensor):
-        assert (one.dtype, one.shape, one.requires_grad) == (other.dtype, other.shape, other.requires_grad)
+        assert (one.dtype, one.shape, one.requires_grad) == (
+            other.dtype,
+            other.shape,
+            other.requires_grad,
+        )
         one, other = one.detach(), other.detach()
         assert one.contiguous().numpy().tobytes() == other.contiguous().numpy().tobytes()
     elif isinstance(one, np.ndarray):
@@ -62,7 +66,7 @@ def itself(sample):
 @pytest.mark.parametrize("shares", [True, False])
 def test_batches_are_as_they_were(shares, monkeypatch):
     if not shares:
-        monkeypatch.setattr("allotrope.data.pool.can_share", lambda: False)
+        monkeypatch.setattr("allotrope.data.processes.can_share", lambda: False)
     elif not transport.can_share():
         pytest.skip("no shared memory")
     options = {"num_workers": 2, "workers": "processes"}

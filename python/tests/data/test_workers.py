@@ -69,9 +69,69 @@ def test_stop_iteration_does_not_end_the_loop_as_if_all_were_done(number, worker
         list(made)
 
 
+class Broken(al.data.Sampler):
+    """Fails at its fourth number."""
+
+    def __iter__(self):
+        yield from range(3)
+        raise OSError("no more numbers")
+
+
+@pytest.mark.parametrize("number, workers", [(0, "threads"), (2, "threads"), (2, "processes")])
+def test_samplers_that_fail(number, workers):
+    made = al.data.DataLoader(range(9), sampler=Broken(), num_workers=number, workers=workers)
+    seen = []
+    with pytest.raises(OSError, match="no more numbers"):
+        for batch in made:
+            seen += batch.tolist()
+    assert seen == [0, 1, 2] and not multiprocessing.active_children()
+
+
+class Nested(al.data.Dataset):
+    """Has a loader in each sample."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return al.cat(list(al.data.DataLoader(range(5), 2, True, num_workers=self.number)))
+
+
+def test_loaders_within_loaders():
+    made = []
+    for outer, inner in ((0, 0), (0, 1), (2, 0), (2, 1)):
+        al.manual_seed(1)
+        made.append(lists(list(al.data.DataLoader(Nested(inner), 2, num_workers=outer))))
+    assert made[0] == made[1] == made[2] == made[3]
+
+
+def test_several_consumers_at_once():
+    def consume(seed):
+        generator = al.Generator().manual_seed(seed)
+        options = {"num_workers": seed % 3, "generator": generator}
+        loader = al.data.DataLoader(samples.Noisy(30), 4, True, **options)
+        found[seed] = [lists(list(loader)) for _ in range(2)]
+
+    rounds = []
+    for _ in range(2):
+        found = {}
+        threads = [threading.Thread(target=consume, args=[seed]) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        rounds.append(found)
+    assert rounds[0] == rounds[1] and len(rounds[0]) == 6
+
+
 def test_batches_that_cannot_be_sent():
     made = al.data.DataLoader(Refusing(4, 1, "lambda"), None, num_workers=1, workers="processes")
-    with pytest.raises(TypeError, match="a batch cannot be sent from its process.*workers='threads'"):
+    with pytest.raises(
+        TypeError, match="a batch cannot be sent from its process.*workers='threads'"
+    ):
         list(made)
 
 
@@ -96,31 +156,29 @@ import sys, time
 sys.path.insert(0, {TESTS!r})
 import allotrope as al, threading, multiprocessing
 from data.samples import Refusing
-made = al.data.DataLoader(Refusing(8, 3, "hang"), num_workers=2, workers={workers!r}, timeout=0.3)
-begin = time.monotonic()
+made = al.data.DataLoader(Refusing(8, 3, "hang"), num_workers=2, workers={workers!r}, timeout=2.0)
 try:
     list(made)
 except RuntimeError as error:
     print(error)
-print(len(multiprocessing.active_children()), time.monotonic() - begin < 10)
+print(len(multiprocessing.active_children()))
 """
-    begin = time.monotonic()
+    # The thread that hangs for minutes does not keep the process, else this does not end in time.
     done = run(script)
-    assert "DataLoader: no batch within 0.3 s: worker 1 is at it" in done.stdout, done.stderr
-    assert done.stdout.splitlines()[1] == "0 True"
-    # The thread that hangs does not keep the process.
-    assert time.monotonic() - begin < 20
+    assert "DataLoader: no batch within 2.0 s: worker 1 is at it" in done.stdout, done.stderr
+    assert done.stdout.splitlines()[1] == "0"
 
 
 @each_kind
 def test_loops_that_are_left(workers):
+    before = threading.active_count()
     made = al.data.DataLoader(range(100), num_workers=2, workers=workers, batch_size=2)
     for _ in range(3):
         for batch in made:
             if batch.tolist() == [4, 5]:
                 break
         # At once, without the garbage collector.
-        assert threading.active_count() == 1 or workers == "processes"
+        assert threading.active_count() == before
         assert not multiprocessing.active_children()
     batches = iter(made)
     next(batches)
@@ -185,15 +243,16 @@ import allotrope as al, multiprocessing, signal
 from data import samples
 keep = al.data.DataLoader(range(9), num_workers=2, workers="processes", persistent_workers=True)
 one = iter(keep)
-made = al.data.DataLoader(samples.Slow(), num_workers=2, workers="processes")
+made = al.data.DataLoader(samples.Refusing(4, 1, "hang"), num_workers=2, workers="processes")
 two = iter(made)
+next(two)
 print(*[process.pid for process in multiprocessing.active_children()], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     done = run(script)
     pids = [int(pid) for pid in done.stdout.split()]
     assert len(pids) == 4, done.stderr
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while any(map(is_alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(map(is_alive, pids))
@@ -222,10 +281,8 @@ except KeyboardInterrupt:
     print("interrupted")
 print(len(multiprocessing.active_children()))
 """
-    begin = time.monotonic()
     done = run(script, start_new_session=True)
     assert (done.stdout, done.stderr) == ("interrupted\n0\n", "")
-    assert time.monotonic() - begin < 20
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")

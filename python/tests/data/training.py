@@ -32,65 +32,15 @@ class Points(al.data.Dataset):
         return (self.points[index] + noise).to(self.dtype), self.labels[index]
 
 
-class Network:
-    """Two layers with dropout between them."""
-
-    def __init__(self, dtype):
-        generator = al.Generator().manual_seed(2)
-        sizes = {"first": (2, 16), "second": (16, 2)}
-        self.weights = {
-            name: al.randn(size, generator=generator).to(dtype).requires_grad_()
-            for name, size in sizes.items()
-        }
-
-    def __call__(self, x):
-        hidden = al.nn.functional.dropout(al.relu(x @ self.weights["first"]), 0.3)
-        return hidden @ self.weights["second"]
-
-    def state_dict(self):
-        return self.weights
-
-    def load_state_dict(self, state):
-        with al.no_grad():
-            for name, weight in self.weights.items():
-                weight.copy_(state[name])
-
-
-class Momentum:
-    """Gradient descent with momentum, and a rate that falls."""
-
-    def __init__(self, parameters):
-        self.param_groups = [{"params": parameters, "lr": 0.1}]
-        self.velocities = [al.zeros_like(parameter) for parameter in parameters]
-
-    def zero_grad(self):
-        for parameter in self.param_groups[0]["params"]:
-            parameter.grad = None
-
-    @al.no_grad()
-    def step(self):
-        group = self.param_groups[0]
-        for parameter, velocity in zip(group["params"], self.velocities, strict=True):
-            velocity.mul_(0.9).add_(parameter.grad)
-            parameter.sub_(group["lr"] * velocity)
-        group["lr"] *= 0.99
-
-    def state_dict(self):
-        group = self.param_groups[0]
-        groups = [{"params": list(range(len(group["params"]))), "lr": group["lr"]}]
-        return {"velocities": self.velocities, "param_groups": groups}
-
-    def load_state_dict(self, state):
-        with al.no_grad():
-            for velocity, saved in zip(self.velocities, state["velocities"], strict=True):
-                velocity.copy_(saved)
-        self.param_groups[0]["lr"] = state["param_groups"][0]["lr"]
-
-
 def build(dtype):
-    model = Network(dtype)
-    optimizer = Momentum(list(model.weights.values()))
-    return {"model": model, "optimizer": optimizer}
+    """A network with dropout, its optimizer and the fall of its rate."""
+    nn = al.nn
+    model = nn.Sequential(
+        nn.Linear(2, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 2)
+    ).to(dtype)
+    optimizer = al.optim.AdamW(model.parameters(), lr=0.02, weight_decay=0.1, amsgrad=True)
+    scheduler = al.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=25)
+    return {"model": model, "optimizer": optimizer, "scheduler": scheduler}
 
 
 def train(folder, dtype, workers, steps, killed, phase):
@@ -98,9 +48,7 @@ def train(folder, dtype, workers, steps, killed, phase):
     parts = build(dtype)
     model, optimizer = parts["model"], parts["optimizer"]
     # So large that some steps are skipped, and grows soon again.
-    scaler = al.amp.GradScaler(
-        enabled=dtype == "float16", init_scale=2.0**20, growth_interval=4
-    )
+    scaler = al.amp.GradScaler(enabled=dtype == "float16", init_scale=2.0**20, growth_interval=4)
     loader = al.data.DataLoader(
         Points(8 * BATCHES - 3, dtype),
         batch_size=8,
@@ -123,10 +71,19 @@ def train(folder, dtype, workers, steps, killed, phase):
                 optimizer.zero_grad()
                 scaler.scale(loss).backward()
                 scaler.step(optimizer)
+                scale = scaler.get_scale()
                 scaler.update()
-                if "scheduler" in parts:
+                if scaler.get_scale() >= scale:
+                    # The step was not skipped.
                     parts["scheduler"].step()
-                print(step, loss.item().hex(), scaler.get_scale(), al.rand(1).item(), file=trace, flush=True)
+                print(
+                    step,
+                    loss.item().hex(),
+                    scaler.get_scale(),
+                    al.rand(1).item(),
+                    file=trace,
+                    flush=True,
+                )
                 step += 1
                 if step - 1 == killed and phase == 1:
                     os.kill(os.getpid(), signal.SIGKILL)
