@@ -56,6 +56,7 @@ bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .ve
 	$(BIN)/python crates/bench/structured.py
 	$(BIN)/python crates/bench/autograd.py
 	$(BIN)/python crates/bench/variables.py
+	$(BIN)/python crates/bench/training.py
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)
