@@ -30,7 +30,7 @@ pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
 pub use distance::distances;
 pub use movement::{Windows, add_windows, assemble, copy_view, keep_band, take_rows};
-pub use norm::{Norm, normalize_lines};
+pub use norm::{Norm, NormGradients, normalize_lines, normalize_lines_backward};
 pub use pool::{Divisor, Grid, Pooled, average, greatest, greatest_with_places, unpool};
 pub use reduce::{reduce, reduce_at};
 pub use resample::{Stencil, Weighting, blend, pick as pick_nearest};

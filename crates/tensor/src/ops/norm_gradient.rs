@@ -1,7 +1,9 @@
 //! The gradients of normalisations, from the operand alone: mean and deviation are measured again,
 //! so that nothing of the size of the operand is saved beside it.
 
-use allotrope_cpu::kernel::Fold;
+use allotrope_cpu::kernel::{
+    Fold, LineInput, Norm, NormGradients, are_lines_short, normalize_lines_backward,
+};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::BATCH_NORM;
 use allotrope_op::{Builder, Shape, Structured, Var};
@@ -10,8 +12,8 @@ use smallvec::SmallVec;
 use super::norm::{BatchNorm, BatchNormOptions, Statistics, with_terms};
 use super::operands::{Working, signed};
 use crate::Tensor;
-use crate::autograd::{Gradients, Pass};
-use crate::elementwise::evaluate_one;
+use crate::autograd::{Gradients, is_recorded};
+use crate::elementwise::{evaluate_one, room};
 use crate::reduce::Plan;
 
 /// A normalisation over the last dimensions that remembers its operands.
@@ -28,6 +30,7 @@ pub(super) fn recorded_last(
     let result = x.detach();
     let result = result.normalize_last(row, sizes, plain, eps, centers)?;
     let last = sizes.len() as isize;
+    let count = sizes.iter().product();
     let norm = Normalized {
         op: row.name,
         working: Working::of(row, &with_terms(x, affine))?,
@@ -36,6 +39,7 @@ pub(super) fn recorded_last(
         axes: (-last..0).collect(),
         within: Vec::new(),
         outer: (-(x.rank() as isize)..-last).collect(),
+        lines: Some([count, count, 1]),
         centers,
         eps,
     };
@@ -65,6 +69,7 @@ pub(super) fn recorded_groups(
         axes: vec![2, 3],
         within: vec![3],
         outer: vec![0],
+        lines: Some([of_group * spatial, channels, spatial.max(1)]),
         centers: true,
         eps,
     };
@@ -94,6 +99,7 @@ pub(super) fn recorded_batch(
         within: axes.clone(),
         axes,
         outer: Vec::new(),
+        lines: None,
         centers: true,
         eps: options.eps,
     };
@@ -114,6 +120,9 @@ struct Normalized {
     within: Vec<isize>,
     /// The others along which they are the same.
     outer: Vec<isize>,
+    /// The length of lines in memory that have one mean and deviation, the number of weights, and how
+    /// many neighbours share one; none where there are no such lines.
+    lines: Option<[usize; 3]>,
     centers: bool,
     eps: f64,
 }
@@ -141,13 +150,17 @@ impl Normalized {
         let sizes = affine.iter().flatten().next();
         let sizes = sizes.map(|term| signed(term.shape())).unwrap_or_default();
         result.with_rule(self.op, &with_terms(x, affine), move |pass| {
-            let seen = self.see(pass, &operand, weight.as_ref())?;
             let mut places = 1..;
             let for_weight = weight.as_ref().and_then(|_| places.next());
             let for_bias = has_bias.then(|| places.next()).flatten();
             let wants = |place: Option<usize>| place.is_some_and(|place| pass.wants(place));
             let wanted = [pass.wants(0), wants(for_weight), wants(for_bias)];
-            let [of_x, of_weight, of_bias] = self.back(&seen, wanted)?;
+            let gradient = pass.gradient()?;
+            let made = self.by_lines(&operand, weight.as_ref(), &gradient, wanted)?;
+            let [of_x, of_weight, of_bias] = match made {
+                Some(made) => made,
+                None => self.back(&self.see(gradient, &operand, weight.as_ref())?, wanted)?,
+            };
             let shaped = |made: Option<Tensor>, sizes: &[isize]| {
                 made.map(|made| made.reshape(sizes)).transpose()
             };
@@ -163,7 +176,66 @@ impl Normalized {
         })
     }
 
-    fn see(&self, pass: &Pass<'_>, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
+    /// The gradients by a kernel of their own, unless they are recorded themselves or lines are none or
+    /// too long.
+    fn by_lines(
+        &self,
+        x: &Tensor,
+        weight: Option<&Tensor>,
+        gradient: &Tensor,
+        [wants_x, wants_weight, wants_bias]: [bool; 3],
+    ) -> Result<Option<[Option<Tensor>; 3]>, Error> {
+        let Some([length, terms, period]) = self.lines else {
+            return Ok(None);
+        };
+        if is_recorded(&[x, gradient]) || !are_lines_short(length, 1) {
+            return Ok(None);
+        }
+        if weight.is_some_and(|weight| is_recorded(&[weight])) {
+            return Ok(None);
+        }
+        let Working { result, .. } = self.working;
+        let weight = match weight {
+            Some(weight) => Some(weight.to(result)?.to(DType::F64)?.to_vec::<f64>()?),
+            None => None,
+        };
+        let norm = Norm {
+            centers: self.centers,
+            eps: self.eps,
+            weight: weight.as_deref(),
+            bias: None,
+            period,
+        };
+        let programs = [x, gradient].map(|tensor| self.working.reading(tensor.dtype()));
+        let sizes = [x.count() / length.max(1), length, 1];
+        let inputs = [x.as_input(self.op)?, gradient.as_input(self.op)?];
+        let lines = [0, 1].map(|place: usize| LineInput {
+            program: &programs[place],
+            input: inputs[place],
+            sizes,
+        });
+        let mut of_x = match wants_x {
+            true => Some(room(self.op, x.shape(), result)?),
+            false => None,
+        };
+        let mut sums = [wants_weight, wants_bias].map(|wants| wants.then(|| vec![0.0; terms]));
+        let [of_weight, of_bias] = &mut sums;
+        let wanted = NormGradients {
+            numbers: of_x.as_deref_mut(),
+            weight: of_weight.as_deref_mut(),
+            bias: of_bias.as_deref_mut(),
+        };
+        normalize_lines_backward(norm, terms, lines, result, wanted)?;
+        let of_x = of_x.map(|made| Tensor::from_buffer(made, x.shape().clone(), result));
+        let [of_weight, of_bias] = sums;
+        let tensor = |sums: Option<Vec<f64>>| {
+            sums.map(|sums| Tensor::from_slice(&sums, &[terms]))
+                .transpose()
+        };
+        Ok(Some([of_x, tensor(of_weight)?, tensor(of_bias)?]))
+    }
+
+    fn see(&self, gradient: Tensor, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
         let Working { result, compute } = self.working;
         let x = x.reshape(&self.view)?;
         let measured = Statistics::measure(self.op, &x, self.working, &self.axes, self.centers)?;
@@ -172,7 +244,7 @@ impl Normalized {
             None => Tensor::full(&[], 1, compute)?,
         };
         Ok(Seen {
-            gradient: pass.gradient()?.reshape(&self.view)?,
+            gradient: gradient.reshape(&self.view)?,
             mean: measured.mean.to(compute)?,
             scale: measured.variance.add(self.eps)?.rsqrt()?.to(compute)?,
             weight,

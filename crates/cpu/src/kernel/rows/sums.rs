@@ -61,6 +61,20 @@ pub(crate) fn join<C: Accumulator, const FUSED: bool>(lanes: [C; LANES], last: [
     fold(all, add).widen()
 }
 
+/// The same of half as many lanes.
+#[inline(always)]
+pub(crate) fn join_few<C: Accumulator, const FUSED: bool>(
+    lanes: [C; LANES / 2],
+    last: [C; LANES / 2],
+) -> f64 {
+    let add = |a: C, b: C| C::unwrap(a.wrap::<FUSED>() + b.wrap());
+    let mut all = lanes;
+    for (lane, last) in all.iter_mut().zip(last) {
+        *lane = add(*lane, last);
+    }
+    fold_half(all, add).widen()
+}
+
 /// Lanes made one in pairs: the first half with the second, and so on.
 #[inline(always)]
 pub(crate) fn fold<C: Copy>(lanes: [C; LANES], join: impl Fn(C, C) -> C) -> C {

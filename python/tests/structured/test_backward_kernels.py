@@ -1,0 +1,159 @@
+"""Backwards that have a kernel of their own against the operations that they are otherwise made of.
+
+`create_graph=True` composes recorded operations. Here both ways are compared over dtypes, layouts, odd
+sizes and threads, and with NaN and infinities.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import allotrope as al
+
+F = al.nn.functional
+FLOATS = [dtype for dtype in al.dtypes() if dtype.is_floating_point]
+NAMES = [str(dtype).removeprefix("allotrope.") for dtype in FLOATS]
+LAYOUTS = ["contiguous", "turned", "stepped"]
+
+
+def laid_out(array, layout, dtype):
+    """The numbers of an array as a tensor whose memory is in another order."""
+    if layout == "turned":
+        order = list(range(array.ndim))[::-1]
+        return al.tensor(np.ascontiguousarray(array.transpose(order))).to(dtype).permute(*order)
+    if layout == "stepped" and array.ndim:
+        doubled = np.repeat(array, 2, axis=-1)
+        return al.tensor(doubled).to(dtype)[..., ::2]
+    return al.tensor(array).to(dtype)
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def both(function, inputs, gradient):
+    """The gradients of inputs by the kernel, and by recorded operations."""
+    leaves = [x.detach().requires_grad_() if x is not None else None for x in inputs]
+    wanted = [x for x in leaves if x is not None]
+    made = function(*leaves)
+    kernel = al.autograd.grad(made, wanted, gradient, retain_graph=True)
+    composed = al.autograd.grad(made, wanted, gradient, create_graph=True)
+    return [x.detach() for x in kernel], [x.detach() for x in composed]
+
+
+def assert_alike(kernel, composed, digits=16):
+    """Equal up to some of the last digits of the dtype, beside the largest; NaN in the same places."""
+    for mine, other in zip(kernel, composed, strict=True):
+        assert mine.dtype == other.dtype
+        assert mine.shape == other.shape
+        eps = al.finfo(mine.dtype).eps
+        a, b = (np.array(x.to(al.float64).tolist()) for x in (mine, other))
+        assert np.array_equal(np.isnan(a), np.isnan(b))
+        assert np.array_equal(np.isinf(a), np.isinf(b))
+        is_finite = np.isfinite(a) & np.isfinite(b)
+        largest = np.abs(b[is_finite]).max(initial=0.0)
+        assert np.abs(a - b)[is_finite].max(initial=0.0) <= digits * eps * max(largest, 1.0)
+
+
+@pytest.fixture(params=[1, 2, 7])
+def threads(request):
+    before = al.get_num_threads()
+    al.set_num_threads(request.param)
+    yield request.param
+    al.set_num_threads(before)
+
+
+def norms(size):
+    """Normalisations with the shapes of what they read: numbers, weight, bias."""
+    yield lambda x, w, b: F.layer_norm(x, (size,), w, b), (3, 5, size), (size,)
+    yield lambda x, w, b: F.layer_norm(x, (2, size), w, b), (4, 2, size), (2, size)
+    yield lambda x, w, b: F.rms_norm(x, (size,), w), (7, size), (size,)
+    yield lambda x, w, b: F.group_norm(x, 2, w, b), (3, 4, size), (4,)
+    yield lambda x, w, b: F.group_norm(x, 3, w, b), (2, 3 * size), (3 * size,)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_norms_compose_to_the_same(dtype, layout):
+    for size in [0, 1, 2, 31, 63, 64, 65, 200]:
+        for function, shape, term in norms(size):
+            x = laid_out(numbers(*shape), layout, dtype)
+            w = laid_out(numbers(*term, seed=1), layout, dtype)
+            b = laid_out(numbers(*term, seed=2), layout, dtype)
+            g = laid_out(numbers(*shape, seed=3), layout, dtype)
+            is_rms = function(x, w, b).equal(function(x, w, b * 0 + 5))
+            inputs = [x, w, None] if is_rms else [x, w, b]
+            assert_alike(*both(function, inputs, g))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_each_gradient_alone_is_that_of_all(dtype):
+    dtype = getattr(al, dtype)
+    for size in [1, 65, 130]:
+        for function, shape, term in itertools.islice(norms(size), 2):
+            x, w, b = (al.tensor(numbers(*s, seed=i)).to(dtype) for i, s in enumerate([shape, term, term]))
+            g = al.tensor(numbers(*shape, seed=3)).to(dtype)
+            leaves = [t.requires_grad_() for t in (x, w, b)]
+            made = function(*leaves)
+            every = al.autograd.grad(made, leaves, g, retain_graph=True)
+            for leaf, expected in zip(leaves, every, strict=True):
+                (alone,) = al.autograd.grad(made, [leaf], g, retain_graph=True)
+                assert alone.equal(expected)
+            # Without a weight it is one.
+            plain = [x.detach().requires_grad_(), None, b.detach().requires_grad_()]
+            ones = [x.detach().requires_grad_(), (w * 0 + 1).detach(), b.detach().requires_grad_()]
+            a, c = (
+                al.autograd.grad(function(*given), [given[0], given[2]], g) for given in (plain, ones)
+            )
+            assert a[0].equal(c[0])
+            assert a[1].equal(c[1])
+
+
+def test_long_lines_and_many_lines_compose_to_the_same(threads):
+    for shape in [(3, 5000), (2, 70000), (5000, 17), (700, 96), (1, 3)]:
+        x, g = (al.tensor(numbers(*shape, seed=i)).to(al.float32) for i in range(2))
+        w, b = (al.tensor(numbers(shape[1], seed=i)).to(al.float32) for i in (2, 3))
+        assert_alike(*both(lambda x, w, b: F.layer_norm(x, (shape[1],), w, b), [x, w, b], g), digits=64)
+    x, g = (al.tensor(numbers(6, 8, 9, 11, seed=i)).to(al.float32) for i in range(2))
+    w, b = (al.tensor(numbers(8, seed=i)).to(al.float32) for i in (2, 3))
+    assert_alike(*both(lambda x, w, b: F.group_norm(x, 4, w, b), [x, w, b], g), digits=64)
+    call = lambda x, w, b: F.instance_norm(x, None, None, w, b)  # noqa: E731
+    assert_alike(*both(call, [x, w, b], g), digits=64)
+
+
+def test_threads_change_no_bit_of_a_norm():
+    x, g = (al.tensor(numbers(900, 300, seed=i)).to(al.float32) for i in range(2))
+    w, b = (al.tensor(numbers(300, seed=i)).to(al.float32) for i in (2, 3))
+    before, seen = al.get_num_threads(), []
+    for count in [1, 2, 7]:
+        al.set_num_threads(count)
+        leaves = [t.detach().requires_grad_() for t in (x, w, b)]
+        seen.append(al.autograd.grad(F.layer_norm(leaves[0], (300,), *leaves[1:]), leaves, g))
+    al.set_num_threads(before)
+    for other in seen[1:]:
+        assert all(a.equal(b) for a, b in zip(seen[0], other, strict=True))
+
+
+@pytest.mark.parametrize("special", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("place", [0, 1])
+def test_norms_with_special_values_compose_to_the_same(special, place):
+    for dtype in ["float32", "float64", "float16", "bfloat16", "float8_e5m2"]:
+        for size in [3, 70]:
+            for function, shape, term in itertools.islice(norms(size), 2):
+                arrays = [numbers(*shape), numbers(*shape, seed=3)]
+                arrays[place].reshape(-1)[1] = special
+                x, g = (al.tensor(a).to(getattr(al, dtype)) for a in arrays)
+                w, b = (al.tensor(numbers(*term, seed=i)).to(getattr(al, dtype)) for i in (1, 2))
+                assert_alike(*both(function, [x, w, b], g))
+
+
+def test_a_gradient_of_one_number_reaches_every_element():
+    x = al.tensor(numbers(6, 40)).to(al.float32).requires_grad_()
+    w = al.tensor(numbers(40, seed=1)).to(al.float32).requires_grad_()
+    made = F.layer_norm(x, (40,), w, None)
+    kernel = al.autograd.grad(made.sum(), [x, w], retain_graph=True)
+    composed = al.autograd.grad(made.sum(), [x, w], create_graph=True)
+    # The gradients of the numbers cancel: what is left is beside those of single results.
+    assert float((kernel[0] - composed[0]).abs().max()) < 1e-5
+    assert_alike([kernel[1]], [composed[1].detach()])
