@@ -157,3 +157,81 @@ def test_a_gradient_of_one_number_reaches_every_element():
     # The gradients of the numbers cancel: what is left is beside those of single results.
     assert float((kernel[0] - composed[0]).abs().max()) < 1e-5
     assert_alike([kernel[1]], [composed[1].detach()])
+
+
+def batch_norms(channels):
+    """A normalisation over a batch, and with running numbers."""
+    mean = al.tensor(numbers(channels, seed=7))
+    variance = al.tensor(numbers(channels, seed=8)).square() + 0.5
+    yield lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)
+    yield lambda x, w, b: F.batch_norm(x, mean, variance, w, b, training=False)
+
+
+SHAPES = [
+    (2, 1), (7, 3), (130, 33), (300, 40), (3, 5, 1), (2, 3, 63), (2, 3, 64), (3, 17, 65),
+    (4, 2, 5, 13), (2, 20, 9, 9), (2, 2, 3, 4, 5), (1, 3, 70), (5, 4, 100),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_batch_norms_compose_to_the_same(dtype, layout):
+    for shape in SHAPES:
+        for function in batch_norms(shape[1]):
+            x, g = (laid_out(numbers(*shape, seed=i), layout, dtype) for i in range(2))
+            w, b = (laid_out(numbers(shape[1], seed=i), layout, dtype) for i in (2, 3))
+            assert_alike(*both(function, [x, w, b], g), digits=32)
+            assert_alike(*both(lambda x, f=function: f(x, None, None), [x], g), digits=32)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=NAMES)
+def test_batch_norms_are_those_of_plain_arithmetic(dtype):
+    for shape in SHAPES:
+        x, w, b = (al.tensor(numbers(*s, seed=i)).to(dtype) for i, s in enumerate([shape, shape[1:2], shape[1:2]]))
+        wide = [np.array(t.to(al.float64).tolist()).reshape(t.shape) for t in (x, w, b)]
+        axes = tuple(dim for dim in range(len(shape)) if dim != 1)
+        term = [-1 if dim == 1 else 1 for dim in range(len(shape))]
+        mean, variance = (getattr(wide[0], f)(axes, keepdims=True) for f in ("mean", "var"))
+        expected = (wide[0] - mean) / np.sqrt(variance + 1e-5) * wide[1].reshape(term) + wide[2].reshape(term)
+        made = F.batch_norm(x, None, None, w, b, training=True)
+        assert made.dtype == dtype
+        made = np.array(made.to(al.float64).tolist()).reshape(shape)
+        bound = al.finfo(dtype).eps * 8 * np.abs(expected).max(initial=1.0)
+        assert np.abs(made - expected).max() <= bound
+
+
+def test_running_numbers_are_those_of_the_batch(threads):
+    for shape in [(300, 40), (6, 3, 200), (40, 20, 9, 9)]:
+        x = numbers(*shape) * 3 + 100
+        axes = tuple(dim for dim in range(len(shape)) if dim != 1)
+        mean, variance = al.zeros(shape[1]), al.ones(shape[1])
+        F.batch_norm(al.tensor(x).to(al.float32), mean, variance, training=True, momentum=1.0)
+        assert np.allclose(mean.tolist(), x.mean(axes), rtol=1e-6)
+        assert np.allclose(variance.tolist(), x.var(axes, ddof=1), rtol=1e-5)
+
+
+def test_threads_change_no_bit_of_a_batch_norm():
+    for shape in [(3000, 40), (64, 3, 900), (40, 20, 30, 30), (50, 70, 7, 7)]:
+        x, g = (al.tensor(numbers(*shape, seed=i)).to(al.float32) for i in range(2))
+        w, b = (al.tensor(numbers(shape[1], seed=i)).to(al.float32) for i in (2, 3))
+        before, seen = al.get_num_threads(), []
+        for count in [1, 2, 7]:
+            al.set_num_threads(count)
+            leaves = [t.detach().requires_grad_() for t in (x, w, b)]
+            made = F.batch_norm(leaves[0], None, None, *leaves[1:], training=True)
+            seen.append([made.detach(), *al.autograd.grad(made, leaves, g)])
+        al.set_num_threads(before)
+        for other in seen[1:]:
+            assert all(a.equal(b) for a, b in zip(seen[0], other, strict=True))
+
+
+@pytest.mark.parametrize("special", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("place", [0, 1])
+def test_batch_norms_with_special_values_compose_to_the_same(special, place):
+    for shape in [(6, 5), (2, 3, 70)]:
+        for function in batch_norms(shape[1]):
+            arrays = [numbers(*shape), numbers(*shape, seed=3)]
+            arrays[place].reshape(-1)[1] = special
+            x, g = (al.tensor(a).to(al.float32) for a in arrays)
+            w, b = (al.tensor(numbers(shape[1], seed=i)).to(al.float32) for i in (1, 2))
+            assert_alike(*both(function, [x, w, b], g))

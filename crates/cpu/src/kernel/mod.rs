@@ -1,5 +1,6 @@
 //! The kernels: safe code over slices of bytes and layouts.
 
+mod channels;
 mod conv;
 mod copy;
 mod distance;
@@ -25,6 +26,9 @@ pub mod sort;
 mod window;
 
 pub use allotrope_op::{Fold, Scan};
+pub use channels::{
+    ChannelNorm, ChannelStatistics, normalize_channels, normalize_channels_backward,
+};
 pub use conv::{Convolution, Depthwise, Edge, convolve, convolve_depthwise};
 pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};

@@ -19,8 +19,9 @@ mod scaling;
 use allotrope_dtype::{DType, Error, Level};
 
 pub use self::backward::{NormGradients, normalize_lines_backward};
+pub(super) use self::backward::{back, sums_of_two};
 use self::halves::Halves;
-use self::measure::Measured;
+pub(super) use self::measure::Measured;
 use super::fused::block::Store;
 use super::rows::{
     Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half,

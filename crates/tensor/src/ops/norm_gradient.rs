@@ -2,14 +2,15 @@
 //! so that nothing of the size of the operand is saved beside it.
 
 use allotrope_cpu::kernel::{
-    Fold, LineInput, Norm, NormGradients, are_lines_short, normalize_lines_backward,
+    ChannelNorm, ChannelStatistics, Fold, LineInput, Norm, NormGradients, are_lines_short,
+    normalize_channels_backward, normalize_lines_backward,
 };
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::BATCH_NORM;
 use allotrope_op::{Builder, Shape, Structured, Var};
 use smallvec::SmallVec;
 
-use super::norm::{BatchNorm, BatchNormOptions, Statistics, with_terms};
+use super::norm::{BatchNorm, BatchNormOptions, Statistics, around_channels, with_terms};
 use super::operands::{Working, signed};
 use crate::Tensor;
 use crate::autograd::{Gradients, is_recorded};
@@ -40,6 +41,8 @@ pub(super) fn recorded_last(
         within: Vec::new(),
         outer: (-(x.rank() as isize)..-last).collect(),
         lines: Some([count, count, 1]),
+        channels: None,
+        given: None,
         centers,
         eps,
     };
@@ -70,6 +73,8 @@ pub(super) fn recorded_groups(
         within: vec![3],
         outer: vec![0],
         lines: Some([of_group * spatial, channels, spatial.max(1)]),
+        channels: None,
+        given: None,
         centers: true,
         eps,
     };
@@ -82,24 +87,32 @@ pub(super) fn recorded_batch(
     options: BatchNormOptions<'_>,
 ) -> Result<BatchNorm, Error> {
     let affine = [options.weight, options.bias];
+    let working = Working::of(&BATCH_NORM, &with_terms(x, affine))?;
     let plain = affine.map(|term| term.map(Tensor::detach));
-    let made = x.detach().batch_norm(BatchNormOptions {
+    let options = BatchNormOptions {
         weight: plain[0].as_ref(),
         bias: plain[1].as_ref(),
         ..options
-    })?;
+    };
+    let (made, measured) = x.detach().batch_norm_with_statistics(working, options)?;
+    let given = match options.training {
+        true => None,
+        false => Some(Statistics::running(BATCH_NORM.name, x, options.running)?),
+    };
     let axes: Vec<isize> = (0..x.rank() as isize).filter(|dim| *dim != 1).collect();
     let mut term = vec![1; x.rank() - 1];
     term[0] = x.shape()[1] as isize;
     let norm = Normalized {
         op: BATCH_NORM.name,
-        working: Working::of(&BATCH_NORM, &with_terms(x, affine))?,
+        working,
         view: signed(x.shape()),
         term,
         within: axes.clone(),
         axes,
         outer: Vec::new(),
         lines: None,
+        channels: measured,
+        given,
         centers: true,
         eps: options.eps,
     };
@@ -123,6 +136,10 @@ struct Normalized {
     /// The length of lines in memory that have one mean and deviation, the number of weights, and how
     /// many neighbours share one; none where there are no such lines.
     lines: Option<[usize; 3]>,
+    /// The mean and variance of each channel, where channels were normalised by their kernel.
+    channels: Option<ChannelStatistics>,
+    /// Mean and variance that were given: they do not depend on the operand.
+    given: Option<Statistics>,
     centers: bool,
     eps: f64,
 }
@@ -156,7 +173,7 @@ impl Normalized {
             let wants = |place: Option<usize>| place.is_some_and(|place| pass.wants(place));
             let wanted = [pass.wants(0), wants(for_weight), wants(for_bias)];
             let gradient = pass.gradient()?;
-            let made = self.by_lines(&operand, weight.as_ref(), &gradient, wanted)?;
+            let made = self.by_kernel(&operand, weight.as_ref(), &gradient, wanted)?;
             let [of_x, of_weight, of_bias] = match made {
                 Some(made) => made,
                 None => self.back(&self.see(gradient, &operand, weight.as_ref())?, wanted)?,
@@ -176,22 +193,24 @@ impl Normalized {
         })
     }
 
-    /// The gradients by a kernel of their own, unless they are recorded themselves or lines are none or
-    /// too long.
-    fn by_lines(
+    /// The gradients by a kernel of their own, unless they are recorded themselves or there is none for
+    /// lines so long.
+    fn by_kernel(
         &self,
         x: &Tensor,
         weight: Option<&Tensor>,
         gradient: &Tensor,
         [wants_x, wants_weight, wants_bias]: [bool; 3],
     ) -> Result<Option<[Option<Tensor>; 3]>, Error> {
-        let Some([length, terms, period]) = self.lines else {
-            return Ok(None);
+        let (sizes, terms, period) = match (&self.channels, self.lines) {
+            (Some(channels), _) => (around_channels(x), channels.mean.len(), 1),
+            (None, Some([length, terms, period])) if are_lines_short(length, 1) => {
+                ([x.count() / length.max(1), length, 1], terms, period)
+            }
+            _ => return Ok(None),
         };
-        if is_recorded(&[x, gradient]) || !are_lines_short(length, 1) {
-            return Ok(None);
-        }
-        if weight.is_some_and(|weight| is_recorded(&[weight])) {
+        let is_weight_recorded = weight.is_some_and(|weight| is_recorded(&[weight]));
+        if is_recorded(&[x, gradient]) || is_weight_recorded {
             return Ok(None);
         }
         let Working { result, .. } = self.working;
@@ -199,15 +218,7 @@ impl Normalized {
             Some(weight) => Some(weight.to(result)?.to(DType::F64)?.to_vec::<f64>()?),
             None => None,
         };
-        let norm = Norm {
-            centers: self.centers,
-            eps: self.eps,
-            weight: weight.as_deref(),
-            bias: None,
-            period,
-        };
         let programs = [x, gradient].map(|tensor| self.working.reading(tensor.dtype()));
-        let sizes = [x.count() / length.max(1), length, 1];
         let inputs = [x.as_input(self.op)?, gradient.as_input(self.op)?];
         let lines = [0, 1].map(|place: usize| LineInput {
             program: &programs[place],
@@ -225,7 +236,27 @@ impl Normalized {
             weight: of_weight.as_deref_mut(),
             bias: of_bias.as_deref_mut(),
         };
-        normalize_lines_backward(norm, terms, lines, result, wanted)?;
+        match &self.channels {
+            Some(channels) => {
+                let norm = ChannelNorm {
+                    eps: self.eps,
+                    weight: weight.as_deref(),
+                    bias: None,
+                    given: self.given.as_ref().map(|_| channels),
+                };
+                normalize_channels_backward(norm, channels, lines, result, wanted)?;
+            }
+            None => {
+                let norm = Norm {
+                    centers: self.centers,
+                    eps: self.eps,
+                    weight: weight.as_deref(),
+                    bias: None,
+                    period,
+                };
+                normalize_lines_backward(norm, terms, lines, result, wanted)?;
+            }
+        }
         let of_x = of_x.map(|made| Tensor::from_buffer(made, x.shape().clone(), result));
         let [of_weight, of_bias] = sums;
         let tensor = |sums: Option<Vec<f64>>| {
@@ -238,7 +269,10 @@ impl Normalized {
     fn see(&self, gradient: Tensor, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
         let Working { result, compute } = self.working;
         let x = x.reshape(&self.view)?;
-        let measured = Statistics::measure(self.op, &x, self.working, &self.axes, self.centers)?;
+        let measured = match &self.given {
+            Some(given) => given.clone(),
+            None => Statistics::measure(self.op, &x, self.working, &self.axes, self.centers)?,
+        };
         let weight = match weight {
             Some(weight) => weight.reshape(&self.term)?.to(result)?.to(compute)?,
             None => Tensor::full(&[], 1, compute)?,
@@ -268,9 +302,14 @@ impl Normalized {
             self.sum(seen, narrow, |g, n, _| if normalized { g * n } else { g })
                 .map(Some)
         };
-        let plain = partial(wants_bias || (is_shared && wants_x && self.centers), false)?;
-        let along = partial(wants_weight || (is_shared && wants_x), true)?;
-        let of_x = if wants_x {
+        let depends = wants_x && self.given.is_none();
+        let plain = partial(wants_bias || (is_shared && depends && self.centers), false)?;
+        let along = partial(wants_weight || (is_shared && depends), true)?;
+        let of_x = if wants_x && !depends {
+            let (scale, weight) = (&seen.scale, &seen.weight);
+            let made = seen.gradient.to(self.working.compute)?.mul(weight)?;
+            Some(made.mul(scale)?.to(self.working.result)?)
+        } else if wants_x {
             let mean =
                 |partial: &Option<Tensor>, normalized: bool| -> Result<Tensor, Error> {
                     let total =

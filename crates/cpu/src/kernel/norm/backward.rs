@@ -327,7 +327,7 @@ impl<C: Accumulator> Body for Back<'_, C> {
 
 /// The gradient of a number from that of its result times the weight, and two means.
 #[inline(always)]
-fn back<C: Accumulator, const FUSED: bool>(
+pub(crate) fn back<C: Accumulator, const FUSED: bool>(
     measured: Measured<C>,
     x: C,
     weighed: C::Lane<FUSED>,
@@ -339,7 +339,7 @@ fn back<C: Accumulator, const FUSED: bool>(
 
 /// The sums of the weighed gradients of a line, and of their products with the normalised numbers.
 #[inline(always)]
-fn sums_of_two<C: Accumulator, const FUSED: bool>(
+pub(crate) fn sums_of_two<C: Accumulator, const FUSED: bool>(
     measured: Measured<C>,
     [x, g]: [&[C]; 2],
     weigh: impl Fn(C, usize) -> C::Lane<FUSED>,

@@ -4,18 +4,18 @@ use super::super::rows::{Accumulator, Ahead, sums};
 
 /// What makes the numbers of a line normal: `(x - center - rest) * scale`.
 #[derive(Clone, Copy)]
-pub(super) struct Measured<C> {
+pub(crate) struct Measured<C> {
     /// The mean, rounded to the width of the elements; zero where lines are not centred.
-    pub(super) center: C,
+    pub(crate) center: C,
     /// What that left out.
-    pub(super) rest: C,
+    pub(crate) rest: C,
     /// One over the deviation.
-    pub(super) scale: C,
+    pub(crate) scale: C,
 }
 
 impl<C: Accumulator> Measured<C> {
     #[inline(always)]
-    pub(super) fn of<const FUSED: bool>(
+    pub(crate) fn of<const FUSED: bool>(
         centers: bool,
         eps: f64,
         line: &[C],
@@ -45,7 +45,7 @@ impl<C: Accumulator> Measured<C> {
 
     /// A number of the line, normalised.
     #[inline(always)]
-    pub(super) fn normal<const FUSED: bool>(self, x: C) -> C::Lane<FUSED> {
+    pub(crate) fn normal<const FUSED: bool>(self, x: C) -> C::Lane<FUSED> {
         (x.wrap::<FUSED>() - self.center.wrap() - self.rest.wrap()) * self.scale.wrap()
     }
 }
