@@ -300,9 +300,7 @@ fn fold_columns<
     let nothing = [C::ZERO; WIDTH];
     let mut of_columns = [&nothing; P];
     for (block, numbers) in of_columns.iter_mut().zip(numbers) {
-        *block = numbers[column..]
-            .first_chunk::<WIDTH>()
-            .unwrap_or(&nothing);
+        *block = numbers[column..].first_chunk::<WIDTH>().unwrap_or(&nothing);
     }
     let mut lanes = [[C::ZERO; WIDTH]; N];
     for row in 0..rows[0].len() / width {
