@@ -3,7 +3,7 @@
 use allotrope_dtype::{Error, WeakScalar, c128};
 use smallvec::smallvec;
 
-use super::operands::{adjoint, saved};
+use super::operands::{adjoint, conjugate as conjugate_of, saved};
 use super::product::{Addend, Dtypes, multiply_matrices};
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -36,6 +36,7 @@ pub(super) fn recorded_product(
     // Each factor is needed for the gradient of the other one alone.
     let (left, right) = (saved(a, b), saved(b, a));
     let (has_former, rank) = (former.is_some(), b.rank());
+    let is_turned = is_turned(b);
     product.with_rule(op, &inputs, move |pass| {
         let gradient = pass.gradient()?;
         let scaled = match coefficients {
@@ -47,7 +48,7 @@ pub(super) fn recorded_product(
             _ => None,
         };
         let for_right = match &left {
-            Some(left) if pass.wants(1) => Some(of_right(left, &scaled, rank)?),
+            Some(left) if pass.wants(1) => Some(of_right(left, &scaled, rank, is_turned)?),
             _ => None,
         };
         let mut all = smallvec![for_left, for_right];
@@ -63,12 +64,29 @@ pub(super) fn recorded_product(
 
 /// The gradient of the right factor. One matrix for all left ones gets the sum over all their rows
 /// from a single product.
-fn of_right(left: &Tensor, gradient: &Tensor, rank: usize) -> Result<Tensor, Error> {
+fn of_right(
+    left: &Tensor,
+    gradient: &Tensor,
+    rank: usize,
+    is_turned: bool,
+) -> Result<Tensor, Error> {
     if rank == 2 && left.rank() > 2 && left.rank() == gradient.rank() {
         let rows = |x: &Tensor| x.flatten(0, -2);
-        return adjoint(&rows(left)?)?.matmul(&rows(gradient)?);
+        return of_right(&rows(left)?, &rows(gradient)?, rank, is_turned);
+    }
+    // A factor that is the transpose of a matrix in memory, as a layer's weight is, gets its gradient
+    // so too: what reaches the matrix is in order then, and need not be copied.
+    if is_turned && left.rank() == 2 && gradient.rank() == 2 {
+        let turned = gradient.transpose(0, 1)?.matmul(&conjugate_of(left)?)?;
+        return turned.transpose(0, 1);
     }
     adjoint(left)?.matmul(gradient)
+}
+
+/// Whether a matrix is the transpose of one in the order of memory.
+fn is_turned(x: &Tensor) -> bool {
+    let strides = x.layout().strides();
+    x.rank() == 2 && strides[0] == 1 && strides[1] > 1
 }
 
 fn is_one(value: WeakScalar) -> bool {
