@@ -52,8 +52,9 @@ def assert_alike(kernel, composed, digits=16):
         assert np.array_equal(np.isnan(a), np.isnan(b))
         assert np.array_equal(np.isinf(a), np.isinf(b))
         is_finite = np.isfinite(a) & np.isfinite(b)
-        largest = np.abs(b[is_finite]).max(initial=0.0)
-        assert np.abs(a - b)[is_finite].max(initial=0.0) <= digits * eps * max(largest, 1.0)
+        a, b = np.where(is_finite, a, 0.0), np.where(is_finite, b, 0.0)
+        largest = np.abs(b).max(initial=1.0)
+        assert np.abs(a - b).max(initial=0.0) <= digits * eps * largest
 
 
 @pytest.fixture(params=[1, 2, 7])
@@ -235,3 +236,112 @@ def test_batch_norms_with_special_values_compose_to_the_same(special, place):
             x, g = (al.tensor(a).to(al.float32) for a in arrays)
             w, b = (al.tensor(numbers(shape[1], seed=i)).to(al.float32) for i in (1, 2))
             assert_alike(*both(function, [x, w, b], g))
+
+
+POOLS = [
+    (F.max_pool1d, F.max_pool1d_with_indices, (2, 3, 33), [{"kernel_size": 2}, {"kernel_size": 3, "stride": 1, "padding": 1}]),
+    (F.max_pool2d, F.max_pool2d_with_indices, (3, 2, 9, 14), [
+        {"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1},
+        {"kernel_size": (2, 3), "stride": 1, "dilation": 2}, {"kernel_size": 9, "padding": 4},
+    ]),
+    (F.max_pool3d, F.max_pool3d_with_indices, (2, 2, 5, 6, 7), [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_max_pools_add_gradients_where_the_greatest_was(dtype, layout):
+    for pool, with_indices, shape, calls in POOLS:
+        for options in calls:
+            x = laid_out(numbers(*shape), layout, dtype).requires_grad_()
+            made = pool(x, **options)
+            g = laid_out(numbers(*made.shape, seed=1), layout, dtype)
+            (slope,) = al.autograd.grad(made, [x], g, retain_graph=True)
+            (recorded,) = al.autograd.grad(made, [x], g, create_graph=True)
+            assert slope.equal(recorded.detach())
+            # Places by plain comparison: the first of the greatest in each window's order.
+            values, places = with_indices(x.detach(), **options)
+            rank = len(shape) - 2
+            planes = np.array(x.detach().to(al.float64).tolist()).reshape(shape[0] * shape[1], -1)
+            index = np.array(places.tolist()).reshape(shape[0] * shape[1], -1)
+            taken = np.take_along_axis(planes, index, 1)
+            assert np.array_equal(taken, np.array(values.to(al.float64).tolist()).reshape(taken.shape))
+            expected = np.zeros_like(planes)
+            wide = np.array(g.to(al.float64).tolist()).reshape(taken.shape)
+            for plane in range(len(planes)):
+                np.add.at(expected[plane], index[plane], wide[plane])
+            assert rank + 2 == x.dim()
+            expected = al.tensor(expected.reshape(shape)).to(al.float32 if dtype != al.float64 else dtype).to(dtype)
+            assert_alike([slope], [expected], digits=1)
+
+
+def test_windows_of_least_numbers_name_their_first_element():
+    x = al.full((1, 1, 6, 6), float("-inf"))
+    for options in [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}]:
+        values, places = F.max_pool2d_with_indices(x, **options)
+        stride, padding = options.get("stride", options["kernel_size"]), options.get("padding", 0)
+        starts = [max(i * stride - padding, 0) for i in range(values.shape[-1])]
+        assert places.tolist() == [[[[row * 6 + column for column in starts] for row in starts]]]
+
+
+def test_pools_of_many_windows_and_adaptive_ones_find_the_same_places():
+    """A window of more taps than the table of places has, and windows of unlike sizes."""
+    x = al.tensor(numbers(2, 3, 80, 70)).to(al.float32)
+    values, places = F.max_pool2d_with_indices(x, (70, 65), stride=1)
+    flat = np.array(x.tolist()).reshape(2, 3, -1)
+    taken = np.take_along_axis(flat, np.array(places.tolist()).reshape(2, 3, -1), 2)
+    assert np.array_equal(taken.reshape(values.shape), np.array(values.tolist()))
+    windows = np.lib.stride_tricks.sliding_window_view(np.array(x.tolist()), (70, 65), (2, 3))
+    assert np.array_equal(windows.max((4, 5)), np.array(values.tolist()))
+    values, places = F.adaptive_max_pool2d_with_indices(x, (7, 9))
+    taken = np.take_along_axis(flat, np.array(places.tolist()).reshape(2, 3, -1), 2)
+    assert np.array_equal(taken.reshape(values.shape), np.array(values.tolist()))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=NAMES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.2}, {"reduction": "sum"}, {"reduction": "none"}], ids=str)
+def test_cross_entropy_composes_to_the_same(dtype, layout, options):
+    for lines, classes in [(0, 3), (1, 1), (5, 2), (3, 63), (4, 64), (2, 65), (70, 130)]:
+        x = laid_out(numbers(lines, classes) * 4, layout, dtype)
+        weight = al.tensor(np.abs(numbers(classes, seed=4))).to(dtype)
+        target = al.tensor(np.random.default_rng(5).integers(0, classes, lines))
+        for given in [None, weight]:
+            for ignored in [-100, 0]:
+                call = lambda x: F.cross_entropy(x, target, given, ignore_index=ignored, **options)  # noqa: B023, E731
+                made = call(x)
+                g = al.tensor(numbers(*made.shape, seed=6) if made.dim() else 0.75).to(made.dtype)
+                assert_alike(*both(call, [x], g))
+
+
+def test_cross_entropy_of_special_values_composes_to_the_same():
+    for special in [float("nan"), float("inf"), float("-inf")]:
+        for size in [3, 70]:
+            array = numbers(4, size)
+            array[1, 1] = special
+            target = al.tensor([0, 1, 2, 0])
+            call = lambda x: F.cross_entropy(x, target)  # noqa: B023, E731
+            assert_alike(*both(call, [al.tensor(array).to(al.float32)], al.tensor(1.0)))
+
+
+@pytest.mark.parametrize("dtypes", list(itertools.product(["float32", "bfloat16", "float64"], repeat=2)), ids=str)
+def test_products_give_each_factor_a_gradient_of_its_own_dtype(dtypes):
+    for shape in [(4, 5, 3), (33, 70, 65), (1, 1, 1)]:
+        rows, inner, outs = shape
+        x = al.tensor(numbers(rows, inner)).to(getattr(al, dtypes[0])).requires_grad_()
+        for turned in [True, False]:
+            size = (outs, inner) if turned else (inner, outs)
+            w = al.tensor(numbers(*size, seed=1)).to(getattr(al, dtypes[1])).requires_grad_()
+            made = F.linear(x, w) if turned else x @ w
+            g = al.tensor(numbers(rows, outs, seed=2)).to(made.dtype)
+            of_x, of_w = al.autograd.grad(made, [x, w], g, retain_graph=True)
+            again = al.autograd.grad(made, [x, w], g, create_graph=True)
+            assert (of_x.dtype, of_w.dtype) == (x.dtype, w.dtype)
+            assert of_w.is_contiguous()
+            wide = [np.array(t.detach().to(al.float64).tolist()).reshape(t.shape) for t in (x, w, g)]
+            a, b, c = wide
+            expected = [c @ b, c.T @ a] if turned else [c @ b.T, a.T @ c]
+            for mine, other, recorded in zip((of_x, of_w), expected, again, strict=True):
+                rounded = al.tensor(other).to(mine.dtype)
+                assert_alike([mine], [rounded], digits=128 if mine.dtype != al.bfloat16 else 2)
+                assert_alike([recorded.detach()], [mine])

@@ -221,7 +221,7 @@ pub fn erfc64<L: Lane>(x: L) -> L {
     fold(x, y, ERF_64)
 }
 
-/// `x Φ(x)` with the normal distribution function. At most 4 ulp, also where `Φ(x)` is small.
+/// `x Φ(x)` with the normal distribution function. At most 7 ulp, also where `Φ(x)` is small.
 #[inline(always)]
 pub fn gelu32<L: Lane>(x: L) -> L {
     // From here on the tail is below all numbers.

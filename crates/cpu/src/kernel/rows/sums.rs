@@ -36,6 +36,13 @@ pub(crate) fn sums<C: Accumulator, const FUSED: bool, const N: usize>(
                 }
             }
         }
+        if rest.is_empty() {
+            let add = |a: C, b: C| C::unwrap(a.wrap::<FUSED>() + b.wrap());
+            for n in 0..N {
+                totals[n] += fold(lanes[n], add).widen();
+            }
+            continue;
+        }
         let mut last = [[C::ZERO; LANES]; N];
         for (i, value) in rest.iter().enumerate() {
             let term = terms(value.wrap());
