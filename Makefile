@@ -62,6 +62,7 @@ bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .ve
 	$(BIN)/python crates/bench/loader.py
 	$(BIN)/python crates/bench/optim.py
 	$(BIN)/python crates/bench/steps.py
+	$(BIN)/python crates/bench/training.py
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)

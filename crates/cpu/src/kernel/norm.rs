@@ -2,22 +2,29 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `backward` | the gradients |
 //! | `halves` | lines of float16 and bfloat16, as they are in memory |
+//! | `measure` | mean and deviation from two looks |
 //! | `moments` | mean and variance from one look at each number |
 //! | `pieces` | long lines that are converted or gathered |
 //! | `scaling` | what is done with the moments |
 
+mod backward;
 mod halves;
+mod measure;
 mod moments;
 mod pieces;
 mod scaling;
 
 use allotrope_dtype::{DType, Error, Level};
 
+pub use self::backward::{NormGradients, normalize_lines_backward};
+pub(super) use self::backward::{back, sums_of_two};
 use self::halves::Halves;
+pub(super) use self::measure::Measured;
 use super::fused::block::Store;
 use super::rows::{
-    Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half, sums,
+    Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half,
 };
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -163,31 +170,13 @@ impl<C: Accumulator> Body for Whole<'_, C> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Prepared { norm, weight, bias } = self.prepared;
-        let count = self.length as f64;
         let lines = self.from.chunks_exact(self.length);
         for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
             let ahead = self.ahead.after(line * self.length);
-            // The mean is rounded to the width of the elements; what is left out is made up for.
-            let (mean, squares, rest) = if norm.centers {
-                let [first, second] = ahead.shared();
-                let [total] = sums::<C, FUSED, 1>(from, first, |x| [x]);
-                let mean = C::narrow(total / count);
-                let center = mean.wrap::<FUSED>();
-                let [squares, rest] = sums::<C, FUSED, 2>(from, second, |x| {
-                    let below = x - center;
-                    [below * below, below]
-                });
-                (mean, squares / count, rest / count)
-            } else {
-                let [squares] = sums::<C, FUSED, 1>(from, ahead, |x| [x * x]);
-                (C::ZERO, squares / count, 0.0)
-            };
-            let scale = 1.0 / (squares - rest * rest + norm.eps).sqrt();
-            let (center, rest) = (mean.wrap::<FUSED>(), C::narrow(rest).wrap::<FUSED>());
-            let scale = C::narrow(scale).wrap::<FUSED>();
+            let measured = Measured::of::<FUSED>(norm.centers, norm.eps, from, ahead);
             if norm.weight.is_none() && norm.bias.is_none() {
                 for (from, to) in from.iter().zip(to) {
-                    *to = C::unwrap((from.wrap::<FUSED>() - center - rest) * scale);
+                    *to = C::unwrap(measured.normal::<FUSED>(*from));
                 }
                 continue;
             }
@@ -195,7 +184,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
             if norm.period == 1 && weight.len() == self.length {
                 let terms = weight.iter().zip(bias);
                 for ((from, to), (weight, bias)) in from.iter().zip(to).zip(terms) {
-                    let value = (from.wrap::<FUSED>() - center - rest) * scale;
+                    let value = measured.normal::<FUSED>(*from);
                     *to = C::unwrap(value * weight.wrap() + bias.wrap());
                 }
                 continue;
@@ -206,7 +195,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 let factor = weight[channel].wrap::<FUSED>();
                 let summand = bias[channel].wrap::<FUSED>();
                 for (from, to) in from.iter().zip(to) {
-                    let value = (from.wrap::<FUSED>() - center - rest) * scale;
+                    let value = measured.normal::<FUSED>(*from);
                     *to = C::unwrap(value * factor + summand);
                 }
             }

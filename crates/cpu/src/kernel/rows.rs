@@ -21,7 +21,7 @@ use bytemuck::Pod;
 
 pub(crate) use self::ahead::Ahead;
 pub(crate) use self::halves::{HalfLines, fill_up, for_each_line_or_half};
-pub(crate) use self::sums::{ADDED, fold, fold_half, join, sums};
+pub(crate) use self::sums::{ADDED, fold, fold_half, join, join_few, sums};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
 use crate::simd;
@@ -296,6 +296,21 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
         }
         Ok(())
     }
+}
+
+/// Elements where they are, or decoded.
+pub(crate) fn read<'a, C: Accumulator>(
+    source: &'a Source<'_>,
+    first: usize,
+    count: usize,
+    room: &'a mut Vec<C>,
+) -> Result<&'a [C], Error> {
+    if let Some(bytes) = source.in_place(first, count) {
+        return Ok(bytemuck::cast_slice(bytes));
+    }
+    room.resize(count, C::ZERO);
+    source.read(first, count, bytemuck::cast_slice_mut(&mut room[..count]))?;
+    Ok(&room[..count])
 }
 
 /// Values of lines before and after.

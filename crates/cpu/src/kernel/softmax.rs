@@ -278,13 +278,13 @@ fn load_rest<C: Accumulator, S: Load<C>>(rest: &[S::Code]) -> [C; LANES] {
 
 /// The exponential, or the one for results of 16 bits.
 #[inline(always)]
-fn exp<L: Elementary, const ROUGH: bool>(x: L) -> L {
+pub(super) fn exp<L: Elementary, const ROUGH: bool>(x: L) -> L {
     if ROUGH { x.exp_rough() } else { x.exp() }
 }
 
 /// The same where it is a normal number.
 #[inline(always)]
-fn exp_near<L: Elementary, const ROUGH: bool>(x: L) -> L {
+pub(super) fn exp_near<L: Elementary, const ROUGH: bool>(x: L) -> L {
     if ROUGH {
         x.exp_rough_near()
     } else {

@@ -1,8 +1,10 @@
-//! The error function and its complement.
+//! The error function, its complement, and what the normal distribution function makes of a number.
 
-use super::exp::{Unscaled, exp_quarter32, exp_quarter64, exp_unscaled32, exp_unscaled64};
-use super::{clamp, flip, horner, sign, sum, sum_ordered};
-use crate::Lane;
+use super::exp::{
+    Unscaled, exp_parts_of_sum32, exp_quarter32, exp_quarter64, exp_unscaled32, exp_unscaled64,
+};
+use super::{clamp, flip, horner, power_of_two, sign, sum, sum_ordered};
+use crate::{Lane, LaneBits};
 
 // Coefficients: interpolation at Chebyshev nodes with 60 digits, then rounded; those of the tails
 // minimise the largest relative error of the result.
@@ -117,6 +119,21 @@ const ERFC_64: [f64; 24] = [
 const ERFC_CONSTANT_32: (f64, f64) = (1.2769783735275269, 8.806809282737809e-09);
 const ERFC_CONSTANT_64: (f64, f64) = (1.2329951186255526, -4.6435232604127524e-17);
 
+/// `(x + 4) exp(x²/2) Φ(-x)` in powers of `t = (x - 4) / (x + 4)`, for `x` from 0 to 14.5: off by 1.3e-8
+/// of it at most.
+const NORMAL_32: [f64; 10] = [
+    0.7552851385103706,
+    -0.6078966060738091,
+    0.3871366797947066,
+    -0.18652300589738766,
+    0.06040646974830364,
+    -0.007527212911679855,
+    -0.003523574056351906,
+    0.0015693136450922462,
+    0.00019480185114246543,
+    -0.00012298315700526609,
+];
+
 /// A polynomial up to 1; beyond it `1 - tail`, given a quarter of the tail.
 #[inline(always)]
 fn join<L: Lane, const N: usize>(x: L, quarter: L, p: [f64; N]) -> L {
@@ -202,4 +219,36 @@ pub fn erfc64<L: Lane>(x: L) -> L {
         ERFC_CONSTANT_64,
     );
     fold(x, y, ERF_64)
+}
+
+/// `x Φ(x)` with the normal distribution function. At most 7 ulp, also where `Φ(x)` is small.
+#[inline(always)]
+pub fn gelu32<L: Lane>(x: L) -> L {
+    // From here on the tail is below all numbers.
+    let a = clamp(x.abs(), 0.0, 14.5);
+    let half = L::lit(-0.5);
+    let (square, rest) = a.mul_exact(a);
+    let (e, n) = exp_parts_of_sum32(square * half, rest * half);
+    let inverse = L::lit(1.0) / (a + L::lit(4.0));
+    let ratio = horner(inverse.mul_add(L::lit(-8.0), L::lit(1.0)), NORMAL_32) * inverse;
+    // |x| Φ(-|x|), which is rounded to a subnormal number in the last step alone.
+    let raised = e * ratio * power_of_two::<L>(n.add(L::Bits::lit(64)));
+    let tail = raised * a * L::lit(1.0 / (1_u128 << 64) as f64);
+    L::select(x.lt(L::lit(0.0)), -tail, x - tail)
+}
+
+/// The same as `x erfc(-x / √2) / 2`. At most 4 ulp.
+#[inline(always)]
+pub fn gelu64<L: Lane>(x: L) -> L {
+    // 1 / √2 in two parts; what rounding takes from the argument is given back to first order, since
+    // erfc falls like e^(-t²).
+    let high = std::f64::consts::FRAC_1_SQRT_2;
+    let low = -4.833_646_656_726_457e-17;
+    let x = L::select(x.lt(L::lit(-40.0)), L::lit(-40.0), x);
+    let (t, rest) = (-x).mul_exact(L::lit(high));
+    let rest = rest - x * L::lit(low);
+    let tail = erfc64(t);
+    let steep = L::select(L::lit(0.0).lt(t), L::lit(-2.0) * t * rest, L::lit(0.0));
+    let y = tail.mul_add(steep, tail);
+    L::select(L::lit(40.0).lt(x), x, L::lit(0.5) * x * y)
 }

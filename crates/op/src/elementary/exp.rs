@@ -213,6 +213,15 @@ fn unscaled<L: Lane, const N: usize>(x: L, rest: L, p: [f64; N], ln_2: (f64, f64
     Unscaled { y, rest, n }
 }
 
+/// `exp(x + rest)` as `y` and `n` with `y 2ⁿ`, for a `rest` below the last digit of `x`.
+#[inline(always)]
+pub(super) fn exp_parts_of_sum32<L: Lane>(x: L, rest: L) -> (L, L::Bits) {
+    let (n, whole, head) = reduce(x, LN_2_32);
+    let r = whole.mul_add(L::lit(-LN_2_32.1), head) + rest;
+    let one = L::lit(1.0);
+    (horner(r, EXP_32).mul_add(r, one).mul_add(r, one), n)
+}
+
 /// `exp(x + rest)` for `x` from -110 to 88 and a `rest` below its last digit.
 #[inline(always)]
 pub(super) fn exp_unscaled32<L: Lane>(x: L, rest: L) -> Unscaled<L> {

@@ -8,7 +8,7 @@
 //! | `reduction` | remainders of a division by π/2, for these |
 //! | `inverse` | asin, acos, atan, atan2 |
 //! | `hyperbolic` | sinh, cosh, tanh, tanhshrink, asinh, acosh, atanh |
-//! | `erf` | erf, erfc |
+//! | `erf` | erf, erfc, gelu |
 //! | `erfinv` | erfinv |
 //! | `lgamma` | lgamma |
 //! | `digamma` | digamma |
@@ -45,7 +45,7 @@ pub use bits::{copysign, nextafter};
 pub use cbrt::{cbrt32, cbrt64};
 pub use digamma::{digamma32, digamma64};
 pub use division::{floor_divide, fmod, remainder};
-pub use erf::{erf32, erf64, erfc32, erfc64};
+pub use erf::{erf32, erf64, erfc32, erfc64, gelu32, gelu64};
 pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{
     EXP_NEAR_32, EXP_NEAR_64, exp_near32, exp_near64, exp_rough_near32, exp_rough32, exp2_32,
@@ -214,6 +214,7 @@ elementary! {
     atanh()  atanh32  atanh64  "The inverse of `tanh`: [`atanh32`], [`atanh64`]."
     erf()    erf32    erf64    "The error function: [`erf32`], [`erf64`]."
     erfc()   erfc32   erfc64   "One minus the error function: [`erfc32`], [`erfc64`]."
+    gelu()   gelu32   gelu64   "`x Φ(x)` with the normal distribution function: [`gelu32`], [`gelu64`]."
     cbrt()   cbrt32   cbrt64   "The cube root: [`cbrt32`], [`cbrt64`]."
     pow(y)   pow32    pow64    "The power with exponent `y`: [`pow32`], [`pow64`]."
     erfinv()        erfinv32      erfinv64      "The inverse of the error function: [`erfinv32`], [`erfinv64`]."

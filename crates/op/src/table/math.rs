@@ -101,25 +101,6 @@ pub(crate) fn softplus<L: Elementary>(x: L, beta: L, threshold: L) -> L {
     L::select(threshold.lt(z), x, bent / beta)
 }
 
-/// `x Φ(x)` as `x erfc(-x / √2) / 2`, which keeps its digits for negative numbers.
-#[inline(always)]
-pub(crate) fn gelu<L: Elementary>(x: L) -> L {
-    // 1 / √2 in two parts of the width; what rounding takes from the argument is given back to
-    // first order, since erfc falls like e^(-t²).
-    let (high, low) = if L::MANTISSA == 52 {
-        (std::f64::consts::FRAC_1_SQRT_2, -4.833_646_656_726_457e-17)
-    } else {
-        (0.707_106_769_084_930_4, 1.210_161_710_447_897e-8)
-    };
-    let x = L::select(x.lt(L::lit(-40.0)), L::lit(-40.0), x);
-    let (t, rest) = (-x).mul_exact(L::lit(high));
-    let rest = rest - x * L::lit(low);
-    let tail = t.erfc();
-    let steep = L::select(L::lit(0.0).lt(t), L::lit(-2.0) * t * rest, L::lit(0.0));
-    let y = tail.mul_add(steep, tail);
-    L::select(L::lit(40.0).lt(x), x, L::lit(0.5) * x * y)
-}
-
 /// What `gelu_tanh` gives to the logistic function.
 #[inline(always)]
 pub(crate) fn gelu_inner<L: Elementary>(x: L) -> L {

@@ -1,6 +1,9 @@
 //! Normalisation over dimensions: layers, groups, instances, batches.
 
-use allotrope_cpu::kernel::{Fold, LineInput, Norm, are_lines_short, normalize_lines};
+use allotrope_cpu::kernel::{
+    ChannelNorm, ChannelStatistics, Fold, LineInput, Norm, are_lines_short, normalize_channels,
+    normalize_lines, sizes_around,
+};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{
     BATCH_NORM, GROUP_NORM, INSTANCE_NORM, LAYER_NORM, RMS_NORM,
@@ -246,7 +249,6 @@ impl Tensor {
     /// As [`layer_norm`](Self::layer_norm); a value error for a batch of one number per channel, and
     /// without running numbers where they are needed.
     pub fn batch_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
-        let op = BATCH_NORM.name;
         let affine = [options.weight, options.bias];
         let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
         if self.shape()[..] == [0] {
@@ -258,36 +260,59 @@ impl Tensor {
                 ..made
             });
         }
-        if options.training && is_recorded(&with_terms(self, affine)) {
+        if is_recorded(&with_terms(self, affine)) {
             return recorded_batch(self, options);
         }
+        Ok(self.batch_norm_with_statistics(working, options)?.0)
+    }
+
+    /// `batch_norm`, not recorded, with the mean and variance that it took if a kernel told them.
+    pub(super) fn batch_norm_with_statistics(
+        &self,
+        working: Working,
+        options: BatchNormOptions<'_>,
+    ) -> Result<(BatchNorm, Option<ChannelStatistics>), Error> {
+        let op = BATCH_NORM.name;
+        let affine = [options.weight, options.bias];
         let channels = channels(op, self, affine)?;
         let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
         let terms = [terms[0].as_ref(), terms[1].as_ref()];
         check_running(op, options.running, channels)?;
-        if !options.training {
-            let statistics = Statistics::running(op, self, options.running)?;
-            let output = statistics.apply(op, self, working, terms, options.eps)?;
-            return Ok(BatchNorm {
-                output,
-                running: None,
-            });
-        }
+        let given = match options.training {
+            true => None,
+            false => Some(Statistics::running(op, self, options.running)?),
+        };
         let count = self.count() / channels.max(1);
-        if count == 1 {
+        if given.is_none() && count == 1 {
             return Err(out_of_range(op, "numbers per channel", count, "2 and more"));
         }
+        let running = |statistics: &Statistics| {
+            let updated = options.running.filter(|_| options.training).map(|running| {
+                let flat = |x: &Self| x.reshape(&[channels as isize]);
+                let (mean, variance) = (flat(&statistics.mean)?, flat(&statistics.variance)?);
+                update(running, &mean, &variance, count, options.momentum)
+            });
+            updated.transpose()
+        };
+        if self.storage(op).is_ok() && self.count() > 0 {
+            let given = given.map(|given| given.by_channel()).transpose()?;
+            let made = run_channels(self, working, affine, options.eps, given.as_ref())?;
+            let (output, statistics) = made;
+            let seen = Statistics {
+                mean: Self::from_slice(&statistics.mean, &[channels])?,
+                variance: Self::from_slice(&statistics.variance, &[channels])?,
+            };
+            let running = running(&seen)?;
+            return Ok((BatchNorm { output, running }, Some(statistics)));
+        }
         let axes: Vec<isize> = (0..self.rank() as isize).filter(|dim| *dim != 1).collect();
-        let statistics = Statistics::measure(op, self, working, &axes, true)?;
-        let running = options.running.map(|running| {
-            let flat = |x: &Self| x.reshape(&[channels as isize]);
-            let (mean, variance) = (flat(&statistics.mean)?, flat(&statistics.variance)?);
-            update(running, &mean, &variance, count, options.momentum)
-        });
-        Ok(BatchNorm {
-            output: statistics.apply(op, self, working, terms, options.eps)?,
-            running: running.transpose()?,
-        })
+        let statistics = match given {
+            Some(given) => given,
+            None => Statistics::measure(op, self, working, &axes, true)?,
+        };
+        let output = statistics.apply(op, self, working, terms, options.eps)?;
+        let running = running(&statistics)?;
+        Ok((BatchNorm { output, running }, None))
     }
 
     /// Each channel of each item brought to mean 0 and variance 1, or with the running mean and
@@ -439,7 +464,42 @@ fn run_lines(
     ))
 }
 
+/// The sizes of a tensor around its channels.
+pub(super) fn around_channels(x: &Tensor) -> [usize; 3] {
+    sizes_around(x.shape(), 1, 1)
+}
+
+/// Channels by the kernel for them, and the mean and variance that it took.
+fn run_channels(
+    x: &Tensor,
+    working: Working,
+    affine: [Option<&Tensor>; 2],
+    eps: f64,
+    given: Option<&ChannelStatistics>,
+) -> Result<(Tensor, ChannelStatistics), Error> {
+    let op = BATCH_NORM.name;
+    let sizes = around_channels(x);
+    let terms = Terms::read(working, affine, sizes[1])?;
+    let norm = ChannelNorm {
+        eps,
+        weight: terms.weight.as_deref(),
+        bias: terms.bias.as_deref(),
+        given,
+    };
+    let program = working.reading(x.dtype());
+    let mut buffer = room(op, x.shape(), working.result)?;
+    let from = LineInput {
+        program: &program,
+        input: x.as_input(op)?,
+        sizes,
+    };
+    let statistics = normalize_channels(norm, from, working.result, &mut buffer)?;
+    let output = Tensor::from_buffer(buffer, x.shape().clone(), working.result);
+    Ok((output, statistics))
+}
+
 /// Mean and variance in float64, with the reduced dimensions.
+#[derive(Clone)]
 pub(super) struct Statistics {
     pub(super) mean: Tensor,
     pub(super) variance: Tensor,
@@ -476,8 +536,16 @@ impl Statistics {
         })
     }
 
+    /// As the kernel for channels takes them.
+    fn by_channel(&self) -> Result<ChannelStatistics, Error> {
+        Ok(ChannelStatistics {
+            mean: self.mean.to_vec::<f64>()?,
+            variance: self.variance.to_vec::<f64>()?,
+        })
+    }
+
     /// Those that were given, one per channel.
-    fn running(
+    pub(super) fn running(
         op: &'static str,
         x: &Tensor,
         running: Option<(&Tensor, &Tensor)>,

@@ -1,17 +1,20 @@
 //! The gradients of normalisations, from the operand alone: mean and deviation are measured again,
 //! so that nothing of the size of the operand is saved beside it.
 
-use allotrope_cpu::kernel::Fold;
+use allotrope_cpu::kernel::{
+    ChannelNorm, ChannelStatistics, Fold, LineInput, Norm, NormGradients, are_lines_short,
+    normalize_channels_backward, normalize_lines_backward,
+};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::BATCH_NORM;
 use allotrope_op::{Builder, Shape, Structured, Var};
 use smallvec::SmallVec;
 
-use super::norm::{BatchNorm, BatchNormOptions, Statistics, with_terms};
+use super::norm::{BatchNorm, BatchNormOptions, Statistics, around_channels, with_terms};
 use super::operands::{Working, signed};
 use crate::Tensor;
-use crate::autograd::{Gradients, Pass};
-use crate::elementwise::evaluate_one;
+use crate::autograd::{Gradients, is_recorded};
+use crate::elementwise::{evaluate_one, room};
 use crate::reduce::Plan;
 
 /// A normalisation over the last dimensions that remembers its operands.
@@ -28,6 +31,7 @@ pub(super) fn recorded_last(
     let result = x.detach();
     let result = result.normalize_last(row, sizes, plain, eps, centers)?;
     let last = sizes.len() as isize;
+    let count = sizes.iter().product();
     let norm = Normalized {
         op: row.name,
         working: Working::of(row, &with_terms(x, affine))?,
@@ -36,6 +40,9 @@ pub(super) fn recorded_last(
         axes: (-last..0).collect(),
         within: Vec::new(),
         outer: (-(x.rank() as isize)..-last).collect(),
+        lines: Some([count, count, 1]),
+        channels: None,
+        given: None,
         centers,
         eps,
     };
@@ -65,6 +72,9 @@ pub(super) fn recorded_groups(
         axes: vec![2, 3],
         within: vec![3],
         outer: vec![0],
+        lines: Some([of_group * spatial, channels, spatial.max(1)]),
+        channels: None,
+        given: None,
         centers: true,
         eps,
     };
@@ -77,23 +87,32 @@ pub(super) fn recorded_batch(
     options: BatchNormOptions<'_>,
 ) -> Result<BatchNorm, Error> {
     let affine = [options.weight, options.bias];
+    let working = Working::of(&BATCH_NORM, &with_terms(x, affine))?;
     let plain = affine.map(|term| term.map(Tensor::detach));
-    let made = x.detach().batch_norm(BatchNormOptions {
+    let options = BatchNormOptions {
         weight: plain[0].as_ref(),
         bias: plain[1].as_ref(),
         ..options
-    })?;
+    };
+    let (made, measured) = x.detach().batch_norm_with_statistics(working, options)?;
+    let given = match options.training {
+        true => None,
+        false => Some(Statistics::running(BATCH_NORM.name, x, options.running)?),
+    };
     let axes: Vec<isize> = (0..x.rank() as isize).filter(|dim| *dim != 1).collect();
     let mut term = vec![1; x.rank() - 1];
     term[0] = x.shape()[1] as isize;
     let norm = Normalized {
         op: BATCH_NORM.name,
-        working: Working::of(&BATCH_NORM, &with_terms(x, affine))?,
+        working,
         view: signed(x.shape()),
         term,
         within: axes.clone(),
         axes,
         outer: Vec::new(),
+        lines: None,
+        channels: measured,
+        given,
         centers: true,
         eps: options.eps,
     };
@@ -114,6 +133,13 @@ struct Normalized {
     within: Vec<isize>,
     /// The others along which they are the same.
     outer: Vec<isize>,
+    /// The length of lines in memory that have one mean and deviation, the number of weights, and how
+    /// many neighbours share one; none where there are no such lines.
+    lines: Option<[usize; 3]>,
+    /// The mean and variance of each channel, where channels were normalised by their kernel.
+    channels: Option<ChannelStatistics>,
+    /// Mean and variance that were given: they do not depend on the operand.
+    given: Option<Statistics>,
     centers: bool,
     eps: f64,
 }
@@ -141,13 +167,17 @@ impl Normalized {
         let sizes = affine.iter().flatten().next();
         let sizes = sizes.map(|term| signed(term.shape())).unwrap_or_default();
         result.with_rule(self.op, &with_terms(x, affine), move |pass| {
-            let seen = self.see(pass, &operand, weight.as_ref())?;
             let mut places = 1..;
             let for_weight = weight.as_ref().and_then(|_| places.next());
             let for_bias = has_bias.then(|| places.next()).flatten();
             let wants = |place: Option<usize>| place.is_some_and(|place| pass.wants(place));
             let wanted = [pass.wants(0), wants(for_weight), wants(for_bias)];
-            let [of_x, of_weight, of_bias] = self.back(&seen, wanted)?;
+            let gradient = pass.gradient()?;
+            let made = self.by_kernel(&operand, weight.as_ref(), &gradient, wanted)?;
+            let [of_x, of_weight, of_bias] = match made {
+                Some(made) => made,
+                None => self.back(&self.see(gradient, &operand, weight.as_ref())?, wanted)?,
+            };
             let shaped = |made: Option<Tensor>, sizes: &[isize]| {
                 made.map(|made| made.reshape(sizes)).transpose()
             };
@@ -163,16 +193,92 @@ impl Normalized {
         })
     }
 
-    fn see(&self, pass: &Pass<'_>, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
+    /// The gradients by a kernel of their own, unless they are recorded themselves or there is none for
+    /// lines so long.
+    fn by_kernel(
+        &self,
+        x: &Tensor,
+        weight: Option<&Tensor>,
+        gradient: &Tensor,
+        [wants_x, wants_weight, wants_bias]: [bool; 3],
+    ) -> Result<Option<[Option<Tensor>; 3]>, Error> {
+        let (sizes, terms, period) = match (&self.channels, self.lines) {
+            (Some(channels), _) => (around_channels(x), channels.mean.len(), 1),
+            (None, Some([length, terms, period])) if are_lines_short(length, 1) => {
+                ([x.count() / length.max(1), length, 1], terms, period)
+            }
+            _ => return Ok(None),
+        };
+        let is_weight_recorded = weight.is_some_and(|weight| is_recorded(&[weight]));
+        if is_recorded(&[x, gradient]) || is_weight_recorded {
+            return Ok(None);
+        }
+        let Working { result, .. } = self.working;
+        let weight = match weight {
+            Some(weight) => Some(weight.to(result)?.to(DType::F64)?.to_vec::<f64>()?),
+            None => None,
+        };
+        let programs = [x, gradient].map(|tensor| self.working.reading(tensor.dtype()));
+        let inputs = [x.as_input(self.op)?, gradient.as_input(self.op)?];
+        let lines = [0, 1].map(|place: usize| LineInput {
+            program: &programs[place],
+            input: inputs[place],
+            sizes,
+        });
+        let mut of_x = match wants_x {
+            true => Some(room(self.op, x.shape(), result)?),
+            false => None,
+        };
+        let mut sums = [wants_weight, wants_bias].map(|wants| wants.then(|| vec![0.0; terms]));
+        let [of_weight, of_bias] = &mut sums;
+        let wanted = NormGradients {
+            numbers: of_x.as_deref_mut(),
+            weight: of_weight.as_deref_mut(),
+            bias: of_bias.as_deref_mut(),
+        };
+        match &self.channels {
+            Some(channels) => {
+                let norm = ChannelNorm {
+                    eps: self.eps,
+                    weight: weight.as_deref(),
+                    bias: None,
+                    given: self.given.as_ref().map(|_| channels),
+                };
+                normalize_channels_backward(norm, channels, lines, result, wanted)?;
+            }
+            None => {
+                let norm = Norm {
+                    centers: self.centers,
+                    eps: self.eps,
+                    weight: weight.as_deref(),
+                    bias: None,
+                    period,
+                };
+                normalize_lines_backward(norm, terms, lines, result, wanted)?;
+            }
+        }
+        let of_x = of_x.map(|made| Tensor::from_buffer(made, x.shape().clone(), result));
+        let [of_weight, of_bias] = sums;
+        let tensor = |sums: Option<Vec<f64>>| {
+            sums.map(|sums| Tensor::from_slice(&sums, &[terms]))
+                .transpose()
+        };
+        Ok(Some([of_x, tensor(of_weight)?, tensor(of_bias)?]))
+    }
+
+    fn see(&self, gradient: Tensor, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
         let Working { result, compute } = self.working;
         let x = x.reshape(&self.view)?;
-        let measured = Statistics::measure(self.op, &x, self.working, &self.axes, self.centers)?;
+        let measured = match &self.given {
+            Some(given) => given.clone(),
+            None => Statistics::measure(self.op, &x, self.working, &self.axes, self.centers)?,
+        };
         let weight = match weight {
             Some(weight) => weight.reshape(&self.term)?.to(result)?.to(compute)?,
             None => Tensor::full(&[], 1, compute)?,
         };
         Ok(Seen {
-            gradient: pass.gradient()?.reshape(&self.view)?,
+            gradient: gradient.reshape(&self.view)?,
             mean: measured.mean.to(compute)?,
             scale: measured.variance.add(self.eps)?.rsqrt()?.to(compute)?,
             weight,
@@ -196,9 +302,14 @@ impl Normalized {
             self.sum(seen, narrow, |g, n, _| if normalized { g * n } else { g })
                 .map(Some)
         };
-        let plain = partial(wants_bias || (is_shared && wants_x && self.centers), false)?;
-        let along = partial(wants_weight || (is_shared && wants_x), true)?;
-        let of_x = if wants_x {
+        let depends = wants_x && self.given.is_none();
+        let plain = partial(wants_bias || (is_shared && depends && self.centers), false)?;
+        let along = partial(wants_weight || (is_shared && depends), true)?;
+        let of_x = if wants_x && !depends {
+            let (scale, weight) = (&seen.scale, &seen.weight);
+            let made = seen.gradient.to(self.working.compute)?.mul(weight)?;
+            Some(made.mul(scale)?.to(self.working.result)?)
+        } else if wants_x {
             let mean =
                 |partial: &Option<Tensor>, normalized: bool| -> Result<Tensor, Error> {
                     let total =

@@ -1,9 +1,9 @@
 //! The gradients of matrix products: products again, with the other factor turned and conjugated.
 
-use allotrope_dtype::{Error, WeakScalar, c128};
+use allotrope_dtype::{DType, Error, WeakScalar, c128};
 use smallvec::smallvec;
 
-use super::operands::{adjoint, saved};
+use super::operands::{adjoint, conjugate as conjugate_of, saved};
 use super::product::{Addend, Dtypes, multiply_matrices};
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -36,18 +36,26 @@ pub(super) fn recorded_product(
     // Each factor is needed for the gradient of the other one alone.
     let (left, right) = (saved(a, b), saved(b, a));
     let (has_former, rank) = (former.is_some(), b.rank());
+    let is_turned = is_turned(b);
+    let dtypes_of_factors = [a.dtype(), b.dtype()];
     product.with_rule(op, &inputs, move |pass| {
         let gradient = pass.gradient()?;
         let scaled = match coefficients {
             Some((alpha, _)) if !is_one(alpha) => gradient.mul(conjugate(alpha))?,
             _ => gradient.clone(),
         };
+        let [left_dtype, right_dtype] = dtypes_of_factors
+            .map(|dtype| own_dtype(dtype, [Some(&gradient), left.as_ref(), right.as_ref()]));
         let for_left = match &right {
-            Some(right) if pass.wants(0) => Some(scaled.matmul(&adjoint(right)?)?),
+            Some(right) if pass.wants(0) => {
+                Some(scaled.matmul_in(&adjoint(right)?, left_dtype, None)?)
+            }
             _ => None,
         };
         let for_right = match &left {
-            Some(left) if pass.wants(1) => Some(of_right(left, &scaled, rank)?),
+            Some(left) if pass.wants(1) => {
+                Some(of_right(left, &scaled, (rank, is_turned), right_dtype)?)
+            }
             _ => None,
         };
         let mut all = smallvec![for_left, for_right];
@@ -63,12 +71,38 @@ pub(super) fn recorded_product(
 
 /// The gradient of the right factor. One matrix for all left ones gets the sum over all their rows
 /// from a single product.
-fn of_right(left: &Tensor, gradient: &Tensor, rank: usize) -> Result<Tensor, Error> {
+fn of_right(
+    left: &Tensor,
+    gradient: &Tensor,
+    (rank, is_turned): (usize, bool),
+    dtype: Option<DType>,
+) -> Result<Tensor, Error> {
     if rank == 2 && left.rank() > 2 && left.rank() == gradient.rank() {
         let rows = |x: &Tensor| x.flatten(0, -2);
-        return adjoint(&rows(left)?)?.matmul(&rows(gradient)?);
+        return of_right(&rows(left)?, &rows(gradient)?, (rank, is_turned), dtype);
     }
-    adjoint(left)?.matmul(gradient)
+    // A factor that is the transpose of a matrix in memory, as a layer's weight is, gets its gradient
+    // so too: what reaches the matrix is in order then, and need not be copied.
+    if is_turned && left.rank() == 2 && gradient.rank() == 2 {
+        let turned = gradient.transpose(0, 1)?;
+        let turned = turned.matmul_in(&conjugate_of(left)?, dtype, None)?;
+        return turned.transpose(0, 1);
+    }
+    adjoint(left)?.matmul_in(gradient, dtype, None)
+}
+
+/// The dtype of a factor, which its gradient is rounded to once, where all are real floats and not the
+/// same: a product of halves is not to become one before it is added to a float32.
+fn own_dtype(dtype: DType, others: [Option<&Tensor>; 3]) -> Option<DType> {
+    let mut others = others.into_iter().flatten().map(Tensor::dtype);
+    let are_floats = dtype.is_floating_point() && others.clone().all(DType::is_floating_point);
+    (are_floats && others.any(|other| other != dtype)).then_some(dtype)
+}
+
+/// Whether a matrix is the transpose of one in the order of memory.
+fn is_turned(x: &Tensor) -> bool {
+    let strides = x.layout().strides();
+    x.rank() == 2 && strides[0] == 1 && strides[1] > 1
 }
 
 fn is_one(value: WeakScalar) -> bool {

@@ -15,10 +15,11 @@ mod place;
 
 use std::ops::Range;
 
-use allotrope_dtype::{DType, Error, Level};
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 use allotrope_op::Program;
 use bytemuck::Pod;
 
+use super::rows::{Accumulator, read};
 use super::scatter;
 use super::window::Axis;
 use crate::parallel::{self, CHUNK};
@@ -219,4 +220,68 @@ pub fn unpool(
         let elements = &elements[part.start * size..part.end * size];
         scatter(dtype, elements, &places[part], out);
     });
+}
+
+/// Adds the numbers of each plane to those in their places of another, which is zero at first, as
+/// `dtype`: what a program makes of the numbers is float32 or float64, and sums are rounded once. All
+/// places must exist.
+///
+/// # Errors
+/// A memory error.
+pub fn add_to_places(
+    numbers: &Pooled<'_>,
+    places: &[i64],
+    [from, to]: [usize; 2],
+    dtype: DType,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    let (source, compute) = numbers.source()?;
+    match compute {
+        DType::F64 => add_planes::<f64>(numbers.level, &source, places, [from, to], dtype, out),
+        _ => add_planes::<f32>(numbers.level, &source, places, [from, to], dtype, out),
+    }
+}
+
+fn add_planes<C: Accumulator + std::ops::AddAssign>(
+    level: Level,
+    source: &Source<'_>,
+    places: &[i64],
+    [from, to]: [usize; 2],
+    dtype: DType,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    if from == 0 || out.is_empty() {
+        out.fill(0);
+        return Ok(());
+    }
+    let (size, is_same) = (dtype.itemsize(), dtype == C::DTYPE);
+    let encode = Conversion::new(C::DTYPE, dtype)?;
+    // Small planes are worked on together.
+    let together = (CHUNK / to.max(from)).max(1);
+    parallel::try_for_each_part(out, together * to * size, |part, out| {
+        let (mut numbers, mut sums) = (Vec::new(), Vec::new());
+        let mut scratch = Scratch::default();
+        for (index, out) in out.chunks_exact_mut(to * size).enumerate() {
+            let first = (part * together + index) * from;
+            let numbers = read::<C>(source, first, from, &mut numbers)?;
+            let places = &places[first..first + from];
+            let add = |sums: &mut [C]| {
+                sums.fill(C::ZERO);
+                for (number, place) in numbers.iter().zip(places) {
+                    if let Some(sum) = sums.get_mut(*place as usize) {
+                        *sum += *number;
+                    }
+                }
+            };
+            if is_same {
+                add(bytemuck::cast_slice_mut(out));
+                continue;
+            }
+            sums.resize(to, C::ZERO);
+            add(&mut sums);
+            let bytes = bytemuck::cast_slice(&sums);
+            encode.run(level, bytes, out, &mut scratch);
+        }
+        Ok(())
+    })
 }

@@ -80,6 +80,7 @@ fn run<T: Ordered>(
         _ => Some(Conversion::new(T::DTYPE, dtype)?),
     };
     let size = dtype.itemsize();
+    let offsets = offsets_of(grid);
     grid.for_each_chunk(outputs, [size, size_of::<i64>()], |first, [out, places]| {
         let mut room = Room::<T>::new(T::least(dtype));
         let places: &mut [i64] = bytemuck::cast_slice_mut(places);
@@ -93,6 +94,7 @@ fn run<T: Ordered>(
                 grid,
                 &group,
                 &mut room,
+                offsets.as_deref(),
                 &mut places[done..end],
             )?;
             let bytes = bytemuck::cast_slice(&room.greatest);
@@ -136,6 +138,7 @@ fn find_group<T: Ordered>(
     grid: &Grid,
     group: &Group,
     room: &mut Room<T>,
+    offsets: Option<&[isize]>,
     places: &mut [i64],
 ) -> Result<(), Error> {
     let [depth, height, width] = &grid.axes;
@@ -175,30 +178,70 @@ fn find_group<T: Ordered>(
             }
         }
     }
-    for (index, (place, tap)) in places.iter_mut().zip(&room.taps).enumerate() {
-        let (row, column) = (
-            group.rows.start + index / columns,
-            group.columns.start + index % columns,
-        );
-        // The tap of a window in which nothing was found lies nowhere: the first element it has.
+    let found = &room.taps;
+    if let Some(offsets) = offsets {
+        let row_of =
+            |row: usize| depth.first(group.slice) * height.input as isize + height.first(row);
+        let rows = group.rows.clone().zip(places.chunks_exact_mut(columns));
+        for ((row, places), taps) in rows.zip(found.chunks_exact(columns)) {
+            let start = row_of(row) * width.input as isize;
+            let each = places.iter_mut().zip(taps).zip(group.columns.clone());
+            for ((place, tap), column) in each {
+                *place = match offsets.get(*tap as usize) {
+                    Some(offset) => (start + width.first(column) + offset) as i64,
+                    None => place_of_none(grid, [group.slice, row, column]),
+                };
+            }
+        }
+        return Ok(());
+    }
+    for (index, (place, tap)) in places.iter_mut().zip(found).enumerate() {
+        let row = group.rows.start + index / columns;
+        let column = group.columns.start + index % columns;
         let tap = *tap as usize;
-        let is_found = tap != u32::MAX as usize;
+        if tap == u32::MAX as usize {
+            *place = place_of_none(grid, [group.slice, row, column]);
+            continue;
+        }
         let mut at = 0;
         for (axis, output, tap) in [
             (depth, group.slice, tap / width.kernel / height.kernel),
             (height, row, tap / width.kernel % height.kernel),
             (width, column, tap % width.kernel),
         ] {
-            let tap = if is_found {
-                tap
-            } else {
-                axis.taps_inside(output).start
-            };
-            at = at * axis.input + axis.place(output, tap).min(axis.input - 1);
+            at = at * axis.input + axis.place(output, tap);
         }
         *place = at as i64;
     }
     Ok(())
+}
+
+/// The place of a window in which nothing was found: its first element.
+#[cold]
+fn place_of_none(grid: &Grid, window: [usize; 3]) -> i64 {
+    let mut at = 0;
+    for (axis, output) in grid.axes.iter().zip(window) {
+        let tap = axis.taps_inside(output).start;
+        at = at * axis.input + axis.place(output, tap).min(axis.input - 1);
+    }
+    at as i64
+}
+
+/// How far each tap of a window lies from where the window begins in its plane, unless there are too
+/// many to be worth it.
+fn offsets_of(grid: &Grid) -> Option<Vec<isize>> {
+    /// The most taps.
+    const MOST: usize = 4096;
+    let [depth, height, width] = &grid.axes;
+    let taps = grid.axes.iter().map(|axis| axis.kernel);
+    let taps = taps.fold(1_usize, usize::saturating_mul);
+    let offset = |tap: usize| {
+        let deep = tap / width.kernel / height.kernel * depth.dilation;
+        let low = tap / width.kernel % height.kernel * height.dilation;
+        let across = tap % width.kernel * width.dilation;
+        ((deep * height.input + low) * width.input + across) as isize
+    };
+    (taps <= MOST).then(|| (0..taps).map(offset).collect())
 }
 
 /// A row of elements compared with the greatest of their windows.

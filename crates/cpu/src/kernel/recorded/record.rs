@@ -390,6 +390,7 @@ rows! {
     atanh() Atanh;
     erf() Erf;
     erfc() Erfc;
+    gelu() Gelu;
     cbrt() Cbrt;
     pow(y) Pow;
     erfinv() Erfinv;

@@ -16,7 +16,7 @@ pub(crate) struct Ahead<'a> {
 
 impl<'a> Ahead<'a> {
     /// Elements of some bytes each.
-    pub(super) fn new(bytes: &'a [u8], size: usize) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], size: usize) -> Self {
         Self {
             bytes,
             size,

@@ -36,6 +36,13 @@ pub(crate) fn sums<C: Accumulator, const FUSED: bool, const N: usize>(
                 }
             }
         }
+        if rest.is_empty() {
+            let add = |a: C, b: C| C::unwrap(a.wrap::<FUSED>() + b.wrap());
+            for n in 0..N {
+                totals[n] += fold(lanes[n], add).widen();
+            }
+            continue;
+        }
         let mut last = [[C::ZERO; LANES]; N];
         for (i, value) in rest.iter().enumerate() {
             let term = terms(value.wrap());
@@ -59,6 +66,20 @@ pub(crate) fn join<C: Accumulator, const FUSED: bool>(lanes: [C; LANES], last: [
         *lane = add(*lane, last);
     }
     fold(all, add).widen()
+}
+
+/// The same of half as many lanes.
+#[inline(always)]
+pub(crate) fn join_few<C: Accumulator, const FUSED: bool>(
+    lanes: [C; LANES / 2],
+    last: [C; LANES / 2],
+) -> f64 {
+    let add = |a: C, b: C| C::unwrap(a.wrap::<FUSED>() + b.wrap());
+    let mut all = lanes;
+    for (lane, last) in all.iter_mut().zip(last) {
+        *lane = add(*lane, last);
+    }
+    fold_half(all, add).widen()
 }
 
 /// Lanes made one in pairs: the first half with the second, and so on.

@@ -1,5 +1,8 @@
 //! The gradients of losses that name classes by indices: one formula over the numbers.
 
+use allotrope_cpu::kernel::{
+    ClassTargets, LineInput, are_lines_short, entropy_backward, sizes_around,
+};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Builder;
 use smallvec::smallvec;
@@ -8,7 +11,7 @@ use super::LossReduction;
 use super::class::Classes;
 use crate::Tensor;
 use crate::autograd::{Pass, is_grad_enabled};
-use crate::elementwise::evaluate_one;
+use crate::elementwise::{evaluate_one, room};
 use crate::ops::operands::{Working, signed};
 
 /// What the gradient of each line needs, beside the numbers.
@@ -97,6 +100,44 @@ impl ClassLines {
         })
     }
 
+    /// The gradient of the numbers by the kernel for lines, unless it is recorded itself or lines are not
+    /// those of the last axis.
+    fn by_lines(
+        &self,
+        op: &'static str,
+        seen: &Classes,
+        logs: &Tensor,
+        gradient: &Tensor,
+    ) -> Result<Option<Tensor>, Error> {
+        let (x, working) = (&seen.input, seen.working);
+        let sizes = sizes_around(x.shape(), 1, 1);
+        let are_lines = sizes[2] == 1 && are_lines_short(sizes[1], 1) && x.storage(op).is_ok();
+        if !are_lines || is_grad_enabled() {
+            return Ok(None);
+        }
+        let scaled = |factor: &Tensor| gradient.mul(factor)?.to_vec::<f64>();
+        let even = self.even.as_ref().map(scaled).transpose()?;
+        let (right, all) = (scaled(&self.right)?, scaled(&self.all)?);
+        let (logs, classes) = (logs.to_vec::<f64>()?, self.classes.to_vec::<i64>()?);
+        let targets = ClassTargets {
+            logs: &logs,
+            classes: &classes,
+            right: &right,
+            all: &all,
+            even: even.as_deref().map(|even| (even, &seen.weights[..])),
+        };
+        let program = working.reading(x.dtype());
+        let from = LineInput {
+            program: &program,
+            input: x.as_input(op)?,
+            sizes,
+        };
+        let mut out = room(op, x.shape(), working.result)?;
+        entropy_backward(targets, from, working.result, &mut out)?;
+        let made = Tensor::from_buffer(out, x.shape().clone(), working.result);
+        Ok(Some(made))
+    }
+
     /// The cross entropy with its rule: the softmax less the target, line by line.
     pub(super) fn remember_entropy(
         self,
@@ -122,6 +163,9 @@ impl ClassLines {
                 logs.clone()
             };
             let gradient = self.gradient(pass)?;
+            if let Some(made) = self.by_lines(op, &seen, &logs, &gradient)? {
+                return Ok(smallvec![Some(made.reshape(&signed(operand.shape()))?)]);
+            }
             let scaled = |factor: &Tensor| gradient.mul(factor)?.to(working.compute);
             let mut inputs = vec![
                 seen.input.clone(),

@@ -1,6 +1,6 @@
 //! The gradients of pooling: back to the places that windows took their results from.
 
-use allotrope_cpu::kernel::{Axis, Divisor};
+use allotrope_cpu::kernel::{Axis, Divisor, add_to_places};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Shape;
 use allotrope_op::structured::Structured;
@@ -9,7 +9,9 @@ use smallvec::smallvec;
 use super::super::operands::signed;
 use super::super::spread::{Tap, spread_along};
 use super::average::take_average;
+use super::{convert, pool};
 use crate::autograd::is_recorded;
+use crate::elementwise::room;
 use crate::{Tensor, TransposedOptions};
 
 /// The sums of numbers in the places of each plane that windows took their results from: what
@@ -24,9 +26,22 @@ pub(super) fn put_to_places(
     let outer = shape.rank() - rank;
     let planes: usize = shape[..outer].iter().product();
     let plane: usize = shape[outer..].iter().product();
-    let (from, index) = (by_planes(&x.detach(), rank)?, by_planes(places, rank)?);
-    let made = Tensor::zeros(&[planes, plane], x.dtype())?.scatter_add(1, &index, &from)?;
-    let made = made.reshape(&signed(shape))?;
+    let made = if x.dtype().is_floating_point() && planes * plane > 0 {
+        let places = places.contiguous()?;
+        let count: usize = x.shape()[outer..].iter().product();
+        let mut out = room(op, shape, x.dtype())?;
+        let program = convert(x.dtype(), x.dtype().compute());
+        let taken = bytemuck::cast_slice(places.ordered_bytes(op)?);
+        pool(op, &x.detach(), &program, |numbers| {
+            add_to_places(numbers, taken, [count, plane], x.dtype(), &mut out)
+        })?;
+        Tensor::from_buffer(out, shape.clone(), x.dtype())
+    } else {
+        let (from, index) = (by_planes(&x.detach(), rank)?, by_planes(places, rank)?);
+        let made = Tensor::zeros(&[planes, plane], x.dtype())?;
+        made.scatter_add(1, &index, &from)?
+            .reshape(&signed(shape))?
+    };
     if !is_recorded(&[x]) {
         return Ok(made);
     }
