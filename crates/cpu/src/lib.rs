@@ -6,6 +6,7 @@
 //! | `storage` | [`Storage`]: one or the other, the memory of this backend |
 //! | `backend` | [`Cpu`]: what views hold, handed to the kernels |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
+//! | `interrupt` | long work that is given up in the middle |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `plan` | how a program is to be run: readers, kernels, room |
@@ -36,6 +37,7 @@ mod buffer;
 mod float8;
 mod gather;
 pub mod gemm;
+pub mod interrupt;
 pub mod kernel;
 pub mod parallel;
 mod plan;

@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::arguments::{MOST_ITEMS, Unsigned, iterate};
 use crate::error::{raise, wrong_object};
+use crate::interrupt::detach;
 use crate::scopes;
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -99,7 +100,7 @@ fn backward_of(
     let gradients = gradients_for(op, grad_tensors, results.len())?;
     let inputs = inputs.map(|inputs| self::tensors(op, inputs)).transpose()?;
     let options = options(retain_graph, create_graph);
-    py.detach(|| {
+    detach(py, || {
         let results: Vec<&Tensor> = results.iter().collect();
         let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
         let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|i| i.iter().collect());
@@ -125,14 +126,13 @@ fn grad_of<'py>(
     let (results, inputs) = (tensors(op, outputs)?, tensors(op, inputs)?);
     let gradients = gradients_for(op, grad_outputs, results.len())?;
     let options = options(retain_graph, create_graph);
-    let found = py
-        .detach(|| {
-            let results: Vec<&Tensor> = results.iter().collect();
-            let inputs: Vec<&Tensor> = inputs.iter().collect();
-            let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
-            grad(&results, &inputs, &gradients, options, allow_unused)
-        })
-        .map_err(raise)?;
+    let found = detach(py, || {
+        let results: Vec<&Tensor> = results.iter().collect();
+        let inputs: Vec<&Tensor> = inputs.iter().collect();
+        let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
+        grad(&results, &inputs, &gradients, options, allow_unused)
+    })
+    .map_err(raise)?;
     PyTuple::new(py, found.into_iter().map(|found| found.map(PyTensor::from)))
 }
 

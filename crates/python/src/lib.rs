@@ -44,6 +44,7 @@
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, family by family |
 //! | `index` | what stands in brackets |
+//! | `interrupt` | signals in the middle of long work |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
 #![allow(
@@ -78,6 +79,7 @@ mod in_place;
 mod index;
 mod infer;
 mod interchange;
+mod interrupt;
 mod limits;
 mod memory;
 mod memory_format;
@@ -153,6 +155,7 @@ mod core {
             .get_type::<crate::in_place::SharedMemoryWarning>();
         module.add("SharedMemoryWarning", warning)?;
         allotrope_tensor::set_pause(crate::tensor::pause);
+        allotrope_cpu::interrupt::set_probe(crate::interrupt::probe);
         crate::buffer::offer(module.py())?;
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;

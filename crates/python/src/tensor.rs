@@ -18,6 +18,7 @@ use crate::create::{self, as_leaf};
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::index;
+use crate::interrupt::detach;
 use crate::memory_format::{arrange, is_arranged};
 use crate::scopes;
 use crate::scopes::default_dtype;
@@ -405,7 +406,7 @@ impl PyTensor {
                  (hint: x.detach().clone() or x.clone())",
             ));
         }
-        let plain = Self::from(py.detach(|| tensor.detach().copied()).map_err(raise)?);
+        let plain = Self::from(detach(py, || tensor.detach().copied()).map_err(raise)?);
         let class = this.get_type();
         let copy = if class.is(py.get_type::<Self>()) {
             Bound::new(py, plain)?.into_any()

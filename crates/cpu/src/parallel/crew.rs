@@ -12,6 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{pool, standby};
+use crate::interrupt::Caller;
 
 /// What is known of the threads of a work.
 #[derive(Default)]
@@ -38,10 +39,13 @@ impl Crew {
             return work(0);
         }
         let caller = Place::here();
+        let name = Caller::current();
         let work = |thread: usize| {
-            if thread > 0 {
-                self.is_shared.store(true, Ordering::Relaxed);
+            if thread == 0 {
+                return work(0);
             }
+            self.is_shared.store(true, Ordering::Relaxed);
+            let _named = name.work_for();
             work(thread);
         };
         if standby::run(threads, caller, &work) {

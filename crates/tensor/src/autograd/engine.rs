@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use allotrope_cpu::interrupt;
 use allotrope_dtype::{DType, Error, GradientProblem, Set};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::SmallVec;
@@ -260,6 +261,7 @@ impl Walk {
         // Gradients have the dtypes of what they are gradients of, whatever is cast outside.
         let _inside = no_autocast();
         while let Some((_, arrived)) = self.waiting.pop_last() {
+            interrupt::check();
             self.visit(arrived)?;
         }
         Ok(())
@@ -396,7 +398,9 @@ impl Walk {
             return Ok(());
         };
         let dtype = node.outputs[0].dtype;
-        // Held until the sum is there, so that two passes at once lose nothing.
+        // Held until the sum is there, so that two passes at once lose nothing, and a leaf has all of
+        // its gradient or nothing of it.
+        let hold = interrupt::hold();
         let mut wishes = node.wishes();
         let kept = wishes.get_or_insert_default().kept(0);
         match kept {
@@ -429,6 +433,7 @@ impl Walk {
             None => SmallVec::new(),
         };
         drop(wishes);
+        drop(hold);
         hooks.iter().try_for_each(|hook| hook())
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use allotrope_cpu::{Buffer, Storage};
+use allotrope_cpu::{Buffer, Storage, interrupt};
 use allotrope_dtype::{DType, Error, GradientProblem, Problem};
 use allotrope_op::{Layout, Shared};
 
@@ -131,6 +131,8 @@ impl Variable {
             let storage = Arc::clone(&alias.storage);
             (storage, alias.layout.clone(), alias.dtype)
         };
+        // Begun is finished: half of the elements would be others.
+        let _hold = interrupt::hold();
         let session = storage.begin();
         let mut written = Written::default();
         for part in Piece::all(layout.shape()) {
@@ -174,6 +176,7 @@ impl Variable {
         let recorded = is_recorded(&[&former, &result]);
         // Then it has another history at most.
         let is_unchanged = result.is_same_value(&former);
+        let _hold = interrupt::hold();
         match &mut *self.lock() {
             State::Alone(tensor) => {
                 if !tensor.is_same_value(&former) {
@@ -243,6 +246,7 @@ impl Variable {
             });
         }
         drop(former);
+        let _hold = interrupt::hold();
         match &mut *self.lock() {
             State::Alone(tensor) => {
                 let history = tensor.history().cloned();
