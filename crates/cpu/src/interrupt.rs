@@ -98,6 +98,13 @@ pub fn hold() -> Hold {
 /// A guard: no work of this thread is given up while it lives.
 pub struct Hold(#[allow(dead_code, reason = "for its drop")] Named);
 
+/// Whether this thread runs work that may be given up.
+#[inline]
+#[must_use]
+pub fn is_interruptible() -> bool {
+    CALLER.get() != 0
+}
+
 /// Ends work that is no longer wanted: called between parts of it, where nothing is locked.
 #[inline]
 pub fn check() {
@@ -123,9 +130,10 @@ fn check_for(caller: u64, now: Instant) {
         return;
     }
     let Some(probe) = PROBE.get() else { return };
-    // The probe may run work of its own, which is not to ask in its turn.
-    NEXT.set(Some(now + INTERVAL));
+    // The probe may run anything, through frames that nothing may unwind.
+    let hold = hold();
     let is_over = probe();
+    drop(hold);
     let end = Instant::now();
     NEXT.set(Some(end + ((end - now) * SHARE).clamp(INTERVAL, LONGEST)));
     if is_over {

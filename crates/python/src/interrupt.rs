@@ -29,6 +29,13 @@ pub(crate) fn detach<T: Send>(
     outcome.unwrap_or_else(|interrupt::Interrupted| Err(interrupted(py)))
 }
 
+/// Runs Python code in the middle of work: what it calls is given up by itself, and never through the
+/// frames of the interpreter.
+pub(crate) fn attach<T>(code: impl FnOnce(Python<'_>) -> T) -> T {
+    let _hold = interrupt::hold();
+    Python::attach(code)
+}
+
 /// What work that was given up fails with.
 #[cold]
 fn interrupted(py: Python<'_>) -> Error {

@@ -22,6 +22,7 @@
 //! | `amp` | autocast's settings and the core of `GradScaler` |
 //! | `trace` | the core of `trace_dtypes` |
 //! | `autograd` | gradients: what a tensor says of its own, and the walk back |
+//! | `hooks` | hooks, and what a tensor object keeps of other objects |
 //! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
 //! | `fill` | tensors of one value, and of numbers in a row |
@@ -44,6 +45,7 @@
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, family by family |
 //! | `index` | what stands in brackets |
+//! | `fork` | locks around forks |
 //! | `interrupt` | signals in the middle of long work |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
@@ -74,7 +76,9 @@ mod export;
 mod family;
 mod files;
 mod fill;
+mod fork;
 mod generator;
+mod hooks;
 mod in_place;
 mod index;
 mod infer;
@@ -156,6 +160,7 @@ mod core {
         module.add("SharedMemoryWarning", warning)?;
         allotrope_tensor::set_pause(crate::tensor::pause);
         allotrope_cpu::interrupt::set_probe(crate::interrupt::probe);
+        crate::fork::watch(module)?;
         crate::buffer::offer(module.py())?;
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;

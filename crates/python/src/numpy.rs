@@ -33,6 +33,7 @@ impl Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         let array = self.0.take();
+        let _hold = allotrope_cpu::interrupt::hold();
         Python::try_attach(|_| drop(array));
     }
 }

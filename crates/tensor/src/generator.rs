@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use allotrope_cpu::kernel::random::{Stream, blocks_of};
 use allotrope_dtype::{DType, Error, Problem};
 
-use crate::Tensor;
+use crate::{Tensor, fork};
 
 /// A source of random numbers: a seed, and how much of its sequence has been used.
 ///
@@ -109,6 +109,7 @@ impl Generator {
 
     /// The place for a draw of so many elements, which is used up.
     pub(crate) fn take(&self, count: usize) -> Stream {
+        let _gate = fork::enter_detached();
         let mut stream = self.lock();
         let place = *stream;
         stream.offset = place.offset.wrapping_add(blocks_of(count));

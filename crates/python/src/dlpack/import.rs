@@ -42,6 +42,7 @@ impl<M: Managed> Drop for Taken<M> {
         let Some(deleter) = self.managed().deleter() else {
             return;
         };
+        let _hold = allotrope_cpu::interrupt::hold();
         Python::try_attach(|_| {
             // SAFETY: the tensor is ours, and this is the only call.
             unsafe { deleter(self.0.as_ptr()) };

@@ -14,7 +14,7 @@ use super::node::{AfterHook, Body, History, Hook, Node, Outline};
 use super::pass::Pass;
 use super::record::check_finite;
 use crate::amp::no_autocast;
-use crate::{Tensor, Variable};
+use crate::{Tensor, Variable, fork};
 
 const OP: &str = "backward";
 
@@ -273,7 +273,7 @@ impl Walk {
         self.grant(&node, &mut gradients)?;
         let body = node.body().clone();
         if !self.options.retain_graph && body.has_saved() {
-            *node.body() = Body::Freed;
+            node.free();
         }
         let wanted: SmallVec<[bool; 4]> = node
             .edges
@@ -400,7 +400,7 @@ impl Walk {
         let dtype = node.outputs[0].dtype;
         // Held until the sum is there, so that two passes at once lose nothing, and a leaf has all of
         // its gradient or nothing of it.
-        let hold = interrupt::hold();
+        let held = (fork::enter_detached(), interrupt::hold());
         let mut wishes = node.wishes();
         let kept = wishes.get_or_insert_default().kept(0);
         match kept {
@@ -433,7 +433,7 @@ impl Walk {
             None => SmallVec::new(),
         };
         drop(wishes);
-        drop(hold);
+        drop(held);
         hooks.iter().try_for_each(|hook| hook())
     }
 

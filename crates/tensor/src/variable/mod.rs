@@ -20,7 +20,7 @@ mod row;
 mod storage;
 mod write;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::Layout;
@@ -30,8 +30,8 @@ use crate::autograd::{History, is_grad_enabled};
 use storage::{Base, Storage};
 
 pub use row::RowOperand;
-pub(crate) use storage::acquire;
 pub use storage::set_pause;
+pub(crate) use storage::{Guard, acquire};
 pub use write::Written;
 
 /// A place that holds a value, shares its memory with its views, and can be written to.
@@ -97,7 +97,7 @@ impl Variable {
         Self { state }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> Guard<'_, State> {
         acquire(&self.state)
     }
 
