@@ -176,6 +176,7 @@ def test_children_can_take_the_locks_that_threads_held():
     command = [sys.executable, "-c", LOCKS, str(FORKS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     assert done.stdout.strip() == "hung 0 wrong 0 alive 0", done.stderr[-3000:]
+    print(f"{FORKS} forks while locks were held")
 
 
 POOL = """

@@ -173,6 +173,7 @@ def test_what_a_handler_raises_comes_out(name):
     command = [sys.executable, "-W", "error", "-c", INTERRUPTED, name, str(SEEDS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     assert done.stdout.strip() == f"interrupted {SEEDS}", done.stderr[-3000:]
+    print(f"{name} interrupted {SEEDS} times")
 
 
 #: An operation in another thread goes on; the main thread is interrupted where it waits.
