@@ -114,7 +114,7 @@ pub use ops::{
     TransposedOptions, Unique, Window, einsum, fft, linalg, multi_dot,
 };
 pub use tensor::Tensor;
-pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};
+pub use trace::{Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes};
 pub use variable::{Link, RowOperand, Variable, Written, set_pause};
 pub use view::broadcast_tensors;
 

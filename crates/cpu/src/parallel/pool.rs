@@ -157,7 +157,7 @@ fn watch_forks() {
     if IS_WATCHING.swap(true, Ordering::Relaxed) {
         return;
     }
-    #[cfg(unix)]
+    #[cfg(all(unix, not(miri)))]
     // SAFETY: functions that live as long as the process; without memory for them nothing happens.
     unsafe {
         libc::pthread_atfork(Some(before), Some(after), Some(in_child))
@@ -165,7 +165,7 @@ fn watch_forks() {
 }
 
 /// The locks that are taken while a process forks.
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 mod held {
     use std::cell::UnsafeCell;
 
@@ -194,17 +194,17 @@ mod held {
     }
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 extern "C" fn before() {
     held::take();
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 extern "C" fn after() {
     held::release();
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 extern "C" fn in_child() {
     held::release();
     POOL.store(null_mut(), Ordering::Release);
