@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo tour test test-rust test-python test-exhaustive check generate accuracy bench clean
+.PHONY: help build demo tour test test-rust test-python test-exhaustive attack sanitize miri deny check \
+	generate accuracy bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -40,6 +41,33 @@ test-python: build
 
 test-exhaustive: ## cast all 2^32 float32 inputs to every narrower float, at every SIMD level (minutes)
 	cargo test --release --package allotrope-dtype --test rounding -- --ignored --nocapture
+
+attack: build ## hostile calls, interrupts, forks, kills and crossed scopes, in their long form (half an hour)
+	ALLOTROPE_ATTACK=long $(BIN)/python -m pytest -q -n 0 -rP --durations=10 python/tests/attack
+
+# The compiler's own checks need unstable flags: of a nightly toolchain, or of a stable one that is told so.
+NIGHTLY := $(shell cargo +nightly --version >/dev/null 2>&1 && echo 'cargo +nightly' || echo 'RUSTC_BOOTSTRAP=1 cargo')
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+UNSAFE := --package allotrope-dtype --package allotrope-cpu --package allotrope-io
+
+# Blocks and pools that are kept on purpose are no leaks.
+sanitize: ## run the tests of the crates with unsafe code under AddressSanitizer (minutes)
+	@echo 'fn main() {}' | RUSTC_BOOTSTRAP=1 rustc -Zsanitizer=address --target $(HOST) -o /dev/null - 2>/dev/null \
+		|| { echo 'sanitize: skipped: no AddressSanitizer for $(HOST) in this toolchain'; exit 0; } \
+		&& RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 $(NIGHTLY) test --target $(HOST) \
+			--target-dir target/sanitize $(UNSAFE) --lib --tests
+
+# Miri knows neither vector instructions nor the system's scheduler: scalar code, and few elements.
+miri: ## run the tests of the unsafe parts that an interpreter can run under Miri (minutes)
+	@cargo +nightly miri --version >/dev/null 2>&1 \
+		|| { echo 'miri: skipped: not installed (rustup component add miri --toolchain nightly)'; exit 0; } \
+		&& ALLOTROPE_SIMD=scalar MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-ignore-leaks' cargo +nightly miri test \
+			--target-dir target/miri --package allotrope-cpu --lib -- $(MIRI_TESTS)
+
+deny: ## licences, versions, sources and known holes of the dependencies, by cargo-deny
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked --quiet cargo-deny
+	cargo deny check licenses bans sources
+	@cargo deny check advisories || echo 'deny: advisories: not checked, or with findings above'
 
 check: ## formatting, lints, documentation, generated files
 	cargo fmt --all --check

@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ._core import _trace
+from ._core import _scopes, _trace
 
 _COLUMNS = ("op", "inputs", "compute", "accumulator", "result", "reason", "line")
 
 
 class trace_dtypes(Sequence[dict[str, Any]]):  # noqa: N801 - a function in its use
     """Records every operation of a block with the dtypes of its operands, those it computes and
-    sums in, that of its result, the reason for it, and the line that called it.
+    sums in, that of its result, the reason for it, and the line that called it. Only those of the
+    thread and, in asyncio and its kin, of the task that is in the block.
 
     >>> with al.trace_dtypes() as t:
     ...     y = al.ones(2, dtype="bfloat16") + al.ones(2)
@@ -23,15 +24,20 @@ class trace_dtypes(Sequence[dict[str, Any]]):  # noqa: N801 - a function in its 
 
     def __init__(self) -> None:
         self._found: list[dict[str, Any]] = []
-        self._before: list[tuple[bool, int]] = []
+        self._open: list[tuple[int, Any]] = []
 
     def __enter__(self) -> trace_dtypes:
-        self._before.append(_trace.start())
+        self._open.append(_trace.enter())
         return self
 
     def __exit__(self, *error: object) -> None:
-        was_on, start = self._before.pop()
-        self._found = _trace.end(start, was_on)
+        # The last of its blocks that this task is inside of, as of any scope.
+        for opened in self._open[::-1]:
+            number, recorder = opened
+            if _scopes.leave(number):
+                self._open.remove(opened)
+                self._found = recorder.operations()
+                return
 
     def __getitem__(self, index: Any) -> Any:
         return self._found[index]

@@ -1,5 +1,6 @@
 """Autocast's scopes and casts, and the gradient scaler against recorded steps of torch's."""
 
+import asyncio
 import json
 import pathlib
 import threading
@@ -315,3 +316,34 @@ def test_traces_say_what_was_computed_in_which_dtype():
     with al.trace_dtypes() as nothing:
         pass
     assert len(nothing) == 0
+
+
+def test_traces_belong_to_tasks_and_threads():
+    async def traced(op, others):
+        with al.trace_dtypes() as trace:
+            for _ in range(others):
+                await asyncio.sleep(0)
+                getattr(al.ones(2), op)()
+        return {row["op"] for row in trace}, len(trace)
+
+    async def untraced():
+        for _ in range(20):
+            await asyncio.sleep(0)
+            al.ones(2).cos()
+
+    async def together():
+        return await asyncio.gather(traced("exp", 5), traced("sin", 7), untraced())
+
+    assert asyncio.run(together())[:2] == [({"exp"}, 5), ({"sin"}, 7)]
+    with al.trace_dtypes() as outer:
+        al.ones(2).exp()
+        with al.trace_dtypes() as inner:
+            al.ones(2).sin()
+        thread = threading.Thread(target=lambda: al.ones(2).cos())
+        thread.start()
+        thread.join()
+        al.ones(2).tan()
+    assert [row["op"] for row in outer] == ["exp", "sin", "tan"]
+    assert [row["op"] for row in inner] == ["sin"]
+    al.ones(2).exp()
+    assert len(outer) == 3

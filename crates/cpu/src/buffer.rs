@@ -12,8 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use allotrope_dtype::{DType, Element, Error, Problem};
 
+use crate::interrupt;
+
 /// The alignment of every buffer: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
+/// Bytes of fresh memory that are cleared at once.
+const AT_ONCE: usize = 16 << 20;
 /// Blocks of at least this many bytes start at a huge page.
 const HUGE_PAGE: usize = 2 << 20;
 /// Blocks of at least this many bytes are kept: to zero 32 KB takes a twentieth of a product of 128 by
@@ -325,9 +329,16 @@ impl Block {
         // SAFETY: as above.
         let start = NonNull::new(unsafe { alloc(layout) })?;
         ask_for_huge_pages(start, size);
-        // SAFETY: `size` bytes at `start` are ours.
-        unsafe { start.write_bytes(0, size) };
-        Some(Self { start, size })
+        let block = Self { start, size };
+        // Fresh pages may take seconds: freed if nobody wants them any more.
+        for first in (0..size).step_by(AT_ONCE) {
+            interrupt::check();
+            // SAFETY: `first` is below the size of the block.
+            let piece = unsafe { block.start.add(first) };
+            // SAFETY: as many bytes are ours from there on.
+            unsafe { piece.write_bytes(0, AT_ONCE.min(size - first)) };
+        }
+        Some(block)
     }
 }
 
@@ -335,10 +346,11 @@ impl Block {
 /// translations of small ones do not fit the CPU. Measured: an addition of 16 M float32 takes 0.65
 /// of the time.
 fn ask_for_huge_pages(start: NonNull<u8>, size: usize) {
-    #[cfg(target_os = "linux")]
+    // Miri has no advice to give.
+    #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: advice about memory that is ours and changes no byte of it; a system may refuse.
     let _ = unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(not(target_os = "linux"), miri))]
     let _ = (start, size);
 }
 

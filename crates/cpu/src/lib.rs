@@ -6,6 +6,7 @@
 //! | `storage` | [`Storage`]: one or the other, the memory of this backend |
 //! | `backend` | [`Cpu`]: what views hold, handed to the kernels |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
+//! | `interrupt` | long work that is given up in the middle |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
 //! | `tile` | [`run`]: a program for every element, tile by tile |
 //! | `into` | [`run_into`]: programs written over what they read, several sets at once |
@@ -37,6 +38,7 @@ mod buffer;
 mod float8;
 mod gather;
 pub mod gemm;
+pub mod interrupt;
 mod into;
 pub mod kernel;
 pub mod parallel;

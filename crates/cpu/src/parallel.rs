@@ -19,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 
 use allotrope_dtype::{Error, Problem};
 
+use crate::interrupt::Watch;
+
 pub(crate) use self::crew::Crew;
 pub(crate) use self::pool::install;
 use self::segments::Segments;
@@ -72,12 +74,20 @@ fn share(count: usize, work: &(dyn Fn(&Segments, usize) + Sync)) {
 fn for_each_index(count: usize, threaded: bool, work: &dyn Work<()>) {
     if threaded && count > 1 {
         share(count, &|segments, thread| {
+            let mut watch = Watch::new();
             while let Some(piece) = segments.take(thread) {
-                piece.for_each(|index| work.at(index));
+                piece.for_each(|index| {
+                    watch.check();
+                    work.at(index);
+                });
             }
         });
     } else {
-        (0..count).for_each(|index| work.at(index));
+        let mut watch = Watch::new();
+        (0..count).for_each(|index| {
+            watch.check();
+            work.at(index);
+        });
     }
 }
 
@@ -89,11 +99,13 @@ fn try_for_each_index(count: usize, work: &dyn Work<Result<(), Error>>) -> Resul
     let has_failed = AtomicBool::new(false);
     let failure = Mutex::new(None);
     share(count, &|segments, thread| {
+        let mut watch = Watch::new();
         while let Some(piece) = segments.take(thread) {
             for index in piece {
                 if has_failed.load(Ordering::Relaxed) {
                     return;
                 }
+                watch.check();
                 if let Err(error) = work.at(index) {
                     has_failed.store(true, Ordering::Relaxed);
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

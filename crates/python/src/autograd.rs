@@ -1,7 +1,6 @@
 //! Gradients: what a tensor says of its own, and the walk back.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use allotrope_dtype::{Error, GradientProblem};
 use allotrope_tensor::{
@@ -10,10 +9,11 @@ use allotrope_tensor::{
     set_locator,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments::{MOST_ITEMS, Unsigned, iterate};
 use crate::error::{raise, wrong_object};
+use crate::interrupt::{attach, detach};
 use crate::scopes;
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -99,7 +99,7 @@ fn backward_of(
     let gradients = gradients_for(op, grad_tensors, results.len())?;
     let inputs = inputs.map(|inputs| self::tensors(op, inputs)).transpose()?;
     let options = options(retain_graph, create_graph);
-    py.detach(|| {
+    detach(py, || {
         let results: Vec<&Tensor> = results.iter().collect();
         let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
         let inputs: Option<Vec<&Tensor>> = inputs.as_ref().map(|i| i.iter().collect());
@@ -125,14 +125,13 @@ fn grad_of<'py>(
     let (results, inputs) = (tensors(op, outputs)?, tensors(op, inputs)?);
     let gradients = gradients_for(op, grad_outputs, results.len())?;
     let options = options(retain_graph, create_graph);
-    let found = py
-        .detach(|| {
-            let results: Vec<&Tensor> = results.iter().collect();
-            let inputs: Vec<&Tensor> = inputs.iter().collect();
-            let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
-            grad(&results, &inputs, &gradients, options, allow_unused)
-        })
-        .map_err(raise)?;
+    let found = detach(py, || {
+        let results: Vec<&Tensor> = results.iter().collect();
+        let inputs: Vec<&Tensor> = inputs.iter().collect();
+        let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
+        grad(&results, &inputs, &gradients, options, allow_unused)
+    })
+    .map_err(raise)?;
     PyTuple::new(py, found.into_iter().map(|found| found.map(PyTensor::from)))
 }
 
@@ -175,7 +174,7 @@ fn record(
     let op = lasting_name(name);
     let (inputs, outputs) = (tensors(op, inputs)?, tensors(op, outputs)?);
     let rule = move |gradients: &[Option<Tensor>], wanted: &[bool]| {
-        Python::attach(|py| {
+        attach(|py| {
             let gradients = gradients.iter().map(|g| g.clone().map(PyTensor::from));
             let gradients: Vec<Option<PyTensor>> = gradients.collect();
             let made = derivative.call1(py, (gradients, wanted.to_vec()))?;
@@ -205,7 +204,7 @@ fn check(
     let inputs = tensors("gradcheck", inputs)?;
     let function = function.clone().unbind();
     let call = |inputs: &[Tensor]| -> Result<Vec<Tensor>, Error> {
-        Python::attach(|py| {
+        attach(|py| {
             let inputs = inputs.iter().map(|x| PyTensor::from(x.clone()));
             let inputs = PyTuple::new(py, inputs)?;
             let made = function.call1(py, inputs)?;
@@ -227,34 +226,6 @@ fn check(
         _ => gradgradcheck(checked, &inputs, options),
     }
     .map_err(raise)
-}
-
-/// What `register_hook` gives: a way to remove the hook, also at the end of a `with` block.
-#[pyclass(module = "allotrope.autograd", frozen)]
-struct RemovableHandle {
-    tensor: Tensor,
-    number: u64,
-    is_after: bool,
-}
-
-#[pymethods]
-impl RemovableHandle {
-    /// Removes the hook.
-    fn remove(&self) {
-        match self.is_after {
-            true => self.tensor.remove_after_hook(self.number),
-            false => self.tensor.remove_hook(self.number),
-        }
-    }
-
-    fn __enter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    #[pyo3(signature = (*_error))]
-    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        self.remove();
-    }
 }
 
 /// The operation that a tensor was computed by.
@@ -395,63 +366,6 @@ impl PyTensor {
     fn retains_grad(&self) -> bool {
         self.tensor().retains_grad()
     }
-
-    /// Calls a function with every gradient that comes back; what it gives, if not None, takes the
-    /// gradient's place. The handle removes the hook.
-    fn register_hook(&self, hook: Py<PyAny>) -> PyResult<RemovableHandle> {
-        let call = move |gradient: &Tensor| -> Result<Option<Tensor>, Error> {
-            Python::attach(|py| {
-                let object = Bound::new(py, PyTensor::from(gradient.clone()))?;
-                let made = hook.call1(py, (&object,))?;
-                let made = made.bind(py);
-                if made.is_none() {
-                    // A hook may also have changed the gradient in place.
-                    let left = object.get().tensor();
-                    return Ok((!left.is_same_value(gradient)).then_some(left));
-                }
-                let refuse = || wrong_object("hook", "not a tensor", made, "tensors and None");
-                as_tensor(made).map(Some).ok_or_else(refuse)
-            })
-            .map_err(callback_failed)
-        };
-        let tensor = self.tensor();
-        let number = tensor.register_hook(Arc::new(call)).map_err(raise)?;
-        Ok(RemovableHandle {
-            // Its history alone: the value may be large, and a handle must not hold writes up.
-            tensor: tensor.history_only().map_err(raise)?,
-            number,
-            is_after: false,
-        })
-    }
-
-    /// Calls a function with this tensor, a leaf, whenever a gradient has been added to it. The handle
-    /// removes the hook.
-    ///
-    /// >>> w = al.ones(2, requires_grad=True)
-    /// >>> handle = w.register_post_accumulate_grad_hook(lambda p: print(p.grad))
-    /// >>> (w * 3).sum().backward()
-    /// tensor([3., 3.])
-    fn register_post_accumulate_grad_hook(
-        this: &Bound<'_, Self>,
-        hook: Py<PyAny>,
-    ) -> PyResult<RemovableHandle> {
-        // The tensor keeps the hook, so that the hook must not keep the tensor.
-        let weak = PyWeakrefReference::new(this)?.unbind();
-        let call = move || -> Result<(), Error> {
-            Python::attach(|py| match weak.bind(py).upgrade() {
-                Some(tensor) => hook.call1(py, (tensor,)).map(|_| ()),
-                None => Ok(()),
-            })
-            .map_err(callback_failed)
-        };
-        let tensor = this.get().tensor();
-        let number = tensor.register_after_hook(Arc::new(call)).map_err(raise)?;
-        Ok(RemovableHandle {
-            tensor: tensor.history_only().map_err(raise)?,
-            number,
-            is_after: true,
-        })
-    }
 }
 
 /// The line of the user's program: the innermost frame that is not of this package.
@@ -486,7 +400,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     part.add_function(wrap_pyfunction!(anomaly_enabled, &part)?)?;
     part.add_function(wrap_pyfunction!(record, &part)?)?;
     part.add_function(wrap_pyfunction!(check, &part)?)?;
-    part.add_class::<RemovableHandle>()?;
+    part.add_class::<crate::hooks::RemovableHandle>()?;
     part.add_class::<GradFn>()?;
     module.add_submodule(&part)
 }

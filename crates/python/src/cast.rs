@@ -12,6 +12,7 @@ use crate::create::operand;
 use crate::device::{available, check_device, is_device_name};
 use crate::dtype::wrap;
 use crate::error::{raise, wrong_object};
+use crate::interrupt::detach;
 use crate::memory_format::arrange;
 use crate::numpy;
 use crate::scopes::default_dtype;
@@ -52,15 +53,14 @@ pub(crate) fn cast<'py>(
             .transpose()
             .map_err(in_op)?,
     };
-    let source = py.detach(|| source.contiguous()).map_err(in_op)?;
+    let source = detach(py, || source.contiguous()).map_err(in_op)?;
     let bytes = source.contiguous_bytes().unwrap_or_default();
     let room = source.count().checked_mul(to.itemsize());
     let room = room.ok_or_else(|| PyMemoryError::new_err(()))?;
     // An empty bytearray has no aligned address, so it is never asked for.
     let target = PyByteArray::new_with(py, room.max(1), |target| {
         let target = target.get_mut(..room).unwrap_or_default();
-        py.detach(|| cast_bytes(from, bytes, to, target, options))
-            .map_err(in_op)
+        detach(py, || cast_bytes(from, bytes, to, target, options)).map_err(in_op)
     })?;
     let arguments = PyDict::new(py);
     arguments.set_item(intern!(py, "dtype"), wrap(py, to)?.get().numpy_dtype(py)?)?;
@@ -150,7 +150,7 @@ fn convert_tensor<'py>(
     if from != to {
         allotrope_tensor::trace_cast(from, to);
     }
-    let converted = py.detach(|| match tensor.to_with(to, options) {
+    let converted = detach(py, || match tensor.to_with(to, options) {
         Ok(same) if copy && same.shares_storage_with(&tensor) => same.copied(),
         result => result,
     });

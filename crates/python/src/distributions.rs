@@ -11,6 +11,7 @@ use crate::arguments::{Int, needed, size as read_size, sizes as read_sizes};
 use crate::create::{operand, resolve};
 use crate::device::check_device;
 use crate::generator::{PyGenerator, source};
+use crate::interrupt::detach;
 use crate::random::{real, redraw};
 use crate::scopes;
 use crate::tensor::{PyTensor, as_tensor, wrap};
@@ -81,7 +82,9 @@ fn sample(
     };
     let generator = source(options.generator);
     scopes::sync();
-    wrap(py.detach(|| Tensor::sample(law, &parameters, sizes.as_deref(), dtype, generator)))
+    wrap(detach(py, || {
+        Tensor::sample(law, &parameters, sizes.as_deref(), dtype, generator)
+    }))
 }
 
 /// The functions of `al.random`: documentation, name, law, parameters with their defaults.
@@ -197,7 +200,7 @@ fn dirichlet(
     generator: Source<'_, '_>,
 ) -> PyResult<PyTensor> {
     let (tensor, generator) = (operand("dirichlet", concentration)?, source(generator));
-    wrap(py.detach(|| tensor.dirichlet(generator)))
+    wrap(detach(py, || tensor.dirichlet(generator)))
 }
 
 /// One index into the last dimension for each row of weights there: `multinomial` of one sample.
@@ -212,7 +215,7 @@ fn categorical(
     generator: Source<'_, '_>,
 ) -> PyResult<PyTensor> {
     let (tensor, generator) = (operand("categorical", probs)?, source(generator));
-    let drawn = py.detach(|| {
+    let drawn = detach(py, || {
         let drawn = tensor.multinomial(1, true, generator)?;
         drawn.squeeze(Some(&[-1]))
     });
@@ -233,7 +236,9 @@ pub(crate) fn poisson_of(
     let input = operand("poisson", input)?;
     let generator = source(generator);
     let rates = [Parameter::Tensor(&input)];
-    wrap(py.detach(|| Tensor::sample(Law::Poisson, &rates, None, None, generator)))
+    wrap(detach(py, || {
+        Tensor::sample(Law::Poisson, &rates, None, None, generator)
+    }))
 }
 
 /// Successes of count trials, each of which has probability prob: tensors, which are broadcast.
@@ -251,7 +256,9 @@ pub(crate) fn binomial_of(
     let (count, prob) = (operand("binomial", count)?, operand("binomial", prob)?);
     let generator = source(generator);
     let parameters = [Parameter::Tensor(&count), Parameter::Tensor(&prob)];
-    wrap(py.detach(|| Tensor::sample(Law::Binomial, &parameters, None, None, generator)))
+    wrap(detach(py, || {
+        Tensor::sample(Law::Binomial, &parameters, None, None, generator)
+    }))
 }
 
 /// Indices into the last dimension, drawn by the weights that stand there: num_samples in its place.
@@ -292,7 +299,9 @@ impl PyTensor {
     ) -> PyResult<Self> {
         let count = read_size("multinomial", num_samples.0)?;
         let (tensor, generator) = (self.tensor(), source(generator));
-        wrap(py.detach(|| tensor.multinomial(count, replacement, generator)))
+        wrap(detach(py, || {
+            tensor.multinomial(count, replacement, generator)
+        }))
     }
 }
 

@@ -12,6 +12,7 @@ use pyo3::{BoundObject, create_exception};
 use crate::convert;
 use crate::elementwise::plain_row;
 use crate::error::{raise, wrong_object};
+use crate::interrupt::detach;
 use crate::operand::{self, RELEASE_FROM, Value};
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -65,7 +66,7 @@ impl PyTensor {
     ) -> PyResult<()> {
         let variable = self.variable();
         let written = if count > RELEASE_FROM {
-            py.detach(|| work(variable))
+            detach(py, || work(variable))
         } else {
             work(variable)
         };

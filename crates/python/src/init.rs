@@ -12,6 +12,7 @@ use crate::create::number_of;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, source};
 use crate::in_place::report;
+use crate::interrupt::detach;
 use crate::random::real;
 use crate::tensor::PyTensor;
 
@@ -33,7 +34,7 @@ fn write<'py>(
     fill: impl FnOnce(&Variable) -> Result<Written, Error> + Send,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, variable) = (tensor.py(), tensor.get().variable());
-    let written = py.detach(|| fill(variable)).map_err(raise)?;
+    let written = detach(py, || fill(variable)).map_err(raise)?;
     report(py, written, 1)?;
     Ok(tensor.clone())
 }

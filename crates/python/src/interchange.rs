@@ -11,6 +11,7 @@ use crate::create::{read_lists, resolve};
 use crate::device::check_device;
 use crate::error::{missing_package, raise, wrong_object};
 use crate::infer::{infer, keep_or_default};
+use crate::interrupt::detach;
 use crate::tensor::{PyTensor, wrap};
 use crate::{dlpack, numpy, tensor};
 
@@ -155,11 +156,11 @@ pub(crate) fn convert_data(
     match copy {
         Some(false) if to != from => Err(copy_needed(op, format!("{from} to {to}"))),
         Some(true) if to == from && (is_own || source.is_foreign()) => {
-            wrap(py.detach(|| source.copied()))
+            wrap(detach(py, || source.copied()))
         }
         _ => {
             // A variable over the array's memory, where nothing is converted.
-            let tensor = py.detach(|| source.to(to)).map_err(raise)?;
+            let tensor = detach(py, || source.to(to)).map_err(raise)?;
             Ok(Variable::new(tensor).into())
         }
     }

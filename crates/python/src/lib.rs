@@ -26,6 +26,7 @@
 //! | `trace` | the core of `trace_dtypes` |
 //! | `optim` | the core of `allotrope.optim` |
 //! | `autograd` | gradients: what a tensor says of its own, and the walk back |
+//! | `hooks` | hooks, and what a tensor object keeps of other objects |
 //! | `view` | views, as methods and as functions |
 //! | `create` | tensors from numbers, lists and arrays |
 //! | `fill` | tensors of one value, and of numbers in a row |
@@ -48,6 +49,8 @@
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, family by family |
 //! | `index` | what stands in brackets |
+//! | `fork` | locks around forks |
+//! | `interrupt` | signals in the middle of long work |
 //! | `error` | THE table from error kinds to Python exceptions |
 #![deny(unsafe_code)]
 #![allow(
@@ -77,12 +80,15 @@ mod export;
 mod family;
 mod files;
 mod fill;
+mod fork;
 mod generator;
+mod hooks;
 mod in_place;
 mod index;
 mod infer;
 mod init;
 mod interchange;
+mod interrupt;
 mod limits;
 mod memory;
 mod memory_format;
@@ -164,6 +170,8 @@ mod core {
             .get_type::<crate::in_place::SharedMemoryWarning>();
         module.add("SharedMemoryWarning", warning)?;
         allotrope_tensor::set_pause(crate::tensor::pause);
+        allotrope_cpu::interrupt::set_probe(crate::interrupt::probe);
+        crate::fork::watch(module)?;
         crate::buffer::offer(module.py())?;
         crate::elementwise::unary_functions::register(module)?;
         crate::elementwise::binary_functions::register(module)?;

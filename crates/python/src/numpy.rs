@@ -12,6 +12,7 @@ use pyo3::types::PyModule;
 
 use crate::convert;
 use crate::error::{raise, wrong_object};
+use crate::interrupt::detach;
 
 /// NumPy, if anybody imported it: before that there are no arrays.
 pub(crate) fn loaded(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
@@ -32,6 +33,7 @@ impl Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         let array = self.0.take();
+        let _hold = allotrope_cpu::interrupt::hold();
         Python::try_attach(|_| drop(array));
     }
 }
@@ -99,6 +101,5 @@ fn share(op: &'static str, array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyRe
         // SAFETY: as above; and NumPy says that they may be written to.
         unsafe { Foreign::new_writable(start, bytes, owner) }
     };
-    py.detach(|| Tensor::from_foreign(memory, &layout, copy))
-        .map_err(raise)
+    detach(py, || Tensor::from_foreign(memory, &layout, copy)).map_err(raise)
 }

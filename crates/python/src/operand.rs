@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 
+use crate::interrupt::detach;
 use crate::scopes::promotion;
 use crate::tensor::{PyTensor, wrap};
 use crate::{convert, create, numpy};
@@ -106,7 +107,7 @@ pub(crate) fn run(
     work: impl FnOnce() -> Result<Tensor, Error> + Send,
 ) -> PyResult<PyTensor> {
     wrap(if largest > RELEASE_FROM {
-        py.detach(work)
+        detach(py, work)
     } else {
         work()
     })

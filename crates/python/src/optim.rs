@@ -17,6 +17,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use crate::convert;
 use crate::error::{raise, wrong_object};
 use crate::generator::PyGenerator;
+use crate::interrupt::detach;
 use crate::scopes;
 use crate::tensor::PyTensor;
 
@@ -279,7 +280,7 @@ fn step(
             })
             .collect();
         let generator = generator.map(|generator| generator.get().generator());
-        py.detach(|| {
+        detach(py, || {
             let mut groups = Vec::with_capacity(rules.len());
             for ((rule, precision), (parts, variables)) in
                 rules.iter().zip(owned.into_iter().zip(&variables))

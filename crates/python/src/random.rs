@@ -12,6 +12,7 @@ use crate::device::check_device;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, integer, source};
 use crate::in_place::report;
+use crate::interrupt::detach;
 use crate::memory_format::arrange;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
@@ -34,7 +35,7 @@ macro_rules! of_sizes {
             check_device(OP, device)?;
             let dtype = resolve(OP, dtype, || Ok(None))?;
             let (sizes, generator) = (read_sizes(OP, sizes, size)?, source(generator));
-            as_leaf(wrap(py.detach(|| Tensor::$name(&sizes, dtype, generator))), requires_grad)
+            as_leaf(wrap(detach(py, || Tensor::$name(&sizes, dtype, generator))), requires_grad)
         }
     )*};
 }
@@ -73,7 +74,7 @@ macro_rules! of_likes {
             let like = operand(OP, input)?;
             let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
             let generator = source(generator);
-            let drawn = py.detach(|| Tensor::$plain(like.shape(), dtype, generator));
+            let drawn = detach(py, || Tensor::$plain(like.shape(), dtype, generator));
             let drawn = drawn.map_err(|error| raise(error.in_op(OP)))?;
             as_leaf(wrap(Ok(arrange(OP, drawn, memory_format)?)), requires_grad)
         }
@@ -112,7 +113,9 @@ pub(crate) fn uniform(
     let dtype = resolve(OP, dtype, || Ok(None))?;
     let sizes = read_sizes(OP, &PyTuple::empty(py), size)?;
     let generator = source(generator);
-    wrap(py.detach(|| Tensor::uniform(&sizes, low, high, dtype, generator)))
+    wrap(detach(py, || {
+        Tensor::uniform(&sizes, low, high, dtype, generator)
+    }))
 }
 
 /// Normal numbers with these means and standard deviations: numbers with a size, or tensors, which
@@ -148,7 +151,9 @@ pub(crate) fn normal(
             let (mean, std) = (moment(mean, 0.0)?, moment(std, 1.0)?);
             let size = needed(OP, "size", size)?;
             let sizes = read_sizes(OP, &PyTuple::empty(py), Some(size))?;
-            return wrap(py.detach(|| Tensor::normal(&sizes, mean, std, dtype, generator)));
+            return wrap(detach(py, || {
+                Tensor::normal(&sizes, mean, std, dtype, generator)
+            }));
         }
         (Some(means), None) => {
             let deviations = like(moment(std, 1.0)?, &means);
@@ -165,7 +170,7 @@ pub(crate) fn normal(
             "normal: a size beside tensors; they have sizes of their own",
         ));
     }
-    let drawn = py.detach(|| Tensor::normal_each(&means, &deviations, generator));
+    let drawn = detach(py, || Tensor::normal_each(&means, &deviations, generator));
     let drawn = drawn.map_err(raise)?;
     let dtype = resolve(OP, dtype, || Ok(Some(drawn.dtype())))?;
     wrap(drawn.to(dtype))
@@ -207,7 +212,9 @@ pub(crate) fn randint(
     let sizes = read_sizes(OP, &PyTuple::empty(py), Some(&size))?;
     let dtype = resolve(OP, dtype, || Ok(Some(DType::I64)))?;
     let generator = source(generator);
-    wrap(py.detach(|| Tensor::randint(low, high, &sizes, dtype, generator)))
+    wrap(detach(py, || {
+        Tensor::randint(low, high, &sizes, dtype, generator)
+    }))
 }
 
 /// `randint` in the shape of another tensor, and in its dtype if none is given.
@@ -241,7 +248,9 @@ pub(crate) fn randint_like(
     let (low, high) = read_bounds(OP, &bounds, low, high)?;
     let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
     let generator = source(generator);
-    let drawn = py.detach(|| Tensor::randint(low, high, like.shape(), dtype, generator));
+    let drawn = detach(py, || {
+        Tensor::randint(low, high, like.shape(), dtype, generator)
+    });
     let drawn = drawn.map_err(|error| raise(error.in_op(OP)))?;
     wrap(Ok(arrange(OP, drawn, memory_format)?))
 }
@@ -263,7 +272,7 @@ pub(crate) fn randperm(
     check_device(OP, device)?;
     let dtype = resolve(OP, dtype, || Ok(Some(DType::I64)))?;
     let (count, generator) = (size(OP, n.0)?, source(generator));
-    wrap(py.detach(|| Tensor::randperm(count, dtype, generator)))
+    wrap(detach(py, || Tensor::randperm(count, dtype, generator)))
 }
 
 /// Ones and zeros in the shape and dtype of input: a one with the probability that stands there, or
@@ -299,7 +308,7 @@ impl PyTensor {
         generator: Option<&Bound<'_, PyGenerator>>,
     ) -> PyResult<Self> {
         let (tensor, generator) = (&self.tensor(), source(generator));
-        wrap(py.detach(|| match p {
+        wrap(detach(py, || match p {
             Some(p) => tensor.bernoulli_like(p, generator),
             None => tensor.bernoulli(generator),
         }))

@@ -10,6 +10,7 @@ use crate::arguments::{Int, items, many_integers, size};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, source};
+use crate::interrupt::detach;
 use crate::tensor::PyTensor;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -78,8 +79,9 @@ impl Call {
             .as_ref()
             .map(|hidden| (hidden, self.cell.as_ref()));
         let (input, sizes) = (&self.input, self.batch_sizes.as_deref());
-        let result =
-            py.detach(|| recurrent(kind, input, sizes, initial, &self.parameters, options));
+        let result = detach(py, || {
+            recurrent(kind, input, sizes, initial, &self.parameters, options)
+        });
         result.map_err(raise)
     }
 }
@@ -350,7 +352,9 @@ fn take_step(
         }
     };
     let initial = hidden.as_ref().map(|hidden| (hidden, cell.as_ref()));
-    let result = py.detach(|| recurrent_cell(kind, &input, initial, (&w_ih, &w_hh), biases));
+    let result = detach(py, || {
+        recurrent_cell(kind, &input, initial, (&w_ih, &w_hh), biases)
+    });
     let (hidden, cell) = result.map_err(raise)?;
     Ok((hidden.into(), cell.map(PyTensor::from)))
 }

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use allotrope_dtype::{DType, Policy, ScopeId, SettingFlow};
-use allotrope_tensor::{AutocastFlow, Mode, ModeFlow};
+use allotrope_tensor::{AutocastFlow, Mode, ModeFlow, TraceFlow};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::intern;
@@ -27,21 +27,29 @@ pub(crate) struct Scopes {
     pub(crate) settings: SettingFlow,
     pub(crate) modes: ModeFlow,
     pub(crate) autocast: AutocastFlow,
+    pub(crate) traces: TraceFlow,
 }
 
 impl Scopes {
     fn is_empty(&self) -> bool {
-        self.settings.is_empty() && self.modes.is_empty() && self.autocast.is_empty()
+        self.settings.is_empty()
+            && self.modes.is_empty()
+            && self.autocast.is_empty()
+            && self.traces.is_empty()
     }
 
     fn resume(&self) {
         self.settings.resume();
         self.modes.resume();
         self.autocast.resume();
+        self.traces.resume();
     }
 
     fn leave(&mut self, id: ScopeId) -> bool {
-        self.modes.leave(id) || self.settings.leave(id) || self.autocast.leave(id)
+        self.modes.leave(id)
+            || self.settings.leave(id)
+            || self.autocast.leave(id)
+            || self.traces.leave(id)
     }
 }
 

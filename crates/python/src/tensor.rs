@@ -1,7 +1,6 @@
 //! The class `Tensor`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use allotrope_dtype::Error;
@@ -18,7 +17,9 @@ use crate::convert;
 use crate::create::{self, as_leaf};
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
+use crate::hooks::Kept;
 use crate::index;
+use crate::interrupt::detach;
 use crate::memory_format::{arrange, is_arranged};
 use crate::scopes;
 use crate::scopes::default_dtype;
@@ -36,8 +37,8 @@ use crate::view::Parts;
 #[pyclass(name = "Tensor", module = "allotrope", frozen, subclass, dict, weakref)]
 pub(crate) struct PyTensor {
     variable: Variable,
-    /// The object that `grad` gave last, which it gives again while the gradient is where it was.
-    grad: Mutex<Option<Py<PyTensor>>>,
+    /// Behind the variable: what it is dropped for depends on who else has the history.
+    kept: Kept,
     /// Whether an operation may move it to the device of its partner.
     is_free: AtomicBool,
 }
@@ -60,10 +61,10 @@ impl From<Tensor> for PyTensor {
 impl From<Variable> for PyTensor {
     #[inline]
     fn from(variable: Variable) -> Self {
-        let (grad, is_free) = (Mutex::new(None), AtomicBool::new(false));
+        let (kept, is_free) = (Kept::default(), AtomicBool::new(false));
         Self {
             variable,
-            grad,
+            kept,
             is_free,
         }
     }
@@ -116,23 +117,16 @@ impl PyTensor {
     /// The object of the gradient, the same one while the gradient is in the same place.
     pub(crate) fn gradient(&self, py: Python<'_>) -> PyResult<Option<Py<Self>>> {
         let variable = self.tensor().grad_variable().map_err(raise)?;
-        let mut known = self.grad.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(variable) = variable else {
-            // Dropped outside of the lock: it may be the last reference to a tensor.
-            let former = known.take();
-            drop(known);
-            drop(former);
+            drop(self.kept.set_grad(None));
             return Ok(None);
         };
-        if let Some(object) = &*known
-            && object.get().variable.is_alias_of(&variable)
-        {
-            return Ok(Some(object.clone_ref(py)));
+        let is_known = |object: &Py<Self>| object.get().variable.is_alias_of(&variable);
+        if let Some(object) = self.kept.grad(py).filter(is_known) {
+            return Ok(Some(object));
         }
         let object = Py::new(py, Self::from(variable))?;
-        let former = known.replace(object.clone_ref(py));
-        drop(known);
-        drop(former);
+        drop(self.kept.set_grad(Some(object.clone_ref(py))));
         Ok(Some(object))
     }
 
@@ -141,12 +135,14 @@ impl PyTensor {
         let variable = gradient.map(|gradient| &gradient.get().variable);
         self.tensor().set_grad_variable(variable).map_err(raise)?;
         let object = gradient.map(|gradient| gradient.clone().unbind());
-        let former = {
-            let mut known = self.grad.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *known, object)
-        };
-        drop(former);
+        // Dropped outside of the lock: it may be the last reference to a tensor.
+        drop(self.kept.set_grad(object));
         Ok(())
+    }
+
+    /// What the object keeps of other objects.
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Refuses to hand the elements of a tensor that requires a gradient to another library, where
@@ -422,7 +418,7 @@ impl PyTensor {
                  (hint: x.detach().clone() or x.clone())",
             ));
         }
-        let plain = Self::from(py.detach(|| tensor.detach().copied()).map_err(raise)?);
+        let plain = Self::from(detach(py, || tensor.detach().copied()).map_err(raise)?);
         let class = this.get_type();
         let copy = if class.is(py.get_type::<Self>()) {
             Bound::new(py, plain)?.into_any()

@@ -1,24 +1,33 @@
 //! Which dtypes operations compute in and why: the core of `trace_dtypes`.
 
-use allotrope_tensor::{TracedOperation, end_trace, start_trace, trace_length};
+use allotrope_tensor::{Trace, TracedOperation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Begins to record; whether that was being done already, and how much has been recorded.
-#[pyfunction]
-fn start() -> (bool, usize) {
-    let length = trace_length();
-    (start_trace(), length)
+use crate::scopes;
+
+/// A list that operations are recorded in.
+#[pyclass(module = "allotrope", frozen)]
+struct Recorder(Trace);
+
+#[pymethods]
+impl Recorder {
+    /// What was recorded so far.
+    fn operations<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let found = self.0.operations();
+        found
+            .iter()
+            .map(|operation| describe(py, operation))
+            .collect()
+    }
 }
 
-/// Ends it, unless another block goes on, and gives what was recorded since a place.
+/// Opens a scope whose operations are recorded: its number, and the list.
 #[pyfunction]
-fn end<'py>(py: Python<'py>, from: usize, keeps_on: bool) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let found = end_trace(from, keeps_on);
-    found
-        .iter()
-        .map(|operation| describe(py, operation))
-        .collect()
+fn enter(py: Python<'_>) -> PyResult<(u64, Recorder)> {
+    let trace = Trace::default();
+    let id = scopes::change(py, |scopes| Ok(scopes.traces.enter(trace.clone())))?;
+    Ok((id.to_bits(), Recorder(trace)))
 }
 
 fn describe<'py>(py: Python<'py>, operation: &TracedOperation) -> PyResult<Bound<'py, PyDict>> {
@@ -38,7 +47,6 @@ fn describe<'py>(py: Python<'py>, operation: &TracedOperation) -> PyResult<Bound
 /// Adds the functions that `trace_dtypes` is made of.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_trace")?;
-    part.add_function(wrap_pyfunction!(start, &part)?)?;
-    part.add_function(wrap_pyfunction!(end, &part)?)?;
+    part.add_function(wrap_pyfunction!(enter, &part)?)?;
     module.add_submodule(&part)
 }

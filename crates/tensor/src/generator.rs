@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use allotrope_cpu::kernel::random::{Stream, blocks_of};
 use allotrope_dtype::{DType, Error, Problem};
 
-use crate::Tensor;
+use crate::{Tensor, fork};
 
 /// A source of random numbers: a seed, and how much of its sequence has been used.
 ///
@@ -143,6 +143,7 @@ impl Generator {
             PLACE_OF_THREAD.set(Some(stream));
             return answer;
         }
+        let _gate = fork::enter_detached();
         // Nothing panics while it holds the lock, so the contents are whole.
         act(&mut self.stream.lock().unwrap_or_else(PoisonError::into_inner))
     }

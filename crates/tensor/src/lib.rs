@@ -14,6 +14,7 @@
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
 //! | `variable/` | [`Variable`]: a place that is written to, and the views that see it |
+//! | `fork` | locks that nobody holds while a process forks |
 //! | `view` | views: other layouts of the same bytes |
 //! | `strided` | views with strides of their own, which may overlap |
 //! | `split` | parts of a tensor along a dimension |
@@ -56,6 +57,7 @@ mod elements;
 mod elementwise;
 mod equality;
 mod foreign;
+mod fork;
 mod format;
 mod generator;
 mod given;
@@ -91,14 +93,15 @@ pub use amp::{
 };
 pub use autograd::{
     AfterHook, AnomalyMode, BackwardOptions, Checked, Function, GradMode, GradcheckOptions, Hook,
-    Mode, ModeFlow, apply_function, backward, checkpoint, detect_anomaly, enable_grad, grad,
-    gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled, is_grad_enabled,
+    HookPlace, Mode, ModeFlow, apply_function, backward, checkpoint, detect_anomaly, enable_grad,
+    grad, gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled, is_grad_enabled,
     is_inference_mode, lasting_name, mode, no_grad, record_function, set_grad_enabled, set_locator,
 };
 pub use create::SignalWindow;
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
+pub use fork::{Undivided, after_fork, before_fork, undivided};
 pub use format::{PrintOptions, print_options, set_print_options};
 pub use generator::Generator;
 pub use index::Index::{self, Ellipsis, NewAxis};
@@ -111,7 +114,7 @@ pub use ops::{
     TransposedOptions, Unique, Window, einsum, fft, linalg, multi_dot,
 };
 pub use tensor::Tensor;
-pub use trace::{TracedOperation, end_trace, start_trace, trace_cast, trace_length};
+pub use trace::{Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes};
 pub use variable::{
     CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,
 };

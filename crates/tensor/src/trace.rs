@@ -1,12 +1,15 @@
 //! Which dtypes operations compute in and why, recorded for whoever wants to see.
 
 use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use allotrope_dtype::{DType, Set, promotion};
+use allotrope_dtype::{DType, Flow, ScopeId, ScopeStack, Set, promotion};
 use allotrope_op::{Op, Question, Signature, compute_dtype};
 
 use crate::amp::ask_to_choose;
 use crate::autograd::locate;
+use crate::fork;
 
 /// One operation, as it was called.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +30,114 @@ pub struct TracedOperation {
     pub reason: String,
 }
 
+/// A list that operations are recorded in.
+#[derive(Clone, Debug, Default)]
+pub struct Trace(Arc<Mutex<Vec<TracedOperation>>>);
+
+impl Trace {
+    /// What was recorded so far.
+    #[must_use]
+    pub fn operations(&self) -> Vec<TracedOperation> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<TracedOperation>> {
+        // A panic elsewhere leaves a list of whole records.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
-    static FOUND: RefCell<Vec<TracedOperation>> = const { RefCell::new(Vec::new()) };
+    static TRACES: RefCell<ScopeStack<Trace>> = const { RefCell::new(ScopeStack::new()) };
+}
+
+/// Changes the traces of this thread.
+fn change<R>(change: impl FnOnce(&mut ScopeStack<Trace>) -> R) -> R {
+    TRACES.with_borrow_mut(|traces| {
+        let result = change(traces);
+        IS_ON.set(!traces.is_empty());
+        result
+    })
+}
+
+/// The traces that a flow of control is inside of, such as a task of an event loop; see
+/// [`SettingFlow`](allotrope_dtype::SettingFlow).
+#[derive(Clone, Debug, Default)]
+pub struct TraceFlow(Flow<Trace>);
+
+impl TraceFlow {
+    /// Makes these the traces of this thread, beside those of its own guards.
+    pub fn resume(&self) {
+        change(|traces| traces.resume(self.0.clone()));
+    }
+
+    /// Whether the flow is in no trace.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Begins a trace.
+    pub fn enter(&mut self, trace: Trace) -> ScopeId {
+        ask_to_choose();
+        let id;
+        (self.0, id) = self.0.entered(trace);
+        id
+    }
+
+    /// Ends a trace wherever it stands; false if the flow is not inside it.
+    pub fn leave(&mut self, id: ScopeId) -> bool {
+        let left = self.0.left(id);
+        let is_left = left.is_some();
+        self.0 = left.unwrap_or_else(|| self.0.clone());
+        is_left
+    }
+}
+
+/// Records the operations of this thread until it is dropped.
+#[derive(Debug)]
+pub struct TraceGuard {
+    trace: Trace,
+    id: ScopeId,
+    /// It belongs to the thread.
+    here: PhantomData<*const ()>,
+}
+
+impl TraceGuard {
+    /// What was recorded so far.
+    #[must_use]
+    pub fn operations(&self) -> Vec<TracedOperation> {
+        self.trace.operations()
+    }
+}
+
+impl Drop for TraceGuard {
+    fn drop(&mut self) {
+        change(|traces| traces.remove(self.id));
+    }
+}
+
+/// Records the operations of this thread, with the dtypes that they compute in.
+///
+/// ```
+/// use allotrope_dtype::DType;
+/// use allotrope_tensor::{Tensor, trace_dtypes};
+/// let trace = trace_dtypes();
+/// let x = Tensor::ones(&[2], DType::F32)?.exp()?;
+/// assert_eq!(trace.operations().last().map(|o| (o.op, o.result)), Some(("exp", x.dtype())));
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+#[must_use = "nothing is recorded once the guard is dropped"]
+pub fn trace_dtypes() -> TraceGuard {
+    ask_to_choose();
+    let trace = Trace::default();
+    let id = change(|traces| traces.push(trace.clone()));
+    TraceGuard {
+        trace,
+        id,
+        here: PhantomData,
+    }
 }
 
 /// Whether operations of this thread are traced.
@@ -37,32 +145,13 @@ pub(crate) fn is_tracing() -> bool {
     IS_ON.get()
 }
 
-/// Begins to record the operations of this thread; says whether that was being done already.
-pub fn start_trace() -> bool {
-    ask_to_choose();
-    IS_ON.replace(true)
-}
-
-/// Ends it, unless `keeps_on`, and gives what was recorded since the place `from`.
-pub fn end_trace(from: usize, keeps_on: bool) -> Vec<TracedOperation> {
-    IS_ON.set(keeps_on);
-    FOUND.with_borrow_mut(|found| {
-        let part = found[from.min(found.len())..].to_vec();
-        if !keeps_on {
-            found.clear();
-        }
-        part
-    })
-}
-
-/// How many operations were recorded so far.
-#[must_use]
-pub fn trace_length() -> usize {
-    FOUND.with_borrow(Vec::len)
-}
-
 fn push(traced: TracedOperation) {
-    FOUND.with_borrow_mut(|found| found.push(traced));
+    let _gate = fork::enter_detached();
+    TRACES.with_borrow(|traces| {
+        for trace in traces.inside_out() {
+            trace.lock().push(traced.clone());
+        }
+    });
 }
 
 /// A row of the elementwise tables.

@@ -7,6 +7,10 @@ import sys
 
 import pytest
 
+LONG = os.environ.get("ALLOTROPE_ATTACK") == "long"
+FORKS = 400 if LONG else 60
+LONGEST = 900 if LONG else 120
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
 
 #: Forks again and again while threads work; children do large work of many kinds, and tell the sum.
@@ -87,7 +91,7 @@ def run(how, forks):
         command, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=LONGEST)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output = f"the parent hung: {process.communicate()[0]}"
@@ -96,7 +100,83 @@ def run(how, forks):
 
 @pytest.mark.parametrize("how", ["elementwise", "product", "sort", "fft", "all"])
 def test_children_of_a_process_at_work_compute(how):
-    assert run(how, 24) == "hung 0 wrong 0 parent right"
+    assert run(how, 240 if LONG else 24) == "hung 0 wrong 0 parent right"
+
+
+#: Forks while threads hold the locks of variables, gradients and generators most of the time.
+LOCKS = """
+import os, signal, sys, threading, time, warnings
+import allotrope as al
+warnings.simplefilter("ignore")
+forks = int(sys.argv[1])
+x = al.zeros(1 << 21)
+view = x[1:]
+small = al.zeros(1 << 16)
+w = al.ones(1 << 20, requires_grad=True)
+(w * 2).sum().backward()
+held = w.grad
+generator = al.Generator().manual_seed(3)
+stop = False
+
+def write():
+    while not stop:
+        x.add_(1); view.mul_(1); x[:] = 2.0
+
+def write_small():
+    while not stop:
+        small.add_(1)
+
+def accumulate():
+    while not stop:
+        (w * 2).sum().backward()
+
+def draw():
+    while not stop:
+        al.rand(40_000, generator=generator); al.rand(40_000)
+
+threads = [threading.Thread(target=work, daemon=True) for work in (write, write_small, accumulate, draw)]
+for thread in threads:
+    thread.start()
+hung = wrong = 0
+for number in range(forks):
+    time.sleep(0.0007 * (number % 7))
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(30)
+        x.add_(1); view.sum(); small.add_(1)
+        (w * 2).sum().backward()
+        al.rand(40_000, generator=generator); al.rand(3); generator.get_state(); al.initial_seed()
+        # A write is all there or not at all.
+        right = x.min().item() == x.max().item() and held.min().item() == held.max().item()
+        os._exit(0 if right else 1)
+    deadline = time.monotonic() + 25
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            wrong += status != 0
+            break
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            hung += 1
+            break
+        time.sleep(0.002)
+    if hung > 2:
+        break
+stop = True
+for thread in threads:
+    thread.join(20)
+alive = sum(thread.is_alive() for thread in threads)
+print(f"hung {hung} wrong {wrong} alive {alive}", flush=True)
+os._exit(0)
+"""
+
+
+def test_children_can_take_the_locks_that_threads_held():
+    command = [sys.executable, "-c", LOCKS, str(FORKS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+    assert done.stdout.strip() == "hung 0 wrong 0 alive 0", done.stderr[-3000:]
+    print(f"{FORKS} forks while locks were held")
 
 
 POOL = """

@@ -16,6 +16,7 @@ use super::target::Target;
 use super::weights::{Real, Softmax, Wide};
 use super::{Factor, Matrix, Output};
 use crate::Buffer;
+use crate::interrupt;
 use crate::simd;
 
 /// Keys of a block: a multiple of the rows of every tile.
@@ -246,6 +247,9 @@ impl Plan<'_> {
             all_keys
         };
         for first_key in (0..seen).step_by(block_keys) {
+            if first_key > 0 {
+                interrupt::check();
+            }
             let keys = block_keys.min(all_keys - first_key);
             let lines = block(offset_k, first_key, keys, 0, depth, tile_rows);
             self.keys

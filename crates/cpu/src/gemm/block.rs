@@ -16,6 +16,7 @@ use super::share::share;
 use super::target::Target;
 use super::{Coefficient, Output, Product};
 use crate::Buffer;
+use crate::interrupt::{self, Watch};
 
 /// Sums that are encoded at a time.
 const TOGETHER: usize = 4096;
@@ -222,7 +223,9 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
     /// Blocks of consecutive numbers: down the rows first, so that packed columns are used again.
     fn run(&mut self, blocks: Range<usize>) {
         let Cut { tall, broad, .. } = self.plan.cut;
+        let mut watch = Watch::new();
         for block in blocks {
+            watch.check();
             let (row, rest) = (block % tall, block / tall);
             self.block(rest / broad, row, rest % broad);
         }
@@ -281,6 +284,9 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             let adds = stretch > 0 || (plan.direct && keeps);
             let depth = A::depth(count);
             for part in (0..rows).step_by(cut.part) {
+                if stretch + part > 0 {
+                    interrupt::check();
+                }
                 let part_rows = cut.part.min(rows - part);
                 let in_place = self.factors.rows_in_place::<A>(cut);
                 // Whole tiles are read where they are, the rows after them are packed.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use allotrope_dtype::Error;
 
+use crate::interrupt;
 use crate::parallel::Crew;
 
 /// The numbers that are left, some of them at a time.
@@ -21,6 +22,9 @@ impl Pieces {
         let first = self.next.fetch_add(self.at_once, Ordering::Relaxed);
         if first > 0 {
             self.crew.let_begin();
+        }
+        if first > 0 && first < self.count {
+            interrupt::check();
         }
         (first < self.count).then(|| first..self.count.min(first + self.at_once))
     }

@@ -15,6 +15,7 @@ use super::pack::{Block, Decoding, Reader, Room, bytes_of};
 use super::share::{Pieces, share};
 use super::target::Target;
 use super::{Factor, Matrix, Output};
+use crate::interrupt::{self, Watch};
 use crate::{Buffer, parallel};
 
 /// Multiplications below which threads cost more than they bring.
@@ -199,8 +200,10 @@ impl Plan<'_> {
     {
         let wide = A::Sum::shape(self.level).1;
         let mut room: Option<Buffer> = None;
+        let mut watch = Watch::new();
         while let Some(range) = pieces.take() {
             for number in range {
+                watch.check();
                 let piece = self.field.piece(number);
                 let columns = ((piece.rows - 1) * piece.pitch + piece.width).next_multiple_of(wide);
                 let planes = self.chunk * self.field.channel_size();
@@ -239,6 +242,9 @@ impl Plan<'_> {
         let mut scratch = None;
         assert!(sums.len() >= rows * columns);
         for chunk in 0..self.chunks {
+            if chunk > 0 {
+                interrupt::check();
+            }
             let first = chunk * self.chunk;
             let count = self.chunk.min(channels.saturating_sub(first));
             for (channel, plane) in planes.chunks_exact_mut(size).enumerate().take(count) {

@@ -12,6 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{pool, standby};
+use crate::interrupt::Caller;
 
 /// What is known of the threads of a work.
 #[derive(Default)]
@@ -38,10 +39,13 @@ impl Crew {
             return work(0);
         }
         let caller = Place::here();
+        let name = Caller::current();
         let work = |thread: usize| {
-            if thread > 0 {
-                self.is_shared.store(true, Ordering::Relaxed);
+            if thread == 0 {
+                return work(0);
             }
+            self.is_shared.store(true, Ordering::Relaxed);
+            let _named = name.work_for();
             work(thread);
         };
         if standby::run(threads, caller, &work) {
@@ -67,7 +71,7 @@ impl Crew {
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The core.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     core: Option<usize>,
     /// The number of the thread, if it is one that others call.
     thread: Option<usize>,
@@ -77,7 +81,7 @@ impl Place {
     /// That of this thread.
     pub(super) fn here() -> Self {
         Self {
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             core: core(),
             thread: rayon::current_thread_index(),
         }
@@ -88,7 +92,7 @@ impl Place {
         if self.thread.is_some() && self.thread == rayon::current_thread_index() {
             return;
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(miri)))]
         if let Some(core) = self.core
             && self::core() == Some(core)
         {
@@ -98,7 +102,7 @@ impl Place {
 }
 
 /// The core that this thread is on.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn core() -> Option<usize> {
     // SAFETY: asks for a number and takes nothing.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
@@ -106,7 +110,7 @@ fn core() -> Option<usize> {
 
 /// Forbids this thread a core, which moves it, and then allows it again: it stays where it is as long
 /// as nobody else is there.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn leave(core: usize) {
     const SIZE: usize = size_of::<libc::cpu_set_t>();
     // SAFETY: a set of bits, of which all zero is the empty one.
@@ -126,7 +130,7 @@ fn leave(core: usize) {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
 

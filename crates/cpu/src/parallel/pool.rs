@@ -6,12 +6,19 @@
 //! moment without the caller's knowledge are taken before a fork, so that they are free after it.
 #![allow(unsafe_code, reason = "a pool that lives for ever, and calls at forks")]
 
+use std::panic::{self, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use super::standby::Standby;
+use crate::interrupt::{self, Caller, Interrupted};
+
+/// How long a caller waits for others before it asks whether to give up.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// The threads, and what they stand by for.
 pub(super) struct Pool {
@@ -113,14 +120,35 @@ pub(super) fn in_place_scope<'scope>(shared: impl FnOnce(&Scope<'scope>), alone:
 }
 
 /// Calls `work` where rayon's own operations find the threads of this process: true if there are any.
+/// A caller that can be interrupted asks meanwhile whether to give up; the work has to look for that.
 pub(crate) fn install<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     if is_worker() {
         return work(true);
     }
-    match &Pool::get().threads {
-        Some(threads) => threads.install(|| work(true)),
-        None => work(false),
+    let Some(threads) = &Pool::get().threads else {
+        return work(false);
+    };
+    let caller = Caller::current();
+    if !caller.is_interruptible() {
+        return threads.install(|| work(true));
     }
+    let (sender, receiver) = mpsc::channel();
+    let outcome = threads.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            let _named = caller.work_for();
+            let done = panic::catch_unwind(AssertUnwindSafe(|| work(true)));
+            // The caller has left if it gave up.
+            let _ = sender.send(done);
+        });
+        loop {
+            match receiver.recv_timeout(MOMENT) {
+                Ok(done) => return done,
+                Err(RecvTimeoutError::Timeout) => interrupt::check(),
+                Err(RecvTimeoutError::Disconnected) => return Err(Box::new(Interrupted)),
+            }
+        }
+    });
+    outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
 }
 
 /// Has a child begin without a pool.
@@ -129,7 +157,7 @@ fn watch_forks() {
     if IS_WATCHING.swap(true, Ordering::Relaxed) {
         return;
     }
-    #[cfg(unix)]
+    #[cfg(all(unix, not(miri)))]
     // SAFETY: functions that live as long as the process; without memory for them nothing happens.
     unsafe {
         libc::pthread_atfork(Some(before), Some(after), Some(in_child))
@@ -137,7 +165,7 @@ fn watch_forks() {
 }
 
 /// The locks that are taken while a process forks.
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 mod held {
     use std::cell::UnsafeCell;
 
@@ -166,17 +194,17 @@ mod held {
     }
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 extern "C" fn before() {
     held::take();
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 extern "C" fn after() {
     held::release();
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, not(miri)))]
 extern "C" fn in_child() {
     held::release();
     POOL.store(null_mut(), Ordering::Release);

@@ -4,6 +4,7 @@
 use allotrope_tensor::{
     Builder, CastOptions, DType, Error, Generator, Problem, Program, Rewriting, Rewritten,
     Rounding, Set, Tensor, Var, Variable, WeakScalar, autocast, autocast_setting, no_grad,
+    undivided,
 };
 use smallvec::SmallVec;
 
@@ -135,6 +136,7 @@ struct Batch<'a> {
 /// # Errors
 /// A dtype error, a value error or a memory error, before anything is written.
 pub fn step(groups: &mut [Group<'_>], generator: Option<&Generator>) -> Result<(), Error> {
+    let _whole = undivided();
     let _off = no_grad();
     let _plain = autocast(autocast_setting().dtype, false)?;
     let mut owns = Vec::new();

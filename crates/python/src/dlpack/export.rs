@@ -13,6 +13,7 @@ use super::{
 };
 use crate::device::available;
 use crate::error::{raise, refused_export};
+use crate::interrupt::detach;
 
 /// What a consumer asks of `__dlpack__`.
 pub(crate) struct Request {
@@ -56,7 +57,7 @@ pub(crate) fn export<'py>(
         copy => copy.unwrap_or(!is_versioned),
     };
     let (tensor, flags) = if copy {
-        (py.detach(|| tensor.copied()).map_err(raise)?, IS_COPIED)
+        (detach(py, || tensor.copied()).map_err(raise)?, IS_COPIED)
     } else {
         (tensor.clone(), READ_ONLY)
     };

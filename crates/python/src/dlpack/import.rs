@@ -18,6 +18,7 @@ use super::{
 use crate::device::available;
 use crate::error::{raise, unusable_capsule};
 use crate::infer::DEEPEST;
+use crate::interrupt::detach;
 
 /// A tensor of another library that belongs to us until it is dropped.
 struct Taken<M: Managed>(NonNull<M>);
@@ -41,6 +42,7 @@ impl<M: Managed> Drop for Taken<M> {
         let Some(deleter) = self.managed().deleter() else {
             return;
         };
+        let _hold = allotrope_cpu::interrupt::hold();
         Python::try_attach(|_| {
             // SAFETY: the tensor is ours, and this is the only call.
             unsafe { deleter(self.0.as_ptr()) };
@@ -102,8 +104,7 @@ fn take<M: Managed>(
     // also write to them, as it may with every consumer.
     let memory = unsafe { Foreign::new(start, layout.bytes(), taken) };
     let py = capsule.py();
-    py.detach(|| Tensor::from_foreign(memory, &layout, copy))
-        .map_err(raise)
+    detach(py, || Tensor::from_foreign(memory, &layout, copy)).map_err(raise)
 }
 
 /// The first element and the layout that a struct describes.

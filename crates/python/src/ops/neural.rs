@@ -12,6 +12,7 @@ use crate::arguments::{Int, Integers, axis_or, either, integers, needed, size};
 use crate::convert;
 use crate::create;
 use crate::error::raise;
+use crate::interrupt::detach;
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
@@ -271,7 +272,7 @@ impl Channels<'_, '_> {
             momentum,
             eps,
         };
-        let result = py.detach(|| work(options)).map_err(raise)?;
+        let result = detach(py, || work(options)).map_err(raise)?;
         if let Some((mean, variance)) = result.running {
             for (object, value) in [(self.mean, mean), (self.variance, variance)] {
                 if let Some(Ok(object)) = object.map(|object| object.cast::<PyTensor>()) {

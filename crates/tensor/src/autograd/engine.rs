@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use allotrope_cpu::interrupt;
 use allotrope_dtype::{DType, Error, GradientProblem, Set};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::SmallVec;
@@ -13,7 +14,7 @@ use super::node::{AfterHook, Body, History, Hook, Node, Outline};
 use super::pass::Pass;
 use super::record::check_finite;
 use crate::amp::no_autocast;
-use crate::{Tensor, Variable};
+use crate::{Tensor, Variable, fork};
 
 const OP: &str = "backward";
 
@@ -260,6 +261,7 @@ impl Walk {
         // Gradients have the dtypes of what they are gradients of, whatever is cast outside.
         let _inside = no_autocast();
         while let Some((_, arrived)) = self.waiting.pop_last() {
+            interrupt::check();
             self.visit(arrived)?;
         }
         Ok(())
@@ -271,7 +273,7 @@ impl Walk {
         self.grant(&node, &mut gradients)?;
         let body = node.body().clone();
         if !self.options.retain_graph && body.has_saved() {
-            *node.body() = Body::Freed;
+            node.free();
         }
         let wanted: SmallVec<[bool; 4]> = node
             .edges
@@ -396,7 +398,9 @@ impl Walk {
             return Ok(());
         };
         let dtype = node.outputs[0].dtype;
-        // Held until the sum is there, so that two passes at once lose nothing.
+        // Held until the sum is there, so that two passes at once lose nothing, and a leaf has all of
+        // its gradient or nothing of it.
+        let held = (fork::enter_detached(), interrupt::hold());
         let mut wishes = node.wishes();
         let kept = wishes.get_or_insert_default().kept(0);
         match kept {
@@ -429,6 +433,7 @@ impl Walk {
             None => SmallVec::new(),
         };
         drop(wishes);
+        drop(held);
         hooks.iter().try_for_each(|hook| hook())
     }
 

@@ -6,7 +6,7 @@ use allotrope_dtype::{Error, GradientProblem, Set};
 use allotrope_op::{Op, compute_dtype};
 use smallvec::SmallVec;
 
-use super::node::{AfterHook, Body, History, Hook, Node, Outline};
+use super::node::{AfterHook, Body, History, Hook, HookPlace, Node, Outline};
 use crate::{Tensor, Variable};
 
 /// Bytes of a gradient that are added while they are in the first-level cache.
@@ -74,6 +74,14 @@ impl Tensor {
     pub fn history_only(&self) -> Result<Self, Error> {
         let nothing = Self::zeros(&[0], self.dtype())?;
         Ok(nothing.with_history(self.history().cloned()))
+    }
+
+    /// Where the hooks of the tensor are, for whoever does not keep it.
+    ///
+    /// # Errors
+    /// A gradient error if the tensor does not require one.
+    pub fn hook_place(&self, op: &'static str) -> Result<HookPlace, Error> {
+        self.recorded(op).map(HookPlace::of)
     }
 
     /// The gradient that [`backward`](Self::backward) has added up.
@@ -232,6 +240,16 @@ impl Tensor {
     /// # Errors
     /// A gradient error if the tensor is no leaf that requires a gradient.
     pub fn register_after_hook(&self, hook: AfterHook) -> Result<u64, Error> {
+        let history = self.leaf_for_after_hook()?;
+        let mut wishes = history.node.wishes();
+        let hooks = &mut wishes.get_or_insert_default().after;
+        let number = hooks.last().map_or(0, |(last, _)| last + 1);
+        hooks.push((number, hook));
+        Ok(number)
+    }
+
+    /// Refuses such a hook where it could not be.
+    fn leaf_for_after_hook(&self) -> Result<&History, Error> {
         let op = "register_post_accumulate_grad_hook";
         let history = self.recorded(op)?;
         if !history.node.is_leaf() {
@@ -239,11 +257,15 @@ impl Tensor {
             let problem = GradientProblem::NotLeaf { wanted };
             return Err(Error::new(op, problem.into()).hint("x.register_hook()"));
         }
-        let mut wishes = history.node.wishes();
-        let hooks = &mut wishes.get_or_insert_default().after;
-        let number = hooks.last().map_or(0, |(last, _)| last + 1);
-        hooks.push((number, hook));
-        Ok(number)
+        Ok(history)
+    }
+
+    /// Refuses tensors that [`register_after_hook`](Self::register_after_hook) refuses.
+    ///
+    /// # Errors
+    /// As [`register_after_hook`](Self::register_after_hook).
+    pub fn check_after_hook(&self) -> Result<(), Error> {
+        self.leaf_for_after_hook().map(|_| ())
     }
 
     /// Removes such a hook.

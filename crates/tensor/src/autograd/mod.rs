@@ -39,7 +39,7 @@ pub use mode::{
     is_anomaly_enabled, is_grad_enabled, is_inference_mode, mode, no_grad, set_grad_enabled,
 };
 pub(crate) use node::History;
-pub use node::{AfterHook, Hook};
+pub use node::{AfterHook, Hook, HookPlace};
 pub(crate) use pass::{Gradients, Pass};
 pub use record::set_locator;
 pub(crate) use record::{is_recorded, locate, node_of, record_program, with_rule_of};

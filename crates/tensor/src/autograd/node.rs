@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Shape;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::elementwise::Elementwise;
 use super::pass::{Gradients, Pass};
 use crate::Tensor;
-use crate::variable::{Variable, acquire};
+use crate::variable::{Guard, Variable, acquire};
 
 /// Which output of which node a tensor is.
 #[derive(Clone)]
@@ -160,8 +160,33 @@ pub(crate) struct Node {
     pub(crate) origin: Option<String>,
     pub(crate) outputs: SmallVec<[Outline; 1]>,
     pub(crate) edges: SmallVec<[Option<History>; 2]>,
+    /// How many ways lead here from later nodes.
+    successors: AtomicUsize,
     body: Mutex<Body>,
     wishes: Mutex<Option<Box<Wishes>>>,
+}
+
+/// A node that somebody else keeps.
+#[derive(Clone, Debug)]
+pub struct HookPlace(Weak<Node>);
+
+impl HookPlace {
+    pub(crate) fn of(history: &History) -> Self {
+        Self(Arc::downgrade(&history.node))
+    }
+
+    /// Whether anything keeps it: a tensor, or what was computed from one.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    /// Whether a gradient may come to it from what was computed with it.
+    #[must_use]
+    pub fn is_led_to(&self) -> bool {
+        let node = self.0.upgrade();
+        node.is_some_and(|node| node.successors.load(Ordering::Relaxed) > 0)
+    }
 }
 
 static ORDER: AtomicU64 = AtomicU64::new(0);
@@ -174,24 +199,38 @@ impl Node {
         edges: SmallVec<[Option<History>; 2]>,
         body: Body,
     ) -> Arc<Self> {
+        for edge in edges.iter().flatten() {
+            edge.node.successors.fetch_add(1, Ordering::Relaxed);
+        }
         Arc::new(Self {
             order: ORDER.fetch_add(1, Ordering::Relaxed),
             op,
             origin,
             outputs,
             edges,
+            successors: AtomicUsize::new(0),
             body: Mutex::new(body),
             wishes: Mutex::new(None),
         })
     }
 
-    pub(crate) fn body(&self) -> MutexGuard<'_, Body> {
-        // A panic elsewhere cannot leave it half written.
-        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn body(&self) -> Guard<'_, Body> {
+        acquire(&self.body)
     }
 
-    pub(crate) fn wishes(&self) -> MutexGuard<'_, Option<Box<Wishes>>> {
+    pub(crate) fn wishes(&self) -> Guard<'_, Option<Box<Wishes>>> {
         acquire(&self.wishes)
+    }
+
+    /// Forgets what was saved, and the hooks that can see no gradient any more.
+    pub(crate) fn free(&self) {
+        let former = std::mem::replace(&mut *self.body(), Body::Freed);
+        let hooks = self
+            .wishes()
+            .as_mut()
+            .map(|wishes| std::mem::take(&mut wishes.hooks));
+        // Outside of the locks: both may be the last to hold tensors.
+        drop((former, hooks));
     }
 
     pub(crate) fn is_leaf(&self) -> bool {
@@ -225,6 +264,9 @@ thread_local! {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        for edge in self.edges.iter().flatten() {
+            edge.node.successors.fetch_sub(1, Ordering::Relaxed);
+        }
         let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
         let remains: Remains = (
             std::mem::take(&mut self.edges),

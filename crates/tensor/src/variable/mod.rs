@@ -22,7 +22,7 @@ mod row;
 mod storage;
 mod write;
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::Layout;
@@ -33,8 +33,8 @@ use storage::{Base, Storage};
 
 pub use rewrite::{CheckedRewrite, Rewriting, Rewritten};
 pub use row::RowOperand;
-pub(crate) use storage::acquire;
 pub use storage::set_pause;
+pub(crate) use storage::{Guard, acquire};
 pub use write::Written;
 
 /// A place that holds a value, shares its memory with its views, and can be written to.
@@ -100,7 +100,7 @@ impl Variable {
         Self { state }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> Guard<'_, State> {
         acquire(&self.state)
     }
 
@@ -274,6 +274,7 @@ impl State {
             Self::Alone(tensor) => {
                 let alias = if tensor.layout().repeats() && !tensor.is_foreign() {
                     // Elements that are one place could not be written to one by one.
+                    let _hold = allotrope_cpu::interrupt::hold();
                     let history = tensor.history().cloned();
                     Alias::new(&tensor.detach().copied()?.with_history(history))
                 } else {

@@ -3,18 +3,19 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Layout, Origin, Program, Rewrite, Target};
 use smallvec::SmallVec;
 
 use super::Variable;
-use super::storage::{Contents, Storage};
+use super::storage::{Contents, Guard, Storage};
 use super::write::shared_elements;
 use crate::Tensor;
 use crate::autograd::no_grad;
 use crate::elementwise::evaluate;
+use crate::fork::undivided;
 
 /// An input of a program that is written over variables.
 #[derive(Clone, Debug)]
@@ -67,6 +68,7 @@ impl CheckedRewrite<'_, '_> {
     /// A memory error, if values were taken meanwhile.
     pub fn run(self) -> Result<(), Error> {
         let Self { op, program, runs } = self;
+        let _whole = undivided();
         let mut rest = &runs[..];
         while let Some(first) = rest.first() {
             let together = distinct(rest);
@@ -137,6 +139,7 @@ impl Variable {
     /// # Errors
     /// A memory error, a value error if elements share memory.
     pub fn make_own(&self, op: &'static str) -> Result<(), Error> {
+        let _whole = undivided();
         let place = self.place(op)?;
         place.storage.lock().make_own(op).map(drop)
     }
@@ -177,6 +180,7 @@ fn check_all<'a, 'v>(
     program: &Program,
     runs: &'a [Rewriting<'v>],
 ) -> Result<Vec<Checked<'a, 'v>>, Error> {
+    let _whole = undivided();
     let mut checked = Vec::with_capacity(runs.len());
     for run in runs {
         same_length(op, run.targets.len(), program.outputs().len())?;
@@ -265,7 +269,7 @@ fn run_together(
     let places: Vec<&Place> = runs.iter().flat_map(|run| &run.places).collect();
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_unstable_by_key(|number| Arc::as_ptr(&places[*number].storage));
-    let mut locked: Vec<(usize, MutexGuard<'_, Contents>)> = Vec::with_capacity(places.len());
+    let mut locked: Vec<(usize, Guard<'_, Contents>)> = Vec::with_capacity(places.len());
     for number in order {
         let mut contents = places[number].storage.lock();
         contents.make_own(op)?;

@@ -1,5 +1,6 @@
 //! The memory that variables share, and whose history a write belongs to.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::ThreadId;
@@ -10,6 +11,7 @@ use allotrope_op::{Layout, Shared};
 
 use crate::Tensor;
 use crate::autograd::History;
+use crate::fork::{Gate, enter_detached};
 
 /// What a thread does while another one writes; the first one set stays.
 static PAUSE: OnceLock<fn()> = OnceLock::new();
@@ -32,17 +34,47 @@ fn pause(attempt: usize) {
     }
 }
 
-/// A lock that is waited for without keeping an interpreter from others.
-pub(crate) fn acquire<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    for attempt in 0.. {
-        match mutex.try_lock() {
-            Ok(guard) => return guard,
-            // A panic elsewhere cannot leave a value half changed.
-            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => pause(attempt),
-        }
+/// What a lock holds, and what keeps the process from forking meanwhile.
+#[derive(Debug)]
+pub(crate) struct Guard<'a, T> {
+    // Let go before the gate is left.
+    held: MutexGuard<'a, T>,
+    _gate: Option<Gate>,
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.held
     }
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.held
+    }
+}
+
+/// A lock that is waited for without keeping an interpreter from others.
+pub(crate) fn acquire<T>(mutex: &Mutex<T>) -> Guard<'_, T> {
+    let gate = enter_detached();
+    for attempt in 0.. {
+        let held = match mutex.try_lock() {
+            Ok(held) => held,
+            // A panic elsewhere cannot leave a value half changed.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                pause(attempt);
+                continue;
+            }
+        };
+        return Guard { held, _gate: gate };
+    }
+    let held = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    Guard { held, _gate: gate }
 }
 
 /// Memory that variables share.
@@ -69,7 +101,7 @@ impl Storage {
     }
 
     /// The contents, once no other thread is in the middle of a write.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Contents> {
+    pub(super) fn lock(&self) -> Guard<'_, Contents> {
         for attempt in 0.. {
             let contents = acquire(&self.contents);
             match contents.writer {

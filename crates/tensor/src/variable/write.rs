@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use allotrope_cpu::{Buffer, Storage};
+use allotrope_cpu::{Buffer, Storage, interrupt};
 use allotrope_dtype::{DType, Error, GradientProblem, Problem};
 use allotrope_op::{Layout, Shared};
 
@@ -12,7 +12,7 @@ use super::storage::{Base, Contents};
 use super::{Alias, State, Variable, history, move_retained};
 use crate::autograd::{History, is_grad_enabled, is_recorded};
 use crate::elementwise::Operand;
-use crate::{Index, Tensor};
+use crate::{Index, Tensor, fork};
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +131,8 @@ impl Variable {
             let storage = Arc::clone(&alias.storage);
             (storage, alias.layout.clone(), alias.dtype)
         };
+        // Begun is finished: half of the elements would be others.
+        let (_gate, _hold) = (fork::enter_detached(), interrupt::hold());
         let session = storage.begin();
         let mut written = Written::default();
         for part in Piece::all(layout.shape()) {
@@ -174,6 +176,7 @@ impl Variable {
         let recorded = is_recorded(&[&former, &result]);
         // Then it has another history at most.
         let is_unchanged = result.is_same_value(&former);
+        let (_gate, _hold) = (fork::enter_detached(), interrupt::hold());
         match &mut *self.lock() {
             State::Alone(tensor) => {
                 if !tensor.is_same_value(&former) {
@@ -243,6 +246,7 @@ impl Variable {
             });
         }
         drop(former);
+        let (_gate, _hold) = (fork::enter_detached(), interrupt::hold());
         match &mut *self.lock() {
             State::Alone(tensor) => {
                 let history = tensor.history().cloned();

@@ -2,6 +2,7 @@
 
 use allotrope_dtype::DType;
 
+use crate::interrupt::Watch;
 use crate::parallel::{self, CHUNK};
 
 /// Bins up to which every thread has its own.
@@ -53,8 +54,12 @@ fn count<T: Sync>(
     bin: impl Fn(&T) -> Option<usize> + Send + Sync,
 ) {
     if counts.len() > FEW || values.len() < ABREAST * counts.len() {
-        for bin in values.iter().filter_map(bin) {
-            counts[bin] += 1;
+        let mut watch = Watch::new();
+        for values in values.chunks(CHUNK) {
+            watch.check();
+            for bin in values.iter().filter_map(&bin) {
+                counts[bin] += 1;
+            }
         }
         return;
     }

@@ -11,6 +11,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::Buffer;
+use crate::interrupt::Caller;
 use crate::parallel;
 
 /// The dtypes of keys; complex128 stands for pairs.
@@ -151,9 +152,14 @@ pub fn pairs(dtype: DType, integers: &[u8], out: &mut [u8]) {
 pub fn sort_keys(dtype: DType, keys: &mut [u8]) {
     with_key!(dtype, |K| {
         let keys: &mut [K] = bytemuck::cast_slice_mut(keys);
+        let caller = Caller::current();
+        let order = |a: &K, b: &K| {
+            caller.check();
+            K::order(a, b)
+        };
         parallel::install(|has_threads| match has_threads {
-            true => keys.par_sort_unstable_by(K::order),
-            false => keys.sort_unstable_by(K::order),
+            true => keys.par_sort_unstable_by(order),
+            false => keys.sort_unstable_by(order),
         });
     });
 }

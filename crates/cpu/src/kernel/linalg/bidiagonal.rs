@@ -6,6 +6,7 @@ use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
 use super::rotate::{Rotated, rotation};
+use crate::interrupt::check_step;
 
 /// Sweeps per singular value before an iteration is given up; two are usual.
 const SWEEPS: usize = 60;
@@ -29,6 +30,7 @@ pub(super) fn reduce<T: Field>(
     let (mut left, mut right) = (Reflections::new(), Reflections::new());
     let (mut diagonal, mut above) = (Vec::new(), Vec::new());
     for k in 0..columns {
+        check_step(columns);
         let mut v = column(a, columns, k, k);
         let (tau, beta) = reflect(&mut v);
         diagonal.push(beta);
@@ -124,6 +126,7 @@ impl<R: Real> Bidiagonal<R> {
                 continue;
             }
             left = left.checked_sub(1).ok_or(Failure::NoConvergence)?;
+            check_step(high);
             let mut low = high - 1;
             while low > 0 && !self.is_small(low - 1) {
                 low -= 1;

@@ -4,6 +4,7 @@ use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::triangular::Triangle;
+use crate::interrupt::check_step;
 
 /// Columns that are computed together; the rest is updated with their product.
 const BLOCK: usize = 32;
@@ -13,6 +14,7 @@ const ROWS: usize = 48;
 /// Replaces the lower triangle by `L` with `A = L Lᴴ`, and the upper one by zeros.
 pub(super) fn decompose<T: Field>(a: &mut [T], n: usize) -> Result<(), Failure> {
     for start in (0..n).step_by(BLOCK) {
+        check_step(start);
         let end = n.min(start + BLOCK);
         for j in start..end {
             let square = a[j * n + j].re();

@@ -8,6 +8,7 @@ use super::field::{Field, Real};
 use super::product::add_product;
 use super::schur::Schur;
 use super::symmetric::equalize;
+use crate::interrupt::check_step;
 
 /// A triangular matrix, and the basis it is seen from.
 struct Triangular {
@@ -84,6 +85,7 @@ impl Triangular {
         let least = (f64::EPSILON * largest).max(f64::MIN_POSITIVE);
         let mut x = vec![c128::ZERO; n];
         for k in 0..n {
+            check_step(n);
             let value = self.form.at(k, k);
             x.fill(c128::ZERO);
             x[k] = c128::ONE;
@@ -108,6 +110,7 @@ impl Triangular {
         let mut vectors = vec![c128::ZERO; n * n];
         add_product(&mut vectors, n, &self.form.z, n, &solutions, n, n);
         for k in 0..n {
+            check_step(n);
             self.normalize(&mut vectors, k);
         }
         vectors

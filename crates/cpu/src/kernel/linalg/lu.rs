@@ -6,6 +6,7 @@ use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::triangular::Triangle;
+use crate::interrupt::check_step;
 
 /// Columns that are eliminated together; the rest is updated with their product.
 const BLOCK: usize = 48;
@@ -28,6 +29,7 @@ pub(super) fn eliminate<T: Field>(
     let steps = rows.min(columns);
     let mut exchanged = Exchanged::with_capacity(steps);
     for start in (0..steps).step_by(BLOCK) {
+        check_step(start);
         let end = steps.min(start + BLOCK);
         for k in start..end {
             let pivot = if pivots {

@@ -3,6 +3,7 @@
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::reflect::{BLOCK, Block, apply_left, column, form_product, reflect};
+use crate::interrupt::check_step;
 
 /// Replaces a matrix by `R` on and above the diagonal and the vectors of so many reflections below
 /// it; gives their `τ`.
@@ -15,6 +16,7 @@ pub(super) fn decompose<T: Field>(
 ) -> Vec<T> {
     let mut taus = Vec::with_capacity(steps);
     for start in (0..steps).step_by(BLOCK) {
+        check_step(start);
         let end = steps.min(start + BLOCK);
         for k in start..end {
             let mut x = column(a, columns, k, k);

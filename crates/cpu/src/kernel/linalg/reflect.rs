@@ -2,6 +2,7 @@
 
 use super::field::{Field, Real};
 use super::product::{add_product, multiply_and_add};
+use crate::interrupt::check_step;
 
 /// Reflections that are applied together.
 pub(super) const BLOCK: usize = 32;
@@ -195,6 +196,7 @@ pub(super) fn form_product<T: Field>(
     }
     let starts = (0..taus.len()).step_by(BLOCK);
     for start in starts.rev() {
+        check_step(rows);
         let end = taus.len().min(start + BLOCK);
         let vectors = &matrix[start * stride + start..];
         let block = Block::new(vectors, stride, rows - start, &taus[start..end]);

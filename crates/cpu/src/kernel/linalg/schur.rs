@@ -7,6 +7,7 @@ use super::batch::Failure;
 use super::field::Field;
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
+use crate::interrupt::check_step;
 use crate::simd::{Body, run_narrow};
 
 /// Sweeps per eigenvalue before an iteration is given up; three are usual.
@@ -26,6 +27,7 @@ impl<T: Field> Schur<T> {
     pub(super) fn reduced(mut a: Vec<T>, n: usize, wants_basis: bool) -> Self {
         let mut reflections = Reflections::new();
         for k in 0..n.saturating_sub(1) {
+            check_step(n);
             let mut v = column(&a, n, k + 1, k);
             let (tau, beta) = reflect(&mut v);
             let width = n - k - 1;
@@ -164,6 +166,7 @@ impl Schur<c128> {
                 continue;
             }
             left = left.checked_sub(1).ok_or(Failure::NoConvergence)?;
+            check_step(high);
             tries += 1;
             let shift = if tries % PATIENCE == 0 {
                 let size = self.at(high, high - 1).abs();
@@ -238,6 +241,7 @@ impl Schur<f64> {
                 continue;
             }
             left = left.checked_sub(1).ok_or(Failure::NoConvergence)?;
+            check_step(high);
             tries += 1;
             self.sweep(low, high, tries % PATIENCE == 0);
         }

@@ -6,6 +6,7 @@ use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, column, reflect};
 use super::rotate::{Rotated, rotation};
+use crate::interrupt::check_step;
 
 /// Sweeps per eigenvalue before an iteration is given up; two are usual.
 const SWEEPS: usize = 60;
@@ -21,6 +22,7 @@ fn reduce<T: Field>(a: &mut [T], n: usize) -> (Tridiagonal<T::Real>, Reflections
     let mut beside = Vec::with_capacity(n);
     let mut reflections = Reflections::new();
     for k in 0..n.saturating_sub(1) {
+        check_step(n);
         let mut v = column(a, n, k + 1, k);
         let (tau, beta) = reflect(&mut v);
         beside.push(beta);
@@ -67,6 +69,7 @@ impl<R: Real> Tridiagonal<R> {
                 continue;
             }
             left = left.checked_sub(1).ok_or(Failure::NoConvergence)?;
+            check_step(high);
             let mut low = high - 1;
             while low > 0 && !self.is_small(low - 1) {
                 low -= 1;

@@ -3,6 +3,7 @@
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::product::{add_product, multiply_and_add};
+use crate::interrupt::check_step;
 
 /// Rows that are solved together; what is known before them is subtracted as a product.
 const BLOCK: usize = 48;
@@ -48,6 +49,7 @@ impl<T: Field> Triangle<'_, T> {
             return;
         }
         for start in (0..self.order).step_by(BLOCK) {
+            check_step(start);
             let end = self.order.min(start + BLOCK);
             let (known, rest) = b.split_at_mut(start * width);
             let left = self.negated(start..end, 0..start);
@@ -79,6 +81,7 @@ impl<T: Field> Triangle<'_, T> {
             return;
         }
         for end in (1..=order).rev().step_by(BLOCK) {
+            check_step(order - end);
             let start = end.saturating_sub(BLOCK);
             let (rest, known) = b.split_at_mut(end * width);
             let left = self.negated(start..end, end..order);

@@ -5,6 +5,7 @@ use bytemuck::Pod;
 
 use super::choice::draw_bits;
 use super::{Span, Stream, TILE, WORDS, encode, for_each_tile, for_each_tile_of, interleave};
+use crate::interrupt::Watch;
 use crate::parallel;
 use crate::simd::{self, Body};
 
@@ -211,8 +212,9 @@ pub fn permutation(level: Level, stream: Stream, target: &mut [i64]) {
     let top = (count / BUCKET).max(1).ilog2().min(TOP);
     let bucket_of = |bits: u64| (bits >> 1 >> (63 - top)) as usize;
     let draw = |start: usize, end: usize, visit: &mut dyn FnMut(usize, &[u64])| {
-        let mut bits = [0; TILE];
+        let (mut bits, mut watch) = ([0; TILE], Watch::new());
         for start in (start..end).step_by(TILE) {
+            watch.check();
             let bits = &mut bits[..TILE.min(end - start)];
             draw_bits(level, Span::at(level, stream, start, bits.len()), bits);
             visit(start, bits);
@@ -256,8 +258,9 @@ pub fn permutation(level: Level, stream: Stream, target: &mut [i64]) {
                     }
                 }
             });
-            let mut rest = target;
+            let (mut rest, mut watch) = (target, Watch::new());
             for size in *sizes {
+                watch.check();
                 let (bucket, later) = rest.split_at_mut(*size);
                 bucket.sort_unstable();
                 order_equals(level, stream, low, bucket);

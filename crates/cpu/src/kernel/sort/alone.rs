@@ -1,6 +1,7 @@
 //! Keys in order without their places, in the room of their results alone.
 
 use super::key::{Way, Word};
+use crate::interrupt::Watch;
 use crate::parallel::{self, CHUNK};
 
 /// Bits that tell a bin of neighbouring keys.
@@ -17,8 +18,9 @@ pub(super) fn sort_keys<W: Word>(way: &Way<W>, words: &[W], out: &mut [W]) {
         return sort_few(out, &mut Vec::new());
     }
     let visit = |start: usize, end: usize, work: &mut dyn FnMut(&[W])| {
-        let mut keys = [W::MAX; BLOCK];
+        let (mut keys, mut watch) = ([W::MAX; BLOCK], Watch::new());
         for words in words[start..end].chunks(BLOCK) {
+            watch.check();
             let keys = &mut keys[..words.len()];
             way.keys(words, keys);
             work(keys);
@@ -81,8 +83,9 @@ pub(super) fn sort_keys<W: Word>(way: &Way<W>, words: &[W], out: &mut [W]) {
                     }
                 }
             });
-            let (mut start, mut room) = (0, Vec::new());
+            let (mut start, mut room, mut watch) = (0, Vec::new(), Watch::new());
             for end in next {
+                watch.check();
                 sort_few(&mut out[start..end], &mut room);
                 start = end;
             }

@@ -28,6 +28,7 @@ use allotrope_dtype::{DType, Error, Problem};
 use rayon::prelude::*;
 
 use crate::Buffer;
+use crate::interrupt::Caller;
 use crate::parallel::{self, CHUNK};
 use key::{Pair, Way, Word};
 
@@ -248,6 +249,11 @@ pub struct Groups {
 
 /// Places in an order, of which this sees a pointer: the sort is compiled once and not per width.
 fn sort_places(places: &mut [i64], order: &(dyn Fn(&i64, &i64) -> Ordering + Sync)) {
+    let caller = Caller::current();
+    let order = |a: &i64, b: &i64| {
+        caller.check();
+        order(a, b)
+    };
     parallel::install(|has_threads| match has_threads {
         true => places.par_sort_by(order),
         false => places.sort_by(order),

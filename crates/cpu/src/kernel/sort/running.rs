@@ -6,6 +6,7 @@ use allotrope_dtype::{DType, Error};
 
 use super::key::{Order, Way, Word};
 use super::{for_each_line, with_word, words_mut};
+use crate::interrupt::Watch;
 
 /// Elements whose keys are made at once.
 const BLOCK: usize = 512;
@@ -39,9 +40,10 @@ pub fn running_extreme(
 }
 
 fn scan_line<W: Word>(way: &Way<W>, down: W, line: &[W], values: &mut [W], places: &mut [i64]) {
-    let mut keys = [W::MAX; BLOCK];
+    let (mut keys, mut watch) = ([W::MAX; BLOCK], Watch::new());
     let (mut best, mut word, mut place) = (W::narrow(0), W::narrow(0), 0);
     for (block, words) in line.chunks(BLOCK).enumerate() {
+        watch.check();
         let start = block * BLOCK;
         way.keys(words, &mut keys[..words.len()]);
         let values = &mut values[start..start + words.len()];

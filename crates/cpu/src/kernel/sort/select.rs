@@ -2,6 +2,7 @@
 
 use allotrope_dtype::{DType, Error, Problem};
 
+use crate::interrupt::Watch;
 use crate::parallel;
 
 use super::key::{Order, Pair, Way, Word};
@@ -103,8 +104,9 @@ fn best_of<W: Word, P: Pair>(
         Error::new("topk", Problem::OutOfMemory { bytes })
     })?;
     let mut worst = None;
-    let mut keys = [W::MAX; BLOCK];
+    let (mut keys, mut watch) = ([W::MAX; BLOCK], Watch::new());
     for (block, words) in words.chunks(BLOCK).enumerate() {
+        watch.check();
         way.keys(words, &mut keys[..words.len()]);
         let keys = &keys[..words.len()];
         // Equal keys at a later place are no better.

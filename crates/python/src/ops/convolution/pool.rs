@@ -7,6 +7,7 @@ use super::{Any, sizes, sizes_or_none};
 use crate::arguments::{Int, MOST_ITEMS, items};
 use crate::create::operand;
 use crate::error::raise;
+use crate::interrupt::detach;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -29,7 +30,7 @@ fn greatest(
     if !with_places {
         return run(py, x.count(), pool).map(OneOrTwo::One);
     }
-    let (values, places) = py.detach(find).map_err(raise)?;
+    let (values, places) = detach(py, find).map_err(raise)?;
     Ok(OneOrTwo::Two(values.into(), places.into()))
 }
 

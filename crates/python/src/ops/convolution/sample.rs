@@ -9,6 +9,7 @@ use super::{Any, sizes};
 use crate::arguments::floats;
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
+use crate::interrupt::detach;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -114,7 +115,7 @@ macro_rules! fractional_pools {
                 let output = output_sizes(op, &x, $rank, output_size, output_ratio)?;
                 let samples = _random_samples.and_then(as_tensor);
                 let work = || x.$name(&kernel, &output, samples.as_ref(), None);
-                let (values, places) = py.detach(work).map_err(raise)?;
+                let (values, places) = detach(py, work).map_err(raise)?;
                 Ok(if return_indices {
                     OneOrTwo::Two(values.into(), places.into())
                 } else {

@@ -24,6 +24,7 @@ use pyo3::types::{PyList, PyTuple};
 use crate::arguments::needed;
 use crate::create;
 use crate::error::raise;
+use crate::interrupt::detach;
 use crate::operand::RELEASE_FROM;
 use crate::tensor::PyTensor;
 
@@ -62,7 +63,7 @@ fn run_several<T: Send>(
     work: impl FnOnce() -> Result<T, allotrope_dtype::Error> + Send,
 ) -> PyResult<T> {
     let result = if largest > RELEASE_FROM {
-        py.detach(work)
+        detach(py, work)
     } else {
         work()
     };

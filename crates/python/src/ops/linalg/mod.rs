@@ -56,6 +56,7 @@ use pyo3::types::{PyFloat, PyInt, PyString};
 use crate::arguments::{Int, Integers, integers};
 use crate::create::operand;
 use crate::error::{linear_algebra_error, raise};
+use crate::interrupt::detach;
 use crate::named::named;
 use crate::tensor::{PyTensor, made, view};
 
@@ -97,7 +98,7 @@ fn compute<R: Send>(
     work: impl FnOnce() -> Result<R, Error> + Send,
 ) -> PyResult<R> {
     let result = if x.count() > RELEASE_FROM {
-        py.detach(work)
+        detach(py, work)
     } else {
         work()
     };

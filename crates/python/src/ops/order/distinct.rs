@@ -8,6 +8,7 @@ use pyo3::types::PyTuple;
 use super::RELEASE_FROM;
 use crate::arguments::{Int, either};
 use crate::error::raise;
+use crate::interrupt::detach;
 use crate::tensor::{PyTensor, wrap};
 
 /// The values alone, or with what else is asked for.
@@ -19,7 +20,7 @@ fn answer(
 ) -> PyResult<Py<PyAny>> {
     let beside = Beside { inverse, counts };
     let found = if x.count() > RELEASE_FROM {
-        py.detach(|| work(beside))
+        detach(py, || work(beside))
     } else {
         work(beside)
     };

@@ -16,6 +16,7 @@ use allotrope_dtype::Error;
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
+use crate::interrupt::detach;
 use crate::named::named;
 
 /// Elements from which Python's lock is given to other threads meanwhile.
@@ -37,7 +38,7 @@ fn run_pair(
     work: impl FnOnce() -> Result<(Tensor, Tensor), Error> + Send,
 ) -> PyResult<Py<PyAny>> {
     let found = if x.count() > RELEASE_FROM {
-        py.detach(work)
+        detach(py, work)
     } else {
         work()
     };

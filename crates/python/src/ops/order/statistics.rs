@@ -8,6 +8,7 @@ use super::super::neural::optional;
 use crate::arguments::{Int, Integers, MOST_ITEMS, either, integers, items, needed, size};
 use crate::create;
 use crate::error::raise;
+use crate::interrupt::detach;
 use crate::operand::{self, run};
 use crate::reduce::{Axes, dtype_of};
 use crate::tensor::PyTensor;
@@ -121,7 +122,7 @@ fn gradient(
         },
     };
     let work = || -> Result<Vec<Tensor>, Error> { x.gradient(&spacing, &dims, order) };
-    Parts::wrap(Ok(py.detach(work).map_err(raise)?))
+    Parts::wrap(Ok(detach(py, work).map_err(raise)?))
 }
 
 /// Adds them all.

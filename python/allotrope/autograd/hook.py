@@ -1,0 +1,15 @@
+"""Hooks as objects: a tensor object keeps them, so that the collector sees what they refer to."""
+
+
+class Hook:
+    """A function that is called with the gradients of a tensor."""
+
+    __slots__ = ("__weakref__", "function", "keeper")
+
+    def __init__(self, function, keeper):
+        self.function = function
+        self.keeper = keeper
+
+    def __del__(self):
+        # The collector found it in a cycle: the graph keeps it while gradients may still come.
+        self.keeper.keep(self)
