@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use allotrope_dtype::{DType, Element, Error, Problem};
 
+use crate::reserve::is_memory_short;
+
 /// The alignment of every buffer: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
 /// Blocks of at least this many bytes start at a huge page.
@@ -83,6 +85,9 @@ impl Buffer {
     /// A block of at least `len` bytes, and whether it comes zeroed from the system.
     fn take(op: &'static str, len: usize) -> Result<(Self, bool), Error> {
         let size = block_size(len);
+        if is_memory_short() {
+            return Err(Error::new(op, Problem::OutOfMemory { bytes: len }));
+        }
         if let Some(block) = size.and_then(take_kept) {
             return Ok((Self { block, len }, false));
         }

@@ -3,6 +3,8 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse; [`Foreign`]: bytes of someone else (unsafe) |
+//! | `memory` | vectors whose length depends on data, made fallibly |
+//! | `reserve` | [`Reserve`]: the allocator that has something left for small things (unsafe) |
 //! | `storage` | [`Storage`]: one or the other, the memory of this backend |
 //! | `backend` | [`Cpu`]: what views hold, handed to the kernels |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
@@ -37,8 +39,10 @@ mod float8;
 mod gather;
 pub mod gemm;
 pub mod kernel;
+pub mod memory;
 pub mod parallel;
 mod plan;
+mod reserve;
 mod simd;
 mod storage;
 mod tile;
@@ -46,5 +50,6 @@ mod walk;
 
 pub use backend::{CPU, Cpu};
 pub use buffer::{Buffer, Foreign, release_kept};
+pub use reserve::Reserve;
 pub use storage::Storage;
 pub use tile::{Input, run, run_at, run_into, run_row};
