@@ -47,6 +47,7 @@ pub fn start_trace() -> bool {
 pub fn end_trace(from: usize, keeps_on: bool) -> Vec<TracedOperation> {
     IS_ON.set(keeps_on);
     FOUND.with_borrow_mut(|found| {
+        // bounded: one per operation that was traced.
         let part = found[from.min(found.len())..].to_vec();
         if !keeps_on {
             found.clear();
