@@ -354,10 +354,10 @@ impl Backend for Cpu {
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error> {
         let source = in_order(op, dtype, from)?;
-        let mask = Mask::new(in_order(op, DType::Bool, mask)?);
+        let mask = Mask::new(op, in_order(op, DType::Bool, mask)?)?;
         let count = mask.count();
         let mut buffer = Buffer::for_elements(op, dtype, count)?;
-        indexing::true_elements(dtype, source, &mask, &mut buffer);
+        indexing::true_elements(dtype, source, &mask, &mut buffer)?;
         Ok((share(buffer), count))
     }
 
@@ -374,19 +374,19 @@ impl Backend for Cpu {
         if source.len() == dtype.itemsize() {
             indexing::fill_true(dtype, source, mask, target);
         } else {
-            indexing::expand_true(dtype, source, &Mask::new(mask), target);
+            indexing::expand_true(dtype, source, &Mask::new(op, mask)?, target)?;
         }
         Ok(())
     }
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
         let shape = mask.layout.shape();
-        let mask = Mask::new(in_order(op, DType::Bool, mask)?);
+        let mask = Mask::new(op, in_order(op, DType::Bool, mask)?)?;
         let count = mask.count();
         let numbers = count.checked_mul(shape.rank());
         let numbers = numbers.ok_or_else(|| too_many(op))?;
         let mut buffer = Buffer::for_elements(op, DType::I64, numbers)?;
-        indexing::true_coordinates(&mask, shape, buffer.elements_mut());
+        indexing::true_coordinates(&mask, shape, buffer.elements_mut())?;
         Ok((share(buffer), count))
     }
 

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use allotrope_dtype::{DType, Element, Error, Problem};
 
 use crate::interrupt;
+use crate::reserve::is_memory_short;
 
 /// The alignment of every buffer: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
@@ -87,6 +88,9 @@ impl Buffer {
     /// A block of at least `len` bytes, and whether it comes zeroed from the system.
     fn take(op: &'static str, len: usize) -> Result<(Self, bool), Error> {
         let size = block_size(len);
+        if is_memory_short() {
+            return Err(Error::new(op, Problem::OutOfMemory { bytes: len }));
+        }
         if let Some(block) = size.and_then(take_kept) {
             return Ok((Self { block, len }, false));
         }

@@ -3,6 +3,8 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `buffer` | [`Buffer`]: aligned bytes, allocated fallibly and kept for reuse; [`Foreign`]: bytes of someone else (unsafe) |
+//! | `memory` | vectors whose length depends on data, made fallibly |
+//! | `reserve` | [`Reserve`]: the allocator that has something left for small things (unsafe) |
 //! | `storage` | [`Storage`]: one or the other, the memory of this backend |
 //! | `backend` | [`Cpu`]: what views hold, handed to the kernels |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
@@ -41,8 +43,10 @@ pub mod gemm;
 pub mod interrupt;
 mod into;
 pub mod kernel;
+pub mod memory;
 pub mod parallel;
 mod plan;
+mod reserve;
 mod simd;
 mod storage;
 mod tile;
@@ -51,5 +55,6 @@ mod walk;
 pub use backend::{CPU, Cpu};
 pub use buffer::{Buffer, Foreign, release_kept};
 pub use into::{Feed, RunInto, run_into};
+pub use reserve::Reserve;
 pub use storage::Storage;
 pub use tile::{Input, run, run_at, run_row};

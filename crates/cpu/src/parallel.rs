@@ -17,7 +17,9 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use allotrope_dtype::{Error, Problem};
+use allotrope_dtype::Error;
+
+use crate::memory::try_with_capacity;
 
 use crate::interrupt::Watch;
 
@@ -158,6 +160,20 @@ pub(crate) fn visit_blocks<T: Send>(
     });
 }
 
+/// [`visit_blocks`] for work that may fail.
+pub(crate) fn try_visit_blocks<T: Send>(
+    slice: &mut [T],
+    size: usize,
+    threaded: bool,
+    work: impl Fn(usize, &mut [T]) -> Result<(), Error> + Send + Sync,
+) -> Result<(), Error> {
+    if threaded {
+        return try_for_each_part(slice, size, work);
+    }
+    let mut blocks = slice.chunks_mut(size.max(1)).enumerate();
+    blocks.try_for_each(|(index, block)| work(index, block))
+}
+
 /// [`for_each_part`] for work that may fail.
 ///
 /// # Errors
@@ -214,11 +230,7 @@ pub fn try_map<R: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<R, Error> + Send + Sync,
 ) -> Result<Vec<R>, Error> {
-    let mut results: Vec<Option<R>> = Vec::new();
-    if results.try_reserve_exact(count).is_err() {
-        let bytes = count.saturating_mul(size_of::<Option<R>>());
-        return Err(Error::new("map", Problem::OutOfMemory { bytes }));
-    }
+    let mut results: Vec<Option<R>> = try_with_capacity("map", count)?;
     results.resize_with(count, || None);
     try_for_each_part(&mut results, 1, |index, results| {
         for result in results {
@@ -226,7 +238,9 @@ pub fn try_map<R: Send>(
         }
         Ok(())
     })?;
-    Ok(results.into_iter().flatten().collect())
+    let mut list = try_with_capacity("map", count)?;
+    list.extend(results.into_iter().flatten());
+    Ok(list)
 }
 
 /// A slice as blocks of `size` items, the last of what is left.

@@ -4,6 +4,7 @@
 //! Operands that are contiguous and in the dtype that a row reads are read in place, and the last
 //! step writes in place: a program of one row over contiguous memory is one plain loop.
 
+use crate::memory::try_collect;
 use std::cell::RefCell;
 
 use allotrope_dtype::{DType, Error, Level, Scratch};
@@ -67,7 +68,8 @@ pub fn run_at(
         return plan.run_chunk(0, count, outputs);
     }
     // One list of slices per chunk, so that several outputs are cut alike.
-    let mut chunks: Vec<Outputs<'_>> = (0..count.div_ceil(CHUNK)).map(|_| Outputs::new()).collect();
+    let lists = (0..count.div_ceil(CHUNK)).map(|_| Outputs::new());
+    let mut chunks: Vec<Outputs<'_>> = try_collect("run", lists)?;
     for (out, dtype) in outputs.iter_mut().zip(program.output_dtypes()) {
         let pieces = out.chunks_mut(CHUNK * dtype.itemsize());
         for (chunk, piece) in chunks.iter_mut().zip(pieces) {

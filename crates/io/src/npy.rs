@@ -66,6 +66,7 @@ pub(crate) fn header(tensor: &Tensor) -> Vec<u8> {
     text.extend(std::iter::repeat_n(' ', length - 1 - text.len()));
     text.push('\n');
     // 64 sizes of 20 digits fit the two bytes of version 1.
+    // bounded: a header.
     let mut header = [MAGIC, &[1, 0], &(length as u16).to_le_bytes()].concat();
     header.extend_from_slice(text.as_bytes());
     header

@@ -1,5 +1,6 @@
 //! Bytes to read tensors from: a file, its mapping, or memory.
 
+use allotrope_cpu::memory::try_vec;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -108,14 +109,7 @@ impl<'a> Source<'a> {
             Content::Mapped(mapping) => Ok(Cow::Borrowed(&mapping.bytes()[places])),
             Content::Memory(bytes) => Ok(Cow::Borrowed(&bytes[places])),
             Content::File(_) => {
-                let mut bytes = Vec::new();
-                if bytes.try_reserve_exact(places.len()).is_err() {
-                    let problem = Problem::OutOfMemory {
-                        bytes: places.len(),
-                    };
-                    return Err(Error::new(self.op, problem));
-                }
-                bytes.resize(places.len(), 0);
+                let mut bytes = try_vec(self.op, places.len(), 0)?;
                 self.read_into(range.start, &mut bytes)?;
                 Ok(Cow::Owned(bytes))
             }

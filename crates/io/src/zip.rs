@@ -1,10 +1,11 @@
 //! Archives, which npz files are: read if stored or deflated, written stored.
 
+use allotrope_cpu::memory::{try_push, try_vec, try_with_capacity};
 use std::io::{self, Write};
 
 use allotrope_dtype::Error;
 use allotrope_tensor::Tensor;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use crate::atomic::Failure;
 use crate::source::Source;
@@ -23,6 +24,9 @@ const END_BYTES: u64 = 22;
 const ALIGNMENT: u64 = 64;
 /// What fields of 32 bits say if the number is elsewhere.
 const ELSEWHERE: u64 = u32::MAX as u64;
+
+/// Bytes that a deflated one stands for at the most: 258 by two bits, which are one in 1032.
+const MOST_UNPACKED: u64 = 1032;
 
 /// A file of an archive.
 struct Entry {
@@ -68,7 +72,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Vec<(String, Tensor)>, Error> 
     if packed.is_none_or(|packed| packed > source.len()) {
         return Err(source.damaged("files that overlap"));
     }
-    let mut arrays: Vec<(String, Tensor)> = Vec::with_capacity(entries.len());
+    let mut arrays: Vec<(String, Tensor)> = try_with_capacity(source.op(), entries.len())?;
     let mut seen = std::collections::HashSet::new();
     for entry in entries {
         let Some(name) = entry.name.strip_suffix(".npy") else {
@@ -114,9 +118,15 @@ fn read_entry(source: &Source<'_>, entry: &Entry) -> Result<Tensor, Error> {
         return npy::read(source, start, end);
     }
     let limit = usize::try_from(entry.unpacked).map_err(|_| damaged("too many bytes"))?;
-    let unpacked = decompress_to_vec_with_limit(&source.bytes(start..end)?, limit);
-    let unpacked = unpacked.map_err(|_| damaged("damaged compression"))?;
-    if unpacked.len() != limit || crc32fast::hash(&unpacked) != entry.check {
+    if entry.unpacked / MOST_UNPACKED > entry.packed {
+        return Err(damaged("more bytes than so few stand for"));
+    }
+    let packed = source.bytes(start..end)?;
+    let mut unpacked = try_vec(source.op(), limit, 0_u8)?;
+    let packed = std::iter::once(&packed[..]);
+    let length = decompress_slice_iter_to_slice(&mut unpacked, packed, false, true);
+    let length = length.map_err(|_| damaged("damaged compression"))?;
+    if length != limit || crc32fast::hash(&unpacked) != entry.check {
         return Err(damaged("another checksum or length"));
     }
     let inner = Source::of_bytes(source.op(), source.name(), &unpacked);
@@ -148,7 +158,8 @@ fn list(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
     while !fields.rest.is_empty() {
         let entry = read_central(&mut fields);
         let entry = entry.ok_or_else(|| source.damaged("a damaged list of files"))?;
-        entries.push(entry.map_err(|what| source.damaged(what))?);
+        let entry = entry.map_err(|what| source.damaged(what))?;
+        try_push(source.op(), &mut entries, entry)?;
     }
     Ok(entries)
 }
@@ -346,6 +357,7 @@ fn central_record(name: &str, check: u32, length: u64, start: u64) -> Vec<u8> {
         extra.extend(wide);
     }
     let shared = shared_fields(check, length, name, extra.len());
+    // bounded: a record.
     let mut record = [CENTRAL, &[45, 0], &shared, &[0; 10]].concat();
     record.extend(narrow(start));
     record.extend_from_slice(name.as_bytes());
@@ -355,6 +367,7 @@ fn central_record(name: &str, check: u32, length: u64, start: u64) -> Vec<u8> {
 
 /// The records at the end, of large archives too.
 fn end_records(files: u64, length: u64, start: u64) -> Vec<u8> {
+    // bounded: a record.
     let mut records = Vec::new();
     if files >= 0xFFFF || length >= ELSEWHERE || start >= ELSEWHERE {
         records.extend_from_slice(WIDE_END);

@@ -331,6 +331,7 @@ pub(crate) fn floats(op: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Vec
         return Ok(None);
     };
     let floats = items.iter().map(|item| item.extract::<f64>());
+    // bounded: `MOST_ITEMS`.
     match floats.collect::<PyResult<Vec<f64>>>() {
         Ok(floats) => Ok(Some(floats)),
         Err(error) if is_wrong_type(&error) => Ok(None),

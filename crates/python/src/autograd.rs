@@ -72,6 +72,7 @@ fn gradients_for(
 ) -> PyResult<Vec<Option<Tensor>>> {
     match given {
         Some(given) => optional_tensors(op, given),
+        // bounded: as many as the caller lists.
         None => Ok(vec![None; count]),
     }
 }

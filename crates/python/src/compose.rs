@@ -119,6 +119,7 @@ fn broadcast_shapes<'py>(shapes: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, Py
         let sizes = integers(op, &shape).map(Integers::into_vec)?.into_iter();
         let sizes = sizes
             .map(|given| size(op, given))
+            // bounded: as many as the caller lists.
             .collect::<PyResult<Vec<_>>>()?;
         read.push(Shape::new(op, &sizes).map_err(raise)?);
     }

@@ -1,5 +1,6 @@
 //! Tensors from numbers, lists and arrays.
 
+use allotrope_cpu::memory::try_reserve;
 use allotrope_dtype::{
     Capabilities, CastOptions, DType, Error, Problem, Scalar, ScalarKind, Set, WeakScalar, c128,
 };
@@ -164,7 +165,7 @@ pub(crate) fn read_lists(
         .try_fold(1, |a: usize, b| a.checked_mul(*b));
     // Ragged lists may claim more than they have.
     let room = count.unwrap_or(0).min(MOST_RESERVED) * dtype.itemsize();
-    lists.bytes.reserve(room);
+    try_reserve(op, &mut lists.bytes, room).map_err(raise)?;
     lists.read(data, 0)?;
     wrap(Tensor::from_bytes(&lists.bytes, &lists.sizes, dtype))
 }
@@ -224,8 +225,8 @@ impl Lists {
             let inner = inner
                 .to_with(self.dtype, CastOptions::default())
                 .map_err(raise)?;
-            self.bytes.extend(inner.to_bytes().map_err(raise)?);
-            return Ok(());
+            let bytes = inner.to_bytes().map_err(raise)?;
+            return self.append(&bytes);
         }
         let refuse = || wrong_object(self.op, "not a number", data, NUMBERS);
         let kind = convert::scalar_kind(data).ok_or_else(refuse)?;
@@ -247,8 +248,15 @@ impl Lists {
             dtype => value.lowered_to(dtype),
         };
         let scalar = Scalar::new(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
-        self.bytes
-            .extend_from_slice(&scalar.to_bytes()[..self.dtype.itemsize()]);
+        self.append(&scalar.to_bytes()[..self.dtype.itemsize()])
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> PyResult<()> {
+        if self.bytes.capacity() - self.bytes.len() < bytes.len() {
+            let more = bytes.len().max(self.bytes.len());
+            try_reserve(self.op, &mut self.bytes, more).map_err(raise)?;
+        }
+        self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 }
@@ -271,10 +279,7 @@ pub(crate) fn as_list<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     if let Ok(list) = data.cast::<PyList>() {
         return Ok(Some(list.clone()));
     }
-    if let Ok(tuple) = data.cast::<PyTuple>() {
-        return Ok(Some(tuple.to_list()));
-    }
-    if data.is_instance_of::<PyRange>() {
+    if data.is_instance_of::<PyTuple>() || data.is_instance_of::<PyRange>() {
         let list = data.py().get_type::<PyList>().call1((data,))?;
         return Ok(Some(list.cast_into()?));
     }

@@ -82,6 +82,7 @@ impl Devices {
 
     fn __repr__(&self) -> String {
         let header = std::iter::once("dtype").chain(DEVICES.map(|(name, _)| name));
+        // bounded: a table for people.
         let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
         rows.extend(DType::ALL.into_iter().map(|dtype| {
             let answers = DEVICES.iter().map(|(_, device)| match device.of(dtype) {

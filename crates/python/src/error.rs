@@ -5,8 +5,8 @@ use std::io;
 use allotrope_dtype::{Error, ErrorKind, Problem};
 use pyo3::exceptions::{
     PyBufferError, PyFileNotFoundError, PyImportError, PyIndexError, PyIsADirectoryError,
-    PyMemoryError, PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError,
-    PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
+    PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError, PyRuntimeError,
+    PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -25,7 +25,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Index => PyIndexError::new_err(message),
         ErrorKind::Overflow => PyOverflowError::new_err(message),
         ErrorKind::ZeroDivision => PyZeroDivisionError::new_err(message),
-        ErrorKind::Memory => PyMemoryError::new_err(message),
+        ErrorKind::Memory => crate::objects::memory_error(&message),
         ErrorKind::Device | ErrorKind::Gradient => PyRuntimeError::new_err(message),
         ErrorKind::File => match error.problem() {
             Problem::FileAccess { cause, .. } => match cause {

@@ -1,5 +1,6 @@
 //! A tensor as other libraries see it: NumPy, DLPack, buffers and bytes.
 
+use crate::objects;
 use allotrope_dtype::{DType, Kind, NumpySource};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -68,10 +69,7 @@ impl PyTensor {
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.check_plain("bytes")?;
         let value = self.tensor().contiguous().map_err(raise)?;
-        Ok(PyBytes::new(
-            py,
-            value.contiguous_bytes().unwrap_or_default(),
-        ))
+        objects::bytes(py, value.contiguous_bytes().unwrap_or_default())
     }
 
     /// NumPy's way of asking for an array.

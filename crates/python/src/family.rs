@@ -57,6 +57,7 @@ impl PyFamily {
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let members = self.family.members().map(|dtype| wrap_dtype(py, dtype));
+        // bounded: dtypes.
         PyTuple::new(py, members.collect::<PyResult<Vec<_>>>()?)
     }
 

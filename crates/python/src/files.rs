@@ -1,5 +1,8 @@
 //! `save` and `load`: values of Python to and from files.
 
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::objects;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -254,11 +257,20 @@ pub(crate) fn load_metadata<'py>(
 }
 
 /// All bytes of a file object; `None` for anything that cannot be read from.
-fn read_object(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
-    match object.getattr_opt(intern!(object.py(), "read"))? {
-        Some(read) => read.call0()?.extract::<Vec<u8>>().map(Some),
-        None => Ok(None),
+fn read_object(object: &Bound<'_, PyAny>) -> PyResult<Option<PyBackedBytes>> {
+    let Some(read) = object.getattr_opt(intern!(object.py(), "read"))? else {
+        return Ok(None);
+    };
+    let content = read.call0()?;
+    if content.is_exact_instance_of::<PyBytes>() {
+        return Ok(Some(content.extract()?));
     }
+    // Whatever else is a row of bytes; an int would be a number of them.
+    if content.is_instance_of::<PyInt>() || content.is_instance_of::<PyString>() {
+        return Ok(Some(content.extract()?));
+    }
+    let bytes = object.py().get_type::<PyBytes>().call1((content,))?;
+    Ok(Some(bytes.extract()?))
 }
 
 fn read_path(op: &str, object: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
@@ -345,9 +357,7 @@ fn integer(op: &str, object: &Bound<'_, PyAny>) -> PyResult<i128> {
 }
 
 fn from_value(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
-    let items = |items: Vec<Value>| -> PyResult<Vec<Bound<'_, PyAny>>> {
-        items.into_iter().map(|item| from_value(py, item)).collect()
-    };
+    let items = |items: Vec<Value>| items.into_iter().map(|item| from_value(py, item));
     Ok(match value {
         Value::Tensor(tensor) => Bound::new(py, PyTensor::from(tensor))?.into_any(),
         Value::Dict(pairs) => {
@@ -361,13 +371,13 @@ fn from_value(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
             }
             dict.into_any()
         }
-        Value::List(list) => PyList::new(py, items(list)?)?.into_any(),
-        Value::Tuple(tuple) => PyTuple::new(py, items(tuple)?)?.into_any(),
+        Value::List(list) => objects::list(py, items(list))?.into_any(),
+        Value::Tuple(tuple) => objects::tuple(py, items(tuple))?.into_any(),
         Value::None => py.None().into_bound(py),
         Value::Bool(truth) => PyBool::new(py, truth).to_owned().into_any(),
         Value::Int(integer) => integer.into_pyobject(py)?.into_any(),
-        Value::Float(number) => PyFloat::new(py, number).into_any(),
-        Value::Complex(re, im) => PyComplex::from_doubles(py, re, im).into_any(),
-        Value::Text(text) => PyString::new(py, &text).into_any(),
+        Value::Float(number) => objects::float(py, number)?,
+        Value::Complex(re, im) => objects::complex(py, re, im)?,
+        Value::Text(text) => objects::text(py, &text)?,
     })
 }

@@ -98,6 +98,7 @@ impl PyTensor {
             Value::Tensor(tensor) => RowOperand::Tensor(tensor),
             Value::Number(number) => RowOperand::Number(number),
         });
+        // bounded: arguments of a call.
         let rest = rest.collect();
         self.write(py, count, |variable| variable.update_row(name, op, rest))
     }
@@ -223,6 +224,7 @@ impl<'py> Arguments<'py> {
         options: Option<&Bound<'py, PyDict>>,
     ) -> Option<(Self, Vec<Tensor>)> {
         let args: Vec<_> = args.iter().collect();
+        // bounded: arguments of a call.
         let options: Vec<_> = options.map_or_else(Vec::new, |options| options.iter().collect());
         let mut tensors = Vec::new();
         for argument in args.iter().chain(options.iter().map(|(_, value)| value)) {
@@ -265,6 +267,7 @@ impl<'py> Arguments<'py> {
         let args = [Ok(own)]
             .into_iter()
             .chain(args)
+            // bounded: arguments of a call.
             .collect::<PyResult<Vec<_>>>()?;
         let options = PyDict::new(py);
         for (name, value) in &self.options {
@@ -310,6 +313,7 @@ impl PyTensor {
         let has_options = options.is_some_and(|options| !options.is_empty());
         if let Some(row) = plain_row(name, args.len()).filter(|_| !has_options) {
             let rest = args.iter().map(|other| operand::read_other(op, &other));
+            // bounded: arguments of a call.
             let rest = rest.collect::<PyResult<Vec<Value>>>()?;
             object.update_row(this.py(), op, row, rest)?;
             return Ok(this.clone());

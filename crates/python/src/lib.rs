@@ -18,6 +18,7 @@
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
+//! | `objects` | as many objects as data has, made fallibly (unsafe) |
 //! | `numbers` | the same as Python's numbers and lists |
 //! | `export` | the same as NumPy, DLPack and others see it |
 //! | `in_place` | writes: assignment, `out=`, and the methods with an underscore |
@@ -95,6 +96,7 @@ mod memory_format;
 mod named;
 mod numbers;
 mod numpy;
+mod objects;
 mod operand;
 mod operator;
 mod ops;
@@ -113,6 +115,10 @@ mod trace;
 mod view;
 
 use pyo3::prelude::*;
+
+/// A lack of memory is a `MemoryError`, also where it hits something small.
+#[global_allocator]
+static ALLOCATOR: allotrope_cpu::Reserve = allotrope_cpu::Reserve;
 
 /// A tensor library whose heart is one unified dtype system.
 #[pymodule(name = "_core")]

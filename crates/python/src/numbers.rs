@@ -4,9 +4,10 @@ use allotrope_dtype::{DType, Error, Kind, Scalar, Set, WeakScalar, c128};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList};
+use pyo3::types::{PyBool, PyComplex};
 
 use crate::error::raise;
+use crate::objects;
 use crate::tensor::PyTensor;
 
 impl PyTensor {
@@ -62,15 +63,13 @@ impl PyTensor {
             }};
         }
         match tensor.dtype().kind() {
-            Kind::Bool => of_kind!(U8, u8, |x: &u8| PyBool::new(py, *x != 0)
+            Kind::Bool => of_kind!(U8, u8, |x: &u8| Ok(PyBool::new(py, *x != 0)
                 .to_owned()
-                .into_any()),
-            Kind::Signed => of_kind!(I64, i64, |x: &i64| PyInt::new(py, *x).into_any()),
-            Kind::Unsigned => of_kind!(U64, u64, |x: &u64| PyInt::new(py, *x).into_any()),
-            Kind::Float => of_kind!(F64, f64, |x: &f64| PyFloat::new(py, *x).into_any()),
-            Kind::Complex => of_kind!(C128, c128, |x: &c128| {
-                PyComplex::from_doubles(py, x.re, x.im).into_any()
-            }),
+                .into_any())),
+            Kind::Signed => of_kind!(I64, i64, |x: &i64| objects::signed(py, *x)),
+            Kind::Unsigned => of_kind!(U64, u64, |x: &u64| objects::unsigned(py, *x)),
+            Kind::Float => of_kind!(F64, f64, |x: &f64| objects::float(py, *x)),
+            Kind::Complex => of_kind!(C128, c128, |x: &c128| objects::complex(py, x.re, x.im)),
         }
     }
 
@@ -118,14 +117,14 @@ fn nested<'py, T>(
     py: Python<'py>,
     elements: &[T],
     sizes: &[usize],
-    number: &impl Fn(&T) -> Bound<'py, PyAny>,
+    number: &impl Fn(&T) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let list = match sizes {
-        [] | [_] => PyList::new(py, elements.iter().map(number))?,
+        [] | [_] => objects::list(py, elements.iter().map(number))?,
         [size, inner @ ..] => {
             let row = elements.len().checked_div(*size).unwrap_or(0);
             let rows = (0..*size).map(|i| nested(py, &elements[i * row..][..row], inner, number));
-            PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?
+            objects::list(py, rows)?
         }
     };
     Ok(list.into_any())
@@ -136,7 +135,7 @@ fn to_python(py: Python<'_>, scalar: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match scalar.value() {
         WeakScalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
         WeakScalar::Int(value) => value.into_pyobject(py)?.into_any(),
-        WeakScalar::Float(value) => value.into_pyobject(py)?.into_any(),
-        WeakScalar::Complex(value) => PyComplex::from_doubles(py, value.re, value.im).into_any(),
+        WeakScalar::Float(value) => objects::float(py, value)?,
+        WeakScalar::Complex(value) => objects::complex(py, value.re, value.im)?,
     })
 }

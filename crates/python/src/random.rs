@@ -203,6 +203,7 @@ pub(crate) fn randint(
 ) -> PyResult<PyTensor> {
     const OP: &str = "randint";
     check_device(OP, device)?;
+    // bounded: arguments of a call.
     let mut bounds: Vec<Bound<'_, PyAny>> = bounds_and_size.iter().collect();
     let size = match size {
         Some(size) => size.clone(),
@@ -244,6 +245,7 @@ pub(crate) fn randint_like(
     const OP: &str = "randint_like";
     check_device(OP, device)?;
     let like = operand(OP, input)?;
+    // bounded: arguments of a call.
     let bounds: Vec<Bound<'_, PyAny>> = bounds.iter().collect();
     let (low, high) = read_bounds(OP, &bounds, low, high)?;
     let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;

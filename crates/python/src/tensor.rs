@@ -1,5 +1,6 @@
 //! The class `Tensor`.
 
+use crate::objects;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyIterator, PyModule, PyRange, PyTuple, PyType};
+use pyo3::types::{PyDict, PyInt, PyIterator, PyModule, PyRange, PyTuple, PyType};
 
 use crate::arguments::{self, Int};
 use crate::convert;
@@ -186,7 +187,7 @@ impl Seen for Vec<Tensor> {
     type Object = Parts;
 
     fn seen(self, link: &Link) -> Parts {
-        self.into_iter().map(|part| part.seen(link)).collect()
+        Parts::of(self, |part| part.seen(link))
     }
 }
 
@@ -462,7 +463,8 @@ impl PyTensor {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let bytes = PyBytes::new(py, &self.tensor().to_bytes().map_err(raise)?);
+        let value = self.tensor().detach().contiguous().map_err(raise)?;
+        let bytes = objects::bytes(py, value.contiguous_bytes().unwrap_or_default())?;
         let rebuild = PyModule::import(py, intern!(py, "allotrope"))?
             .getattr(intern!(py, "Tensor"))?
             .getattr(intern!(py, "_from_bytes"))?;

@@ -1,6 +1,7 @@
 //! Views: each is declared once, as a method of `Tensor` and as a function of the module. What is
 //! written through one is seen by all that share its memory.
 
+use allotrope_cpu::memory;
 use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
@@ -15,21 +16,36 @@ use crate::compose::adjoint_of;
 use crate::convert;
 use crate::create::operand;
 use crate::error::raise;
+use crate::objects;
 use crate::tensor::{PyTensor, Seen, link, made};
 
 /// Several tensors, which Python sees as a tuple.
-pub(crate) struct Parts(Vec<PyTensor>);
+pub(crate) struct Parts(Result<Vec<PyTensor>, Error>);
 
 impl Parts {
     pub(crate) fn wrap(parts: Result<Vec<Tensor>, Error>) -> PyResult<Self> {
-        let parts = parts.map_err(raise)?;
-        Ok(parts.into_iter().map(PyTensor::from).collect())
+        Ok(Self::of(parts.map_err(raise)?, PyTensor::from))
+    }
+}
+
+impl Parts {
+    /// What `object` makes of tensors, of which there may be as many as elements.
+    pub(crate) fn of(parts: Vec<Tensor>, object: impl Fn(Tensor) -> PyTensor) -> Self {
+        let collect = || {
+            let mut objects = memory::try_with_capacity("split", parts.len())?;
+            for part in parts {
+                memory::check("split")?;
+                objects.push(object(part));
+            }
+            Ok(objects)
+        };
+        Self(collect())
     }
 }
 
 impl FromIterator<PyTensor> for Parts {
     fn from_iter<I: IntoIterator<Item = PyTensor>>(parts: I) -> Self {
-        Self(parts.into_iter().collect())
+        Self(Ok(parts.into_iter().collect()))
     }
 }
 
@@ -39,8 +55,11 @@ impl<'py> IntoPyObject<'py> for Parts {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let parts = self.0.into_iter().map(|part| Py::new(py, part));
-        PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
+        let parts = self.0.map_err(raise)?.into_iter();
+        objects::tuple(
+            py,
+            parts.map(|part| Bound::new(py, part).map(Bound::into_any)),
+        )
     }
 }
 

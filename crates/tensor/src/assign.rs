@@ -135,7 +135,7 @@ impl Tensor {
             1 => value.clone(),
             _ => value.fitted(&Shape::new(OP, &[mask.true_count(OP)?])?)?,
         };
-        let (used, mask) = (used.contiguous()?, mask.contiguous()?);
+        let (used, mask) = (used.contiguous()?, mask.settled()?);
         self.rewrite(OP, dtype, |target| {
             backend.expand(OP, dtype, used.view_of(), mask.view_of(), target)
         })

@@ -1,5 +1,6 @@
 //! Casts, and values out of a tensor.
 
+use allotrope_cpu::memory::try_to_vec;
 use allotrope_cpu::parallel::{self, CHUNK};
 use allotrope_dtype::{
     CastOptions, Casting, DType, Element, Error, Overflow, Problem, Rounding, Scalar, can_cast,
@@ -146,7 +147,7 @@ impl Tensor {
     /// A dtype error unless `T` is the tensor's element type; a memory error.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         self.check_element("to_vec", T::DTYPE)?;
-        Ok(bytemuck::cast_slice(&self.read("to_vec")?).to_vec())
+        try_to_vec("to_vec", bytemuck::cast_slice(&self.read("to_vec")?))
     }
 
     /// The bytes of the elements in row-major order.
@@ -154,7 +155,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        Ok(self.read("to_bytes")?.to_vec())
+        try_to_vec("to_bytes", &self.read("to_bytes")?)
     }
 
     /// The value of a tensor with one element.

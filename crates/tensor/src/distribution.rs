@@ -1,5 +1,6 @@
 //! Random tensors of any [`Law`], and Dirichlet's.
 
+use allotrope_cpu::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_cpu::kernel::random::{self, Law, Numbers};
@@ -9,7 +10,6 @@ use allotrope_dtype::{
 use allotrope_op::Shape;
 
 use crate::given::{Reals, Room};
-use crate::view::out_of_memory;
 use crate::{Generator, Tensor};
 
 /// A parameter of a distribution: the same for every element, or one for each.
@@ -103,6 +103,7 @@ impl Tensor {
                 }
             });
         }
+        // bounded: one per parameter.
         let mut rooms = vec![Vec::new(); values.len()];
         if let (Law::TruncatedNormal, [_, _, low, high]) = (law, &values[..]) {
             check_bounds(op, low, high)?;
@@ -169,9 +170,7 @@ impl Tensor {
                 return Ok(());
             }
             drawn.clear();
-            let reserved = drawn.try_reserve_exact(count);
-            reserved.map_err(|_| out_of_memory(op))?;
-            drawn.resize(count, 0.0);
+            try_resize(op, &mut drawn, count, 0.0)?;
             random::dirichlet(level, stream, shapes, size, &mut drawn);
             let (from, drawn) = (DType::F64, bytemuck::cast_slice(&drawn));
             cast_bytes(from, drawn, dtype, target, CastOptions::default())

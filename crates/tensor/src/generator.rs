@@ -100,6 +100,7 @@ impl Generator {
     /// A memory error.
     pub fn state(&self) -> Result<Tensor, Error> {
         let Stream { seed, offset } = self.update(|stream| *stream);
+        // bounded: two numbers.
         Tensor::from_slice(&[seed.to_le_bytes(), offset.to_le_bytes()].concat(), &[16])
     }
 

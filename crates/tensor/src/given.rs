@@ -1,6 +1,7 @@
 //! Numbers that random draws are given as tensors: read as float64 a piece at a time, so that no
 //! draw needs more room than its result.
 
+use allotrope_cpu::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_cpu::kernel::random::{Given, Stream};
@@ -9,7 +10,6 @@ use allotrope_dtype::{DType, Error, Level, Set};
 use allotrope_op::Shape;
 
 use crate::create::room;
-use crate::view::out_of_memory;
 use crate::{Generator, Tensor};
 
 /// Elements that are drawn at once where each has numbers of its own.
@@ -56,9 +56,7 @@ impl Reals {
             return Ok(&bytemuck::cast_slice(bytes)[range]);
         }
         room.clear();
-        let reserved = room.try_reserve_exact(range.len());
-        reserved.map_err(|_| out_of_memory(self.op))?;
-        room.resize(range.len(), 0.0);
+        try_resize(self.op, room, range.len(), 0.0)?;
         self.given()?.read(range.start, room);
         Ok(room)
     }

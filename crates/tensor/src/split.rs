@@ -1,5 +1,6 @@
 //! Parts of a tensor along one dimension. All are views.
 
+use allotrope_cpu::memory::{check, try_with_capacity};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::{Slice, normalize_axis};
 
@@ -75,7 +76,7 @@ impl Tensor {
     pub fn split_sizes(&self, sizes: &[usize], axis: isize) -> Result<Vec<Self>, Error> {
         let op = "split";
         let dim = normalize_axis(op, axis, self.rank())?;
-        let mut ends = Vec::with_capacity(sizes.len() + 1);
+        let mut ends = try_with_capacity(op, sizes.len().saturating_add(1))?;
         ends.push(0_usize);
         for size in sizes {
             let end = ends.last().copied().unwrap_or(0);
@@ -150,7 +151,10 @@ impl Tensor {
             stop,
             step: 1,
         });
-        slices.map(|slice| self.slice(dim, slice)).collect()
+        let mut slices = slices.map(|slice| self.slice(dim, slice));
+        collect_parts(op, indices.len().saturating_add(1), |_| {
+            slices.next().unwrap_or_else(|| Err(out_of_memory(op)))
+        })
     }
 
     /// The tensor at each index of a dimension, which disappears.
@@ -204,11 +208,10 @@ fn collect_parts(
     count: usize,
     part: impl FnMut(usize) -> Result<Tensor, Error>,
 ) -> Result<Vec<Tensor>, Error> {
-    let mut parts = Vec::new();
-    if parts.try_reserve_exact(count).is_err() {
-        return Err(out_of_memory(op));
-    }
+    let mut parts = try_with_capacity(op, count)?;
     for part in (0..count).map(part) {
+        // Parts have no memory of their own, but a history.
+        check(op)?;
         parts.push(part?);
     }
     Ok(parts)

@@ -61,6 +61,8 @@ impl Tensor {
             let accepted = "places in the memory of the tensor";
             return Err(refuse("last place", None, last.to_string(), accepted));
         }
+        // Where nothing is read, what begins beyond the memory begins at its end.
+        let offset = offset.min(elements);
         let layout = Layout::from_parts(shape, strides.into(), offset);
         self.of_memory(layout, elements)
     }

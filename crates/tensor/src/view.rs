@@ -25,6 +25,19 @@ impl Tensor {
         }
     }
 
+    /// The same elements in row-major order, in memory that nobody else writes to: what is checked before
+    /// it is used must not change between.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub(crate) fn settled(&self) -> Result<Self, Error> {
+        if self.is_foreign() {
+            self.copied()
+        } else {
+            self.contiguous()
+        }
+    }
+
     /// A copy in row-major order.
     ///
     /// # Errors

@@ -92,6 +92,7 @@ fn is_small(
     let Some(bytes) = bytes else { return false };
     let integers: &[i32] = bytemuck::cast_slice(bytes);
     let all = AtomicBool::new(true);
+    // Of so many pieces nothing is kept.
     parallel::map(integers.len().div_ceil(PIECE), |piece| {
         // A large one was found: no more is read.
         if all.load(Ordering::Relaxed) {

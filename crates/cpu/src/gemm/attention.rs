@@ -6,6 +6,7 @@
 //! summed is corrected whenever a greater product is found.
 #![allow(unsafe_code, reason = "rows of a shared result, one per query")]
 
+use crate::memory::try_vec;
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 
 use super::arithmetic::{Arithmetic, Double, Single};
@@ -307,19 +308,18 @@ impl Plan<'_> {
             lanes,
             width,
         };
-        self.finish(&results, piece);
-        Ok(())
+        self.finish(&results, piece)
     }
 
     /// Sums divided by the totals of their weights, in the dtype of the result.
-    fn finish<T: Real>(&self, results: &Results<'_, T>, piece: &Piece) {
+    fn finish<T: Real>(&self, results: &Results<'_, T>, piece: &Piece) -> Result<(), Error> {
         let Results {
             sums,
             totals,
             lanes,
             width,
         } = *results;
-        let mut row = vec![T::default(); width];
+        let mut row = try_vec("attention", width, T::default())?;
         let mut scratch = Box::<Scratch>::default();
         for (query, total) in totals.iter().enumerate().take(piece.count) {
             // SAFETY: the target has this row, and no other piece has this query.
@@ -344,6 +344,7 @@ impl Plan<'_> {
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -288,7 +288,8 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                     interrupt::check();
                 }
                 let part_rows = cut.part.min(rows - part);
-                let in_place = self.factors.rows_in_place::<A>(cut);
+                // Of no steps nothing is read, and a matrix of none may lie anywhere.
+                let in_place = self.factors.rows_in_place::<A>(cut).filter(|_| count > 0);
                 // Whole tiles are read where they are, the rows after them are packed.
                 let packed_from = in_place.map_or(0, |_| part_rows - part_rows % tile_rows);
                 let block = Block {
@@ -395,8 +396,10 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             return;
         }
         self.values
+            // bounded: the columns of a block.
             .resize(columns, <A::Value as bytemuck::Zeroable>::zeroed());
         self.former
+            // bounded: the columns of a block.
             .resize(columns, <A::Value as bytemuck::Zeroable>::zeroed());
         let (alpha, beta) = (plan.product.alpha, plan.product.beta);
         let scratch = &mut **self.scratch.get_or_insert_default();

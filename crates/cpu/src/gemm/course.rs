@@ -27,7 +27,7 @@ pub(super) struct Even(pub(super) usize);
 impl Course for Even {
     #[inline(always)]
     fn farthest(self, steps: usize) -> usize {
-        steps.saturating_sub(1) * self.0
+        steps.saturating_sub(1).saturating_mul(self.0)
     }
 
     #[inline(always)]
@@ -124,10 +124,11 @@ impl<'a, T: Micro> InPlace<'a, T> {
         let (Some(a), Some(b)) = (self.a.get(places[0]..), self.b.get(places[1]..)) else {
             return false;
         };
-        let last_row = rows.next_multiple_of(tile_rows) - 1;
-        if a.len() <= last_row * self.a_row + (steps - 1) * self.a_step
-            || b.len() < (steps - 1) * self.b_step + tile_columns
-        {
+        let times = usize::saturating_mul;
+        let (last_row, last_step) = (rows.next_multiple_of(tile_rows) - 1, steps - 1);
+        let last_a = times(last_row, self.a_row).saturating_add(times(last_step, self.a_step));
+        let end_b = times(last_step, self.b_step).saturating_add(tile_columns);
+        if a.len() <= last_a || b.len() < end_b {
             return false;
         }
         for row in (0..rows).step_by(tile_rows) {

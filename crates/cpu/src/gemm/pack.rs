@@ -225,6 +225,7 @@ impl<'a> Reader<'a> {
         // Even, so that pairs are where pairs of every line are.
         let longest = LONGEST.min(block.count.next_multiple_of(2));
         let mut decoded = std::mem::take(&mut room.lines);
+        // bounded: lines of a panel, `LONGEST` of each.
         decoded.resize(per_panel * longest, A::Line::zeroed());
         for (panel, numbers) in panels.chunks_exact_mut(size).enumerate() {
             let line = panel * per_panel;
@@ -273,6 +274,7 @@ impl<'a> Reader<'a> {
         let size = A::depth(block.count) * block.wide;
         let broad = (BROAD / per_panel).max(1) * per_panel;
         let mut decoded = std::mem::take(&mut room.lines);
+        // bounded: `BROAD` times `DEEP`.
         decoded.resize(broad * DEEP, A::Line::zeroed());
         for line in (0..block.lines).step_by(broad) {
             let lines = broad.min(block.lines - line);
@@ -384,6 +386,7 @@ fn elements<'a, L: Pod>(matrix: &Matrix<'a>) -> &'a [L] {
 
 /// The first bytes of a list that is long enough, aligned for every dtype.
 pub(super) fn bytes_of(list: &mut Vec<u128>, bytes: usize) -> &mut [u8] {
+    // bounded: lines and rows of a block.
     list.resize(list.len().max(bytes.div_ceil(16)), 0);
     &mut bytemuck::cast_slice_mut(list)[..bytes]
 }

@@ -6,6 +6,7 @@
 //! reach from one row into the next, results come about that nobody takes.
 #![allow(unsafe_code, reason = "calls kernels and writes to a shared matrix")]
 
+use crate::memory::{try_collect, try_resize, try_vec};
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 
 use super::arithmetic::{Arithmetic, Double, Kind, Single};
@@ -149,7 +150,7 @@ where
         chunk,
         chunks,
         taps: taps.len(),
-        places: Places::new(places.collect()),
+        places: Places::new(try_collect(op, places)?),
         packed: Buffer::for_overwrite(op, regions * region * size_of::<A::Sum>())?,
         region,
         former: conversion(target.dtype, line)?,
@@ -217,7 +218,7 @@ impl Plan<'_> {
                 };
                 let (planes, sums) = memory.elements_mut::<A::Sum>().split_at_mut(planes);
                 self.slide::<A>(&piece, planes, sums, columns);
-                self.finish::<A>(&piece, sums, columns);
+                self.finish::<A>(&piece, sums, columns)?;
                 room = Some(memory);
             }
         }
@@ -287,7 +288,12 @@ impl Plan<'_> {
     }
 
     /// From sums to results.
-    fn finish<A: Arithmetic>(&self, piece: &Piece, sums: &[A::Sum], columns: usize) {
+    fn finish<A: Arithmetic>(
+        &self,
+        piece: &Piece,
+        sums: &[A::Sum],
+        columns: usize,
+    ) -> Result<(), Error> {
         let Piece {
             batch,
             first,
@@ -297,7 +303,7 @@ impl Plan<'_> {
             ..
         } = *piece;
         let count = rows * width;
-        let mut values = vec![A::Sum::default(); count];
+        let mut values = try_vec(self.op, count, A::Sum::default())?;
         let mut former = Vec::new();
         let mut scratch = Box::<Scratch>::default();
         for (filter, sums) in sums
@@ -311,7 +317,7 @@ impl Plan<'_> {
             // SAFETY: the target has this row, and no other piece has these columns of it.
             let out = unsafe { self.target.row(batch, filter, first, count) };
             if self.filters.adds {
-                former.resize(count, A::Sum::default());
+                try_resize(self.op, &mut former, count, A::Sum::default())?;
                 let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut former);
                 match &self.former {
                     Some(decode) => decode.run(self.level, out, bytes, &mut scratch),
@@ -327,5 +333,6 @@ impl Plan<'_> {
                 None => out.copy_from_slice(bytes),
             }
         }
+        Ok(())
     }
 }

@@ -34,16 +34,19 @@ impl<'a> Target<'a> {
             batch_stride,
         } = output;
         let size = dtype.itemsize();
-        if batches * rows * columns > 0 {
-            let matrix = (rows - 1) * row_stride + columns;
+        if batches > 0 && rows > 0 && columns > 0 {
+            // Strides are anyone's: what leaves the numbers is beyond every memory.
+            let times = usize::saturating_mul;
+            let matrix = times(rows - 1, row_stride).saturating_add(columns);
             assert!(rows == 1 || row_stride >= columns, "rows overlap");
             assert!(batches == 1 || batch_stride >= matrix, "matrices overlap");
-            let last = offset + (batches - 1) * batch_stride + matrix;
-            assert!(last * size <= bytes.len(), "the result does not fit");
+            let before = times(batches - 1, batch_stride).saturating_add(offset);
+            let last = before.saturating_add(matrix);
+            assert!(times(last, size) <= bytes.len(), "the result does not fit");
             assert!(bytes.as_ptr().addr().is_multiple_of(dtype.alignment()));
         }
         Self {
-            start: bytes.as_mut_ptr().wrapping_add(offset * size),
+            start: bytes.as_mut_ptr().wrapping_add(offset.wrapping_mul(size)),
             dtype,
             size,
             // A single row is as far from the next as it is long.

@@ -76,8 +76,9 @@ impl<C: Accumulator> Lines<C> for Slopes<'_, C> {
         simd::run(level, slope);
     }
 
-    fn block(&self, _level: Level, _width: usize, values: &mut [C]) {
+    fn block(&self, _level: Level, _width: usize, values: &mut [C]) -> Result<(), Error> {
         debug_assert!(values.is_empty(), "classes are those of the last axis");
+        Ok(())
     }
 }
 

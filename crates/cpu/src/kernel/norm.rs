@@ -16,6 +16,7 @@ mod moments;
 mod pieces;
 mod scaling;
 
+use crate::memory::{try_collect, try_vec, try_with_capacity};
 use allotrope_dtype::{DType, Error, Level};
 
 pub use self::backward::{NormGradients, normalize_lines_backward};
@@ -56,9 +57,9 @@ pub fn normalize_lines(
     out: &mut [u8],
 ) -> Result<(), Error> {
     match from.program.output_dtypes().next() {
-        Some(DType::F64) => for_each_line::<f64>(from, &Prepared::new(norm), dtype, out),
+        Some(DType::F64) => for_each_line::<f64>(from, &Prepared::new(norm)?, dtype, out),
         _ => {
-            let prepared = Prepared::new(norm);
+            let prepared = Prepared::new(norm)?;
             let (level, [_, length, inner]) = (Level::current(), from.sizes);
             if inner == 1 && pieces::are_pieces_better(level, length, dtype) {
                 let source = Source::new(level, from.program, &[from.input])?;
@@ -80,19 +81,19 @@ struct Prepared<'a, C> {
 }
 
 impl<'a, C: Accumulator> Prepared<'a, C> {
-    fn new(norm: Norm<'a>) -> Self {
-        let narrow = |values: Option<&[f64]>, default: f64| -> Vec<C> {
+    fn new(norm: Norm<'a>) -> Result<Self, Error> {
+        let narrow = |values: Option<&[f64]>, default: f64| {
             let count = norm.weight.or(norm.bias).map_or(1, <[f64]>::len);
             match values {
-                Some(values) => values.iter().map(|value| C::narrow(*value)).collect(),
-                None => vec![C::narrow(default); count],
+                Some(values) => try_collect("norm", values.iter().map(|value| C::narrow(*value))),
+                None => try_vec("norm", count, C::narrow(default)),
             }
         };
-        Self {
+        Ok(Self {
             norm,
-            weight: narrow(norm.weight, 1.0),
-            bias: narrow(norm.bias, 0.0),
-        }
+            weight: narrow(norm.weight, 1.0)?,
+            bias: narrow(norm.bias, 0.0)?,
+        })
     }
 }
 
@@ -119,20 +120,21 @@ impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
         );
     }
 
-    fn block(&self, level: Level, width: usize, values: &mut [C]) {
+    fn block(&self, level: Level, width: usize, values: &mut [C]) -> Result<(), Error> {
         // Lines of a norm are those of the last axis; a block is worked on one by one.
         let length = values.len() / width.max(1);
-        let mut lines: Vec<C> = Vec::with_capacity(values.len());
+        let mut lines: Vec<C> = try_with_capacity("norm", values.len())?;
         for column in 0..width {
             lines.extend(values.iter().skip(column).step_by(width));
         }
-        let mut results = vec![C::ZERO; values.len()];
+        let mut results = try_vec("norm", values.len(), C::ZERO)?;
         self.lines(level, 0, length, &lines, &mut results, Ahead::default());
         for (column, line) in results.chunks_exact(length.max(1)).enumerate() {
             for (row, value) in line.iter().enumerate() {
                 values[row * width + column] = *value;
             }
         }
+        Ok(())
     }
 }
 
@@ -144,7 +146,7 @@ impl HalfLines for Prepared<'_, f32> {
         length: usize,
         from: &[u16],
         to: &mut [u16],
-    ) {
+    ) -> Result<(), Error> {
         if level == Level::Avx512 {
             let lines = Halves::<S::WideStore>::new(self, [first, length], from, to);
             simd::run_wide(level, lines);
@@ -152,6 +154,7 @@ impl HalfLines for Prepared<'_, f32> {
             let lines = Halves::<S>::new(self, [first, length], from, to);
             simd::run_narrow_above_scalar(level, lines);
         }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 //! result folds a run of elements; else whole rows are folded into a row of results. How the work
 //! is cut depends on the sizes alone, and so does the result.
 
+use crate::memory::{try_resize, try_vec};
 use allotrope_dtype::{DType, Error, Level, Problem};
 use allotrope_op::{Fold, Program, Shape};
 use bytemuck::{Pod, Zeroable};
@@ -213,8 +214,8 @@ fn fold_row_block<F: Folding>(
     [first, count]: [usize; 2],
     [column, width, inner]: [usize; 3],
 ) -> Result<Vec<F::Wide>, Error> {
-    let mut wide: Vec<F::Wide> = vec![F::widen(F::start()); width];
-    let mut lanes = vec![F::start(); width];
+    let mut wide: Vec<F::Wide> = try_vec("reduce", width, F::widen(F::start()))?;
+    let mut lanes = try_vec("reduce", width, F::start())?;
     let mut items = Items::new();
     // Narrow rows are read several at a time.
     let at_once = if width == inner {
@@ -266,7 +267,7 @@ impl Items {
         }
         let words = (count * size_of::<T>()).div_ceil(8);
         if self.0.len() < words {
-            self.0.resize(words, 0);
+            try_resize("reduce", &mut self.0, words, 0)?;
         }
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.0)[..count * size_of::<T>()];
         source.read(first, count, bytes)?;

@@ -14,6 +14,7 @@ mod ahead;
 mod halves;
 mod sums;
 
+use crate::memory::{try_resize, try_vec, try_with_capacity};
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
 use allotrope_op::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary};
 use allotrope_op::{Layout, Number, Program, Shape};
@@ -37,6 +38,8 @@ const NARROWEST: usize = 16;
 const WIDEST: usize = 512;
 /// The length from which on a line is better worked on in passes over all of memory.
 const LONGEST: usize = 256 << 10;
+/// What errors of this family say.
+const OP: &str = "lines";
 /// Lanes of a loop: four vectors of float32 at the widest level.
 pub(crate) const LANES: usize = 64;
 
@@ -112,7 +115,7 @@ pub(crate) trait Lines<C>: Sync {
         ahead: Ahead<'_>,
     );
     /// Neighbouring lines, `width` of them: rows of one element each, in place.
-    fn block(&self, level: Level, width: usize, values: &mut [C]);
+    fn block(&self, level: Level, width: usize, values: &mut [C]) -> Result<(), Error>;
 }
 
 /// Elements seen as lines, and the program that reads them in the dtype they are worked on in.
@@ -217,7 +220,7 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
         let from: &[C] = match self.source.in_place(first, count) {
             Some(bytes) => bytemuck::cast_slice(bytes),
             None => {
-                from.resize(count, C::ZERO);
+                try_resize(OP, from, count, C::ZERO)?;
                 let bytes = bytemuck::cast_slice_mut(&mut from[..count]);
                 self.source.read(first, count, bytes)?;
                 &from[..count]
@@ -231,14 +234,14 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
             self.lines.lines(self.level, line, length, from, to, ahead);
             return Ok(());
         }
-        to.resize(count, C::ZERO);
+        try_resize(OP, to, count, C::ZERO)?;
         let to = &mut to[..count];
         self.lines.lines(self.level, line, length, from, to, ahead);
         let bytes = bytemuck::cast_slice(to);
         if is_same {
             simd::stream(self.level, bytes, out);
         } else if self.streams {
-            codes.resize(out.len(), 0);
+            try_resize(OP, codes, out.len(), 0)?;
             self.encode.run(self.level, bytes, codes, scratch);
             simd::stream(self.level, codes, out);
         } else {
@@ -252,10 +255,13 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
         let width = (BLOCK / length).clamp(NARROWEST, WIDEST).min(inner);
         let across = inner.div_ceil(width);
         // The rows of every block: its place in memory that others write to beside it.
-        let mut blocks: Vec<Vec<&mut [u8]>> = Vec::new();
+        let count = out.len() / (length * inner * size) * across;
+        let mut blocks: Vec<Vec<&mut [u8]>> = try_with_capacity(OP, count)?;
         for outer in out.chunks_mut(length * inner * size) {
             let start = blocks.len();
-            blocks.extend((0..across).map(|_| Vec::with_capacity(length)));
+            for _ in 0..across {
+                blocks.push(try_with_capacity(OP, length)?);
+            }
             for row in outer.chunks_mut(inner * size) {
                 let pieces = row.chunks_mut(width * size);
                 for (block, piece) in blocks[start..].iter_mut().zip(pieces) {
@@ -273,7 +279,7 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
     /// One block of neighbouring lines.
     fn block(&self, start: usize, inner: usize, rows: &mut [&mut [u8]]) -> Result<(), Error> {
         let width = rows.first().map_or(0, |row| row.len()) / self.dtype.itemsize();
-        let mut values = vec![C::ZERO; rows.len() * width];
+        let mut values = try_vec(OP, rows.len() * width, C::ZERO)?;
         for (row, values) in values.chunks_exact_mut(width).enumerate() {
             let first = start + row * inner;
             match self.source.in_place(first, width) {
@@ -284,7 +290,7 @@ impl<C: Accumulator, L: Lines<C>> Work<'_, '_, C, L> {
                 }
             }
         }
-        self.lines.block(self.level, width, &mut values);
+        self.lines.block(self.level, width, &mut values)?;
         let mut scratch = Scratch::default();
         for (row, values) in rows.iter_mut().zip(values.chunks_exact(width)) {
             let bytes = bytemuck::cast_slice(values);

@@ -14,6 +14,7 @@ mod blocks;
 mod columns;
 mod loops;
 
+use crate::memory::{try_vec, try_with_capacity};
 use allotrope_dtype::{Conversion, DType, Error, Level, Problem, Scratch};
 use allotrope_op::{Program, Scan, Step};
 use bytemuck::Pod;
@@ -147,7 +148,7 @@ impl Work<'_, '_> {
         let cut = P::CHUNKED && outer < PIECES && scanned >= 2 * rows;
         let mut segment = if cut { rows } else { scanned };
         // What precedes a segment; nothing does where lines are whole.
-        let mut starts = vec![vec![P::start(); inner]];
+        let mut starts = vec![try_vec("scan", inner, P::start())?];
         if cut {
             // Others work longer on an item than they wait for it.
             let is_light = const { P::CHUNKED && size_of::<P::Wide>() == 8 };
@@ -175,7 +176,8 @@ impl Work<'_, '_> {
             1
         };
         let size = self.to.itemsize();
-        let mut pieces = Vec::new();
+        let count = outer.div_ceil(each) * segments;
+        let mut pieces = try_with_capacity("scan", count)?;
         let mut rest = &mut buffer[..];
         for line in (0..outer).step_by(each) {
             let lines = each.min(outer - line);
@@ -228,9 +230,9 @@ impl Work<'_, '_> {
             let first = piece % segments * segment;
             let row = piece / segments * scanned + first;
             let count = segment.min(scanned - first);
-            let mut lanes = vec![P::start(); if inner == 1 { BLOCK } else { inner }];
+            let width = if inner == 1 { BLOCK } else { inner };
+            let mut lanes = try_vec("scan", width, P::start())?;
             let mut items = Items::new();
-            let width = lanes.len();
             let (mut place, end) = (row * inner, (row + count) * inner);
             let most = (TILE / width).max(1) * width;
             while place < end {
@@ -247,7 +249,7 @@ impl Work<'_, '_> {
             Ok(lanes)
         })?;
         for line in totals.chunks_exact_mut(segments) {
-            let mut before = vec![P::start(); inner];
+            let mut before = try_vec("scan", inner, P::start())?;
             for totals in line {
                 for (total, before) in totals.iter_mut().zip(&mut before) {
                     let next = P::merge(*before, *total);
@@ -313,6 +315,7 @@ impl Work<'_, '_> {
         let mut items = Items::new();
         for column in (0..inner).step_by(COLUMNS) {
             let width = COLUMNS.min(inner - column);
+            // bounded: `COLUMNS` of them.
             let mut lanes = start[column..column + width].to_vec();
             let at_once = if width == inner {
                 (TILE / inner).max(1)
@@ -372,6 +375,7 @@ impl<'a> Writer<'a> {
         }
         let bytes = out.len() / self.size * size_of::<T>();
         if self.tile.len() < bytes.div_ceil(8) {
+            // bounded: a tile, or a row of a piece.
             self.tile.resize(bytes.div_ceil(8), 0);
         }
         let tile = &mut bytemuck::cast_slice_mut(&mut self.tile)[..bytes];

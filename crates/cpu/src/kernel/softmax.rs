@@ -1,5 +1,6 @@
 //! Lines of exponentials that add up to one.
 
+use crate::memory::try_vec;
 use std::marker::PhantomData;
 
 use allotrope_dtype::{DType, Error, Level};
@@ -86,7 +87,7 @@ impl<C: Accumulator> Lines<C> for Exponentials {
         );
     }
 
-    fn block(&self, level: Level, width: usize, values: &mut [C]) {
+    fn block(&self, level: Level, width: usize, values: &mut [C]) -> Result<(), Error> {
         let exponentials = *self;
         simd::run(
             level,
@@ -96,6 +97,7 @@ impl<C: Accumulator> Lines<C> for Exponentials {
                 values,
             },
         );
+        Ok(())
     }
 }
 
@@ -107,13 +109,18 @@ impl HalfLines for Exponentials {
         length: usize,
         from: &[u16],
         to: &mut [u16],
-    ) {
+    ) -> Result<(), Error> {
         let kind = self.kind;
+        let mut values = try_vec("softmax", length.div_ceil(LANES), [0.0; LANES])?;
+        let values = &mut values[..];
         if level == Level::Avx512 {
-            simd::run_wide(level, Halves::<S::WideStore>::new(kind, length, from, to));
+            let lines = Halves::<S::WideStore>::new(kind, length, from, to, values);
+            simd::run_wide(level, lines);
         } else {
-            simd::run_narrow_above_scalar(level, Halves::<S>::new(kind, length, from, to));
+            let lines = Halves::<S>::new(kind, length, from, to, values);
+            simd::run_narrow_above_scalar(level, lines);
         }
+        Ok(())
     }
 }
 
@@ -123,16 +130,25 @@ struct Halves<'a, S> {
     length: usize,
     from: &'a [u16],
     to: &'a mut [u16],
+    /// Room for a line.
+    values: &'a mut [[f32; LANES]],
     coded: PhantomData<S>,
 }
 
 impl<'a, S> Halves<'a, S> {
-    fn new(kind: Softmax, length: usize, from: &'a [u16], to: &'a mut [u16]) -> Self {
+    fn new(
+        kind: Softmax,
+        length: usize,
+        from: &'a [u16],
+        to: &'a mut [u16],
+        values: &'a mut [[f32; LANES]],
+    ) -> Self {
         Self {
             kind,
             length,
             from,
             to,
+            values,
             coded: PhantomData,
         }
     }
@@ -143,8 +159,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let blocks = self.length.div_ceil(LANES);
-        let mut values = vec![[0.0; LANES]; blocks];
+        let values = self.values;
         let lines = self.from.chunks_exact(self.length);
         for (from, to) in lines.zip(self.to.chunks_exact_mut(self.length)) {
             let most = greatest::<f32, S>(from);
@@ -372,12 +387,14 @@ impl<C: Accumulator> Block<'_, C> {
         const ROWS: usize = 128;
         let kind = self.exponentials.kind;
         let width = self.width;
+        // bounded: blocks are `rows::WIDEST` lines wide at the most, here and below.
         let mut most = vec![C::LEAST; width];
         for row in self.values.chunks_exact(width) {
             for (most, value) in most.iter_mut().zip(row) {
                 *most = if *value > *most { *value } else { *most };
             }
         }
+        // bounded: as above.
         let mut totals = vec![0.0; width];
         let mut lanes = vec![C::ZERO; width];
         for rows in self.values.chunks_mut(width * ROWS) {

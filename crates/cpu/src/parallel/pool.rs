@@ -183,6 +183,7 @@ mod held {
         // Plans first: who makes one may need memory.
         let plans = lock_plans();
         let kept = lock_kept();
+        crate::reserve::lock();
         // SAFETY: whoever else forks waits for the locks.
         unsafe { *HELD.0.get() = Some((kept, plans)) };
     }
@@ -190,6 +191,7 @@ mod held {
     pub(super) fn release() {
         // SAFETY: this thread has taken the locks. They are let go after the cell was left.
         let held = unsafe { (*HELD.0.get()).take() };
+        crate::reserve::unlock();
         drop(held);
     }
 }

@@ -316,6 +316,7 @@ fn einsum(
     let tensors = tensors
         .iter()
         .map(|object| operand(op, object))
+        // bounded: as many as the caller lists.
         .collect::<PyResult<Vec<Tensor>>>()?;
     let largest = tensors.iter().map(Tensor::count).sum::<usize>();
     run(py, largest, || {
@@ -404,6 +405,7 @@ pub(super) fn multiply_several(py: Python<'_>, tensors: Any<'_, '_>) -> PyResult
 #[pyfunction]
 #[pyo3(signature = (*matrices))]
 fn chain_matmul(py: Python<'_>, matrices: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+    // bounded: as many as the caller lists.
     let matrices: Vec<Bound<'_, PyAny>> = matrices.iter().collect();
     match &matrices[..] {
         [only] => run(py, 0, {
@@ -422,6 +424,7 @@ pub(super) fn multiply_all(
     let tensors = objects
         .iter()
         .map(|object| operand(op, object))
+        // bounded: as many as the caller lists.
         .collect::<PyResult<Vec<Tensor>>>()?;
     let largest = tensors.iter().map(Tensor::count).sum::<usize>();
     run(py, largest, || {

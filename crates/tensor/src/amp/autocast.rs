@@ -175,6 +175,7 @@ fn check_dtype(dtype: DType) -> Result<(), Error> {
     }
     let problem = GradientProblem::WrongAutocast {
         given: dtype,
+        // bounded: a few dtypes.
         accepted: LOWER.to_vec(),
     };
     Err(Error::new("autocast", problem.into()))

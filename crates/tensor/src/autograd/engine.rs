@@ -1,10 +1,11 @@
 //! The way back: from results to leaves, each node once, the latest first.
 
+use allotrope_cpu::memory;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use allotrope_cpu::interrupt;
-use allotrope_dtype::{DType, Error, GradientProblem, Set};
+use allotrope_dtype::{DType, Error, GradientProblem, Problem, Set};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::SmallVec;
 
@@ -81,8 +82,9 @@ pub fn backward(
                 Error::new(OP, problem.into())
             })
         });
+        // bounded: as many as the caller lists.
         let targets = targets.collect::<Result<Vec<&History>, Error>>()?;
-        walk.restrict(results, &targets);
+        walk.restrict(results, &targets)?;
     }
     walk.adds_to_leaves = true;
     walk.start(results, gradients)?;
@@ -115,7 +117,7 @@ pub fn grad(
 ) -> Result<Vec<Option<Tensor>>, Error> {
     let mut walk = Walk::new(results, options)?;
     let targets: Vec<&History> = inputs.iter().filter_map(|input| input.history()).collect();
-    walk.restrict(results, &targets);
+    walk.restrict(results, &targets)?;
     for target in &targets {
         walk.captures
             .insert((target.node.order, target.output), None);
@@ -175,15 +177,19 @@ impl Walk {
     }
 
     /// Walks only through nodes that lead to targets.
-    fn restrict(&mut self, results: &[&Tensor], targets: &[&History]) {
+    fn restrict(&mut self, results: &[&Tensor], targets: &[&History]) -> Result<(), Error> {
         let mut seen: BTreeMap<u64, Arc<Node>> = BTreeMap::new();
         let roots = results.iter().filter_map(|result| result.history());
+        // bounded: as many as the caller lists.
         let mut open: Vec<Arc<Node>> = roots.map(|h| Arc::clone(&h.node)).collect();
         while let Some(node) = open.pop() {
             if seen.contains_key(&node.order) {
                 continue;
             }
-            open.extend(node.edges.iter().flatten().map(|h| Arc::clone(&h.node)));
+            memory::check(OP)?;
+            for history in node.edges.iter().flatten() {
+                memory::try_push(OP, &mut open, Arc::clone(&history.node))?;
+            }
             seen.insert(node.order, node);
         }
         let mut useful: HashSet<u64> = targets.iter().map(|t| t.node.order).collect();
@@ -195,10 +201,15 @@ impl Walk {
                 .flatten()
                 .any(|h| useful.contains(&h.node.order))
             {
+                if useful.try_reserve(1).is_err() {
+                    let bytes = useful.len() * size_of::<u64>();
+                    return Err(Error::new(OP, Problem::OutOfMemory { bytes }));
+                }
                 useful.insert(*order);
             }
         }
         self.useful = Some(useful);
+        Ok(())
     }
 
     fn is_useful(&self, history: &History) -> bool {
@@ -239,6 +250,7 @@ impl Walk {
 
     /// Adds a gradient to what has reached an output of a node.
     fn arrive(&mut self, history: &History, flow: Flow) -> Result<(), Error> {
+        memory::check(OP)?;
         let node = &history.node;
         let arrived = self.waiting.entry(node.order).or_insert_with(|| Arrived {
             node: Arc::clone(node),
@@ -468,6 +480,7 @@ fn check_gradient(
             what,
             index,
             given: given.to_vec(),
+            // bounded: sizes.
             expected: expected.to_vec(),
         };
         return Err(Error::new(OP, problem.into()));

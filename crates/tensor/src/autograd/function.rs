@@ -146,7 +146,9 @@ pub fn checkpoint(
         // In the precision that it was computed in the first time.
         let _cast = setting.clone().map(enter).transpose()?;
         let leaves = kept.iter().zip(&required);
+        // bounded: as many as the caller lists.
         let leaves = leaves.map(|(x, required)| x.clone().requires_grad_(*required));
+        // bounded: as many as the caller lists.
         let leaves = leaves.collect::<Result<Vec<Tensor>, Error>>()?;
         let results = compute(&leaves)?;
         let pairs = results.iter().zip(gradients);

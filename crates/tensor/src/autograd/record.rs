@@ -1,5 +1,6 @@
 //! Putting an operation on record.
 
+use allotrope_cpu::memory;
 use std::sync::{Arc, OnceLock};
 
 use allotrope_dtype::{DType, Error, GradientProblem, Set};
@@ -93,6 +94,8 @@ fn attach(
     outputs: SmallVec<[Tensor; 1]>,
     body: Body,
 ) -> Result<SmallVec<[Tensor; 1]>, Error> {
+    // A graph grows by small things alone.
+    memory::check(op)?;
     let mut origin = None;
     if is_anomaly_enabled() {
         origin = locate();

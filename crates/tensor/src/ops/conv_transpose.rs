@@ -307,6 +307,7 @@ impl Back<'_> {
     /// The classes of all axes, each with each.
     fn classes(&self) -> Vec<[Class; 3]> {
         let [depths, heights, widths] = self.axes.map(|axis| Class::all(&axis));
+        // bounded: as many as strides have phases.
         let mut classes = Vec::with_capacity(depths.len() * heights.len() * widths.len());
         for depth in &depths {
             for height in &heights {

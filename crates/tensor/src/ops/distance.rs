@@ -150,6 +150,7 @@ impl Tensor {
         }
         match parts.is_empty() {
             true => Self::zeros(&[0], working.result),
+            // bounded: as many as passes are cut into.
             false => Self::cat(&parts.iter().collect::<Vec<_>>(), 0),
         }
     }

@@ -1,6 +1,7 @@
 //! Grids and choices: `meshgrid`, `cartesian_prod`, `combinations`, `vander`.
 
 use allotrope_cpu::kernel::take_rows;
+use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
 use allotrope_op::{Dims, Piece, Shape};
@@ -63,6 +64,7 @@ impl Tensor {
         let sizes: Dims<usize> = grid.iter().copied().chain([lines.len()]).collect();
         let shape = Shape::new(op, &sizes)?;
         let converted = lines.iter().map(|line| line.to(dtype));
+        // bounded: as many as the caller lists.
         let converted = converted.collect::<Result<Vec<Self>, Error>>()?;
         let references: Vec<&Self> = converted.iter().collect();
         let views = Self::meshgrid(&references, false).map_err(|error| error.in_op(op))?;
@@ -132,7 +134,7 @@ impl Tensor {
         if !is_recorded(&[self]) {
             return Ok(chosen);
         }
-        let places: Vec<i64> = places.iter().map(|place| *place as i64).collect();
+        let places: Vec<i64> = try_collect(op, places.iter().map(|place| *place as i64))?;
         let places = Self::from_slice(&places, &[places.len()])?;
         let sizes = self.shape().clone();
         chosen.with_rule(op, &[self], move |pass| {
@@ -218,6 +220,7 @@ fn choices(size: usize, length: usize, replacement: bool) -> Option<Vec<usize>> 
         return Some(places);
     }
     let step = usize::from(!replacement);
+    // bounded: no longer than a row of what there is room for.
     let mut chosen: Vec<usize> = (0..length).map(|i| i * step).collect();
     loop {
         places.extend_from_slice(&chosen);

@@ -1,6 +1,7 @@
 //! `interpolate`: grids of another size.
 
 use allotrope_cpu::kernel::{Axis, Grid, Pooled, Stencil, Weighting, blend, pick_nearest};
+use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error, Level, Problem, Set, default_dtype};
 use allotrope_op::structured::convolution::INTERPOLATE;
 use allotrope_op::{Dims, Shape};
@@ -113,17 +114,18 @@ impl Tensor {
             _ => None,
         };
         if is_recorded(&[self]) {
-            let stencils = (0..rank).map(|dim| {
+            let mut stencils = Vec::new();
+            for dim in 0..rank {
                 let stencil = match middle {
                     Some(middle) => Stencil {
-                        places: nearest(grid[dim], sizes[dim], scales[dim], middle),
-                        ..Stencil::identity(sizes[dim])
+                        places: nearest(grid[dim], sizes[dim], scales[dim], middle)?,
+                        ..Stencil::identity(sizes[dim])?
                     },
-                    None => stencil_of(dim),
+                    None => stencil_of(dim)?,
                 };
-                (grid[dim], stencil)
-            });
-            return Resizing::new(mode, resized, options, stencils.collect()).recorded(self);
+                stencils.push((grid[dim], stencil));
+            }
+            return Resizing::new(mode, resized, options, stencils).recorded(self);
         }
         let shape: Dims<usize> = self.shape()[..2].iter().chain(&sizes).copied().collect();
         let shape = Shape::new(op, &shape)?;
@@ -137,7 +139,7 @@ impl Tensor {
             for (place, list) in places.iter_mut().enumerate() {
                 *list = match place.checked_sub(3 - rank) {
                     None => vec![0],
-                    Some(dim) => nearest(grid[dim], sizes[dim], scales[dim], middle),
+                    Some(dim) => nearest(grid[dim], sizes[dim], scales[dim], middle)?,
                 };
             }
             pick_nearest(
@@ -150,9 +152,10 @@ impl Tensor {
             return Ok(Self::from_buffer(out, shape, dtype));
         }
         let mut axes = [Axis::SINGLE; 3];
-        let mut stencils = [const { Vec::new() }; 3].map(|_: Vec<f64>| Stencil::identity(1));
+        let one = || Stencil::identity(1);
+        let mut stencils = [one()?, one()?, one()?];
         for dim in 0..rank {
-            let stencil = stencil_of(dim);
+            let stencil = stencil_of(dim)?;
             axes[3 - rank + dim] = Axis::sliding(grid[dim], stencil.taps, 1, sizes[dim]);
             stencils[3 - rank + dim] = stencil;
         }
@@ -269,7 +272,7 @@ impl Resized<'_> {
 }
 
 /// The place of the nearest element of each result, exactly where sizes alone decide.
-fn nearest(input: usize, output: usize, scale: Scale, middle: f64) -> Vec<usize> {
+fn nearest(input: usize, output: usize, scale: Scale, middle: f64) -> Result<Vec<usize>, Error> {
     let halves = if middle == 0.0 { 0 } else { 1 };
     let place = |index: usize| match scale {
         Scale::Sizes => {
@@ -278,7 +281,6 @@ fn nearest(input: usize, output: usize, scale: Scale, middle: f64) -> Vec<usize>
         }
         Scale::Factor(factor) => ((index as f64 + middle) / factor) as usize,
     };
-    (0..output)
-        .map(|index| place(index).min(input - 1))
-        .collect()
+    let places = (0..output).map(|index| place(index).min(input - 1));
+    try_collect(INTERPOLATE.name, places)
 }

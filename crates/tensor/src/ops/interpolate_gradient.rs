@@ -2,6 +2,7 @@
 //! adds up there.
 
 use allotrope_cpu::kernel::Stencil;
+use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::Error;
 use allotrope_op::structured::convolution::INTERPOLATE;
 use smallvec::smallvec;
@@ -33,6 +34,7 @@ impl Resizing {
         let (sizes, factors) = match resized {
             Resized::Sizes(sizes) => (sizes.to_vec(), None),
             Resized::Factors { factors, recompute } => {
+                // bounded: one per dimension.
                 (Vec::new(), Some((factors.to_vec(), recompute)))
             }
         };
@@ -75,7 +77,7 @@ impl Resizing {
         order.sort_by(|a, b| growth(a).total_cmp(&growth(b)));
         for place in order {
             let (size, stencil) = &self.stencils[place];
-            made = spread_along(&made, 2 + place, *size, &taps_of(stencil))?;
+            made = spread_along(&made, 2 + place, *size, &taps_of(stencil)?)?;
         }
         let made = made.to(dtype)?;
         if !is_recorded(&[gradient]) {
@@ -88,15 +90,16 @@ impl Resizing {
     }
 }
 
-fn taps_of(stencil: &Stencil) -> Vec<Tap> {
+fn taps_of(stencil: &Stencil) -> Result<Vec<Tap>, Error> {
+    let op = INTERPOLATE.name;
     let tap = |tap: usize| {
         let results = (tap..stencil.places.len()).step_by(stencil.taps);
-        let weights: Vec<f64> = results.clone().map(|i| stencil.weights[i]).collect();
-        Tap {
+        let weights: Vec<f64> = try_collect(op, results.clone().map(|i| stencil.weights[i]))?;
+        Ok(Tap {
             results: None,
-            places: results.map(|i| stencil.places[i] as i64).collect(),
+            places: try_collect(op, results.map(|i| stencil.places[i] as i64))?,
             weights: weights.iter().any(|w| *w != 1.0).then_some(weights),
-        }
+        })
     };
     (0..stencil.taps).map(tap).collect()
 }

@@ -29,7 +29,7 @@ impl Lines {
         } else {
             tensor.movedim(&[dim as isize], &[-1])?
         };
-        let tensor = moved.contiguous()?;
+        let tensor = moved.settled()?;
         // Only the CPU works on lines.
         tensor.storage(op)?;
         Ok(Self {

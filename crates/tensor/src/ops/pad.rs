@@ -75,7 +75,9 @@ impl Tensor {
             }
             _ => {
                 let sides = self.shape().iter().zip(&ends);
+                // bounded: one per dimension.
                 let parts = sides.map(|(size, ends)| segments(*size, *ends, padding));
+                // bounded: one per dimension.
                 let parts = parts.collect::<Result<Vec<Segments>, Error>>()?;
                 let padded = put_together(OP, shape, self, &cut(OP, self, &parts)?)?;
                 let sizes = self.shape().clone();
@@ -146,6 +148,7 @@ fn segments(size: usize, ends: (isize, isize), padding: PadMode) -> Result<Segme
         to,
     };
     let end = middle.to + middle.count;
+    // bounded: one per dimension.
     let parts = [part(before, low, 0), middle, part(after, high, end)];
     Ok(parts.into_iter().filter(|part| part.count > 0).collect())
 }
@@ -175,6 +178,7 @@ fn pad_constant(
     let value = value.beside(x)?;
     let sides = x.shape().iter().zip(ends);
     let middles: Dims<Segment> = sides.map(|(size, ends)| middle(*size, *ends)).collect();
+    // bounded: one per dimension.
     let parts: Vec<Segments> = middles.iter().map(|m| Segments::from_iter([*m])).collect();
     let mut pieces = cut(OP, x, &parts)?;
     // Slabs: the middle of the dimensions before, all of those behind.

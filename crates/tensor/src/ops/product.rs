@@ -2,6 +2,7 @@
 
 use allotrope_cpu::gemm::{Coefficient, Factor, Matrix, Output, Product, multiply};
 use allotrope_cpu::kernel::{Fold, copy};
+use allotrope_cpu::memory::try_with_capacity;
 use allotrope_dtype::{
     Conversion, DType, Error, Operand, Policy, Problem, Set, WeakScalar, default_dtype, promotion,
 };
@@ -13,7 +14,6 @@ use super::product_gradient::{is_product_recorded, recorded_product};
 use crate::Tensor;
 use crate::elementwise::room;
 use crate::reduce::Plan;
-use crate::view::out_of_memory;
 
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
 const LONG: usize = 32;
@@ -191,7 +191,7 @@ pub(crate) fn multiply_matrices(
             strides_a[dim] == strides_a[inner] * sizes[inner] as isize
         });
     let mut matrix_a = [strides_a[outer], strides_a[outer + 1]];
-    let (rows, offsets) = if shape.count() == 0 {
+    let (rows, mut offsets) = if shape.count() == 0 {
         (m, Vec::new())
     } else if folds {
         if let Some(innermost) = rows_of_all.last() {
@@ -200,16 +200,17 @@ pub(crate) fn multiply_matrices(
         let rows = batch.count() * m;
         (rows, vec![(layout_a.offset(), layout_b.offset())])
     } else {
-        let mut offsets = Vec::new();
-        if offsets.try_reserve_exact(batch.count()).is_err() {
-            return Err(out_of_memory(op));
-        }
+        let mut offsets = try_with_capacity(op, batch.count())?;
         walk(&batch, [strides_a, strides_b], |[x, y]| {
             let place = |offset: usize, away: isize| offset.wrapping_add_signed(away);
             offsets.push((place(layout_a.offset(), x), place(layout_b.offset(), y)));
         });
         (m, offsets)
     };
+    if k == 0 {
+        // Nothing is read, and an empty matrix may begin beyond its memory.
+        offsets.fill((0, 0));
+    }
     let mut product = Product {
         common: dtypes.common,
         sum: dtypes.sum,

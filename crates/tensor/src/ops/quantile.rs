@@ -1,5 +1,6 @@
 //! Elements at fractions of the order along a dimension.
 
+use allotrope_cpu::memory::{try_collect, try_vec};
 use std::str::FromStr;
 
 use allotrope_cpu::kernel::sort::{Rank, count_numbers, select_rank, sort};
@@ -13,7 +14,6 @@ use smallvec::smallvec;
 use super::lines::Lines;
 use crate::autograd::{is_grad_enabled, is_recorded};
 use crate::elementwise::room;
-use crate::view::out_of_memory;
 use crate::{Index, Tensor};
 
 /// What stands between two neighbours in order.
@@ -157,7 +157,7 @@ impl Tensor {
             if is_recorded {
                 let order = &part.order;
                 let found = |place: &i64| place - place % length as i64 + order[*place as usize];
-                let found = |places: &[i64]| places.iter().map(found).collect::<Vec<i64>>();
+                let found = |places: &[i64]| try_collect(op, places.iter().map(found));
                 let shares = shares.iter().map(|(share, rank)| match interpolation {
                     QuantileInterpolation::Linear => *share,
                     QuantileInterpolation::Midpoint if *share > 0.0 => 0.5,
@@ -170,10 +170,10 @@ impl Tensor {
                     _ => 0.0,
                 });
                 between = Some(Between {
-                    low: Self::from_slice(&found(&places.0), &[all])?,
-                    high: Self::from_slice(&found(&places.1), &[all])?,
-                    shares: Self::from_slice(&shares.collect::<Vec<f64>>(), &[all])?,
-                    steps: Self::from_slice(&steps.collect::<Vec<f64>>(), &[count])?,
+                    low: Self::from_slice(&found(&places.0)?, &[all])?,
+                    high: Self::from_slice(&found(&places.1)?, &[all])?,
+                    shares: Self::from_slice(&try_collect(op, shares)?, &[all])?,
+                    steps: Self::from_slice(&try_collect(op, steps)?, &[count])?,
                 });
             }
             first += now;
@@ -200,7 +200,7 @@ impl Tensor {
                 };
                 if is_low { *low } else { *high }
             });
-        let values: Vec<f64> = values.collect();
+        let values: Vec<f64> = try_collect(op, values)?;
         let mut found = Self::from_slice(&values, &[fractions.len(), count])?.to(result)?;
         if let Some(between) = between {
             found = between.remember(found, op, &lines.flat()?, q)?;
@@ -222,11 +222,7 @@ const SELECTED: usize = 4;
 
 /// So many of one value.
 fn listed<T: Clone>(op: &'static str, count: usize, value: T) -> Result<Vec<T>, Error> {
-    let mut list = Vec::new();
-    let room = list.try_reserve_exact(count);
-    room.map_err(|_| out_of_memory(op))?;
-    list.resize(count, value);
-    Ok(list)
+    try_vec(op, count, value)
 }
 
 /// Some lines whose elements are picked by their ranks: sorted, or one long line as it is.
@@ -292,7 +288,8 @@ impl<'a> Part<'a> {
                 Tensor::from_buffer(values, shape, self.dtype)
             }
         };
-        picked.to(DType::F64)?.to_vec()
+        let picked = picked.to(DType::F64)?;
+        Tensor::to_vec(&picked)
     }
 }
 

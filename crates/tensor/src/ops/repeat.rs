@@ -1,6 +1,7 @@
 //! Elements several times: `repeat`, `tile`, `repeat_interleave`.
 
 use allotrope_cpu::kernel::take_rows;
+use allotrope_cpu::memory::{try_collect, try_with_capacity};
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
 use allotrope_op::{Dims, Layout, Shape, compute_dtype, normalize_axis};
@@ -10,7 +11,6 @@ use super::indexing::sum_slices;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::elementwise::room;
-use crate::view::out_of_memory;
 
 /// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
 const ADDED_UP_TO: usize = 8;
@@ -132,10 +132,7 @@ impl Tensor {
         sizes[dim] = sum;
         let shape = Shape::new(op, &sizes)?;
         let mut buffer = room(op, &shape, x.dtype())?;
-        let mut rows = Vec::new();
-        if rows.try_reserve_exact(sum).is_err() {
-            return Err(out_of_memory(op));
-        }
+        let mut rows = try_with_capacity(op, sum)?;
         for (row, count) in counts.iter().enumerate() {
             rows.extend(std::iter::repeat_n(row, *count));
         }
@@ -147,7 +144,7 @@ impl Tensor {
         if !is_recorded(&[&x]) {
             return Ok(repeated);
         }
-        let rows: Vec<i64> = rows.iter().map(|row| *row as i64).collect();
+        let rows: Vec<i64> = try_collect(op, rows.iter().map(|row| *row as i64))?;
         let rows = Self::from_slice(&rows, &[sum])?;
         let sizes = x.shape().clone();
         repeated.with_rule(op, &[&x], move |pass| {

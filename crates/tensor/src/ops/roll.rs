@@ -49,6 +49,7 @@ impl Tensor {
         if moved.iter().all(|shift| *shift == 0) {
             return Ok(self.clone());
         }
+        // bounded: one per dimension.
         let parts = sizes.iter().zip(moved).map(|(size, shift)| {
             let stays = Segment {
                 to: shift,
@@ -60,6 +61,7 @@ impl Tensor {
             };
             Segments::from_iter([stays, enters])
         });
+        // bounded: one per dimension.
         let parts: Vec<Segments> = parts.collect();
         let rolled = put_together(op, sizes.clone(), self, &cut(op, self, &parts)?)?;
         let shifts: Dims<isize> = shifts.iter().map(|shift| shift.wrapping_neg()).collect();

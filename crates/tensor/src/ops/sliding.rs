@@ -218,6 +218,7 @@ impl Sliding {
         let windows = windows.unflatten(1, &[self.groups as isize, -1])?;
         let summed: Vec<isize> = [0].into_iter().chain(3..3 + self.rank() as isize).collect();
         let taps: usize = self.taps.iter().product();
+        // bounded: one per tap of a filter.
         let mut sums = Vec::with_capacity(taps);
         for tap in 0..taps {
             let (mut seen, mut by, mut left) = (x.clone(), windows.clone(), tap);
@@ -251,6 +252,7 @@ impl Sliding {
             let sum = sum_of_products(self.op, &seen, &by, &shape, &summed, dtypes)?;
             sums.push(sum.reshape(&[filters as isize])?);
         }
+        // bounded: one per tap of a filter.
         let sums = Tensor::stack(&sums.iter().collect::<Vec<_>>(), 1)?;
         let shape: Vec<usize> = [filters, 1]
             .into_iter()

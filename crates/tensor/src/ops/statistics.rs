@@ -258,7 +258,9 @@ impl Tensor {
         if self.count() == 0 {
             return self.to(working.result);
         }
+        // bounded: one per dimension.
         let others = (0..self.rank()).filter(|other| *other != axis);
+        // bounded: one per dimension.
         let others: Vec<isize> = others.map(|other| other as isize).collect();
         let numbers = self.to(working.result)?.to(working.compute)?;
         let norms = numbers.norm(p, Some(&others), true)?;

@@ -267,7 +267,9 @@ fn cheapest_cuts(matrices: &[Tensor]) -> Vec<Vec<usize>> {
     let rows = matrices.iter().map(|matrix| matrix.shape()[0]);
     let columns = matrices.last().map(|matrix| matrix.shape()[1]);
     let sizes: Vec<f64> = rows.chain(columns).map(|size| size as f64).collect();
+    // bounded: as many as the caller lists matrices.
     let mut cost = vec![vec![0.0; count]; count];
+    // bounded: as many as the caller lists matrices.
     let mut cuts = vec![vec![0; count]; count];
     for length in 1..count {
         for start in 0..count - length {

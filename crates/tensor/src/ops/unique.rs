@@ -77,7 +77,7 @@ impl Tensor {
             None => self.ravel()?,
             Some(dim) => self.movedim(&[dim], &[0])?,
         };
-        let rows = rows.contiguous()?;
+        let rows = rows.settled()?;
         let count = rows.shape()[0];
         let places = match dim {
             None => self.shape().clone(),

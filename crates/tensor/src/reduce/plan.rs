@@ -144,6 +144,7 @@ impl Plan {
         let layouts = inputs
             .iter()
             .map(turned)
+            // bounded: one per operand.
             .collect::<Result<Vec<Layout>, Error>>()?;
         let views = inputs.iter().zip(&layouts);
         let views: Vec<View<'_>> = views

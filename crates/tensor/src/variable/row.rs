@@ -66,7 +66,9 @@ impl Variable {
             return self.update_by_row(op, row, rest);
         }
         drop(all);
+        // bounded: one per operand.
         let rest = rest.into_iter().map(|operand| operand.apart(&former));
+        // bounded: one per operand.
         let rest = rest.collect::<Result<Vec<_>, Error>>()?;
         drop(former);
         let mut is_done = false;

@@ -1,5 +1,6 @@
 //! One channel per filter: each result is a few products, summed along rows.
 
+use crate::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
@@ -131,7 +132,7 @@ fn sum_group<T: Sum>(
         .bias
         .map_or(T::ZERO, |bias| bytemuck::cast_slice::<u8, T>(bias)[filter]);
     sums.clear();
-    sums.resize(group.len(), start);
+    try_resize("conv", sums, group.len(), start)?;
     let columns = group.columns.len();
     let whole = columns == width.output;
     let span = if whole {

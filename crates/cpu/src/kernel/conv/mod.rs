@@ -12,6 +12,7 @@ mod depthwise;
 mod field;
 mod taps;
 
+use crate::memory::try_collect;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Layout;
 
@@ -168,15 +169,14 @@ fn multiply_all(
     let rows = filters / groups;
     let results = batch * filters;
     let columns = out.len() / convolution.dtype.itemsize() / results.max(1);
-    let offsets: Vec<(usize, usize)> = (0..batch * groups)
-        .map(|index| {
-            let (image, group) = (index / groups, index % groups);
-            let start = layout.offset() as isize
-                + image as isize * strides[0]
-                + (group * channels) as isize * strides[1];
-            (group * rows * depth, start as usize)
-        })
-        .collect();
+    let offsets = (0..batch * groups).map(|index| {
+        let (image, group) = (index / groups, index % groups);
+        let start = layout.offset() as isize
+            + image as isize * strides[0]
+            + (group * channels) as isize * strides[1];
+        (group * rows * depth, start as usize)
+    });
+    let offsets: Vec<(usize, usize)> = try_collect("conv", offsets)?;
     let (dtype, bytes) = convolution.weight;
     let weight = Matrix {
         dtype,

@@ -13,10 +13,11 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use allotrope_dtype::DType;
+use allotrope_dtype::{DType, Error};
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
+use crate::memory::try_vec;
 use crate::parallel::{self, CHUNK};
 use plan::Precision;
 pub(crate) use plan::{PlanGuards, lock_plans};
@@ -31,7 +32,16 @@ pub enum Direction {
 }
 
 /// Transforms lines of complex64 or complex128 in place, and multiplies by a factor.
-pub fn transform(dtype: DType, lines: &mut [u8], length: usize, direction: Direction, scale: f64) {
+///
+/// # Errors
+/// A memory error.
+pub fn transform(
+    dtype: DType,
+    lines: &mut [u8],
+    length: usize,
+    direction: Direction,
+    scale: f64,
+) -> Result<(), Error> {
     match dtype {
         DType::C64 => {
             complex_lines::<f32>(bytemuck::cast_slice_mut(lines), length, direction, scale)
@@ -45,22 +55,26 @@ fn complex_lines<T: Precision>(
     length: usize,
     direction: Direction,
     scale: f64,
-) {
+) -> Result<(), Error> {
     let direction = match direction {
         Direction::Forward => FftDirection::Forward,
         Direction::Inverse => FftDirection::Inverse,
     };
-    let plan = plan::complex::<T>(length, direction);
+    let plan = plan::complex::<T>(length, direction)?;
     for_each_lines(lines, length, |_, block| {
-        let mut workspace = zeros(plan.workspace());
+        let mut workspace = zeros(plan.workspace())?;
         plan.run(block, &mut workspace);
         multiply(block, scale);
-    });
+        Ok(())
+    })
 }
 
 /// Transforms lines of float32 or float64 forward into lines of complex numbers, each of which has
 /// either the first half of the spectrum, `length / 2 + 1` numbers, or all of it. `conjugate` gives
 /// the inverse transform.
+///
+/// # Errors
+/// A memory error.
 pub fn transform_real(
     dtype: DType,
     from: &[u8],
@@ -69,7 +83,7 @@ pub fn transform_real(
     whole: bool,
     conjugate: bool,
     scale: f64,
-) {
+) -> Result<(), Error> {
     match dtype {
         DType::F32 => {
             let to = bytemuck::cast_slice_mut(to);
@@ -80,7 +94,7 @@ pub fn transform_real(
                 whole,
                 conjugate,
                 scale,
-            );
+            )
         }
         _ => {
             let to = bytemuck::cast_slice_mut(to);
@@ -91,7 +105,7 @@ pub fn transform_real(
                 whole,
                 conjugate,
                 scale,
-            );
+            )
         }
     }
 }
@@ -103,12 +117,12 @@ fn real_lines<T: Precision>(
     whole: bool,
     conjugate: bool,
     scale: f64,
-) {
+) -> Result<(), Error> {
     let half = length / 2 + 1;
     let width = if whole { length } else { half };
-    let plan = plan::real::<T>(length, FftDirection::Forward);
+    let plan = plan::real::<T>(length, FftDirection::Forward)?;
     for_each_lines(to, width, |first, block| {
-        let mut workspace = zeros(plan.workspace());
+        let mut workspace = zeros(plan.workspace())?;
         for (number, out) in block.chunks_exact_mut(width).enumerate() {
             let start = (first + number) * length;
             let (spectrum, rest) = out.split_at_mut(half);
@@ -121,11 +135,15 @@ fn real_lines<T: Precision>(
             }
         }
         multiply(block, scale);
-    });
+        Ok(())
+    })
 }
 
 /// Transforms lines of the first half of a spectrum, `length / 2 + 1` complex numbers, back into
 /// lines of float32 or float64. `conjugate` gives the forward transform of such a half.
+///
+/// # Errors
+/// A memory error.
 pub fn transform_to_real(
     dtype: DType,
     from: &[u8],
@@ -133,15 +151,15 @@ pub fn transform_to_real(
     length: usize,
     conjugate: bool,
     scale: f64,
-) {
+) -> Result<(), Error> {
     match dtype {
         DType::F32 => {
             let to = bytemuck::cast_slice_mut(to);
-            lines_to_real::<f32>(bytemuck::cast_slice(from), to, length, conjugate, scale);
+            lines_to_real::<f32>(bytemuck::cast_slice(from), to, length, conjugate, scale)
         }
         _ => {
             let to = bytemuck::cast_slice_mut(to);
-            lines_to_real::<f64>(bytemuck::cast_slice(from), to, length, conjugate, scale);
+            lines_to_real::<f64>(bytemuck::cast_slice(from), to, length, conjugate, scale)
         }
     }
 }
@@ -152,12 +170,12 @@ fn lines_to_real<T: Precision>(
     length: usize,
     conjugate: bool,
     scale: f64,
-) {
+) -> Result<(), Error> {
     let half = length / 2 + 1;
-    let plan = plan::real::<T>(length, FftDirection::Inverse);
+    let plan = plan::real::<T>(length, FftDirection::Inverse)?;
     for_each_lines(to, length, |first, block| {
-        let mut spectrum = zeros(half);
-        let mut workspace = zeros(plan.workspace());
+        let mut spectrum = zeros(half)?;
+        let mut workspace = zeros(plan.workspace())?;
         for (number, out) in block.chunks_exact_mut(length).enumerate() {
             let start = (first + number) * half;
             spectrum.copy_from_slice(&from[start..start + half]);
@@ -172,19 +190,20 @@ fn lines_to_real<T: Precision>(
             let scale = T::of(scale);
             block.iter_mut().for_each(|value| *value = *value * scale);
         }
-    });
+        Ok(())
+    })
 }
 
 /// Calls `work` with the number of its first line and a block of lines.
 fn for_each_lines<T: Send>(
     lines: &mut [T],
     width: usize,
-    work: impl Fn(usize, &mut [T]) + Send + Sync,
-) {
+    work: impl Fn(usize, &mut [T]) -> Result<(), Error> + Send + Sync,
+) -> Result<(), Error> {
     let together = (CHUNK / width.max(1)).max(1);
-    parallel::for_each_block(lines, together * width, |block, lines| {
-        work(block * together, lines);
-    });
+    parallel::try_for_each_part(lines, together * width, |block, lines| {
+        work(block * together, lines)
+    })
 }
 
 fn multiply<T: Precision>(values: &mut [Complex<T>], scale: f64) {
@@ -194,6 +213,6 @@ fn multiply<T: Precision>(values: &mut [Complex<T>], scale: f64) {
     }
 }
 
-fn zeros<T: Precision>(count: usize) -> Vec<Complex<T>> {
-    vec![Complex::new(T::of(0.0), T::of(0.0)); count]
+fn zeros<T: Precision>(count: usize) -> Result<Vec<Complex<T>>, Error> {
+    try_vec("fft", count, Complex::new(T::of(0.0), T::of(0.0)))
 }

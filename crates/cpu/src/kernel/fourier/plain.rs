@@ -121,6 +121,7 @@ impl<T: FftNum> Chirp<T> {
         let chirp: Vec<Complex<T>> = (0..length)
             .map(|j| root(turns(j), 2 * length, direction))
             .collect();
+        // bounded: no more than was probed before a transform is made.
         let mut response = vec![Complex::new(T::zero(), T::zero()); inner.length];
         for (j, value) in chirp.iter().enumerate() {
             response[j] = value.conj();

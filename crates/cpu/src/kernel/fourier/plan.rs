@@ -6,12 +6,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use allotrope_dtype::{Element, Level, c64, c128};
+use allotrope_dtype::{Element, Error, Level, c64, c128};
 use bytemuck::Pod;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum};
 
 use super::plain::Plain;
+use crate::memory::probe;
 
 #[cfg(not(target_arch = "x86_64"))]
 use rustfft::FftPlanner as Planner;
@@ -22,6 +23,10 @@ use rustfft::FftPlannerAvx as Planner;
 const KEEP: usize = 64;
 /// The longest transform that is kept.
 const KEEP_LONGEST: usize = 1 << 20;
+
+/// Numbers per number of a length that making a transform takes at the most: that of a prime length
+/// is a convolution of twice the length and more, with its own factors and theirs.
+const MAKING: usize = 16;
 
 /// `exp(∓2πi k / n)`
 pub(super) fn root<T: FftNum>(k: usize, n: usize, direction: FftDirection) -> Complex<T> {
@@ -275,26 +280,35 @@ pub(crate) fn lock_plans() -> PlanGuards {
 }
 
 /// The complex transform of a length.
-pub(super) fn complex<T: Precision>(length: usize, direction: FftDirection) -> Arc<Transform<T>> {
+pub(super) fn complex<T: Precision>(
+    length: usize,
+    direction: FftDirection,
+) -> Result<Arc<Transform<T>>, Error> {
     with_plans(length, |plans| {
         let planner = &mut plans.planner;
-        kept(&mut plans.complex, length, direction, || {
+        kept::<T, _>(&mut plans.complex, length, direction, || {
             Transform::new(planner, length, direction)
         })
     })
 }
 
 /// The real transform of a length: forward from real numbers, inverse to them.
-pub(super) fn real<T: Precision>(length: usize, direction: FftDirection) -> Arc<RealTransform<T>> {
+pub(super) fn real<T: Precision>(
+    length: usize,
+    direction: FftDirection,
+) -> Result<Arc<RealTransform<T>>, Error> {
     with_plans(length, |plans| {
         let planner = &mut plans.planner;
-        kept(&mut plans.real, length, direction, || {
+        kept::<T, _>(&mut plans.real, length, direction, || {
             RealTransform::new(planner, length, direction)
         })
     })
 }
 
-fn with_plans<T: Precision, P>(length: usize, make: impl FnOnce(&mut Plans<T>) -> P) -> P {
+fn with_plans<T: Precision, P>(
+    length: usize,
+    make: impl FnOnce(&mut Plans<T>) -> Result<P, Error>,
+) -> Result<P, Error> {
     if length > KEEP_LONGEST {
         return make(&mut Plans::new());
     }
@@ -306,17 +320,21 @@ fn with_plans<T: Precision, P>(length: usize, make: impl FnOnce(&mut Plans<T>) -
     make(plans)
 }
 
-fn kept<P>(
+fn kept<T, P>(
     list: &mut Vec<(usize, FftDirection, Arc<P>)>,
     length: usize,
     direction: FftDirection,
     make: impl FnOnce() -> P,
-) -> Arc<P> {
+) -> Result<Arc<P>, Error> {
     let is_this = |(l, d, _): &&(usize, FftDirection, Arc<P>)| *l == length && *d == direction;
     if let Some((_, _, plan)) = list.iter().find(is_this) {
-        return plan.clone();
+        return Ok(plan.clone());
     }
+    probe(
+        "fft",
+        length.saturating_mul(MAKING * size_of::<Complex<T>>()),
+    )?;
     let plan = Arc::new(make());
     list.push((length, direction, plan.clone()));
-    plan
+    Ok(plan)
 }

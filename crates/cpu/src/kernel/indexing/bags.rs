@@ -104,6 +104,7 @@ impl BagRows<'_> {
                     room.codes
                         .extend_from_slice(&self.table[first * size..][..bytes]);
                 }
+                // bounded: a tile.
                 room.numbers.resize(places.len() * width, T::zeroed());
                 let bytes = bytemuck::cast_slice_mut(&mut room.numbers);
                 convert.run(Level::current(), &room.codes, bytes, &mut room.scratch);

@@ -1,11 +1,12 @@
 //! Elements where a mask is true: a first pass counts them, a second moves them, both on all
 //! threads.
 
-use allotrope_dtype::{DType, dispatch_width};
+use allotrope_dtype::{DType, Error, dispatch_width};
 use allotrope_op::{Dims, Shape};
 use bytemuck::Pod;
 
 use crate::kernel::elementwise::Word;
+use crate::memory::{try_collect, try_with_capacity};
 use crate::parallel::{self, CHUNK};
 
 /// Mask bytes that are looked at together.
@@ -13,14 +14,17 @@ const BLOCK: usize = 64;
 
 /// A mask of truth values in row-major order, and how many of each chunk are true.
 pub struct Mask<'a> {
+    op: &'static str,
     bytes: &'a [u8],
     counts: Vec<usize>,
 }
 
 impl<'a> Mask<'a> {
     /// Counts the bytes that are not zero.
-    #[must_use]
-    pub fn new(bytes: &'a [u8]) -> Self {
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn new(op: &'static str, bytes: &'a [u8]) -> Result<Self, Error> {
         // Sums of a block fit a byte, which the loop adds many of at a time.
         let count = |chunk: &[u8]| -> usize {
             let blocks = chunk.chunks(BLOCK);
@@ -28,10 +32,12 @@ impl<'a> Mask<'a> {
                 blocks.map(|block| block.iter().map(|byte| u8::from(*byte != 0)).sum::<u8>());
             sums.map(usize::from).sum()
         };
-        let counts = parallel::map(bytes.len().div_ceil(CHUNK), |chunk| {
-            count(&bytes[chunk * CHUNK..bytes.len().min((chunk + 1) * CHUNK)])
-        });
-        Self { bytes, counts }
+        let counts = parallel::try_map(bytes.len().div_ceil(CHUNK), |chunk| {
+            Ok(count(
+                &bytes[chunk * CHUNK..bytes.len().min((chunk + 1) * CHUNK)],
+            ))
+        })?;
+        Ok(Self { op, bytes, counts })
     }
 
     /// How many are true.
@@ -47,8 +53,8 @@ impl<'a> Mask<'a> {
         dst: &mut [T],
         width: usize,
         work: impl Fn(usize, &[u8], &mut [T]) + Send + Sync,
-    ) {
-        let mut parts = Vec::with_capacity(self.counts.len());
+    ) -> Result<(), Error> {
+        let mut parts = try_with_capacity(self.op, self.counts.len())?;
         let mut rest = dst;
         for (chunk, count) in self.counts.iter().enumerate() {
             let (part, later) = rest.split_at_mut(count * width);
@@ -61,6 +67,7 @@ impl<'a> Mask<'a> {
                 work(chunk, mask, part);
             }
         });
+        Ok(())
     }
 }
 
@@ -81,19 +88,29 @@ fn for_each_true(mask: &[u8], mut visit: impl FnMut(usize, &[u8])) {
 }
 
 /// Writes the elements of `src` where the mask is true to `dst`, which holds exactly those.
-pub fn true_elements(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
+///
+/// # Errors
+/// A memory error.
+pub fn true_elements(
+    dtype: DType,
+    src: &[u8],
+    mask: &Mask<'_>,
+    dst: &mut [u8],
+) -> Result<(), Error> {
     dispatch_width!(dtype, |Word| {
         let (src, dst): (&[Word], &mut [Word]) =
             (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
         mask.for_each_part(dst, 1, |chunk, mask, dst| {
             compress(&src[chunk * CHUNK..], mask, dst);
-        });
-    });
+        })
+    })
 }
 
 fn compress<W: Pod>(src: &[W], mask: &[u8], dst: &mut [W]) {
     let mut written = 0;
     for_each_true(mask, |first, found| {
+        // Memory of others may have changed since it was counted.
+        let found = &found[..found.len().min(dst.len() - written)];
         let out = &mut dst[written..written + found.len()];
         if found.len() == BLOCK {
             out.copy_from_slice(&src[first..first + BLOCK]);
@@ -109,15 +126,15 @@ fn compress<W: Pod>(src: &[W], mask: &[u8], dst: &mut [W]) {
 
 /// Writes elements of `src`, one after the other, to where the mask is true in `dst`. There must be
 /// as many as that.
-pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
-    let starts: Vec<usize> = mask
-        .counts
-        .iter()
-        .scan(0, |start, count| {
-            *start += count;
-            Some(*start - count)
-        })
-        .collect();
+///
+/// # Errors
+/// A memory error.
+pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) -> Result<(), Error> {
+    let starts = mask.counts.iter().scan(0, |start, count| {
+        *start += count;
+        Some(*start - count)
+    });
+    let starts: Vec<usize> = try_collect(mask.op, starts)?;
     dispatch_width!(dtype, |Word| {
         let (src, dst): (&[Word], &mut [Word]) =
             (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
@@ -130,6 +147,7 @@ pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) {
             });
         });
     });
+    Ok(())
 }
 
 /// Writes one element to wherever a mask is true in `dst`.
@@ -149,9 +167,12 @@ pub fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
 }
 
 /// Writes the coordinates of each true element of a mask of a shape, a row of `dst` for each.
-pub fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) {
+///
+/// # Errors
+/// A memory error.
+pub fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) -> Result<(), Error> {
     let Some(last) = shape.last().copied() else {
-        return;
+        return Ok(());
     };
     let rank = shape.rank();
     mask.for_each_part(dst, rank, |chunk, mask, dst| {
@@ -175,5 +196,5 @@ pub fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) {
                 row.copy_from_slice(&coordinates);
             }
         });
-    });
+    })
 }

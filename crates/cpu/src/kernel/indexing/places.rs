@@ -15,6 +15,9 @@ pub struct Places<'a> {
     pub layout: &'a Layout,
 }
 
+/// As many parts at the most: what is found in each is listed.
+const PARTS: usize = 1024;
+
 /// The least and the greatest index; `None` if there are none.
 #[must_use]
 pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
@@ -26,8 +29,9 @@ pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
     } else if indices.len() <= CHUNK {
         Some(range(indices))
     } else {
-        let ranges = parallel::map(indices.len().div_ceil(CHUNK), |chunk| {
-            range(&indices[chunk * CHUNK..indices.len().min((chunk + 1) * CHUNK)])
+        let part = indices.len().div_ceil(PARTS).max(CHUNK);
+        let ranges = parallel::map(indices.len().div_ceil(part), |number| {
+            range(&indices[number * part..indices.len().min((number + 1) * part)])
         });
         ranges.into_iter().reduce(join)
     }

@@ -1,10 +1,11 @@
 //! What is done with every matrix of a batch, on all threads.
 
-use allotrope_dtype::{DType, c64, c128};
+use allotrope_dtype::{DType, Error, Problem, c64, c128};
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
 use super::field::Field;
+use super::scratch::try_with_capacity;
 use crate::parallel;
 
 /// Why a matrix has no answer.
@@ -24,6 +25,21 @@ pub enum Failure {
     NotFinite,
     /// An iteration that did not end.
     NoConvergence,
+    /// No memory to work in.
+    OutOfMemory {
+        /// The bytes that were asked for.
+        bytes: usize,
+    },
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.problem() {
+            Problem::OutOfMemory { bytes } => Self::OutOfMemory { bytes: *bytes },
+            // Nothing else fails while room is made.
+            _ => Self::OutOfMemory { bytes: 0 },
+        }
+    }
 }
 
 /// The matrices of an operand: consecutive elements of the working dtype.
@@ -120,10 +136,11 @@ pub fn run_batch(
     let largest = inputs.iter().map(|input| input.size).max().unwrap_or(0);
     let together = (TOGETHER / largest.max(1)).clamp(1, count.max(1));
     let mut rests: Vec<&mut [u8]> = outputs.iter_mut().map(|o| &mut *o.bytes).collect();
-    let mut jobs = Vec::with_capacity(count.div_ceil(together));
+    let in_first = |failure| (0, failure);
+    let mut jobs = try_with_capacity(count.div_ceil(together)).map_err(in_first)?;
     for first in (0..count).step_by(together) {
         let count = together.min(count - first);
-        let mut parts = Vec::with_capacity(rests.len());
+        let mut parts = Few::with_capacity(rests.len());
         for (rest, width) in rests.iter_mut().zip(&widths) {
             let (part, after) = std::mem::take(rest).split_at_mut(width * count);
             parts.push(part);
@@ -133,10 +150,11 @@ pub fn run_batch(
             first,
             count,
             outputs: parts,
+            answer: Ok(()),
         });
     }
     let run_job = |job: &mut Job<'_>| -> Result<(), (usize, Failure)> {
-        let mut rests: Vec<&mut [u8]> = job.outputs.iter_mut().map(|o| &mut **o).collect();
+        let mut rests: Few<&mut [u8]> = job.outputs.iter_mut().map(|o| &mut **o).collect();
         for index in job.first..job.first + job.count {
             let matrices: Few<&[u8]> = inputs
                 .iter()
@@ -156,21 +174,20 @@ pub fn run_batch(
         }
         Ok(())
     };
-    let mut answers: Vec<Result<(), (usize, Failure)>> = vec![Ok(()); jobs.len()];
-    let mut both: Vec<_> = jobs.iter_mut().zip(&mut answers).collect();
-    parallel::for_each_part(&mut both, 1, |_, both| {
-        for (job, answer) in both {
-            **answer = run_job(job);
+    parallel::for_each_part(&mut jobs, 1, |_, jobs| {
+        for job in jobs {
+            job.answer = run_job(job);
         }
     });
-    answers.into_iter().collect()
+    jobs.into_iter().try_for_each(|job| job.answer)
 }
 
 /// The results of consecutive matrices.
 struct Job<'a> {
     first: usize,
     count: usize,
-    outputs: Vec<&'a mut [u8]>,
+    outputs: Few<&'a mut [u8]>,
+    answer: Result<(), (usize, Failure)>,
 }
 
 /// The operands or results of one matrix.

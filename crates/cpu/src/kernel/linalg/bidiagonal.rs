@@ -6,6 +6,7 @@ use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
 use super::rotate::{Rotated, rotation};
+use super::scratch::{try_collect, try_vec, try_with_capacity};
 use crate::interrupt::check_step;
 
 /// Sweeps per singular value before an iteration is given up; two are usual.
@@ -26,12 +27,12 @@ pub(super) fn reduce<T: Field>(
     a: &mut [T],
     rows: usize,
     columns: usize,
-) -> (Bidiagonal<T::Real>, [Reflections<T>; 2]) {
-    let (mut left, mut right) = (Reflections::new(), Reflections::new());
-    let (mut diagonal, mut above) = (Vec::new(), Vec::new());
+) -> Result<(Bidiagonal<T::Real>, [Reflections<T>; 2]), Failure> {
+    let (mut left, mut right) = (Reflections::new(columns)?, Reflections::new(columns)?);
+    let (mut diagonal, mut above) = (try_with_capacity(columns)?, try_with_capacity(columns)?);
     for k in 0..columns {
         check_step(columns);
-        let mut v = column(a, columns, k, k);
+        let mut v = column(a, columns, k, k)?;
         let (tau, beta) = reflect(&mut v);
         diagonal.push(beta);
         let width = columns - k - 1;
@@ -42,23 +43,23 @@ pub(super) fn reduce<T: Field>(
                 width,
                 &v,
                 tau.conj(),
-            );
+            )?;
         }
         left.push(v, tau);
         if width == 0 {
             continue;
         }
         let row = &a[k * columns + k + 1..(k + 1) * columns];
-        let mut u: Vec<T> = row.iter().map(|x| x.conj()).collect();
+        let mut u: Vec<T> = try_collect(row.iter().map(|x| x.conj()))?;
         let (tau, beta) = reflect(&mut u);
         above.push(beta);
         if k + 1 < rows && tau != T::ZERO {
             let below = &mut a[(k + 1) * columns + k + 1..];
-            let mut products = vec![T::ZERO; rows - k - 1];
-            times_vector(below, columns, &u, &mut products);
+            let mut products = try_vec(rows - k - 1, T::ZERO)?;
+            times_vector(below, columns, &u, &mut products)?;
             products.iter_mut().for_each(|x| *x = -tau * *x);
-            let turned: Vec<T> = u.iter().map(|x| x.conj()).collect();
-            add_product(below, columns, &products, 1, &turned, width, width);
+            let turned: Vec<T> = try_collect(u.iter().map(|x| x.conj()))?;
+            add_product(below, columns, &products, 1, &turned, width, width)?;
         }
         right.push(u, tau);
     }
@@ -72,7 +73,7 @@ pub(super) fn reduce<T: Field>(
         above,
         small,
     };
-    (reduced, [left, right])
+    Ok((reduced, [left, right]))
 }
 
 /// Where rotations of columns are written down, if anywhere.
@@ -86,13 +87,15 @@ fn turn<R: Real>(side: &mut Option<&mut Rotated<R>>, i: usize, j: usize, c: R, s
 
 impl<R: Real> Bidiagonal<R> {
     /// The magnitudes from the greatest, once it is diagonal, and the places where they were.
-    pub(super) fn sorted(&self, scale: R) -> (Vec<R>, Vec<usize>) {
+    pub(super) fn sorted(&self, scale: R) -> Result<(Vec<R>, Vec<usize>), Failure> {
         let values = &self.diagonal;
-        let order = ascending(values.iter().map(|value| -value.abs().wide()).collect());
-        (
-            order.iter().map(|i| values[*i].abs() * scale).collect(),
+        let order = ascending(&try_collect(
+            values.iter().map(|value| -value.abs().wide()),
+        )?)?;
+        Ok((
+            try_collect(order.iter().map(|i| values[*i].abs() * scale))?,
             order,
-        )
+        ))
     }
 
     /// Replaces rows of `width` numbers by those of the solution.

@@ -3,6 +3,7 @@
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::{Field, Real};
 use super::product::add_product;
+use super::scratch::{try_vec, try_with_capacity};
 use super::triangular::Triangle;
 use crate::interrupt::check_step;
 
@@ -38,7 +39,7 @@ pub(super) fn decompose<T: Field>(a: &mut [T], n: usize) -> Result<(), Failure> 
             }
         }
         if end < n {
-            solve_below(a, n, start, end);
+            solve_below(a, n, start, end)?;
         }
     }
     clear_upper(a, n);
@@ -54,9 +55,9 @@ fn clear_upper<T: Field>(a: &mut [T], n: usize) {
 
 /// Divides what is below a block by the adjoint of its root, and takes the product of that with its
 /// own adjoint from what is right of it, up to the diagonal.
-fn solve_below<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) {
+fn solve_below<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) -> Result<(), Failure> {
     let (inner, order) = (end - start, n - end);
-    let mut right = vec![T::ZERO; order * inner];
+    let mut right = try_vec(order * inner, T::ZERO)?;
     for (i, row) in a[end * n..].chunks_exact(n).enumerate() {
         for (p, x) in row[start..end].iter().enumerate() {
             right[p * order + i] = x.conj();
@@ -68,8 +69,8 @@ fn solve_below<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) {
         order: inner,
         unit: false,
     };
-    root.solve_lower(&mut right, order);
-    let mut left = Vec::with_capacity(order * inner);
+    root.solve_lower(&mut right, order)?;
+    let mut left = try_with_capacity(order * inner)?;
     for (i, row) in a[end * n..].chunks_exact_mut(n).enumerate() {
         for (p, x) in row[start..end].iter_mut().enumerate() {
             *x = right[p * order + i].conj();
@@ -80,8 +81,9 @@ fn solve_below<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) {
         let last = order.min(first + ROWS);
         let out = &mut a[(end + first) * n + end..];
         let left = &left[first * inner..last * inner];
-        add_product(out, n, left, inner, &right, order, last);
+        add_product(out, n, left, inner, &right, order, last)?;
     }
+    Ok(())
 }
 
 /// The lower triangular root; only the lower triangle is read.
@@ -106,7 +108,7 @@ impl FieldWork for Cholesky {
                 clear_upper(a, self.order);
                 row as i32 + 1
             }
-            _ => 0,
+            answer => answer.map(|()| 0)?,
         };
         typed_mut::<i32>(outputs[1]).fill(row);
         Ok(())
@@ -127,7 +129,7 @@ impl FieldWork for CholeskySolve {
         let x: &mut [T] = typed_mut(outputs[0]);
         x.copy_from_slice(b);
         let order = self.order;
-        let mut turned = vec![T::ZERO; order * order];
+        let mut turned = try_vec(order * order, T::ZERO)?;
         for i in 0..order {
             for j in 0..=i {
                 turned[j * order + i] = root[i * order + j].conj();
@@ -139,8 +141,8 @@ impl FieldWork for CholeskySolve {
             order,
             unit: false,
         };
-        triangle(*root).solve_lower(x, self.width);
-        triangle(&turned).solve_upper(x, self.width);
+        triangle(*root).solve_lower(x, self.width)?;
+        triangle(&turned).solve_upper(x, self.width)?;
         Ok(())
     }
 }

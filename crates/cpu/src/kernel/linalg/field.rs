@@ -1,5 +1,7 @@
 //! What the matrix kernels compute with: float32, float64 and the complex numbers of both.
 
+use super::batch::Failure;
+use super::scratch::try_collect;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use allotrope_dtype::{Element, c64, c128};
@@ -7,10 +9,10 @@ use allotrope_dtype::{Element, c64, c128};
 use crate::gemm::Micro;
 
 /// The places of numbers in ascending order, those of equal ones as they are.
-pub(super) fn ascending(numbers: Vec<f64>) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..numbers.len()).collect();
+pub(super) fn ascending(numbers: &[f64]) -> Result<Vec<usize>, Failure> {
+    let mut order: Vec<usize> = try_collect(0..numbers.len())?;
     order.sort_by(|i, j| numbers[*i].total_cmp(&numbers[*j]));
-    order
+    Ok(order)
 }
 
 /// A real or complex number of 32 or 64 bits per part.

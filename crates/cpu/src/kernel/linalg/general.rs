@@ -1,6 +1,7 @@
 //! Eigenvalues and eigenvectors of any square matrix, from its Schur form. All in float64: they
 //! react to the smallest error, and float32 results are rounded once.
 
+use super::scratch::{try_collect, try_vec};
 use allotrope_dtype::c128;
 
 use super::batch::{Failure, FieldWork, typed_mut};
@@ -31,23 +32,23 @@ enum Pair {
 }
 
 fn complex_form(a: Vec<c128>, n: usize, wants_vectors: bool) -> Result<Triangular, Failure> {
-    let mut form = Schur::reduced(a, n, wants_vectors);
+    let mut form = Schur::reduced(a, n, wants_vectors)?;
     form.triangularize()?;
-    let pairs = vec![Pair::Complex; n];
+    let pairs = try_vec(n, Pair::Complex)?;
     Ok(Triangular { form, pairs })
 }
 
 /// The real form, its blocks of two made triangular in complex numbers.
 fn real_form(a: Vec<f64>, n: usize, wants_vectors: bool) -> Result<Triangular, Failure> {
-    let mut real = Schur::reduced(a, n, wants_vectors);
+    let mut real = Schur::reduced(a, n, wants_vectors)?;
     real.triangularize()?;
-    let wide = |x: &Vec<f64>| x.iter().map(|x| c128::new(*x, 0.0)).collect();
+    let wide = |x: &[f64]| try_collect(x.iter().map(|x| c128::new(*x, 0.0)));
     let mut form = Schur {
-        t: wide(&real.t),
-        z: wide(&real.z),
+        t: wide(&real.t)?,
+        z: wide(&real.z)?,
         order: n,
     };
-    let mut pairs = vec![Pair::Real; n];
+    let mut pairs = try_vec(n, Pair::Real)?;
     let mut k = 0;
     while k + 1 < n {
         let (a, b, c, d) = real.block(k);
@@ -78,12 +79,12 @@ impl Triangular {
     }
 
     /// The eigenvectors as columns, of norm one.
-    fn vectors(&self) -> Vec<c128> {
+    fn vectors(&self) -> Result<Vec<c128>, Failure> {
         let n = self.form.order;
-        let mut solutions = vec![c128::ZERO; n * n];
+        let mut solutions = try_vec(n * n, c128::ZERO)?;
         let largest = self.form.t.iter().map(|x| x.norm()).fold(0.0, f64::max);
         let least = (f64::EPSILON * largest).max(f64::MIN_POSITIVE);
-        let mut x = vec![c128::ZERO; n];
+        let mut x = try_vec(n, c128::ZERO)?;
         for k in 0..n {
             check_step(n);
             let value = self.form.at(k, k);
@@ -107,13 +108,13 @@ impl Triangular {
                 solutions[i * n + k] = *x;
             }
         }
-        let mut vectors = vec![c128::ZERO; n * n];
-        add_product(&mut vectors, n, &self.form.z, n, &solutions, n, n);
+        let mut vectors = try_vec(n * n, c128::ZERO)?;
+        add_product(&mut vectors, n, &self.form.z, n, &solutions, n, n)?;
         for k in 0..n {
             check_step(n);
             self.normalize(&mut vectors, k);
         }
-        vectors
+        Ok(vectors)
     }
 
     /// A column of norm one whose largest element is real.
@@ -157,11 +158,11 @@ impl FieldWork for Eigen {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let n = self.order;
         let (scale, found) = if T::PARTS == 1 {
-            let mut a: Vec<f64> = inputs[0].iter().map(|x| x.re().wide()).collect();
+            let mut a: Vec<f64> = try_collect(inputs[0].iter().map(|x| x.re().wide()))?;
             (equalize(&mut a)?, real_form(a, n, self.vectors)?)
         } else {
             let wide = |x: &T| c128::new(x.re().wide(), x.im().wide());
-            let mut a: Vec<c128> = inputs[0].iter().map(wide).collect();
+            let mut a: Vec<c128> = try_collect(inputs[0].iter().map(wide))?;
             (equalize(&mut a)?, complex_form(a, n, self.vectors)?)
         };
         let values = typed_mut::<c128>(outputs[0]);
@@ -169,7 +170,7 @@ impl FieldWork for Eigen {
             *place = value * scale;
         }
         if self.vectors {
-            typed_mut::<c128>(outputs[1]).copy_from_slice(&found.vectors());
+            typed_mut::<c128>(outputs[1]).copy_from_slice(&found.vectors()?);
         }
         Ok(())
     }

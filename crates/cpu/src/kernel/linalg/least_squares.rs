@@ -6,6 +6,7 @@ use super::bidiagonal::reduce;
 use super::field::Field;
 use super::product::add_product;
 use super::qr::decompose as triangularize;
+use super::scratch::{try_collect, try_to_vec, try_vec, try_with_capacity};
 use super::singular::{Parts, adjoint, cutoff, decompose};
 use super::symmetric::equalize;
 
@@ -17,34 +18,35 @@ fn solve_tall<T: Field>(
     x: &mut [T],
     [rows, columns, width]: [usize; 3],
 ) -> Result<Vec<T::Real>, Failure> {
-    let (mut a, mut y) = (a.to_vec(), b.to_vec());
+    let (mut a, mut y) = (try_to_vec(a)?, try_to_vec(b)?);
     let scale = equalize(&mut a)?;
     // Reflections from one side alone are applied in blocks: first to a square matrix.
     let is_square = 2 * rows < 3 * columns;
     if !is_square {
-        let mut both = Vec::with_capacity(a.len() + y.len());
+        let mut both = try_with_capacity(a.len() + y.len())?;
         for (a, y) in a.chunks_exact(columns).zip(y.chunks_exact(width)) {
             both.extend_from_slice(a);
             both.extend_from_slice(y);
         }
-        triangularize(&mut both, rows, columns + width, columns);
+        triangularize(&mut both, rows, columns + width, columns)?;
         a.clear();
         y.clear();
         for (i, row) in both.chunks_exact(columns + width).take(columns).enumerate() {
+            // bounded: no more than it had room for before.
             a.resize(a.len() + i, T::ZERO);
             a.extend_from_slice(&row[i..columns]);
             y.extend_from_slice(&row[columns..]);
         }
     }
-    let (mut form, [left, right]) = reduce(&mut a, y.len() / width, columns);
-    left.apply_adjoint(&mut y, width);
+    let (mut form, [left, right]) = reduce(&mut a, y.len() / width, columns)?;
+    left.apply_adjoint(&mut y, width)?;
     form.solve(&mut y, width);
-    right.apply(&mut y[width..], width);
+    right.apply(&mut y[width..], width)?;
     for (x, y) in x.iter_mut().zip(y) {
         *x = y / T::from_real(scale);
     }
     form.diagonalize([None, None])?;
-    Ok(form.sorted(scale).0)
+    Ok(form.sorted(scale)?.0)
 }
 
 /// `V S⁺ Uᴴ B`.
@@ -54,11 +56,11 @@ fn combine<T: Field>(
     b: &[T],
     x: &mut [T],
     [rows, columns, width]: [usize; 3],
-) {
+) -> Result<(), Failure> {
     let inner = rows.min(columns);
-    let mut products = vec![T::ZERO; inner * width];
-    let turned = adjoint(&parts.left, rows, inner);
-    add_product(&mut products, width, &turned, rows, b, width, width);
+    let mut products = try_vec(inner * width, T::ZERO)?;
+    let turned = adjoint(&parts.left, rows, inner)?;
+    add_product(&mut products, width, &turned, rows, b, width, width)?;
     for (row, value) in products.chunks_exact_mut(width.max(1)).zip(&parts.values) {
         for x in row {
             *x = if *value > least {
@@ -69,8 +71,9 @@ fn combine<T: Field>(
         }
     }
     x.fill(T::ZERO);
-    let back = adjoint(&parts.right, inner, columns);
-    add_product(x, width, &back, inner, &products, width, width);
+    let back = adjoint(&parts.right, inner, columns)?;
+    add_product(x, width, &back, inner, &products, width, width)?;
+    Ok(())
 }
 
 /// The `X` of least norm among those for which `A X - B` is least. The other inputs are the
@@ -107,13 +110,13 @@ impl FieldWork for LeastSquares {
         let least = least_of(&values);
         if !is_tall || values.iter().any(|value| *value <= least) {
             let parts = decompose(a, rows, columns, [inner, inner])?;
-            combine(&parts, least_of(&parts.values), b, x, all);
+            combine(&parts, least_of(&parts.values), b, x, all)?;
             values = parts.values;
         }
         let least = least_of(&values);
         let counted = values.iter().filter(|value| **value > least).count();
-        let mut rest: Vec<T> = b.iter().map(|b| -*b).collect();
-        add_product(&mut rest, width, a, columns, x, width, width);
+        let mut rest: Vec<T> = try_collect(b.iter().map(|b| -*b))?;
+        add_product(&mut rest, width, a, columns, x, width, width)?;
         let squares = typed_mut::<T::Real>(residuals);
         squares.fill(T::Real::ZERO);
         for row in rest.chunks_exact(width.max(1)) {

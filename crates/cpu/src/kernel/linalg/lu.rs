@@ -1,5 +1,6 @@
 //! Gaussian elimination with the largest pivot of each column, and what follows from it.
 
+use super::scratch::{try_collect, try_collect_all, try_to_vec, try_vec, try_with_capacity};
 use smallvec::SmallVec;
 
 use super::batch::{Failure, FieldWork, typed_mut};
@@ -18,6 +19,13 @@ type Exchanged = SmallVec<[usize; FEW]>;
 /// A copy of a matrix; a small one needs no memory of its own.
 type Copied<T> = SmallVec<[T; 64]>;
 
+fn copied<T: Field>(matrix: &[T]) -> Result<Copied<T>, Failure> {
+    if matrix.len() <= 64 {
+        return Ok(Copied::from_slice(matrix));
+    }
+    Ok(try_to_vec(matrix)?.into())
+}
+
 /// Eliminates in place: `L` below the diagonal, `U` from it on. The rows that were exchanged with
 /// each other, in turn.
 pub(super) fn eliminate<T: Field>(
@@ -25,9 +33,12 @@ pub(super) fn eliminate<T: Field>(
     rows: usize,
     columns: usize,
     pivots: bool,
-) -> Exchanged {
+) -> Result<Exchanged, Failure> {
     let steps = rows.min(columns);
-    let mut exchanged = Exchanged::with_capacity(steps);
+    let mut exchanged = Exchanged::new();
+    if steps > FEW {
+        exchanged = try_with_capacity(steps)?.into();
+    }
     for start in (0..steps).step_by(BLOCK) {
         check_step(start);
         let end = steps.min(start + BLOCK);
@@ -55,15 +66,13 @@ pub(super) fn eliminate<T: Field>(
                 }
                 continue;
             }
-            let factors: Vec<T> = below
-                .chunks_exact_mut(columns)
-                .map(|row| {
-                    row[k] = row[k] / diagonal;
-                    -row[k]
-                })
-                .collect();
+            let factors = below.chunks_exact_mut(columns).map(|row| {
+                row[k] = row[k] / diagonal;
+                -row[k]
+            });
+            let factors: Vec<T> = try_collect(factors)?;
             let (beside, width) = (below.get_mut(k + 1..).unwrap_or_default(), end - k - 1);
-            add_product(beside, columns, &factors, 1, pivot_row, width, width);
+            add_product(beside, columns, &factors, 1, pivot_row, width, width)?;
         }
         if end == columns {
             continue;
@@ -71,7 +80,7 @@ pub(super) fn eliminate<T: Field>(
         // The rows of U beside the block, then everything below them.
         for k in start + 1..end {
             let (known, row) = a.split_at_mut(k * columns);
-            let left: Vec<T> = row[start..k].iter().map(|x| -*x).collect();
+            let left: Vec<T> = try_collect(row[start..k].iter().map(|x| -*x))?;
             let right = &known[start * columns + end..];
             let width = columns - end;
             add_product(
@@ -82,13 +91,13 @@ pub(super) fn eliminate<T: Field>(
                 right,
                 columns,
                 width,
-            );
+            )?;
         }
         let (top, below) = a.split_at_mut(end * columns);
-        let left: Vec<T> = below
-            .chunks_exact(columns)
-            .flat_map(|row| row[start..end].iter().map(|x| -*x))
-            .collect();
+        let rows_below = below.chunks_exact(columns);
+        let count = rows_below.len() * (end - start);
+        let left = rows_below.flat_map(|row| row[start..end].iter().map(|x| -*x));
+        let left: Vec<T> = try_collect_all(count, left)?;
         if !left.is_empty() {
             let right = &top[start * columns + end..];
             let (inner, width) = (end - start, columns - end);
@@ -100,10 +109,10 @@ pub(super) fn eliminate<T: Field>(
                 right,
                 columns,
                 width,
-            );
+            )?;
         }
     }
-    exchanged
+    Ok(exchanged)
 }
 
 fn largest_below<T: Field>(a: &[T], rows: usize, columns: usize, k: usize) -> usize {
@@ -133,16 +142,22 @@ fn check_pivots<T: Field>(factors: &[T], order: usize) -> Result<(), Failure> {
 }
 
 /// Replaces `b` by `U⁻¹ L⁻¹ b`, its rows exchanged already.
-pub(super) fn substitute<T: Field>(factors: &[T], order: usize, b: &mut [T], width: usize) {
+pub(super) fn substitute<T: Field>(
+    factors: &[T],
+    order: usize,
+    b: &mut [T],
+    width: usize,
+) -> Result<(), Failure> {
     let mut triangle = Triangle {
         elements: factors,
         stride: order,
         order,
         unit: true,
     };
-    triangle.solve_lower(b, width);
+    triangle.solve_lower(b, width)?;
     triangle.unit = false;
-    triangle.solve_upper(b, width);
+    triangle.solve_upper(b, width)?;
+    Ok(())
 }
 
 /// Replaces `b` by the solution of `A X = B`; `a` by its factors.
@@ -152,12 +167,12 @@ pub(super) fn solve_in_place<T: Field>(
     b: &mut [T],
     width: usize,
 ) -> Result<(), Failure> {
-    let exchanged = eliminate(a, order, order, true);
+    let exchanged = eliminate(a, order, order, true)?;
     check_pivots(a, order)?;
     for (i, j) in exchanged.into_iter().enumerate() {
         swap_rows(b, width, i, j);
     }
-    substitute(a, order, b, width);
+    substitute(a, order, b, width)?;
     Ok(())
 }
 
@@ -178,7 +193,7 @@ impl FieldWork for Lu {
         };
         let a: &mut [T] = typed_mut(factors);
         a.copy_from_slice(inputs[0]);
-        let exchanged = eliminate(a, self.rows, self.columns, self.pivot);
+        let exchanged = eliminate(a, self.rows, self.columns, self.pivot)?;
         for (place, row) in typed_mut::<i32>(pivots).iter_mut().zip(exchanged) {
             *place = row as i32 + 1;
         }
@@ -203,9 +218,9 @@ impl FieldWork for LuParts {
         };
         let (rows, columns) = (self.rows, self.columns);
         let inner = rows.min(columns);
-        let mut a = inputs[0].to_vec();
-        let exchanged = eliminate(&mut a, rows, columns, self.pivot);
-        let mut order: Vec<usize> = (0..rows).collect();
+        let mut a = try_to_vec(inputs[0])?;
+        let exchanged = eliminate(&mut a, rows, columns, self.pivot)?;
+        let mut order: Vec<usize> = try_collect(0..rows)?;
         for (i, j) in exchanged.into_iter().enumerate() {
             order.swap(i, j);
         }
@@ -243,8 +258,8 @@ pub struct Solve {
 impl FieldWork for Solve {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (order, width) = (self.order, self.width);
-        let mut a = Copied::from_slice(inputs[0]);
-        let exchanged = eliminate(&mut a, order, order, true);
+        let mut a = copied(inputs[0])?;
+        let exchanged = eliminate(&mut a, order, order, true)?;
         let check = check_pivots(&a, order);
         if self.reports {
             let answer = match check {
@@ -268,7 +283,7 @@ impl FieldWork for Solve {
         for (i, j) in exchanged.into_iter().enumerate() {
             swap_rows(x, width, i, j);
         }
-        substitute(&a, order, x, width);
+        substitute(&a, order, x, width)?;
         Ok(())
     }
 }
@@ -293,15 +308,15 @@ impl FieldWork for LuSolve {
         let x: &mut [T] = typed_mut(outputs[0]);
         x.copy_from_slice(b);
         let row_of = |pivot: &T| (pivot.re().wide() as usize).clamp(1, order.max(1)) - 1;
-        let exchanged: Vec<usize> = pivots.iter().map(row_of).collect();
+        let exchanged: Vec<usize> = try_collect(pivots.iter().map(row_of))?;
         if !self.adjoint {
             for (i, j) in exchanged.into_iter().enumerate() {
                 swap_rows(x, width, i, j);
             }
-            substitute(factors, order, x, width);
+            substitute(factors, order, x, width)?;
             return Ok(());
         }
-        let mut turned = vec![T::ZERO; order * order];
+        let mut turned = try_vec(order * order, T::ZERO)?;
         for (i, row) in factors.chunks_exact(order.max(1)).enumerate() {
             for (j, value) in row.iter().enumerate() {
                 turned[j * order + i] = value.conj();
@@ -313,9 +328,9 @@ impl FieldWork for LuSolve {
             order,
             unit: false,
         };
-        triangle.solve_lower(x, width);
+        triangle.solve_lower(x, width)?;
         triangle.unit = true;
-        triangle.solve_upper(x, width);
+        triangle.solve_upper(x, width)?;
         for (i, j) in exchanged.into_iter().enumerate().rev() {
             swap_rows(x, width, i, j);
         }
@@ -333,8 +348,8 @@ pub struct Determinant {
 
 impl FieldWork for Determinant {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
-        let mut a = Copied::from_slice(inputs[0]);
-        let exchanged = eliminate(&mut a, self.order, self.order, true);
+        let mut a = copied(inputs[0])?;
+        let exchanged = eliminate(&mut a, self.order, self.order, true)?;
         let mut sign = T::ONE;
         for (i, j) in exchanged.into_iter().enumerate() {
             if i != j {

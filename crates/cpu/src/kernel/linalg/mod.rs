@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `field` | `Field`: what is computed with |
 //! | `product` | the loops that all spend their time in, compiled for each level |
+//! | `scratch` | room for matrices while they are worked on, made fallibly |
 //! | `batch` | [`MatrixWork`]: what is done with every matrix of a batch |
 //! | `triangular` | solutions of triangular systems |
 //! | `lu` | Gaussian elimination, and what follows from it |
@@ -32,6 +33,7 @@ mod qr;
 mod reflect;
 mod rotate;
 mod schur;
+mod scratch;
 mod singular;
 mod symmetric;
 mod triangular;

@@ -1,6 +1,8 @@
 //! The loops that all decompositions spend their time in: products of row-major matrices, and
 //! products of rows with a vector.
 
+use super::batch::Failure;
+use super::scratch::{try_collect, try_collect_all, try_vec, try_with_capacity};
 use allotrope_dtype::Level;
 
 use super::field::{Field, Real};
@@ -34,9 +36,9 @@ pub(super) fn add_product<T: Field>(
     right: &[T],
     right_stride: usize,
     columns: usize,
-) {
+) -> Result<(), Failure> {
     if inner == 0 || columns == 0 || left.is_empty() {
-        return;
+        return Ok(());
     }
     let real: &[T::Real] = bytemuck::cast_slice(right);
     let right = Right {
@@ -46,14 +48,12 @@ pub(super) fn add_product<T: Field>(
     let rows = left.len() / inner;
     let width = columns * T::PARTS;
     if T::PARTS == 2 && rows < inner {
-        let parts: Vec<T::Real> = left
-            .chunks_exact(inner)
-            .flat_map(|row| {
-                let re = row.iter().map(|x| x.re());
-                re.chain(row.iter().map(|x| x.im()))
-            })
-            .collect();
-        let mut products = vec![T::Real::ZERO; rows * 2 * width];
+        let parts = left.chunks_exact(inner).flat_map(|row| {
+            let re = row.iter().map(|x| x.re());
+            re.chain(row.iter().map(|x| x.im()))
+        });
+        let parts: Vec<T::Real> = try_collect_all(rows * inner * 2, parts)?;
+        let mut products = try_vec(rows * 2 * width, T::Real::ZERO)?;
         add_real_product(&mut products, width, &parts, inner, right, width);
         let products: &[T] = bytemuck::cast_slice(&products);
         for (out, products) in out.chunks_mut(out_stride).zip(products.chunks(columns * 2)) {
@@ -62,11 +62,11 @@ pub(super) fn add_product<T: Field>(
                 *out += *x + T::from_parts(-y.im(), y.re());
             }
         }
-        return;
+        return Ok(());
     }
     let turned;
     let right = if T::PARTS == 2 {
-        turned = with_turned_rows(right, inner, width);
+        turned = with_turned_rows(right, inner, width)?;
         Right {
             elements: &turned,
             stride: width,
@@ -82,12 +82,17 @@ pub(super) fn add_product<T: Field>(
         right,
         width,
     );
+    Ok(())
 }
 
 /// Each row of complex numbers, seen as their parts, and `i` times it after it.
 #[inline(never)]
-fn with_turned_rows<R: Real>(right: Right<'_, R>, rows: usize, width: usize) -> Vec<R> {
-    let mut turned = Vec::with_capacity(rows * width * 2);
+fn with_turned_rows<R: Real>(
+    right: Right<'_, R>,
+    rows: usize,
+    width: usize,
+) -> Result<Vec<R>, Failure> {
+    let mut turned = try_with_capacity(rows * width * 2)?;
     for row in 0..rows {
         let row = right.part(row, 0, width);
         turned.extend_from_slice(row);
@@ -98,7 +103,7 @@ fn with_turned_rows<R: Real>(right: Right<'_, R>, rows: usize, width: usize) -> 
                 .flat_map(|[re, im]| [-*im, *re]),
         );
     }
-    turned
+    Ok(turned)
 }
 
 #[inline(never)]
@@ -191,6 +196,7 @@ impl<R: Real> AddProduct<'_, R> {
     fn in_tiles(self, level: Level) {
         let wide = R::shape(level).1;
         let rows = self.left.len() / self.inner;
+        // bounded: 64 columns at the most, of 128 steps.
         let mut panel = vec![R::ZERO; wide * STEPS.min(self.inner)];
         for first in (0..self.inner).step_by(STEPS) {
             let steps = STEPS.min(self.inner - first);
@@ -294,18 +300,19 @@ pub(super) struct Factors<T: Field> {
 }
 
 impl<T: Field> Factors<T> {
-    pub(super) fn new(numbers: &[T]) -> Self {
+    pub(super) fn new(numbers: &[T]) -> Result<Self, Failure> {
         let plain = numbers.iter();
         if T::PARTS == 1 {
-            return Self {
-                plain: plain.map(|x| x.re()).collect(),
+            return Ok(Self {
+                plain: try_collect(plain.map(|x| x.re()))?,
                 turned: Vec::new(),
-            };
+            });
         }
-        Self {
-            plain: plain.flat_map(|x| [x.re(), -x.im()]).collect(),
-            turned: numbers.iter().flat_map(|x| [x.im(), x.re()]).collect(),
-        }
+        let (count, turned) = (numbers.len() * 2, numbers.iter());
+        Ok(Self {
+            plain: try_collect_all(count, plain.flat_map(|x| [x.re(), -x.im()]))?,
+            turned: try_collect_all(count, turned.flat_map(|x| [x.im(), x.re()]))?,
+        })
     }
 
     /// The sum of products with as many numbers.
@@ -321,9 +328,9 @@ impl<T: Field> Factors<T> {
 }
 
 /// The sum of products of as many numbers.
-pub(super) fn multiply_and_add<T: Field>(a: &[T], b: &[T]) -> T {
+pub(super) fn multiply_and_add<T: Field>(a: &[T], b: &[T]) -> Result<T, Failure> {
     if T::PARTS == 2 {
-        return Factors::new(a).dot(b);
+        return Ok(Factors::new(a)?.dot(b));
     }
     let dots = Dots {
         numbers: bytemuck::cast_slice(b),
@@ -331,7 +338,7 @@ pub(super) fn multiply_and_add<T: Field>(a: &[T], b: &[T]) -> T {
         turned: &[],
     };
     let [re, im]: [T::Real; 2] = run_narrow(Level::current(), dots);
-    T::from_parts(re, im)
+    Ok(T::from_parts(re, im))
 }
 
 /// Sums of products with two lists of numbers, of which the second may be empty.
@@ -381,8 +388,13 @@ fn dot<R: Real, const FUSED: bool>(x: &[R], y: &[R]) -> R {
 
 /// The product of a matrix with rows `stride` apart and a vector.
 #[inline(never)]
-pub(super) fn times_vector<T: Field>(matrix: &[T], stride: usize, vector: &[T], out: &mut [T]) {
-    let factors = Factors::new(vector);
+pub(super) fn times_vector<T: Field>(
+    matrix: &[T],
+    stride: usize,
+    vector: &[T],
+    out: &mut [T],
+) -> Result<(), Failure> {
+    let factors = Factors::new(vector)?;
     let together = (SHARE_FROM / 4 / vector.len().max(1)).max(1);
     let work = |block: usize, out: &mut [T]| {
         for (row, out) in out.iter_mut().enumerate() {
@@ -391,4 +403,5 @@ pub(super) fn times_vector<T: Field>(matrix: &[T], stride: usize, vector: &[T], 
         }
     };
     parallel::for_each_part(out, together, work);
+    Ok(())
 }

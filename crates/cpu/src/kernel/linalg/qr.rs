@@ -3,6 +3,7 @@
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::reflect::{BLOCK, Block, apply_left, column, form_product, reflect};
+use super::scratch::{try_to_vec, try_with_capacity};
 use crate::interrupt::check_step;
 
 /// Replaces a matrix by `R` on and above the diagonal and the vectors of so many reflections below
@@ -13,19 +14,19 @@ pub(super) fn decompose<T: Field>(
     rows: usize,
     columns: usize,
     steps: usize,
-) -> Vec<T> {
-    let mut taus = Vec::with_capacity(steps);
+) -> Result<Vec<T>, Failure> {
+    let mut taus = try_with_capacity(steps)?;
     for start in (0..steps).step_by(BLOCK) {
         check_step(start);
         let end = steps.min(start + BLOCK);
         for k in start..end {
-            let mut x = column(a, columns, k, k);
+            let mut x = column(a, columns, k, k)?;
             let (tau, beta) = reflect(&mut x);
             taus.push(tau);
             let width = end - k - 1;
             if width > 0 {
                 let beside = &mut a[k * columns + k + 1..];
-                apply_left(beside, columns, width, &x, tau.conj());
+                apply_left(beside, columns, width, &x, tau.conj())?;
             }
             for (row, value) in a[k * columns..].chunks_exact_mut(columns).zip(x) {
                 row[k] = value;
@@ -34,12 +35,12 @@ pub(super) fn decompose<T: Field>(
         }
         if end < columns {
             let vectors = &a[start * columns + start..];
-            let block = Block::new(vectors, columns, rows - start, &taus[start..end]);
+            let block = Block::new(vectors, columns, rows - start, &taus[start..end])?;
             let beside = &mut a[start * columns + end..];
-            block.apply(beside, columns, columns - end, true);
+            block.apply(beside, columns, columns - end, true)?;
         }
     }
-    taus
+    Ok(taus)
 }
 
 /// `A = Q R`: `Q` with as many columns as asked for (none leaves it out), and as many rows of `R`.
@@ -57,10 +58,10 @@ pub struct Qr {
 impl FieldWork for Qr {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (rows, columns) = (self.rows, self.columns);
-        let mut a = inputs[0].to_vec();
-        let taus = decompose(&mut a, rows, columns, rows.min(columns));
+        let mut a = try_to_vec(inputs[0])?;
+        let taus = decompose(&mut a, rows, columns, rows.min(columns))?;
         if self.basis > 0 {
-            let q = form_product(&a, columns, rows, &taus, self.basis);
+            let q = form_product(&a, columns, rows, &taus, self.basis)?;
             typed_mut::<T>(outputs[0]).copy_from_slice(&q);
         }
         let r = typed_mut::<T>(outputs[1]);
@@ -87,7 +88,7 @@ impl FieldWork for HouseholderProduct {
         let [vectors, taus] = inputs else {
             return Ok(());
         };
-        let q = form_product(vectors, self.columns, self.rows, taus, self.columns);
+        let q = form_product(vectors, self.columns, self.rows, taus, self.columns)?;
         typed_mut::<T>(outputs[0]).copy_from_slice(&q);
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Householder's reflections `I - τ v vᴴ`, one by one and in blocks `I - V T Vᴴ`.
 
+use super::batch::Failure;
 use super::field::{Field, Real};
 use super::product::{add_product, multiply_and_add};
+use super::scratch::{try_collect, try_to_vec, try_vec, try_with_capacity};
 use crate::interrupt::check_step;
 
 /// Reflections that are applied together.
@@ -52,28 +54,40 @@ pub(super) fn reflect<T: Field>(x: &mut [T]) -> (T, T::Real) {
 
 /// The element of a column from a row on.
 #[inline(never)]
-pub(super) fn column<T: Field>(a: &[T], stride: usize, row: usize, column: usize) -> Vec<T> {
-    a[row * stride..]
-        .chunks_exact(stride)
-        .map(|row| row[column])
-        .collect()
+pub(super) fn column<T: Field>(
+    a: &[T],
+    stride: usize,
+    row: usize,
+    column: usize,
+) -> Result<Vec<T>, Failure> {
+    try_collect(
+        a[row * stride..]
+            .chunks_exact(stride)
+            .map(|row| row[column]),
+    )
 }
 
 /// Applies `I - τ v vᴴ` from the left to the rows of a matrix, whose other rows do not matter.
 #[inline(never)]
-pub(super) fn apply_left<T: Field>(out: &mut [T], stride: usize, columns: usize, v: &[T], tau: T) {
+pub(super) fn apply_left<T: Field>(
+    out: &mut [T],
+    stride: usize,
+    columns: usize,
+    v: &[T],
+    tau: T,
+) -> Result<(), Failure> {
     if columns == 0 || tau == T::ZERO {
-        return;
+        return Ok(());
     }
-    let turned: Vec<T> = v.iter().map(|x| x.conj()).collect();
+    let turned: Vec<T> = try_collect(v.iter().map(|x| x.conj()))?;
     if columns == 1 && stride == 1 {
-        let factor = tau * multiply_and_add(&turned, &out[..v.len()]);
+        let factor = tau * multiply_and_add(&turned, &out[..v.len()])?;
         for (x, v) in out.iter_mut().zip(v) {
             *x -= factor * *v;
         }
-        return;
+        return Ok(());
     }
-    let mut products = vec![T::ZERO; columns];
+    let mut products = try_vec(columns, T::ZERO)?;
     add_product(
         &mut products,
         columns,
@@ -82,9 +96,10 @@ pub(super) fn apply_left<T: Field>(out: &mut [T], stride: usize, columns: usize,
         out,
         stride,
         columns,
-    );
-    let left: Vec<T> = v.iter().map(|x| -tau * *x).collect();
-    add_product(out, stride, &left, 1, &products, columns, columns);
+    )?;
+    let left: Vec<T> = try_collect(v.iter().map(|x| -tau * *x))?;
+    add_product(out, stride, &left, 1, &products, columns, columns)?;
+    Ok(())
 }
 
 /// Reflections in one: `I - V T Vᴴ`, the product of all in their order.
@@ -100,10 +115,15 @@ pub(super) struct Block<T> {
 impl<T: Field> Block<T> {
     /// The reflections whose vectors are in the first columns of a matrix, below a diagonal of ones
     /// that is not read.
-    pub(super) fn new(matrix: &[T], stride: usize, rows: usize, taus: &[T]) -> Self {
+    pub(super) fn new(
+        matrix: &[T],
+        stride: usize,
+        rows: usize,
+        taus: &[T],
+    ) -> Result<Self, Failure> {
         let count = taus.len();
-        let mut vectors = vec![T::ZERO; rows * count];
-        let mut turned = vec![T::ZERO; rows * count];
+        let mut vectors = try_vec(rows * count, T::ZERO)?;
+        let mut turned = try_vec(rows * count, T::ZERO)?;
         for i in 0..rows {
             for j in 0..count.min(i + 1) {
                 let value = if i == j {
@@ -115,9 +135,9 @@ impl<T: Field> Block<T> {
                 turned[j * rows + i] = value.conj();
             }
         }
-        let mut products = vec![T::ZERO; count * count];
-        add_product(&mut products, count, &turned, rows, &vectors, count, count);
-        let mut upper = vec![T::ZERO; count * count];
+        let mut products = try_vec(count * count, T::ZERO)?;
+        add_product(&mut products, count, &turned, rows, &vectors, count, count)?;
+        let mut upper = try_vec(count * count, T::ZERO)?;
         for j in 0..count {
             upper[j * count + j] = -taus[j];
             for i in 0..j {
@@ -127,22 +147,28 @@ impl<T: Field> Block<T> {
                 upper[i * count + j] = -taus[j] * sum;
             }
         }
-        Self {
+        Ok(Self {
             vectors,
             turned,
             upper,
             rows,
             count,
-        }
+        })
     }
 
     /// Applies the product of the reflections, or its adjoint, to the first rows of a matrix.
-    pub(super) fn apply(&self, out: &mut [T], stride: usize, columns: usize, adjoint: bool) {
+    pub(super) fn apply(
+        &self,
+        out: &mut [T],
+        stride: usize,
+        columns: usize,
+        adjoint: bool,
+    ) -> Result<(), Failure> {
         if columns == 0 || self.count == 0 {
-            return;
+            return Ok(());
         }
         let (rows, count) = (self.rows, self.count);
-        let mut products = vec![T::ZERO; count * columns];
+        let mut products = try_vec(count * columns, T::ZERO)?;
         add_product(
             &mut products,
             columns,
@@ -151,14 +177,14 @@ impl<T: Field> Block<T> {
             out,
             stride,
             columns,
-        );
+        )?;
         let left: Vec<T> = if adjoint {
             let turned = |place: usize| self.upper[place % count * count + place / count].conj();
-            (0..count * count).map(turned).collect()
+            try_collect((0..count * count).map(turned))?
         } else {
-            self.upper.clone()
+            try_to_vec(&self.upper)?
         };
-        let mut combined = vec![T::ZERO; count * columns];
+        let mut combined = try_vec(count * columns, T::ZERO)?;
         add_product(
             &mut combined,
             columns,
@@ -167,7 +193,7 @@ impl<T: Field> Block<T> {
             &products,
             columns,
             columns,
-        );
+        )?;
         add_product(
             out,
             stride,
@@ -176,7 +202,8 @@ impl<T: Field> Block<T> {
             &combined,
             columns,
             columns,
-        );
+        )?;
+        Ok(())
     }
 }
 
@@ -189,8 +216,8 @@ pub(super) fn form_product<T: Field>(
     rows: usize,
     taus: &[T],
     columns: usize,
-) -> Vec<T> {
-    let mut q = vec![T::ZERO; rows * columns];
+) -> Result<Vec<T>, Failure> {
+    let mut q = try_vec(rows * columns, T::ZERO)?;
     for i in 0..rows.min(columns) {
         q[i * columns + i] = T::ONE;
     }
@@ -199,13 +226,13 @@ pub(super) fn form_product<T: Field>(
         check_step(rows);
         let end = taus.len().min(start + BLOCK);
         let vectors = &matrix[start * stride + start..];
-        let block = Block::new(vectors, stride, rows - start, &taus[start..end]);
+        let block = Block::new(vectors, stride, rows - start, &taus[start..end])?;
         let place = start * columns + start.min(columns);
         if start < columns {
-            block.apply(&mut q[place..], columns, columns - start, false);
+            block.apply(&mut q[place..], columns, columns - start, false)?;
         }
     }
-    q
+    Ok(q)
 }
 
 /// The vectors of reflections, each of them one shorter than the one before, and their `τ`.
@@ -215,12 +242,12 @@ pub(super) struct Reflections<T> {
 }
 
 impl<T: Field> Reflections<T> {
-    /// None yet.
-    pub(super) fn new() -> Self {
-        Self {
-            vectors: Vec::new(),
-            taus: Vec::new(),
-        }
+    /// None yet, with room for so many.
+    pub(super) fn new(count: usize) -> Result<Self, Failure> {
+        Ok(Self {
+            vectors: try_with_capacity(count)?,
+            taus: try_with_capacity(count)?,
+        })
     }
 
     /// One more, which is applied before the others.
@@ -230,44 +257,46 @@ impl<T: Field> Reflections<T> {
     }
 
     /// Applies their product to rows of `width` elements.
-    pub(super) fn apply(&self, out: &mut [T], width: usize) {
+    pub(super) fn apply(&self, out: &mut [T], width: usize) -> Result<(), Failure> {
         for (k, (vector, tau)) in self.vectors.iter().zip(&self.taus).enumerate().rev() {
-            apply_left(&mut out[k * width..], width, width, vector, *tau);
+            apply_left(&mut out[k * width..], width, width, vector, *tau)?;
         }
+        Ok(())
     }
 
     /// Applies the adjoint of their product.
-    pub(super) fn apply_adjoint(&self, out: &mut [T], width: usize) {
+    pub(super) fn apply_adjoint(&self, out: &mut [T], width: usize) -> Result<(), Failure> {
         for (k, (vector, tau)) in self.vectors.iter().zip(&self.taus).enumerate() {
-            apply_left(&mut out[k * width..], width, width, vector, tau.conj());
+            apply_left(&mut out[k * width..], width, width, vector, tau.conj())?;
         }
+        Ok(())
     }
 
     /// The first columns of their product, whose rows are as many as the first vector is long.
-    pub(super) fn product(&self, rows: usize, columns: usize) -> Vec<T> {
+    pub(super) fn product(&self, rows: usize, columns: usize) -> Result<Vec<T>, Failure> {
         let count = self.taus.len();
-        let mut matrix = vec![T::ZERO; rows * count];
+        let mut matrix = try_vec(rows * count, T::ZERO)?;
         for (k, vector) in self.vectors.iter().enumerate() {
             for (i, value) in vector.iter().enumerate() {
                 matrix[(k + i) * count + k] = *value;
             }
         }
-        form_product(&matrix, count, rows, &self.taus, columns)
+        Ok(form_product(&matrix, count, rows, &self.taus, columns)?)
     }
 
     /// Their product in all rows and columns but the first, which are those of the identity.
-    pub(super) fn product_after_one(&self, order: usize) -> Vec<T> {
-        let mut q = vec![T::ZERO; order * order];
+    pub(super) fn product_after_one(&self, order: usize) -> Result<Vec<T>, Failure> {
+        let mut q = try_vec(order * order, T::ZERO)?;
         if let Some(first) = q.first_mut() {
             *first = T::ONE;
         }
         if order > 1 {
-            let inner = self.product(order - 1, order - 1);
+            let inner = self.product(order - 1, order - 1)?;
             let inner = inner.chunks_exact(order - 1);
             for (row, inner) in q[order..].chunks_exact_mut(order).zip(inner) {
                 row[1..].copy_from_slice(inner);
             }
         }
-        q
+        Ok(q)
     }
 }

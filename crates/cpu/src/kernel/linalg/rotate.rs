@@ -1,5 +1,7 @@
 //! Givens' rotations of columns, collected and applied to many rows at a time.
 
+use super::batch::Failure;
+use super::scratch::{try_vec, try_with_capacity};
 use allotrope_dtype::Level;
 
 use super::field::{Field, Real};
@@ -43,9 +45,13 @@ pub(super) struct Rotated<R> {
 
 impl<R: Real> Rotated<R> {
     /// A row-major matrix, ready to be rotated.
-    pub(super) fn new<T: Field<Real = R>>(matrix: &[T], rows: usize, columns: usize) -> Self {
+    pub(super) fn new<T: Field<Real = R>>(
+        matrix: &[T],
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self, Failure> {
         let together = LANES / T::PARTS;
-        let mut strips = vec![[R::ZERO; LANES]; rows.div_ceil(together) * columns];
+        let mut strips = try_vec(rows.div_ceil(together) * columns, [R::ZERO; LANES])?;
         for (row, elements) in matrix.chunks_exact(columns.max(1)).enumerate() {
             let (strip, lane) = (row / together, row % together);
             for (column, value) in elements.iter().enumerate() {
@@ -56,12 +62,12 @@ impl<R: Real> Rotated<R> {
                 }
             }
         }
-        Self {
+        Ok(Self {
             strips,
             rows,
             columns,
-            turns: Vec::with_capacity(COLLECTED),
-        }
+            turns: try_with_capacity(COLLECTED)?,
+        })
     }
 
     /// Column `i` becomes `c i + s j`, column `j` becomes `c j - s i`.
@@ -85,10 +91,10 @@ impl<R: Real> Rotated<R> {
     }
 
     /// The row-major matrix.
-    pub(super) fn into_matrix<T: Field<Real = R>>(mut self) -> Vec<T> {
+    pub(super) fn into_matrix<T: Field<Real = R>>(mut self) -> Result<Vec<T>, Failure> {
         self.finish();
         let together = LANES / T::PARTS;
-        let mut matrix = Vec::with_capacity(self.rows * self.columns);
+        let mut matrix = try_with_capacity(self.rows * self.columns)?;
         for row in 0..self.rows {
             let (strip, lane) = (row / together, row % together);
             let strip = &self.strips[strip * self.columns..(strip + 1) * self.columns];
@@ -101,7 +107,7 @@ impl<R: Real> Rotated<R> {
                 }
             }));
         }
-        matrix
+        Ok(matrix)
     }
 }
 

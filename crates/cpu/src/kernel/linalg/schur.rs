@@ -1,6 +1,7 @@
 //! Schur's form `A = Z T Zᴴ`: Hessenberg's by reflections, then the QR iteration. `T` is triangular
 //! for complex matrices; for real ones pairs of eigenvalues stay as blocks of two on its diagonal.
 
+use super::scratch::{try_collect, try_vec};
 use allotrope_dtype::{Level, c128};
 
 use super::batch::Failure;
@@ -24,20 +25,20 @@ pub(super) struct Schur<T> {
 
 impl<T: Field> Schur<T> {
     /// Hessenberg's form: zeros below the diagonal under the main one.
-    pub(super) fn reduced(mut a: Vec<T>, n: usize, wants_basis: bool) -> Self {
-        let mut reflections = Reflections::new();
+    pub(super) fn reduced(mut a: Vec<T>, n: usize, wants_basis: bool) -> Result<Self, Failure> {
+        let mut reflections = Reflections::new(n)?;
         for k in 0..n.saturating_sub(1) {
             check_step(n);
-            let mut v = column(&a, n, k + 1, k);
+            let mut v = column(&a, n, k + 1, k)?;
             let (tau, beta) = reflect(&mut v);
             let width = n - k - 1;
-            apply_left(&mut a[(k + 1) * n + k + 1..], n, width, &v, tau.conj());
+            apply_left(&mut a[(k + 1) * n + k + 1..], n, width, &v, tau.conj())?;
             let beside = &mut a[k + 1..];
-            let mut products = vec![T::ZERO; n];
-            times_vector(beside, n, &v, &mut products);
+            let mut products = try_vec(n, T::ZERO)?;
+            times_vector(beside, n, &v, &mut products)?;
             products.iter_mut().for_each(|x| *x = -tau * *x);
-            let turned: Vec<T> = v.iter().map(|x| x.conj()).collect();
-            add_product(beside, n, &products, 1, &turned, width, width);
+            let turned: Vec<T> = try_collect(v.iter().map(|x| x.conj()))?;
+            add_product(beside, n, &products, 1, &turned, width, width)?;
             for row in a[(k + 1) * n..].chunks_exact_mut(n) {
                 row[k] = T::ZERO;
             }
@@ -45,11 +46,11 @@ impl<T: Field> Schur<T> {
             reflections.push(v, tau);
         }
         let z = if wants_basis {
-            reflections.product_after_one(n)
+            reflections.product_after_one(n)?
         } else {
             Vec::new()
         };
-        Self { t: a, z, order: n }
+        Ok(Self { t: a, z, order: n })
     }
 
     pub(super) fn at(&self, i: usize, j: usize) -> T {

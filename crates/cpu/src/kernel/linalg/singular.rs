@@ -6,6 +6,7 @@ use super::bidiagonal::reduce;
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::rotate::Rotated;
+use super::scratch::{try_to_vec, try_vec};
 use super::symmetric::{complete, eigen, equalize};
 
 /// `A = U S Vᴴ` with the singular values from the greatest.
@@ -26,31 +27,33 @@ pub(super) fn decompose<T: Field>(
 ) -> Result<Parts<T>, Failure> {
     if rows < columns {
         // A = U S Vᴴ is Aᴴ = V S Uᴴ.
-        let turned = adjoint(a, rows, columns);
+        let turned = adjoint(a, rows, columns)?;
         let parts = decompose(&turned, columns, rows, [bases[1], bases[0]])?;
         return Ok(Parts {
             values: parts.values,
-            left: adjoint(&parts.right, bases[0], rows),
-            right: adjoint(&parts.left, columns, bases[1]),
+            left: adjoint(&parts.right, bases[0], rows)?,
+            right: adjoint(&parts.left, columns, bases[1])?,
         });
     }
-    let mut a = a.to_vec();
+    let mut a = try_to_vec(a)?;
     let scale = equalize(&mut a)?;
-    let (mut small, [left, right]) = reduce(&mut a, rows, columns);
+    let (mut small, [left, right]) = reduce(&mut a, rows, columns)?;
     let wants_vectors = bases[0] > 0 || bases[1] > 0;
-    let mut sides = wants_vectors.then(|| {
-        let u = left.product(rows, bases[0]);
-        let v = right.product_after_one(columns);
-        [
-            Rotated::new(&u, rows, bases[0]),
-            Rotated::new(&v, columns, columns),
-        ]
-    });
+    let mut sides = if wants_vectors {
+        let u = left.product(rows, bases[0])?;
+        let v = right.product_after_one(columns)?;
+        Some([
+            Rotated::new(&u, rows, bases[0])?,
+            Rotated::new(&v, columns, columns)?,
+        ])
+    } else {
+        None
+    };
     match &mut sides {
         Some([u, v]) => small.diagonalize([Some(u), Some(v)])?,
         None => small.diagonalize([None, None])?,
     }
-    let (sorted, order) = small.sorted(scale);
+    let (sorted, order) = small.sorted(scale)?;
     let Some([u, v]) = sides else {
         return Ok(Parts {
             values: sorted,
@@ -58,8 +61,8 @@ pub(super) fn decompose<T: Field>(
             right: Vec::new(),
         });
     };
-    let (u, v) = (u.into_matrix::<T>(), v.into_matrix::<T>());
-    let mut left = u.clone();
+    let (u, v) = (u.into_matrix::<T>()?, v.into_matrix::<T>()?);
+    let mut left = try_to_vec(&u)?;
     for (to, from) in left
         .chunks_exact_mut(bases[0].max(1))
         .zip(u.chunks_exact(bases[0].max(1)))
@@ -68,7 +71,7 @@ pub(super) fn decompose<T: Field>(
             *place = from[*i];
         }
     }
-    let mut right = vec![T::ZERO; columns * columns];
+    let mut right = try_vec(columns * columns, T::ZERO)?;
     for (row, i) in right.chunks_exact_mut(columns.max(1)).zip(&order) {
         for (j, place) in row.iter_mut().enumerate() {
             let value = v[j * columns + i].conj();
@@ -88,14 +91,14 @@ pub(super) fn decompose<T: Field>(
 
 /// The conjugate transpose.
 #[inline(never)]
-pub(super) fn adjoint<T: Field>(a: &[T], rows: usize, columns: usize) -> Vec<T> {
-    let mut turned = vec![T::ZERO; a.len()];
+pub(super) fn adjoint<T: Field>(a: &[T], rows: usize, columns: usize) -> Result<Vec<T>, Failure> {
+    let mut turned = try_vec(a.len(), T::ZERO)?;
     for (i, row) in a.chunks_exact(columns.max(1)).enumerate().take(rows) {
         for (j, value) in row.iter().enumerate() {
             turned[j * rows + i] = value.conj();
         }
     }
-    turned
+    Ok(turned)
 }
 
 /// `U`, `S` and `Vᴴ`, or `S` alone.
@@ -149,14 +152,14 @@ impl FieldWork for PseudoInverse {
             return Ok(());
         }
         let (values, left, turned) = if self.hermitian {
-            let mut a = complete(inputs[0], rows, false);
+            let mut a = complete(inputs[0], rows, false)?;
             let (values, vectors) = eigen(&mut a, rows, true)?;
-            let turned = adjoint(&vectors, rows, rows);
+            let turned = adjoint(&vectors, rows, rows)?;
             (values, vectors, turned)
         } else {
             let parts = decompose(inputs[0], rows, columns, [inner, inner])?;
-            let left = adjoint(&parts.right, inner, columns);
-            (parts.values, left, adjoint(&parts.left, rows, inner))
+            let left = adjoint(&parts.right, inner, columns)?;
+            (parts.values, left, adjoint(&parts.left, rows, inner)?)
         };
         let mut largest = T::Real::ZERO;
         for value in &values {
@@ -173,7 +176,7 @@ impl FieldWork for PseudoInverse {
                 };
             }
         }
-        add_product(out, rows, &left, inner, &turned, rows, rows);
+        add_product(out, rows, &left, inner, &turned, rows, rows)?;
         Ok(())
     }
 }

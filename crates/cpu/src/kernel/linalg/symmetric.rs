@@ -6,6 +6,7 @@ use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, column, reflect};
 use super::rotate::{Rotated, rotation};
+use super::scratch::{try_collect, try_collect_all, try_vec, try_with_capacity};
 use crate::interrupt::check_step;
 
 /// Sweeps per eigenvalue before an iteration is given up; two are usual.
@@ -18,18 +19,21 @@ struct Tridiagonal<R> {
 }
 
 /// Reduces a full Hermitian matrix, which is lost.
-fn reduce<T: Field>(a: &mut [T], n: usize) -> (Tridiagonal<T::Real>, Reflections<T>) {
-    let mut beside = Vec::with_capacity(n);
-    let mut reflections = Reflections::new();
+fn reduce<T: Field>(
+    a: &mut [T],
+    n: usize,
+) -> Result<(Tridiagonal<T::Real>, Reflections<T>), Failure> {
+    let mut beside = try_with_capacity(n)?;
+    let mut reflections = Reflections::new(n)?;
     for k in 0..n.saturating_sub(1) {
         check_step(n);
-        let mut v = column(a, n, k + 1, k);
+        let mut v = column(a, n, k + 1, k)?;
         let (tau, beta) = reflect(&mut v);
         beside.push(beta);
         let rest = &mut a[(k + 1) * n + k + 1..];
         if tau != T::ZERO {
-            let mut w = vec![T::ZERO; v.len()];
-            times_vector(rest, n, &v, &mut w);
+            let mut w = try_vec(v.len(), T::ZERO)?;
+            times_vector(rest, n, &v, &mut w)?;
             w.iter_mut().for_each(|x| *x = tau * *x);
             let product = w
                 .iter()
@@ -39,14 +43,15 @@ fn reduce<T: Field>(a: &mut [T], n: usize) -> (Tridiagonal<T::Real>, Reflections
             for (x, v) in w.iter_mut().zip(&v) {
                 *x += half * *v;
             }
-            let left: Vec<T> = v.iter().zip(&w).flat_map(|(v, w)| [-*v, -*w]).collect();
-            let right: Vec<T> = w.iter().chain(&v).map(|x| x.conj()).collect();
-            add_product(rest, n, &left, 2, &right, v.len(), v.len());
+            let left: Vec<T> =
+                try_collect_all(v.len() * 2, v.iter().zip(&w).flat_map(|(v, w)| [-*v, -*w]))?;
+            let right: Vec<T> = try_collect(w.iter().chain(&v).map(|x| x.conj()))?;
+            add_product(rest, n, &left, 2, &right, v.len(), v.len())?;
         }
         reflections.push(v, tau);
     }
-    let diagonal = (0..n).map(|i| a[i * n + i].re()).collect();
-    (Tridiagonal { diagonal, beside }, reflections)
+    let diagonal = try_collect((0..n).map(|i| a[i * n + i].re()))?;
+    Ok((Tridiagonal { diagonal, beside }, reflections))
 }
 
 impl<R: Real> Tridiagonal<R> {
@@ -117,17 +122,23 @@ pub(super) fn eigen<T: Field>(
     wants_vectors: bool,
 ) -> Result<(Vec<T::Real>, Vec<T>), Failure> {
     let scale = equalize(a)?;
-    let (mut small, reflections) = reduce(a, n);
-    let mut vectors = wants_vectors.then(|| Rotated::new(&reflections.product_after_one(n), n, n));
+    let (mut small, reflections) = reduce(a, n)?;
+    let mut vectors = if wants_vectors {
+        Some(Rotated::new(&reflections.product_after_one(n)?, n, n)?)
+    } else {
+        None
+    };
     small.diagonalize(vectors.as_mut())?;
     let values = &small.diagonal;
-    let order = ascending(values.iter().map(|value| value.wide()).collect());
-    let sorted = order.iter().map(|i| values[*i] * scale).collect();
-    let vectors = vectors.map(Rotated::into_matrix::<T>).unwrap_or_default();
-    let turned = vectors
-        .chunks_exact(n.max(1))
-        .flat_map(|row| order.iter().map(|i| row[*i]))
-        .collect();
+    let order = ascending(&try_collect(values.iter().map(|value| value.wide()))?)?;
+    let sorted = try_collect(order.iter().map(|i| values[*i] * scale))?;
+    let vectors = match vectors {
+        Some(vectors) => vectors.into_matrix::<T>()?,
+        None => Vec::new(),
+    };
+    let rows = vectors.chunks_exact(n.max(1));
+    let turned = rows.flat_map(|row| order.iter().map(|i| row[*i]));
+    let turned = try_collect_all(vectors.len(), turned)?;
     Ok((sorted, turned))
 }
 
@@ -163,8 +174,8 @@ pub(super) fn equalize<T: Field>(a: &mut [T]) -> Result<T::Real, Failure> {
 }
 
 /// The whole matrix of one of its triangles.
-pub(super) fn complete<T: Field>(a: &[T], n: usize, upper: bool) -> Vec<T> {
-    let mut full = vec![T::ZERO; n * n];
+pub(super) fn complete<T: Field>(a: &[T], n: usize, upper: bool) -> Result<Vec<T>, Failure> {
+    let mut full = try_vec(n * n, T::ZERO)?;
     for i in 0..n {
         full[i * n + i] = T::from_real(a[i * n + i].re());
         for j in 0..i {
@@ -177,7 +188,7 @@ pub(super) fn complete<T: Field>(a: &[T], n: usize, upper: bool) -> Vec<T> {
             full[j * n + i] = value.conj();
         }
     }
-    full
+    Ok(full)
 }
 
 /// Eigenvalues from the least, and eigenvectors as columns; one triangle is read.
@@ -192,7 +203,7 @@ pub struct SelfAdjoint {
 
 impl FieldWork for SelfAdjoint {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
-        let mut a = complete(inputs[0], self.order, self.upper);
+        let mut a = complete(inputs[0], self.order, self.upper)?;
         let (values, vectors) = eigen(&mut a, self.order, self.vectors)?;
         typed_mut::<T::Real>(outputs[0]).copy_from_slice(&values);
         if self.vectors {

@@ -3,6 +3,7 @@
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::field::Field;
 use super::product::{add_product, multiply_and_add};
+use super::scratch::try_collect_all;
 use crate::interrupt::check_step;
 
 /// Rows that are solved together; what is known before them is subtracted as a product.
@@ -27,74 +28,81 @@ impl<T: Field> Triangle<'_, T> {
     }
 
     #[inline(never)]
-    fn negated(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Vec<T> {
-        rows.flat_map(|row| self.row(row, columns.clone()).iter().map(|x| -*x))
-            .collect()
+    fn negated(
+        &self,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+    ) -> Result<Vec<T>, Failure> {
+        let count = rows.len() * columns.len();
+        let rows = rows.map(|row| self.row(row, columns.clone()));
+        try_collect_all(count, rows.flat_map(|row| row.iter().map(|x| -*x)))
     }
 
     /// Replaces the rows of `b`, each of `width` elements, by those of `L⁻¹ b`.
-    pub(super) fn solve_lower(&self, b: &mut [T], width: usize) {
+    pub(super) fn solve_lower(&self, b: &mut [T], width: usize) -> Result<(), Failure> {
         if self.order <= FEW {
             for i in 0..self.order {
                 let (known, rest) = b.split_at_mut(i * width);
                 self.subtract(i, 0..i, known, &mut rest[..width]);
             }
-            return;
+            return Ok(());
         }
         if width == 1 {
             for i in 0..self.order {
-                let known = multiply_and_add(&b[..i], self.row(i, 0..i));
+                let known = multiply_and_add(&b[..i], self.row(i, 0..i))?;
                 b[i] = self.divided(i, b[i] - known);
             }
-            return;
+            return Ok(());
         }
         for start in (0..self.order).step_by(BLOCK) {
             check_step(start);
             let end = self.order.min(start + BLOCK);
             let (known, rest) = b.split_at_mut(start * width);
-            let left = self.negated(start..end, 0..start);
-            add_product(rest, width, &left, start, known, width, width);
+            let left = self.negated(start..end, 0..start)?;
+            add_product(rest, width, &left, start, known, width, width)?;
             for i in start..end {
                 let (before, row) = rest.split_at_mut((i - start) * width);
-                let left = self.negated(i..i + 1, start..i);
-                add_product(row, width, &left, i - start, before, width, width);
+                let left = self.negated(i..i + 1, start..i)?;
+                add_product(row, width, &left, i - start, before, width, width)?;
                 self.divide(i, &mut row[..width]);
             }
         }
+        Ok(())
     }
 
     /// Replaces the rows of `b`, each of `width` elements, by those of `U⁻¹ b`.
-    pub(super) fn solve_upper(&self, b: &mut [T], width: usize) {
+    pub(super) fn solve_upper(&self, b: &mut [T], width: usize) -> Result<(), Failure> {
         let order = self.order;
         if order <= FEW {
             for i in (0..order).rev() {
                 let (rest, known) = b.split_at_mut((i + 1) * width);
                 self.subtract(i, i + 1..order, known, &mut rest[i * width..]);
             }
-            return;
+            return Ok(());
         }
         if width == 1 {
             for i in (0..order).rev() {
-                let known = multiply_and_add(&b[i + 1..order], self.row(i, i + 1..order));
+                let known = multiply_and_add(&b[i + 1..order], self.row(i, i + 1..order))?;
                 b[i] = self.divided(i, b[i] - known);
             }
-            return;
+            return Ok(());
         }
         for end in (1..=order).rev().step_by(BLOCK) {
             check_step(order - end);
             let start = end.saturating_sub(BLOCK);
             let (rest, known) = b.split_at_mut(end * width);
-            let left = self.negated(start..end, end..order);
+            let left = self.negated(start..end, end..order)?;
             let place = &mut rest[start * width..];
-            add_product(place, width, &left, order - end, known, width, width);
+            add_product(place, width, &left, order - end, known, width, width)?;
             for i in (start..end).rev() {
                 let (rest, after) = rest.split_at_mut((i + 1) * width);
                 let row = &mut rest[i * width..];
-                let left = self.negated(i..i + 1, i + 1..end);
-                add_product(row, width, &left, end - i - 1, after, width, width);
+                let left = self.negated(i..i + 1, i + 1..end)?;
+                add_product(row, width, &left, end - i - 1, after, width, width)?;
                 self.divide(i, row);
             }
         }
+        Ok(())
     }
 
     /// Solves for one row where others are known.
@@ -153,9 +161,9 @@ impl FieldWork for SolveTriangular {
             unit: self.unit,
         };
         if self.upper {
-            triangle.solve_upper(x, self.width);
+            triangle.solve_upper(x, self.width)?;
         } else {
-            triangle.solve_lower(x, self.width);
+            triangle.solve_lower(x, self.width)?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Windows added up where they overlap, in the compute type of the dtype.
 
+use crate::memory::try_vec;
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 use bytemuck::{Pod, Zeroable};
 
@@ -78,7 +79,6 @@ pub fn add_windows(
         (_, 4) => sum.run(dst, |a: u32, b| a.wrapping_add(b)),
         _ => sum.run(dst, |a: u64, b| a.wrapping_add(b)),
     }
-    Ok(())
 }
 
 struct Sum<'a> {
@@ -96,18 +96,18 @@ impl Sum<'_> {
         &self,
         dst: &mut [u8],
         add: impl Fn(T, T) -> T + Copy + Send + Sync,
-    ) {
+    ) -> Result<(), Error> {
         let (level, width) = (Level::current(), self.dtype.itemsize());
         let row_bytes = self.columns.size * width;
         if dst.is_empty() {
-            return;
+            return Ok(());
         }
         // Whole rows, about as many as a chunk has elements.
         let per_block = (parallel::CHUNK / self.columns.size).max(1);
-        parallel::for_each_block(dst, per_block * row_bytes, |block, bytes| {
+        parallel::try_for_each_part(dst, per_block * row_bytes, |block, bytes| {
             let mut work = Work {
-                sums: vec![T::zeroed(); self.columns.size],
-                window: vec![T::zeroed(); self.columns.count],
+                sums: try_vec("fold", self.columns.size, T::zeroed())?,
+                window: try_vec("fold", self.columns.count, T::zeroed())?,
                 scratch: Scratch::default(),
             };
             for (i, out) in bytes.chunks_exact_mut(row_bytes).enumerate() {
@@ -115,7 +115,8 @@ impl Sum<'_> {
                 let sums = bytemuck::cast_slice(&work.sums);
                 self.encode.run(level, sums, out, &mut work.scratch);
             }
-        });
+            Ok(())
+        })
     }
 
     /// The sums of one row, in the order of the elements of a window.

@@ -3,6 +3,7 @@
 //! A tile is a line from each of as many rows as a line has elements. Vectors from at most eight of them
 //! are turned by interleaving, and the lines of the turned tile are written whole.
 
+use crate::memory::try_vec;
 use allotrope_dtype::Level;
 use bytemuck::Pod;
 
@@ -47,16 +48,21 @@ struct Tile([[u8; LINE]; LINE]);
 
 impl<W: Pod> Transposition<'_, W> {
     /// Copies all of it on this thread.
-    pub(super) fn copy_all(self) {
+    pub(super) fn copy_all(mut self) {
+        let level = Level::current();
         let in_step = self.row_length.is_multiple_of(side::<W>());
-        if !self.stream || in_step && self.place_in_bytes(0, 0).1 == 0 {
-            let level = Level::current();
-            match Wide::of(level) {
-                Some(wide) => simd::run_wide(level, Whole(self, Some(wide))),
-                None => simd::run_narrow(level, Whole(self, None)),
+        if self.stream && !(in_step && self.place_in_bytes(0, 0).1 == 0) {
+            // What the last tile and this one have for each row.
+            let rows = self.rows / side::<W>() * side::<W>();
+            if let Ok(mut recent) = try_vec("copy", rows, [0; 2 * LINE]) {
+                simd::run_narrow(level, BetweenLines(self, &mut recent));
+                return;
             }
-        } else {
-            simd::run_narrow(Level::current(), BetweenLines(self));
+            self.stream = false;
+        }
+        match Wide::of(level) {
+            Some(wide) => simd::run_wide(level, Whole(self, Some(wide))),
+            None => simd::run_narrow(level, Whole(self, None)),
         }
     }
 
@@ -96,13 +102,14 @@ impl<W: Pod> Transposition<'_, W> {
     /// The same where rows of the target start between lines: what a tile leaves of a line waits for
     /// the next tile, so that lines are written whole.
     #[inline(always)]
-    fn copy_between_lines<const SIZE: usize, const COUNT: usize>(&mut self) {
+    fn copy_between_lines<const SIZE: usize, const COUNT: usize>(
+        &mut self,
+        recent: &mut [[u8; 2 * LINE]],
+    ) {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
         let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
         let mut tile = Tile([[0; LINE]; LINE]);
-        // What the last tile and this one have for each row.
-        let mut recent = vec![[0; 2 * LINE]; whole_rows];
         for column in (0..whole_columns).step_by(side) {
             for row in (0..whole_rows).step_by(side) {
                 self.ask_for_tile(row + side, column);
@@ -255,7 +262,7 @@ impl<W: Pod> Body for Whole<'_, W> {
 }
 
 /// Lines are put together of two tiles.
-struct BetweenLines<'a, W>(Transposition<'a, W>);
+struct BetweenLines<'a, W>(Transposition<'a, W>, &'a mut [[u8; 2 * LINE]]);
 
 impl<W: Pod> Body for BetweenLines<'_, W> {
     type Output = ();
@@ -263,11 +270,11 @@ impl<W: Pod> Body for BetweenLines<'_, W> {
     #[inline(always)]
     fn run<const FUSED: bool>(mut self) {
         match size_of::<W>() {
-            1 => self.0.copy_between_lines::<1, 8>(),
-            2 => self.0.copy_between_lines::<2, 8>(),
-            4 => self.0.copy_between_lines::<4, 4>(),
-            8 => self.0.copy_between_lines::<8, 2>(),
-            _ => self.0.copy_between_lines::<16, 1>(),
+            1 => self.0.copy_between_lines::<1, 8>(self.1),
+            2 => self.0.copy_between_lines::<2, 8>(self.1),
+            4 => self.0.copy_between_lines::<4, 4>(self.1),
+            8 => self.0.copy_between_lines::<8, 2>(self.1),
+            _ => self.0.copy_between_lines::<16, 1>(self.1),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Windows that become one number without regard to places: the greatest, the mean.
 
+use crate::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set, c64, c128};
@@ -253,7 +254,8 @@ fn fold_group<F: Fold>(
     };
     let rows = height.reach(&group.rows);
     room.columns.clear();
-    room.columns.resize(group.rows.len() * span.len(), start);
+    let count = group.rows.len() * span.len();
+    try_resize("window", &mut room.columns, count, start)?;
     for tap in depth.taps_inside(group.slice) {
         let slice = depth.place(group.slice, tap);
         let place = [group.plane, slice];
@@ -274,7 +276,7 @@ fn fold_group<F: Fold>(
         }
     }
     room.results.clear();
-    room.results.resize(group.len(), start);
+    try_resize("window", &mut room.results, group.len(), start)?;
     let rows = room.results.chunks_exact_mut(group.columns.len().max(1));
     for (index, results) in rows.enumerate() {
         let along = Along::<F> {

@@ -13,6 +13,7 @@
 mod fold;
 mod place;
 
+use crate::memory::{try_collect, try_resize};
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
@@ -74,9 +75,8 @@ impl Grid {
         let [one, two] = outputs;
         let mut twos = two.chunks_mut(chunk * sizes[1].max(1));
         let ones = one.chunks_mut(chunk * sizes[0]);
-        let mut parts: Vec<_> = ones
-            .map(|one| [one, twos.next().unwrap_or_default()])
-            .collect();
+        let parts = ones.map(|one| [one, twos.next().unwrap_or_default()]);
+        let mut parts: Vec<_> = try_collect("window", parts)?;
         parallel::try_for_each_part(&mut parts, 1, |index, parts| {
             let mut parts = parts.iter_mut();
             parts.try_for_each(|[one, two]| work(index * chunk, [one, two]))
@@ -156,7 +156,7 @@ impl<'a, T: Pod> Band<'a, T> {
         let items = rows.len() * span.len();
         let words = (items * size_of::<T>()).div_ceil(8);
         if room.len() < words {
-            room.resize(words, 0);
+            try_resize("window", room, words, 0)?;
         }
         let bytes = &mut bytemuck::cast_slice_mut(room)[..items * size_of::<T>()];
         if span.len() == width {

@@ -1,5 +1,6 @@
 //! The greatest of each window and where it is: the first of equals, the first NaN.
 
+use crate::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set};
@@ -144,9 +145,9 @@ fn find_group<T: Ordered>(
     let [depth, height, width] = &grid.axes;
     let columns = group.columns.len();
     room.greatest.clear();
-    room.greatest.resize(group.len(), room.least);
+    try_resize("window", &mut room.greatest, group.len(), room.least)?;
     room.taps.clear();
-    room.taps.resize(group.len(), u32::MAX);
+    try_resize("window", &mut room.taps, group.len(), u32::MAX)?;
     let whole = columns == width.output;
     let span = if whole {
         0..width.input

@@ -1,6 +1,7 @@
 //! Indices drawn with weights, with and without replacement.
 
-use allotrope_dtype::{Error, Level, Problem};
+use crate::memory::try_with_capacity;
+use allotrope_dtype::{Error, Level};
 
 use super::gamma::ln;
 use super::sample::open_fraction;
@@ -18,12 +19,7 @@ fn rows_at_once(size: usize) -> usize {
 
 /// An empty list with room for so many.
 fn reserved<T>(count: usize) -> Result<Vec<T>, Error> {
-    let mut list = Vec::new();
-    let bytes = count.saturating_mul(size_of::<T>());
-    match list.try_reserve_exact(count) {
-        Ok(()) => Ok(list),
-        Err(_) => Err(Error::new("multinomial", Problem::OutOfMemory { bytes })),
-    }
+    try_with_capacity("multinomial", count)
 }
 
 /// Fills rows of `count` with indices into rows of `size` weights, each by its weight. Every row has
@@ -185,7 +181,7 @@ pub fn choose_different(
         run_clocks(level, after(stream, first), &mut times);
         let work = |row: usize, chosen: &mut [i64]| {
             let times = &times[row * size..(row + 1) * size];
-            let mut clocks: Vec<u128> = Vec::with_capacity(size);
+            let mut clocks: Vec<u128> = reserved(size)?;
             clocks.extend(
                 times
                     .iter()
@@ -194,8 +190,9 @@ pub fn choose_different(
             );
             keep_first(&mut clocks, count);
             write_first(&mut clocks, chosen);
+            Ok(())
         };
-        parallel::visit_blocks(target, count, times.len() > parallel::CHUNK, work);
+        parallel::try_visit_blocks(target, count, times.len() > parallel::CHUNK, work)?;
     }
     Ok(())
 }
@@ -259,6 +256,7 @@ fn choose_of_long(
     let pieces = || (row.start / WORDS * WORDS..row.end).step_by(KEPT);
     let read = |start: usize, times: &mut Vec<f64>| {
         times.clear();
+        // bounded: `KEPT`.
         times.resize(KEPT.min(row.end - start), 0.0);
         weights.read(start, times);
         row.start.saturating_sub(start)

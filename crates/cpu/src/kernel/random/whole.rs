@@ -222,6 +222,7 @@ pub fn permutation(level: Level, stream: Stream, target: &mut [i64]) {
     };
     let part = count.div_ceil(64).next_multiple_of(parallel::CHUNK);
     let counts = parallel::map(count.div_ceil(part.max(1)), |index| {
+        // bounded: a count for each of 4096 buckets.
         let mut counts = vec![0_usize; 1 << top];
         let start = index * part;
         draw(start, count.min(start + part), &mut |_, bits| {
@@ -276,6 +277,7 @@ fn order_equals(level: Level, stream: Stream, low: u32, bucket: &mut [u64]) {
     let number = |word: u64| word & ((1 << low) - 1);
     for run in bucket.chunk_by_mut(|a, b| a >> low == b >> low) {
         if run.len() > 1 {
+            // bounded: keys of a bucket that are equal in most of their bits.
             let mut whole: Vec<u128> = Vec::with_capacity(run.len());
             whole.extend(run.iter().map(|word| {
                 let (mut bits, number) = ([0; WORDS], number(*word));

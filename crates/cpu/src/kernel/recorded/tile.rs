@@ -38,6 +38,7 @@ impl<W: Word> Room<W> {
         // Some cache lines more, so that rooms do not lie at multiples of each other's length: a read
         // that differs from a recent write by a multiple of 4 KiB waits for it.
         let line = 64 / size_of::<W>();
+        // bounded: a few lines.
         let memory = vec![W::default(); W::LINES * LINE + 2 * line];
         let start = memory.as_ptr().align_offset(64).min(line);
         Self { memory, start }

@@ -1,6 +1,7 @@
 //! Sums of elements with weights: along depth and rows first, whole rows at a time, then along the
 //! blended row.
 
+use crate::memory::{try_collect, try_resize};
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
 use bytemuck::Pod;
 
@@ -69,6 +70,9 @@ pub fn blend(
     run(grids.level, &source, grid, stencils, dtype, out)
 }
 
+/// What errors of this family say.
+const OP: &str = "interpolate";
+
 fn run<T: Blend>(
     level: Level,
     source: &Source<'_>,
@@ -82,7 +86,7 @@ fn run<T: Blend>(
         _ => Some(Conversion::new(T::DTYPE, dtype)?),
     };
     let weights = stencils[2].weights.iter().map(|weight| T::weight(*weight));
-    let weights: Vec<T::Weight> = weights.collect();
+    let weights: Vec<T::Weight> = try_collect(OP, weights)?;
     let size = dtype.itemsize();
     grid.for_each_chunk([out, &mut []], [size, 0], |first, [out, _]| {
         let mut room = Room::<T>::new();
@@ -144,8 +148,8 @@ fn blend_group<T: Blend>(
     };
     let rows = reach(height, group.rows.clone());
     room.columns.clear();
-    room.columns
-        .resize(group.rows.len() * span.len(), T::NOTHING);
+    let count = group.rows.len() * span.len();
+    try_resize(OP, &mut room.columns, count, T::NOTHING)?;
     for (slice, deep) in depth.of(group.slice).filter(|(_, deep)| *deep != 0.0) {
         let place = [group.plane, slice];
         let (rows, span) = (rows.clone(), span.clone());
@@ -168,7 +172,7 @@ fn blend_group<T: Blend>(
         }
     }
     room.results.clear();
-    room.results.resize(group.len(), T::NOTHING);
+    try_resize(OP, &mut room.results, group.len(), T::NOTHING)?;
     let part = columns.start * width.taps..columns.end * width.taps;
     for (index, results) in room
         .results

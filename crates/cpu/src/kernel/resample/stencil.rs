@@ -1,5 +1,12 @@
 //! Which elements a result is made of along one axis, and how much of each.
 
+use allotrope_dtype::Error;
+
+use crate::memory::{try_collect, try_vec, try_with_capacity};
+
+/// What errors of this family say.
+const OP: &str = "interpolate";
+
 /// How elements near a place are weighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
@@ -26,32 +33,37 @@ pub struct Stencil {
 
 impl Stencil {
     /// Every element itself.
-    #[must_use]
-    pub fn identity(size: usize) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn identity(size: usize) -> Result<Self, Error> {
+        Ok(Self {
             taps: 1,
-            places: (0..size).collect(),
-            weights: vec![1.0; size],
-        }
+            places: try_collect(OP, 0..size)?,
+            weights: try_vec(OP, size, 1.0)?,
+        })
     }
 
     /// `output` results over `input` elements, `scale` elements apart. Corners are aligned, or the
     /// edges of elements are.
-    #[must_use]
+    ///
+    /// # Errors
+    /// A memory error.
     pub fn new(
         weighting: Weighting,
         input: usize,
         output: usize,
         scale: f64,
         aligns_corners: bool,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         if let Weighting::WideLinear | Weighting::WideCubic = weighting {
             return Self::wide(weighting, input, output, scale);
         }
+        let taps = if weighting == Weighting::Linear { 2 } else { 4 };
         let mut stencil = Self {
-            taps: if weighting == Weighting::Linear { 2 } else { 4 },
-            places: Vec::with_capacity(output),
-            weights: Vec::with_capacity(output),
+            taps,
+            places: try_with_capacity(OP, output.saturating_mul(taps))?,
+            weights: try_with_capacity(OP, output.saturating_mul(taps))?,
         };
         let last = input as isize - 1;
         for index in 0..output {
@@ -66,22 +78,21 @@ impl Stencil {
             };
             let (first, rest) = (place.floor(), place - place.floor());
             let weights = match weighting {
-                Weighting::Linear => vec![1.0 - rest, rest],
+                Weighting::Linear => [1.0 - rest, rest, 0.0, 0.0],
                 _ => [rest + 1.0, rest, 1.0 - rest, 2.0 - rest]
-                    .map(|distance| cubic(distance, -0.75))
-                    .to_vec(),
+                    .map(|distance| cubic(distance, -0.75)),
             };
             let start = first as isize - if weighting == Weighting::Linear { 0 } else { 1 };
-            for (tap, weight) in (start..).zip(weights) {
+            for (tap, weight) in (start..).zip(weights).take(taps) {
                 stencil.places.push(tap.clamp(0, last) as usize);
                 stencil.weights.push(weight);
             }
         }
-        stencil
+        Ok(stencil)
     }
 
     /// Filters that widen with the distance of results.
-    fn wide(weighting: Weighting, input: usize, output: usize, scale: f64) -> Self {
+    fn wide(weighting: Weighting, input: usize, output: usize, scale: f64) -> Result<Self, Error> {
         let radius = if weighting == Weighting::WideLinear {
             1.0
         } else {
@@ -89,7 +100,7 @@ impl Stencil {
         };
         let width = scale.max(1.0);
         let support = radius * width;
-        let mut rows: Vec<(usize, Vec<f64>)> = Vec::with_capacity(output);
+        let mut rows: Vec<(usize, Vec<f64>)> = try_with_capacity(OP, output)?;
         for index in 0..output {
             let center = scale * (index as f64 + 0.5);
             let first = (center - support + 0.5).max(0.0) as usize;
@@ -102,7 +113,7 @@ impl Stencil {
                     _ => cubic(distance, -0.5),
                 }
             };
-            let mut weights: Vec<f64> = (first..end).map(weight).collect();
+            let mut weights: Vec<f64> = try_collect(OP, (first..end).map(weight))?;
             let total: f64 = weights.iter().sum();
             if total != 0.0 {
                 weights.iter_mut().for_each(|weight| *weight /= total);
@@ -113,8 +124,8 @@ impl Stencil {
         let taps = taps.unwrap_or(1);
         let mut stencil = Self {
             taps,
-            places: Vec::with_capacity(output * taps),
-            weights: Vec::with_capacity(output * taps),
+            places: try_with_capacity(OP, output.saturating_mul(taps))?,
+            weights: try_with_capacity(OP, output.saturating_mul(taps))?,
         };
         for (first, weights) in rows {
             for tap in 0..taps {
@@ -124,7 +135,7 @@ impl Stencil {
                     .push(weights.get(tap).copied().unwrap_or(0.0));
             }
         }
-        stencil
+        Ok(stencil)
     }
 
     /// The elements and weights of a result.

@@ -22,7 +22,7 @@ pub(crate) trait HalfLines: Sync {
         length: usize,
         from: &[u16],
         to: &mut [u16],
-    );
+    ) -> Result<(), Error>;
 }
 
 /// [`for_each_line`](super::for_each_line) in float32; lines of halves that stay halves of their
@@ -48,7 +48,7 @@ pub(crate) fn for_each_line_or_half(
     let from: &[u16] = bytemuck::cast_slice(codes);
     let each = (CHUNK / length).max(1) * length;
     let piece = if count <= CHUNK { count } else { each };
-    parallel::for_each_part(bytemuck::cast_slice_mut(out), piece, |index, to| {
+    parallel::try_for_each_part(bytemuck::cast_slice_mut(out), piece, |index, to| {
         let first = index * each;
         let from = &from[first..first + to.len()];
         match dtype {
@@ -56,8 +56,7 @@ pub(crate) fn for_each_line_or_half(
             DType::F16 => lines.halves::<Half>(level, first / length, length, from, to),
             _ => lines.halves::<Brain>(level, first / length, length, from, to),
         }
-    });
-    Ok(())
+    })
 }
 
 /// A whole block that begins with what is left at the end of a line.

@@ -4,6 +4,7 @@
 //! The numbers are added up as elsewhere, segment by segment, so that it does not matter how many
 //! columns a thread has.
 
+use crate::memory::{try_collect, try_vec, try_with_capacity};
 use allotrope_dtype::{Conversion, Error};
 
 use super::loops::{Columns, Singles};
@@ -44,17 +45,19 @@ impl Work<'_, '_> {
         let size = self.to.itemsize();
         let listed = LISTED.next_multiple_of(segment);
         for (line, out) in out.chunks_mut(scanned * inner * size).enumerate() {
-            let mut starts = vec![P::start(); inner];
+            let mut starts = try_vec("scan", inner, P::start())?;
             for (part, out) in out.chunks_mut(listed * inner * size).enumerate() {
                 let parts = starts.chunks_mut(width).enumerate();
-                let mut pieces: Vec<Piece<'_, P::Wide>> = parts
-                    .map(|(number, starts)| Piece {
+                let count = inner.div_ceil(width);
+                let mut pieces: Vec<Piece<'_, P::Wide>> = try_with_capacity("scan", count)?;
+                for (number, starts) in parts {
+                    pieces.push(Piece {
                         column: number * width,
                         starts,
-                        rows: Vec::with_capacity(listed.min(scanned)),
+                        rows: try_with_capacity("scan", listed.min(scanned))?,
                         is_sound: true,
-                    })
-                    .collect();
+                    });
+                }
                 for row in out.chunks_mut(inner * size) {
                     for (piece, part) in pieces.iter_mut().zip(row.chunks_mut(width * size)) {
                         piece.rows.push(part);
@@ -84,8 +87,8 @@ impl Work<'_, '_> {
         let (inner, width) = (self.sizes[2], piece.starts.len());
         let mut writer = Writer::new(self, convert, STREAM_COLUMNS_FROM);
         let mut items = Items::new();
-        let mut totals = vec![P::start(); width];
-        let mut lanes = totals.clone();
+        let mut totals = try_vec("scan", width, P::start())?;
+        let mut lanes = try_vec("scan", width, P::start())?;
         // Segments for which the shorter way is not tried: more after each that was tried in vain.
         let exact = self.digits.and_then(Digits::exact_of_bytes);
         let (mut left_out, mut next_left_out) = (0_usize, 1);
@@ -141,7 +144,7 @@ impl Work<'_, '_> {
             return Ok(false);
         }
         let mut items = Items::new();
-        let mut lanes: Vec<f32> = starts.iter().map(|start| *start as f32).collect();
+        let mut lanes = try_collect("scan", starts.iter().map(|start| *start as f32))?;
         for out in rows {
             let items = items.read::<f32>(self.source, place, starts.len())?;
             let most = writer.write::<f32, u32>(out, |out| {

@@ -45,6 +45,7 @@ pub(super) fn sort_keys<W: Word>(way: &Way<W>, words: &[W], out: &mut [W]) {
     let shift = width.saturating_sub(TOP);
     let bin = |key: W| (key.less(least).wide() >> shift) as usize;
     let counts = parallel::map(parts, |index| {
+        // bounded: a count for each of a few thousand bins.
         let mut counts = vec![0_usize; 1 << TOP];
         visit(index * part, end(index), &mut |keys| {
             keys.iter().for_each(|key| counts[bin(*key)] += 1);

@@ -2,6 +2,7 @@
 //!
 //! Values alone need no places: keys are sorted without them, and codes of few bits are counted.
 
+use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error};
 use bytemuck::Pod;
 
@@ -147,19 +148,19 @@ impl<W: Word> Work<'_, W> {
     fn runs(&self, words: &[W], keys: &[W], order: Option<&[i64]>) -> Result<Distinct, Error> {
         let count = keys.len();
         let chunks = count.div_ceil(CHUNK);
-        let found = parallel::map(chunks, |chunk| {
+        let found = parallel::try_map(chunks, |chunk| {
             let mut found = 0_usize;
             self.visit(keys, chunk * CHUNK, |_, is_start| {
                 found += usize::from(is_start)
             });
-            found
-        });
+            Ok(found)
+        })?;
         let total = found.iter().sum();
         let mut values = room::<W>(self.op, total)?;
         let wanted = |is_wanted: bool, count| if is_wanted { count } else { 0 };
         let mut counts = room::<i64>(self.op, wanted(self.beside.counts, total))?;
         let mut groups = room::<i64>(self.op, wanted(self.beside.inverse, count))?;
-        let mut pieces = Vec::with_capacity(chunks);
+        let mut pieces = try_with_capacity(self.op, chunks)?;
         let mut later_values = elements_mut::<W>(&mut values);
         let mut later_starts = elements_mut::<i64>(&mut counts);
         let mut later_groups = elements_mut::<i64>(&mut groups);

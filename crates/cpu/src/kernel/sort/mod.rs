@@ -22,6 +22,7 @@ mod rank;
 mod running;
 mod select;
 
+use crate::memory::{probe, try_vec, try_with_capacity};
 use std::cmp::Ordering;
 
 use allotrope_dtype::{DType, Error, Problem};
@@ -248,7 +249,13 @@ pub struct Groups {
 }
 
 /// Places in an order, of which this sees a pointer: the sort is compiled once and not per width.
-fn sort_places(places: &mut [i64], order: &(dyn Fn(&i64, &i64) -> Ordering + Sync)) {
+fn sort_places(
+    op: &'static str,
+    places: &mut [i64],
+    order: &(dyn Fn(&i64, &i64) -> Ordering + Sync),
+) -> Result<(), Error> {
+    // A stable sort has a copy of what it sorts.
+    probe(op, size_of_val(places))?;
     let caller = Caller::current();
     let order = |a: &i64, b: &i64| {
         caller.check();
@@ -258,6 +265,7 @@ fn sort_places(places: &mut [i64], order: &(dyn Fn(&i64, &i64) -> Ordering + Syn
         true => places.par_sort_by(order),
         false => places.sort_by(order),
     });
+    Ok(())
 }
 
 /// Rows in groups of equals, in the order of their first elements, then their second ones and so
@@ -280,14 +288,13 @@ pub fn group_rows(
     with_word!(dtype, |W| {
         let way = Way::<W>::new(dtype, false);
         let words: &[W] = bytemuck::cast_slice(src);
-        let mut keys = reserved(op, words.len())?;
-        keys.resize(words.len(), W::narrow(0));
+        let mut keys = try_vec(op, words.len(), W::narrow(0))?;
         way.keys(words, &mut keys);
         let row = |place: i64| &keys[place as usize * width..(place as usize + 1) * width];
         if sorted && width == 1 {
             sort(dtype, src, rows, false, &mut [], &mut order)?;
         } else if sorted {
-            sort_places(&mut order, &|a, b| row(*a).cmp(row(*b)));
+            sort_places(op, &mut order, &|a, b| row(*a).cmp(row(*b)))?;
         }
         let is_equal = |a: i64, b: i64| row(a) == row(b) && !(has_nan && row(a).contains(&W::MAX));
         let mut starts = reserved(op, rows)?;
@@ -298,10 +305,5 @@ pub fn group_rows(
 
 /// An empty list with room for so many.
 fn reserved<T>(op: &'static str, count: usize) -> Result<Vec<T>, Error> {
-    let mut list = Vec::new();
-    let bytes = count.saturating_mul(size_of::<T>());
-    match list.try_reserve_exact(count) {
-        Ok(()) => Ok(list),
-        Err(_) => Err(Error::new(op, Problem::OutOfMemory { bytes })),
-    }
+    try_with_capacity(op, count)
 }

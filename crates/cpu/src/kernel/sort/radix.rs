@@ -1,5 +1,6 @@
 //! Pairs put in order of their keys, digit by digit; long lines in buckets on all threads.
 
+use crate::memory::{try_vec, try_with_capacity};
 use allotrope_dtype::Error;
 
 use super::Room;
@@ -78,7 +79,7 @@ pub(super) fn sort_long<W: Word, P: Pair>(
     let chunks = count.div_ceil(MANY);
     let part = |chunk: usize| chunk * MANY..count.min((chunk + 1) * MANY);
     // The first key of each chunk, and the bits in which others differ from it.
-    let mut keyed: Vec<(u64, u64, &mut [P])> = Vec::with_capacity(chunks);
+    let mut keyed: Vec<(u64, u64, &mut [P])> = try_with_capacity("sort", chunks)?;
     keyed.extend(pairs.chunks_mut(MANY).map(|pairs| (0, 0, pairs)));
     parallel::for_each_part(&mut keyed, 1, |chunk, keyed| {
         for (first, varying, pairs) in keyed {
@@ -98,14 +99,15 @@ pub(super) fn sort_long<W: Word, P: Pair>(
     let shift = top.saturating_sub(TOP);
     let bin = |pair: &P| (pair.key() >> shift) as usize & ((1 << TOP) - 1);
 
-    let counts: Vec<Vec<u32>> = parallel::map(chunks, |chunk| {
-        let mut counts = vec![0; 1 << TOP];
+    let counts: Vec<Vec<u32>> = parallel::try_map(chunks, |chunk| {
+        let mut counts = try_vec("sort", 1 << TOP, 0)?;
         for pair in &pairs[part(chunk)] {
             counts[bin(pair)] += 1;
         }
-        counts
-    });
+        Ok(counts)
+    })?;
     // Neighbouring bins are one bucket until it is large enough.
+    // bounded: a number for each of a few thousand bins.
     let mut bucket_of = vec![0_u16; 1 << TOP];
     let mut sizes = vec![0_usize];
     for (bin, bucket) in bucket_of.iter_mut().enumerate() {
@@ -120,11 +122,11 @@ pub(super) fn sort_long<W: Word, P: Pair>(
     }
     let buckets = sizes.len();
     // Each chunk by bucket; `ends` has where each of its buckets ends.
-    let mut ends: Vec<(Vec<u32>, &mut [P])> = Vec::with_capacity(chunks);
+    let mut ends: Vec<(Vec<u32>, &mut [P])> = try_with_capacity("sort", chunks)?;
     ends.extend(parted.chunks_mut(MANY).map(|parted| (Vec::new(), parted)));
-    parallel::for_each_part(&mut ends, 1, |chunk, ends| {
+    parallel::try_for_each_part(&mut ends, 1, |chunk, ends| {
         for (places, parted) in ends {
-            *places = vec![0_u32; buckets];
+            *places = try_vec("sort", buckets, 0_u32)?;
             for (bucket, count) in bucket_of.iter().zip(&counts[chunk]) {
                 places[usize::from(*bucket)] += count;
             }
@@ -138,7 +140,8 @@ pub(super) fn sort_long<W: Word, P: Pair>(
                 *place += 1;
             }
         }
-    });
+        Ok(())
+    })?;
     // From here on the first pairs are room: each bucket gets its part of them.
     let (mut pairs, mut values, mut places) = (pairs, values, places);
     let mut parts = Vec::new();

@@ -54,6 +54,7 @@ impl LongLine<'_> {
             let digit = DIGIT.min(top);
             let shift = top - digit;
             let parts = self.map(&|counts: &mut Vec<usize>, _, keys| {
+                // bounded: a count for each digit.
                 counts.resize(1 << DIGIT, 0);
                 for key in keys {
                     if key >> (top - 1) >> 1 == prefix {
@@ -78,8 +79,11 @@ impl LongLine<'_> {
                 let pairs = pairs.filter(|(key, _)| **key >> (top - 1) >> 1 == prefix);
                 found.extend(pairs.map(|(key, place)| u128::new(*key, place)));
             });
+            // bounded: `FEW` keys.
             let mut found = found.concat();
-            let pair = *found.select_nth_unstable(wanted).1;
+            // Memory of others may have changed since keys were counted.
+            let last = found.len().checked_sub(1)?;
+            let pair = *found.select_nth_unstable(wanted.min(last)).1;
             return Some((pair.key(), pair.place()));
         }
         // Many are equal to it: the one that as many precede.

@@ -1,5 +1,6 @@
 //! A few elements of a line without sorting the rest, and the most frequent one.
 
+use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error, Problem};
 
 use crate::interrupt::Watch;
@@ -75,7 +76,9 @@ fn top_of_line<W: Word, P: Pair>(
             let words = &line[start..line.len().min(start + PART)];
             best_of::<W, P>(way, words, start, count)
         });
-        let mut best = parts?.concat();
+        let parts = parts?;
+        let mut best = try_with_capacity("topk", parts.iter().map(Vec::len).sum())?;
+        parts.iter().for_each(|part| best.extend_from_slice(part));
         cut(&mut best, count);
         best
     } else {

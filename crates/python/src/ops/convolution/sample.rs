@@ -79,6 +79,7 @@ fn output_sizes(
             let wrong = || wrong_object(op, "not a ratio", ratio, "numbers and sequences of them");
             let ratios = match floats(op, ratio)?.ok_or_else(wrong)?[..] {
                 [one] => vec![one; rank],
+                // bounded: one per dimension.
                 ref several => several.to_vec(),
             };
             let within = |ratio: &f64| *ratio > 0.0 && *ratio < 1.0;

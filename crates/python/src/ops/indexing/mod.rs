@@ -16,6 +16,7 @@ mod pick;
 mod put;
 mod search;
 
+use crate::objects;
 use allotrope_dtype::DType;
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
@@ -73,8 +74,6 @@ fn run_several<T: Send>(
 /// Tensors as a tuple.
 fn tuple(py: Python<'_>, tensors: Vec<Tensor>) -> PyResult<Py<PyTuple>> {
     let tensors = tensors.into_iter().map(PyTensor::from);
-    let objects: Vec<_> = tensors
-        .map(|tensor| Py::new(py, tensor))
-        .collect::<PyResult<_>>()?;
-    Ok(PyTuple::new(py, objects)?.unbind())
+    let items = tensors.map(|tensor| Bound::new(py, tensor).map(Bound::into_any));
+    Ok(objects::tuple(py, items)?.unbind())
 }

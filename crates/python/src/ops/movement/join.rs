@@ -254,6 +254,7 @@ macro_rules! of_one_or_several {
                 None => tensors.iter().collect(),
             };
             let views = items.iter().map(|item| view(OP, item, |x| made(x.$name())));
+            // bounded: as many as the caller lists.
             let views: Parts = views.collect::<PyResult<Vec<_>>>()?.into_iter().collect();
             views.into_pyobject(py).map(Bound::into_any)
         }

@@ -4,6 +4,7 @@
 use allotrope_cpu::Buffer;
 use allotrope_cpu::kernel::copy_into;
 use allotrope_cpu::kernel::fourier::{Direction, transform, transform_real, transform_to_real};
+use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axis};
 use smallvec::smallvec;
@@ -58,7 +59,8 @@ impl<'a> Lines<'a> {
     ) -> Result<Tensor, Error> {
         let (mut buffer, shape) = self.laid_out(result, self.length)?;
         if shape.count() > 0 {
-            transform(result, &mut buffer, self.length, direction, scale);
+            transform(result, &mut buffer, self.length, direction, scale)
+                .map_err(|error| error.in_op(self.op))?;
         }
         let spectrum = self.put_back(Tensor::from_buffer(buffer, shape, result))?;
         self.remember(spectrum, move |lines| {
@@ -93,7 +95,8 @@ impl<'a> Lines<'a> {
                 whole,
                 conjugate,
                 scale,
-            );
+            )
+            .map_err(|error| error.in_op(self.op))?;
         }
         let spectrum = self.put_back(Tensor::from_buffer(buffer, shape, result))?;
         self.remember(spectrum, move |lines| {
@@ -125,7 +128,8 @@ impl<'a> Lines<'a> {
         let mut buffer = room(self.op, &shape, real)?;
         if shape.count() > 0 {
             let conjugate = direction == Direction::Forward;
-            transform_to_real(real, &lines, &mut buffer, self.length, conjugate, scale);
+            transform_to_real(real, &lines, &mut buffer, self.length, conjugate, scale)
+                .map_err(|error| error.in_op(self.op))?;
         }
         let signal = self.put_back(Tensor::from_buffer(buffer, shape, real))?;
         let signal = self.remember(signal, move |lines| {
@@ -160,7 +164,7 @@ impl<'a> Lines<'a> {
             true => 1.0,
             false => weight,
         });
-        let weights: Vec<f64> = weights.collect();
+        let weights: Vec<f64> = try_collect(self.op, weights)?;
         let mut sizes: Dims<isize> = half.shape().iter().map(|_| 1).collect();
         sizes[self.dim] = width as isize;
         let weights = Tensor::from_slice(&weights, &[width])?.reshape(&sizes)?;

@@ -414,7 +414,7 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
             let owners = owners.expand(&[number, length])?.ravel()?;
             return Ok((number, owners));
         }
-        (Some(offsets), 1) if offsets.rank() == 1 => offsets.as_int64(op)?.contiguous()?,
+        (Some(offsets), 1) if offsets.rank() == 1 => offsets.as_int64(op)?.settled()?,
         _ => {
             let accepted = "a matrix without offsets, or a vector with a vector of them";
             return Err(wrong_shape(op, "input", index.shape(), accepted));

@@ -70,7 +70,7 @@ impl Tensor {
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
         let (x, mask) = (
             self.expand(&shape)?.contiguous()?,
-            mask.expand(&shape)?.contiguous()?,
+            mask.expand(&shape)?.settled()?,
         );
         let backend = common_backend(op, &[&x, &mask])?;
         let (memory, count) = backend.compress(op, x.dtype(), x.view_of(), mask.view_of())?;
@@ -103,7 +103,7 @@ impl Tensor {
             });
         }
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
-        let mask = mask.expand(&shape)?.contiguous()?;
+        let mask = mask.expand(&shape)?.settled()?;
         let backend = common_backend(op, &[self, source, &mask])?;
         let count = mask.true_count(op)?;
         if source.count() < count {
@@ -160,7 +160,7 @@ impl Tensor {
     }
 
     fn coordinates(&self, op: &'static str) -> Result<Self, Error> {
-        let truth = self.to(DType::Bool)?.contiguous()?;
+        let truth = self.to(DType::Bool)?.settled()?;
         let (memory, count) = truth.backend().coordinates(op, truth.view_of())?;
         let shape = Shape::new(op, &[count, self.rank()])?;
         Ok(Self::from_memory_of(memory, shape, DType::I64))

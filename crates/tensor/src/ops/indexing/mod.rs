@@ -71,7 +71,7 @@ impl Indices {
                 once = once.narrow(axis as isize, 0, 1)?;
             }
         }
-        let mut compact = once.contiguous()?;
+        let mut compact = once.settled()?;
         let Some((low, high)) = compact.range_of_indices(op)? else {
             let layout = compact.layout().broadcast_to(op, index.shape())?;
             return Ok(Self { compact, layout });

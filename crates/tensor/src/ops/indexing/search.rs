@@ -212,7 +212,7 @@ fn equal_as_bits(values: &Tensor, others: &Tensor) -> Result<Option<(Tensor, Ten
     if values.dtype() != others.dtype() || !dtype.is_integer() {
         return Ok(None);
     }
-    let ordered = |x: &Tensor| x.to(dtype)?.contiguous();
+    let ordered = |x: &Tensor| x.to(dtype)?.settled();
     Ok(Some((ordered(others)?, ordered(values)?)))
 }
 
@@ -227,11 +227,11 @@ fn keys(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), Er
 fn key_of(op: &'static str, x: &Tensor, key: DType) -> Result<Tensor, Error> {
     let is_wide = matches!(x.dtype().kind(), Kind::Signed | Kind::Unsigned);
     if key != DType::C128 || !is_wide {
-        return x.to(key)?.contiguous();
+        return x.to(key)?.settled();
     }
     let wide = match x.dtype() {
-        DType::U64 => x.contiguous()?,
-        _ => x.to(DType::I64)?.contiguous()?,
+        DType::U64 => x.settled()?,
+        _ => x.to(DType::I64)?.settled()?,
     };
     let mut buffer = room(op, x.shape(), key)?;
     pairs(wide.dtype(), wide.ordered_bytes(op)?, &mut buffer);

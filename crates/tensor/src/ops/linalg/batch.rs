@@ -92,6 +92,7 @@ impl Batch {
         let shapes = operands
             .iter()
             .map(leading)
+            // bounded: one per operand.
             .collect::<Result<Vec<Shape>, Error>>()?;
         let shapes: Vec<&Shape> = shapes.iter().collect();
         Ok(Self {
@@ -188,6 +189,7 @@ impl Batch {
             Failure::NotPositive { row } => Problem::NotPositiveDefinite { index, row },
             Failure::NotFinite => Problem::NotFinite { index },
             Failure::NoConvergence => Problem::NoConvergence { index },
+            Failure::OutOfMemory { bytes } => Problem::OutOfMemory { bytes },
         };
         let error = Error::new(self.op, problem);
         match failure {

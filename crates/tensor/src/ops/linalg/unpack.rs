@@ -1,5 +1,6 @@
 //! What `lu_factor` gives, taken apart or looked through: `lu_unpack`, `lu_factor_ex`.
 
+use allotrope_cpu::memory::{try_collect, try_with_capacity};
 use allotrope_dtype::{DType, Error, Problem, Set};
 use allotrope_op::structured::linalg::{LU_FACTOR_EX, LU_UNPACK};
 
@@ -70,9 +71,9 @@ fn permutations(pivots: &Tensor, rows: usize, inner: usize, dtype: DType) -> Res
     let given = pivots.to(DType::I64)?.contiguous()?.to_vec::<i64>()?;
     let outer = &pivots.shape()[..pivots.rank() - 1];
     let count: usize = outer.iter().product();
-    let mut places = Vec::new();
+    let mut places = try_with_capacity(op, count.saturating_mul(rows))?;
     for item in 0..count {
-        let mut order: Vec<i64> = (0..rows as i64).collect();
+        let mut order: Vec<i64> = try_collect(op, 0..rows as i64)?;
         for (row, pivot) in given[item * inner..(item + 1) * inner].iter().enumerate() {
             match usize::try_from(pivot - 1) {
                 Ok(other) if other < rows => order.swap(row, other),

@@ -3,6 +3,7 @@
 //! All ways to spell a target are summed from the first step of time to the last, over its classes
 //! with a blank before, between and after them, in logarithms and in float64.
 
+use allotrope_cpu::memory::{try_collect, try_vec};
 use allotrope_dtype::{Bool8, DType, Error, Problem, Set};
 use allotrope_op::structured::neural::CTC_LOSS;
 use allotrope_op::{Builder, Op, Program};
@@ -97,20 +98,23 @@ impl Tensor {
         let empty = target_lengths
             .iter()
             .map(|length| Bool8::from(*length == 0));
-        let empty: Vec<Bool8> = empty.collect();
+        let empty: Vec<Bool8> = try_collect(op, empty)?;
         let empty = Self::from_slice(&empty, &[batch])?;
         let class = choose(&empty, NEVER, &ends(&labels.ends[1])?)?;
         let total = ends(&labels.ends[0])?.logaddexp(&class)?;
-        let never: Vec<Bool8> = input_lengths
-            .iter()
-            .zip(target_lengths)
-            .map(|(input, target)| Bool8::from(*input == 0 && *target > 0))
-            .collect();
+        let never: Vec<Bool8> = try_collect(
+            op,
+            input_lengths
+                .iter()
+                .zip(target_lengths)
+                .map(|(input, target)| Bool8::from(*input == 0 && *target > 0)),
+        )?;
         let never = Self::from_slice(&never, &[batch])?.logical_or(&total.le(NEVER / 10.0)?)?;
         let worst = if zero_infinity { 0.0 } else { f64::INFINITY };
         let losses = choose(&never, worst, &total.neg()?)?;
         if reduction == LossReduction::Mean {
-            let lengths: Vec<f64> = target_lengths.iter().map(|l| (*l).max(1) as f64).collect();
+            let lengths: Vec<f64> =
+                try_collect(op, target_lengths.iter().map(|l| (*l).max(1) as f64))?;
             let losses = losses.div(&Self::from_slice(&lengths, &[batch])?)?;
             return reduction.of_wide(&losses, batch as f64, working.result);
         }
@@ -206,9 +210,9 @@ impl Labels {
         let width = 2 * most + 1;
         let mut labels = Self {
             width,
-            classes: vec![blank; batch * width],
-            skips: vec![Bool8::from(false); batch * width],
-            start: vec![NEVER; batch * width],
+            classes: try_vec(op, batch * width, blank)?,
+            skips: try_vec(op, batch * width, Bool8::from(false))?,
+            start: try_vec(op, batch * width, NEVER)?,
             ends: [Vec::new(), Vec::new()],
         };
         let mut begin = 0;

@@ -1,6 +1,7 @@
 //! Losses of classes: dimension 1 of the numbers, or the only one, has one number per class.
 
 use allotrope_cpu::kernel::{Fold, pick};
+use allotrope_cpu::memory::{try_collect, try_vec, try_with_capacity};
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::neural::{CROSS_ENTROPY, MULTI_MARGIN_LOSS, NLL_LOSS};
 use allotrope_op::{Builder, Structured};
@@ -153,7 +154,7 @@ impl Tensor {
         let indices = classes.indices(op, &target, i64::MIN)?;
         let x = &classes.input;
         let (lines, count) = (indices.len() as isize, classes.weights.len());
-        let right: Vec<i64> = indices.iter().map(|index| index.unwrap_or(-1)).collect();
+        let right: Vec<i64> = try_collect(op, indices.iter().map(|index| index.unwrap_or(-1)))?;
         let right = Self::from_slice(&right, &[indices.len()])?.reshape(&[lines, 1])?;
         let places = Self::arange(0, count as i64, 1, DType::I64)?;
         let chosen = if is_recorded(&[x]) {
@@ -173,7 +174,7 @@ impl Tensor {
         let sums = plan.fold(op, Fold::Sum, &program, &tensors, x.shape())?;
         let weight =
             |index: &Option<i64>| index.map_or(0.0, |class| classes.weights[class as usize]);
-        let weights: Vec<f64> = indices.iter().map(weight).collect();
+        let weights: Vec<f64> = try_collect(op, indices.iter().map(weight))?;
         let weights = Self::from_slice(&weights, &[indices.len()])?.reshape(&[lines, 1])?;
         let losses = sums.to(DType::F64)?.mul(&weights)?.div(count as f64)?;
         let losses = losses.reshape(&signed(&classes.sizes))?;
@@ -214,7 +215,7 @@ impl Classes {
         };
         let count = input.shape()[1];
         let weights = match weight {
-            None => vec![1.0; count],
+            None => try_vec(op, count, 1.0)?,
             Some(weight) if weight.shape()[..] == [count] => {
                 weight.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?
             }
@@ -261,7 +262,11 @@ impl Classes {
                 Err(Error::new(op, problem))
             }
         };
-        indices.map(check).collect()
+        let mut list = try_with_capacity(op, indices.len())?;
+        for index in indices {
+            list.push(check(index)?);
+        }
+        Ok(list)
     }
 
     /// The number at the class of each line; anything where it is ignored.
@@ -271,10 +276,10 @@ impl Classes {
         sizes.remove(1);
         let shape = allotrope_op::Shape::new(op, &sizes)?;
         if self.weights.is_empty() {
-            return Ok(vec![0.0; indices.len()]);
+            return try_vec(op, indices.len(), 0.0);
         }
         let mut buffer = room(op, &shape, x.dtype())?;
-        let places: Vec<i64> = indices.iter().map(|index| index.unwrap_or(0)).collect();
+        let places: Vec<i64> = try_collect(op, indices.iter().map(|index| index.unwrap_or(0)))?;
         pick(
             x.dtype(),
             x.storage(op)?,

@@ -3,6 +3,7 @@
 use allotrope_cpu::kernel::{
     ClassTargets, LineInput, are_lines_short, entropy_backward, sizes_around,
 };
+use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Builder;
 use smallvec::smallvec;
@@ -45,9 +46,9 @@ impl ClassLines {
         let (sum, count) = (weights.iter().sum::<f64>(), weights.len() as f64);
         let column = |value: &dyn Fn(usize) -> f64| {
             let of = |index: &Option<i64>| index.map_or(0.0, |class| value(class as usize));
-            Tensor::from_slice(&indices.iter().map(of).collect::<Vec<f64>>(), &sizes)
+            Tensor::from_slice(&try_collect("loss", indices.iter().map(of))?, &sizes)
         };
-        let names: Vec<i64> = indices.iter().map(|index| index.unwrap_or(-1)).collect();
+        let names: Vec<i64> = try_collect("loss", indices.iter().map(|index| index.unwrap_or(-1)))?;
         let mut along = vec![1; sizes.len()];
         along[1] = -1;
         let right = |class: usize| (1.0 - smoothing) * weights[class];

@@ -1,6 +1,7 @@
 //! Losses of vectors, and of several labels.
 
 use allotrope_cpu::kernel::Fold;
+use allotrope_cpu::memory::{try_collect, try_resize, try_vec};
 use allotrope_dtype::{DType, Error, Problem, Set};
 use allotrope_op::structured::neural::{
     COSINE_EMBEDDING_LOSS, MULTILABEL_MARGIN_LOSS, MULTILABEL_SOFT_MARGIN_LOSS, TRIPLET_MARGIN_LOSS,
@@ -153,7 +154,7 @@ impl Tensor {
         let count = self.shape()[self.rank() - 1];
         let labels = target.to(DType::I64)?.to_vec::<i64>()?;
         // How often each class is named.
-        let mut named = vec![0.0; labels.len()];
+        let mut named = try_vec(op, labels.len(), 0.0)?;
         for (labels, named) in labels
             .chunks(count.max(1))
             .zip(named.chunks_mut(count.max(1)))
@@ -191,10 +192,9 @@ impl Tensor {
             let losses = pairs.filter(|(loss, _)| *loss > 0.0 || loss.is_nan());
             losses.map(|(loss, times)| loss * times).sum::<f64>() / count as f64
         };
-        let losses: Vec<f64> = lines.map(loss).collect();
+        let mut losses: Vec<f64> = try_collect(op, lines.map(loss))?;
         let sizes = &self.shape()[..self.rank() - 1];
-        let missing = Shape::new(op, sizes)?.count() - losses.len();
-        let losses: Vec<f64> = losses.into_iter().chain(vec![0.0; missing]).collect();
+        try_resize(op, &mut losses, Shape::new(op, sizes)?.count(), 0.0)?;
         let losses = Self::from_slice(&losses, sizes)?;
         reduction.of_wide(&losses, losses.count() as f64, working.result)
     }

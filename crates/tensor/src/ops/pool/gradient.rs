@@ -1,6 +1,7 @@
 //! The gradients of pooling: back to the places that windows took their results from.
 
 use allotrope_cpu::kernel::{Axis, Divisor, add_to_places};
+use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Shape;
 use allotrope_op::structured::Structured;
@@ -153,7 +154,7 @@ impl Means {
         if is_adaptive || x.count() == 0 {
             let mut made = x;
             for (place, axis) in self.axes.iter().enumerate() {
-                made = spread_along(&made, 2 + place, axis.input, &taps_of(axis))?;
+                made = spread_along(&made, 2 + place, axis.input, &taps_of(axis)?)?;
             }
             return Ok(made);
         }
@@ -196,18 +197,20 @@ impl Means {
 }
 
 /// The elements of windows at each place within them.
-fn taps_of(axis: &Axis) -> Vec<Tap> {
+fn taps_of(axis: &Axis) -> Result<Vec<Tap>, Error> {
+    let op = "pool";
     let tap = |tap: usize| {
         let has = |output: &usize| axis.taps_inside(*output).contains(&tap);
-        let results: Vec<usize> = (0..axis.output).filter(has).collect();
+        let results: Vec<usize> = try_collect(op, (0..axis.output).filter(has))?;
         let places = results.iter().map(|output| axis.place(*output, tap) as i64);
-        let places = places.collect();
-        let results: Vec<i64> = results.iter().map(|output| *output as i64).collect();
-        Tap {
+        let places = try_collect(op, places)?;
+        let results = results.iter().map(|output| *output as i64);
+        let results: Vec<i64> = try_collect(op, results)?;
+        Ok(Tap {
             results: (results.len() < axis.output).then_some(results),
             places,
             weights: None,
-        }
+        })
     };
     (0..axis.kernel).map(tap).collect()
 }
