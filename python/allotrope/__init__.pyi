@@ -12,6 +12,7 @@ from typing_extensions import Self
 from . import amp as amp
 from . import autograd as autograd
 from . import nn as nn
+from . import optim as optim
 from . import random as random
 from . import return_types as return_types
 from . import special as special

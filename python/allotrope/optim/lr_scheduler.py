@@ -502,10 +502,10 @@ class CyclicLR(_WithMomentum):
     """Up from one rate to another and down again, in cycles; momentum the other way.
 
     >>> optimizer = al.optim.SGD([al.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
-    >>> scheduler = al.optim.lr_scheduler.CyclicLR(optimizer, 0.25, 1.0, step_size_up=3)
+    >>> scheduler = al.optim.lr_scheduler.CyclicLR(optimizer, 0.25, 1.0, step_size_up=2)
     >>> optimizer.step(); scheduler.step()
     >>> scheduler.get_last_lr()
-    [0.5]
+    [0.625]
     """
 
     def __init__(
