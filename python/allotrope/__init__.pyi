@@ -13,6 +13,7 @@ from . import amp as amp
 from . import autograd as autograd
 from . import data as data
 from . import nn as nn
+from . import optim as optim
 from . import random as random
 from . import return_types as return_types
 from . import special as special

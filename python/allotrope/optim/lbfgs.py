@@ -24,8 +24,8 @@ class LBFGS(Optimizer):
     ...     return loss
     >>> optimizer.step(closure).item()
     13.0
-    >>> x
-    tensor([1., 1.], requires_grad=True)
+    >>> [round(value, 3) for value in x.tolist()]
+    [1.0, 1.0]
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from .. import _core
 from .. import nn as _nn
 from .._core import Tensor
 from ..autograd import no_grad
-from .lr_scheduler import LRScheduler, _each, _number
+from .lr_scheduler.base import LRScheduler, _each, _number
 from .optimizer import Optimizer
 
 _optim = _core._optim
