@@ -9,6 +9,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import as_input
 
 
 class _InPlace(Module):
@@ -361,6 +362,7 @@ class _Line(Module):
         """The function along the dimension."""
         dim = self.dim
         if dim is None:
+            input = as_input(type(self).__name__, input)
             # torch's choice of old where none was made.
             dim = 0 if input.ndim in (0, 1, 3) else 1
         return self._function(input, dim)
@@ -397,6 +399,7 @@ class Softmax2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The softmax at each place."""
+        input = as_input("Softmax2d", input)
         if input.ndim not in (3, 4):
             raise ValueError(
                 f"Softmax2d: wrong number of dimensions: {list(input.shape)}; 3 or 4 are accepted"

@@ -9,6 +9,7 @@ from .. import Tensor, _core
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+from .sizes import as_input
 
 
 class _ASMoutput(NamedTuple):
@@ -78,6 +79,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """The logarithm of the probability of each target, and the mean of their negatives."""
+        op = "AdaptiveLogSoftmaxWithLoss"
+        input_, target_ = as_input(op, input_), as_input(op, target_)
         has_batch = target_.ndim > 0
         input, target = (input_, target_) if has_batch else (input_.unsqueeze(0), target_.unsqueeze(0))
         self._check(input, target)

@@ -11,6 +11,9 @@ from . import init
 from .linear import Linear, NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
+from .sizes import as_input
+
+_OP = "MultiheadAttention"
 
 
 class MultiheadAttention(Module):
@@ -113,6 +116,9 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """The output, and the weights or None."""
+        # What is one object stays one, so that it is projected at once.
+        given = {id(x): as_input(_OP, x) for x in (query, key, value)}
+        query, key, value = (given[id(x)] for x in (query, key, value))
         has_batch = self._check(query, key, value)
         is_single = not has_batch
         if is_single:

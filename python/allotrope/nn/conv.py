@@ -10,7 +10,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
-from .sizes import one_for_each
+from .sizes import as_input, one_for_each
 
 
 class _ConvNd(Module):
@@ -258,6 +258,7 @@ class _ConvTranspose(_ConvNd):
 
     def _output_padding(self, input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
         op, rank = type(self).__name__, self._rank
+        input = as_input(op, input)
         if len(wanted) > rank and len(wanted) == input.ndim:
             wanted = wanted[-rank:]
         if len(wanted) != rank:

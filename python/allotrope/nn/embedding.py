@@ -10,6 +10,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import as_input
 
 
 class _Rows(Module):
@@ -62,14 +63,14 @@ class _Rows(Module):
     @no_grad()
     def _renorm(self, rows: Tensor) -> None:
         """Scales the rows that are read to the greatest norm, in the weight itself."""
-        rows = rows.reshape(-1).unique()
+        rows = as_input(type(self).__name__, rows).reshape(-1).unique()
         weight = self.weight.detach()
         scaled = F.embedding(rows, weight, max_norm=self.max_norm, norm_type=self.norm_type)
         weight[rows] = scaled
 
     @staticmethod
     def _check_rank(op: str, embeddings: Tensor) -> None:
-        if embeddings.ndim != 2:
+        if as_input(op, embeddings).ndim != 2:
             raise ValueError(
                 f"{op}: wrong number of dimensions: {list(embeddings.shape)}; a matrix is accepted"
             )

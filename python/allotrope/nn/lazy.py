@@ -17,6 +17,7 @@ from .normalization import (
     InstanceNorm3d,
 )
 from .parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from .sizes import as_input
 
 
 class LazyModuleMixin:
@@ -111,7 +112,8 @@ class LazyLinear(_Lazy, Linear):
         self._postpone()
 
     def _input_size(self, input: Tensor) -> int:
-        return input.shape[-1]
+        input = as_input(type(self).__name__, input)
+        return input.shape[-1] if input.ndim else 0
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         shapes: dict[str, tuple[int, ...]] = {"weight": (self.out_features, self.in_features)}
@@ -134,6 +136,7 @@ class _LazyConv(_Lazy):
         self._postpone()
 
     def _input_size(self, input: Tensor) -> int:
+        input = as_input(type(self).__name__, input)
         if input.ndim not in (self._rank + 1, self._rank + 2):
             raise ValueError(
                 f"{type(self).__name__}: wrong number of dimensions: {list(input.shape)}; "
@@ -204,7 +207,7 @@ class _LazyNorm(_Lazy):
         return {name: (self.num_features,) for name in there}
 
     def _input_size(self, input: Tensor) -> int:
-        self._check_input_dim(input)
+        input = self._check_input_dim(input)
         # An instance may come without a batch.
         is_instance = "InstanceNorm" in type(self).__name__
         return input.shape[-self._ranks[0]] if is_instance else input.shape[1]

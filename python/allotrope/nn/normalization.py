@@ -9,6 +9,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import as_input
 
 
 class LayerNorm(Module):
@@ -236,12 +237,14 @@ class _NormBase(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
-    def _check_input_dim(self, input: Tensor) -> None:
+    def _check_input_dim(self, input: Any) -> Tensor:
+        input = as_input(type(self).__name__, input)
         if input.ndim not in self._ranks:
             raise ValueError(
                 f"{type(self).__name__}: wrong number of dimensions: {list(input.shape)}; "
                 f"{' or '.join(map(str, self._ranks))} are accepted"
             )
+        return input
 
     def _check_channels(self, channels: int) -> None:
         if channels != self.num_features:
@@ -306,7 +309,7 @@ class _BatchNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalized by the batch in training, by the running statistics else."""
-        self._check_input_dim(input)
+        input = self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
@@ -375,7 +378,7 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         """The normalized input, with or without a batch."""
-        self._check_input_dim(input)
+        input = self._check_input_dim(input)
         has_batch = input.ndim == self._ranks[-1]
         channels = input.shape[-self._ranks[0]]
         if self.affine or self.track_running_stats:

@@ -11,6 +11,7 @@ from .._core import _rnn
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import as_input
 from .utils.rnn import PackedSequence
 
 
@@ -104,7 +105,7 @@ class RNNBase(Module):
     def _run(self, function: Any, input: Any, hx: Any, **options: Any) -> tuple[Any, Any]:
         """Output and last states of a tensor or of a packed sequence."""
         if not isinstance(input, PackedSequence):
-            self._check_input(input)
+            input = self._check_input(input)
             found = self._call(function, input, hx, None, **options)
             return found[0], found[1:]
         data, batch_sizes, order, back = input
@@ -132,13 +133,15 @@ class RNNBase(Module):
             **options,
         )
 
-    def _check_input(self, input: Tensor) -> None:
+    def _check_input(self, input: Any) -> Tensor:
+        input = as_input(type(self).__name__, input)
         if input.ndim not in (2, 3):
             raise ValueError(
                 f"{type(self).__name__}: wrong number of dimensions: {list(input.shape)}; 2 or 3 are "
                 "accepted"
             )
         self._check_features(input)
+        return input
 
     def _check_features(self, input: Tensor) -> None:
         if input.shape[-1] != self.input_size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import Tensor
+from .. import Tensor, flatten, unflatten
 from . import functional as F
 from .module import Module
 
@@ -22,7 +22,7 @@ class Flatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The flattened input."""
-        return input.flatten(self.start_dim, self.end_dim)
+        return flatten(input, self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         """The range."""
@@ -47,7 +47,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The unflattened input."""
-        return input.unflatten(self.dim, self.unflattened_size)
+        return unflatten(input, self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """The dimension and the sizes."""

@@ -1,8 +1,22 @@
-"""Arguments that are a number for all dimensions, or one for each."""
+"""What layers check of their arguments: tensors, and numbers for all dimensions or for each."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from .. import Tensor, as_tensor
+
+
+def as_input(op: str, value: Any) -> Tensor:
+    """The tensor itself, or that of an array or a list."""
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return as_tensor(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{op}: not a tensor: {type(value).__name__}; tensors, arrays and lists are accepted"
+        ) from error
 
 
 def one_for_each(op: str, name: str, value: Any, rank: int) -> tuple[Any, ...]:
@@ -15,10 +29,3 @@ def one_for_each(op: str, name: str, value: Any, rank: int) -> tuple[Any, ...]:
             f"{op}: wrong number of values for {name}: {len(numbers)}; one or {rank} are accepted"
         )
     return numbers
-
-
-def check_positive(op: str, **values: Any) -> None:
-    """Refuses sizes below 1."""
-    for name, value in values.items():
-        if value < 1:
-            raise ValueError(f"{op}: {name} is not positive: {value}")

@@ -97,6 +97,17 @@ class Plan:
     def _note(self, name: str, what: str) -> None:
         self.differences.append((name, what))
 
+    def _apart(self) -> list[tuple[str, Any, Tensor]]:
+        """The writes, with copies of values that lie in the memory of another target: two members
+        may be exchanged."""
+        places = {
+            target.data_ptr(): key for key, (_, target, _) in self.writes.items() if not is_lazy(target)
+        }
+        return [
+            (name, target, value.clone() if places.get(value.data_ptr(), key) != key else value)
+            for key, (name, target, value) in self.writes.items()
+        ]
+
     def commit(self) -> None:
         """Writes. What could fail has been tried before."""
         former: list[tuple[Any, Any]] = []
@@ -112,7 +123,7 @@ class Plan:
         from .conversion import replace_data
 
         with no_grad():
-            for _, target, value in self.writes.values():
+            for _, target, value in self._apart():
                 if is_lazy(target):
                     target.materialize(value.shape, dtype=value.dtype if self.assign else None)
                 if self.assign:

@@ -15,6 +15,7 @@ from .dropout import Dropout
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
+from .sizes import as_input
 
 _Activation = str | Callable[[Tensor], Tensor]
 _ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
@@ -330,6 +331,7 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """The decoded target."""
+        src, tgt = as_input("Transformer", src), as_input("Transformer", tgt)
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and tgt.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
             raise ValueError(
@@ -337,9 +339,10 @@ class Transformer(Module):
                 f"{list(src.shape)} and {list(tgt.shape)}"
             )
         for name, x in (("source", src), ("target", tgt)):
-            if x.shape[-1] != self.d_model:
+            if x.ndim not in (2, 3) or x.shape[-1] != self.d_model:
                 raise ValueError(
-                    f"Transformer: wrong size of the {name}: {x.shape[-1]}; {self.d_model} is accepted"
+                    f"Transformer: wrong shape of the {name}: {list(x.shape)}; 2 or 3 dimensions, of "
+                    f"which the last has {self.d_model}, are accepted"
                 )
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
@@ -367,6 +370,8 @@ class Transformer(Module):
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
+    if not isinstance(layer, Module):
+        raise TypeError(f"Transformer: not a layer: {type(layer).__name__}; a module is accepted")
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 

@@ -360,3 +360,17 @@ def test_lazy_layers_before_they_have_shapes():
     twin(al.ones(1, 2))
     assert layer.has_uninitialized_params() and type(twin) is nn.Linear
     assert type(pickle.loads(pickle.dumps(layer))) is nn.LazyLinear
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_members_may_be_exchanged(assign):
+    """Values that are views of the module's own members are read before these are written."""
+    module = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
+    state = module.state_dict()
+    first, second = (module[i].weight.item() for i in (0, 1))
+    state["0.weight"], state["1.weight"] = state["1.weight"], state["0.weight"]
+    module.load_state_dict(state, assign=assign)
+    assert (module[0].weight.item(), module[1].weight.item()) == (second, first)
+    with al.no_grad():
+        module[0].weight.fill_(9)
+    assert module[1].weight.item() == first
