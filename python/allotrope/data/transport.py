@@ -18,8 +18,9 @@ from typing import Any
 
 from .._core import Tensor, from_numpy
 
-#: Bytes from which on a tensor is shared: less go faster through the connection.
-LEAST = 1 << 16
+#: Bytes from which on a tensor is shared: fewer cost the consumer less through the connection (at
+#: 256 KB 60 us instead of 137; at 4 MB it is 6.4 ms instead of 1.7).
+LEAST = 1 << 20
 #: How many batches in shared memory there are at once, as each keeps a descriptor before Python 3.13.
 MOST = 128
 _kept = 0

@@ -69,6 +69,8 @@ def test_batches_are_as_they_were(shares, monkeypatch):
         monkeypatch.setattr("allotrope.data.processes.can_share", lambda: False)
     elif not transport.can_share():
         pytest.skip("no shared memory")
+    # Forks have it, too.
+    monkeypatch.setattr(transport, "LEAST", 1 << 16)
     options = {"num_workers": 2, "workers": "processes"}
     loader = al.data.DataLoader(Large(), None, collate_fn=itself, **options)
     before = len(os.listdir("/proc/self/fd"))
