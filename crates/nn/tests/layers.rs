@@ -10,11 +10,12 @@ use allotrope_nn::*;
 use allotrope_tensor::{BagMode, Edge, Interpolation, LossReduction, PadMode};
 
 type Outcome = Result<Vec<Tensor>, Error>;
+type Call = Box<dyn Fn(&[Tensor]) -> Outcome>;
 
 /// A module and what is done with inputs.
 struct Case {
     module: Box<dyn Module>,
-    call: Box<dyn Fn(&[Tensor]) -> Outcome>,
+    call: Call,
 }
 
 /// A layer of one input.
