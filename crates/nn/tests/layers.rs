@@ -328,6 +328,10 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
             TransformerDecoder::new(8, 2, 2, transformer(false, dtype))?,
             move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own)?]),
         ),
+        "transformer" => other(
+            Transformer::new(8, 2, (2, 1), transformer(false, dtype))?,
+            move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own, own)?]),
+        ),
         "sequential" => layer(
             Sequential::new()
                 .add(Linear::with(4, 8, linear(true))?)
