@@ -155,11 +155,25 @@ def test_cells_are_networks_of_one_step():
         ((al.ones(3), None, [al.ones(8, 3), al.ones(8, 2)]), {"has_biases": False}, "dimensions"),
         ((al.ones(5, 2, 3), None, [al.ones(8, 3), al.ones(8, 2)]), {"has_biases": False, "dropout": 2.0}, "dropout"),
         ((al.ones(5, 2, 3), None, []), {"has_biases": False, "num_layers": 0}, "number of parameters"),
+        ((al.ones(5, 2, 3), None, []), {"num_layers": 2**62}, "number of parameters"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(arguments, options, text):
     with pytest.raises(ValueError, match=f"^lstm: .*{text}"):
         _core._rnn.lstm(*arguments, **options)
+
+
+def test_nothing_gives_nothing():
+    weights = [al.ones(8, 3, requires_grad=True), al.ones(8, 2, requires_grad=True)]
+    for shape in ((5, 0, 3), (2**40, 0, 3)):
+        results = _core._rnn.lstm(al.ones(*shape), None, weights, False)
+        assert [value.shape for value in results] == [(*shape[:2], 2), (1, 0, 2), (1, 0, 2)]
+        results[0].sum().backward()
+        assert float(weights[0].grad.abs().sum()) == 0
+    without = [al.ones(0, 3), al.ones(0, 0)]
+    assert _core._rnn.gru(al.ones(5, 2, 3), None, without, False)[0].shape == (5, 2, 0)
+    with pytest.raises((ValueError, MemoryError)):
+        _core._rnn.lstm(al.ones(2**40, 2**30, 0), None, [al.ones(8, 0), al.ones(8, 2)], False)
 
 
 def test_dtypes_are_promoted_or_refused():

@@ -1,5 +1,7 @@
 //! What a file holds.
 
+use std::collections::BTreeMap;
+
 use allotrope_tensor::{Error, Problem, Tensor};
 
 /// A tensor, a container of values, or a number, text or nothing beside them.
@@ -89,6 +91,13 @@ impl<N: Into<String>> FromIterator<(N, Tensor)> for Value {
     fn from_iter<I: IntoIterator<Item = (N, Tensor)>>(tensors: I) -> Self {
         let item = |(name, tensor): (N, Tensor)| (Key::Text(name.into()), Self::Tensor(tensor));
         Self::Dict(tensors.into_iter().map(item).collect())
+    }
+}
+
+/// A dict of tensors by names, such as the state dict of a network.
+impl From<BTreeMap<String, Tensor>> for Value {
+    fn from(tensors: BTreeMap<String, Tensor>) -> Self {
+        tensors.into_iter().collect()
     }
 }
 

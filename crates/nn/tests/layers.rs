@@ -1,5 +1,6 @@
 //! Every layer against torch's recorded answers: results, gradients, running numbers; and in every
 //! float dtype a gradient for every parameter.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,11 +10,12 @@ use allotrope_nn::*;
 use allotrope_tensor::{BagMode, Edge, Interpolation, LossReduction, PadMode};
 
 type Outcome = Result<Vec<Tensor>, Error>;
+type Call = Box<dyn Fn(&[Tensor]) -> Outcome>;
 
 /// A module and what is done with inputs.
 struct Case {
     module: Box<dyn Module>,
-    call: Box<dyn Fn(&[Tensor]) -> Outcome>,
+    call: Call,
 }
 
 /// A layer of one input.
@@ -325,6 +327,10 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
         "decoder" => other(
             TransformerDecoder::new(8, 2, 2, transformer(false, dtype))?,
             move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own)?]),
+        ),
+        "transformer" => other(
+            Transformer::new(8, 2, (2, 1), transformer(false, dtype))?,
+            move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own, own)?]),
         ),
         "sequential" => layer(
             Sequential::new()

@@ -1,4 +1,5 @@
 //! The walk over modules, their state dicts and files, and a short training.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ enum Head {
         hidden: Linear,
         out: Linear,
     },
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "a variant without fields")]
     None,
 }
 
@@ -45,7 +46,7 @@ struct Block {
     #[module(flatten)]
     inner: Inner,
     #[module(skip)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "skipped")]
     cache: Opaque,
 }
 

@@ -7,7 +7,7 @@ use super::{
     AttentionArguments, Dropout, LayerNorm, Linear, LinearOptions, MultiheadAttention,
     MultiheadAttentionOptions, NormOptions,
 };
-use crate::{Layer, Module};
+use crate::{Layer, Module, init};
 
 /// What stands between the two products of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -340,5 +340,56 @@ impl TransformerDecoder {
             layer.forward(&x, memory, own, other)
         })?;
         self.norm.forward(&x)
+    }
+}
+
+/// An encoder, and a decoder that attends to its results.
+#[derive(Clone, Debug, Module)]
+pub struct Transformer {
+    /// What reads the source.
+    pub encoder: TransformerEncoder,
+    /// What writes the target.
+    pub decoder: TransformerDecoder,
+}
+
+impl Transformer {
+    /// So many layers of each, with norms behind them; weights are Glorot's uniform numbers.
+    ///
+    /// # Errors
+    /// As [`TransformerEncoderLayer::with`].
+    pub fn new(
+        size: usize,
+        heads: usize,
+        (encoder_layers, decoder_layers): (usize, usize),
+        options: TransformerOptions,
+    ) -> Result<Self, Error> {
+        let mut encoder = TransformerEncoder::new(size, heads, encoder_layers, options)?;
+        let mut decoder = TransformerDecoder::new(size, heads, decoder_layers, options)?;
+        encoder.norm = Some(options.norm(size)?);
+        decoder.norm = Some(options.norm(size)?);
+        let transformer = Self { encoder, decoder };
+        for parameter in transformer.parameters() {
+            if parameter.value().rank() > 1 {
+                init::xavier_uniform_(&parameter, 1.0, None)?;
+            }
+        }
+        Ok(transformer)
+    }
+
+    /// The result for a source and a target, each with masks of its own; `memory` has those of the
+    /// target's attention to the source.
+    ///
+    /// # Errors
+    /// As [`MultiheadAttention::forward`].
+    pub fn forward(
+        &self,
+        source: &Tensor,
+        target: &Tensor,
+        for_source: AttentionArguments<'_>,
+        for_target: AttentionArguments<'_>,
+        memory: AttentionArguments<'_>,
+    ) -> Result<Tensor, Error> {
+        let read = self.encoder.forward_masked(source, for_source)?;
+        self.decoder.forward(target, &read, for_target, memory)
     }
 }

@@ -131,8 +131,7 @@ pub(super) fn load(
 }
 
 pub(super) fn save(module: &(impl Visit + ?Sized), path: &Path) -> Result<(), Error> {
-    let value: Value = collect(module).into_iter().collect();
-    allotrope_io::save(&value, path, &[])
+    allotrope_io::save(&collect(module).into(), path, &[])
 }
 
 pub(super) fn read(module: &(impl Visit + ?Sized), path: &Path) -> Result<(), Error> {

@@ -112,14 +112,10 @@ pub fn recurrent(
         (false, true) if batch_sizes.is_none() => input.transpose(0, 1)?,
         (false, _) => input.clone(),
     };
-    let sizes = match batch_sizes {
-        Some(sizes) => sizes.to_vec(),
-        None => vec![timed.shape()[1]; timed.shape()[0]],
-    };
     let features = timed.shape().last().copied().unwrap_or(0);
-    let rows = match batch_sizes {
-        Some(_) => timed.shape()[0],
-        None => timed.shape()[0] * timed.shape()[1],
+    let (rows, sizes) = match batch_sizes {
+        Some(sizes) => (timed.shape()[0], sizes.to_vec()),
+        None => padded_steps(op, timed.shape()[0], timed.shape()[1])?,
     };
     Steps::check(op, &sizes, rows)?;
     let data = timed
@@ -138,8 +134,8 @@ pub fn recurrent(
     let output = match batch_sizes {
         Some(_) => data,
         None => {
-            let batch = sizes.first().copied().unwrap_or(0);
-            let output = data.reshape(&[sizes.len() as isize, batch as isize, -1])?;
+            let sizes = [timed.shape()[0], timed.shape()[1], data.shape()[1]];
+            let output = data.reshape(&sizes.map(|size| size as isize))?;
             match (is_single, options.batch_first) {
                 (true, _) => output.squeeze(Some(&[1]))?,
                 (false, true) => output.transpose(0, 1)?,
@@ -156,6 +152,29 @@ pub fn recurrent(
         hidden: unbatched(hidden)?,
         cell: cell.map(unbatched).transpose()?,
     })
+}
+
+/// The rows of padded sequences, and how many belong to each step. A batch of none is one step of none,
+/// however long.
+fn padded_steps(op: &'static str, time: usize, batch: usize) -> Result<(usize, Vec<usize>), Error> {
+    let rows = time.checked_mul(batch);
+    let rows = rows.ok_or_else(|| {
+        let shape = vec![time, batch];
+        Error::new(op, Problem::TooManyElements { shape })
+    })?;
+    let steps = if batch == 0 { time.min(1) } else { time };
+    // Sequences without features may be longer than there is memory for their states.
+    if steps > 1 << 20 {
+        drop(Tensor::empty(&[rows], DType::F64)?);
+    }
+    let mut sizes = Vec::new();
+    let reserved = sizes.try_reserve_exact(steps);
+    reserved.map_err(|_| {
+        let bytes = steps.saturating_mul(size_of::<usize>());
+        Error::new(op, Problem::OutOfMemory { bytes })
+    })?;
+    sizes.resize(steps, batch);
+    Ok((rows, sizes))
 }
 
 /// The rows of the last layer, and the last states of all of them.
@@ -273,11 +292,11 @@ fn read_parameters(
         };
         return Err(Error::new(op, problem));
     }
-    let places = options.num_layers * directions(options);
+    let places = options.num_layers.saturating_mul(directions(options));
     let each = if options.has_biases { 4 } else { 2 };
-    let is_projected = kind.has_cell() && parameters.len() == places * (each + 1);
+    let is_projected = kind.has_cell() && parameters.len() == places.saturating_mul(each + 1);
     let each = each + usize::from(is_projected);
-    if places == 0 || parameters.len() != places * each {
+    if places == 0 || parameters.len() != places.saturating_mul(each) {
         let problem = Problem::OutOfRange {
             what: "number of parameters",
             index: None,

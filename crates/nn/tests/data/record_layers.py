@@ -18,6 +18,7 @@ def normal(*sizes):
     return torch.randn(*sizes, **D)
 
 
+torch.manual_seed(0)
 CASES = {
     "linear": (nn.Linear(3, 4, **D), [normal(2, 5, 3)]),
     "linear_plain": (nn.Linear(3, 4, bias=False, **D), [normal(3)]),
@@ -55,6 +56,7 @@ CASES = {
     "decoder_layer": (nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, **D), [normal(5, 2, 8), normal(3, 2, 8)]),
     "encoder": (nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, **D), 2, enable_nested_tensor=False), [normal(5, 2, 8)]),
     "decoder": (nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, **D), 2), [normal(5, 2, 8), normal(3, 2, 8)]),
+    "transformer": (nn.Transformer(8, 2, 2, 1, 16, dropout=0.0, **D), [normal(5, 2, 8), normal(3, 2, 8)]),
     "sequential": (nn.Sequential(nn.Linear(4, 8, **D), nn.Tanh(), nn.Linear(8, 3, **D)), [normal(2, 4)]),
     "lstm_cell": (nn.LSTMCell(3, 4, **D), [normal(2, 3), normal(2, 4), normal(2, 4)]),
     "gru_cell": (nn.GRUCell(3, 4, **D), [normal(2, 3), normal(2, 4)]),
