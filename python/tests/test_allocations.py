@@ -62,7 +62,7 @@ def test_nothing_as_long_as_data_is_allocated_infallibly():
         "let list: Vec<f64> = numbers.map(f64::from).collect();",
         "let list = Vec::with_capacity(count);",
         "let copy = elements.to_vec();",
-        "let both = halves.concat();",
+        "let joined = halves.concat();",
         "buffer.resize(count, 0);",
         "Ok(numbers.collect::<Vec<_>>())",
     ],

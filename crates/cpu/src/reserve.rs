@@ -250,7 +250,7 @@ mod tests {
             }
             let layout = Layout::from_size_align(size, align).unwrap();
             let start = take(layout);
-            assert!(!start.is_null() && start.addr() % align == 0);
+            assert!(!start.is_null() && start.addr().is_multiple_of(align));
             // SAFETY: just taken, so many bytes.
             unsafe { start.write_bytes(size as u8, size) };
             held.push((start, layout));

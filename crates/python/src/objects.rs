@@ -34,25 +34,33 @@ unsafe fn owned(
 /// An int.
 pub(crate) fn signed(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: gives a new reference or null.
-    unsafe { owned(py, || ffi::PyLong_FromLongLong(value)) }
+    let make = || unsafe { ffi::PyLong_FromLongLong(value) };
+    // SAFETY: what is made is new, or null with an exception set.
+    unsafe { owned(py, make) }
 }
 
 /// An int that is not negative.
 pub(crate) fn unsigned(py: Python<'_>, value: u64) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: gives a new reference or null.
-    unsafe { owned(py, || ffi::PyLong_FromUnsignedLongLong(value)) }
+    let make = || unsafe { ffi::PyLong_FromUnsignedLongLong(value) };
+    // SAFETY: what is made is new, or null with an exception set.
+    unsafe { owned(py, make) }
 }
 
 /// A float.
 pub(crate) fn float(py: Python<'_>, value: f64) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: gives a new reference or null.
-    unsafe { owned(py, || ffi::PyFloat_FromDouble(value)) }
+    let make = || unsafe { ffi::PyFloat_FromDouble(value) };
+    // SAFETY: what is made is new, or null with an exception set.
+    unsafe { owned(py, make) }
 }
 
 /// A complex number.
 pub(crate) fn complex(py: Python<'_>, re: f64, im: f64) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: gives a new reference or null.
-    unsafe { owned(py, || ffi::PyComplex_FromDoubles(re, im)) }
+    let make = || unsafe { ffi::PyComplex_FromDoubles(re, im) };
+    // SAFETY: what is made is new, or null with an exception set.
+    unsafe { owned(py, make) }
 }
 
 /// A str.
@@ -60,7 +68,9 @@ pub(crate) fn text<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAn
     let start = text.as_ptr().cast::<c_char>();
     let length = text.len() as ffi::Py_ssize_t;
     // SAFETY: as many bytes of UTF-8, of which a new object or null is made.
-    unsafe { owned(py, || ffi::PyUnicode_FromStringAndSize(start, length)) }
+    let make = || unsafe { ffi::PyUnicode_FromStringAndSize(start, length) };
+    // SAFETY: what is made is new, or null with an exception set.
+    unsafe { owned(py, make) }
 }
 
 /// bytes with the same bytes.
@@ -68,7 +78,9 @@ pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, P
     let start = bytes.as_ptr().cast::<c_char>();
     let length = bytes.len() as ffi::Py_ssize_t;
     // SAFETY: as many bytes, of which a new object or null is made.
-    let made = unsafe { owned(py, || ffi::PyBytes_FromStringAndSize(start, length)) }?;
+    let make = || unsafe { ffi::PyBytes_FromStringAndSize(start, length) };
+    // SAFETY: what is made is new, or null with an exception set.
+    let made = unsafe { owned(py, make) }?;
     Ok(made.cast_into()?)
 }
 
@@ -79,7 +91,9 @@ pub(crate) fn list<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let length = items.len() as ffi::Py_ssize_t;
     // SAFETY: gives a new reference or null.
-    let list = unsafe { owned(py, || ffi::PyList_New(length)) }?;
+    let make = || unsafe { ffi::PyList_New(length) };
+    // SAFETY: what is made is new, or null with an exception set.
+    let list = unsafe { owned(py, make) }?;
     // A list with places that are not filled yet may be dropped.
     for (place, item) in (0..length).zip(items) {
         // SAFETY: the place is one of the list, and the item is given away.
@@ -95,7 +109,9 @@ pub(crate) fn tuple<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let length = items.len() as ffi::Py_ssize_t;
     // SAFETY: gives a new reference or null.
-    let tuple = unsafe { owned(py, || ffi::PyTuple_New(length)) }?;
+    let make = || unsafe { ffi::PyTuple_New(length) };
+    // SAFETY: what is made is new, or null with an exception set.
+    let tuple = unsafe { owned(py, make) }?;
     for (place, item) in (0..length).zip(items) {
         // SAFETY: the place is one of a tuple that nobody else has, and the item is given away.
         unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), place, item?.into_ptr()) };

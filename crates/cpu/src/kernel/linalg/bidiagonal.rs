@@ -21,13 +21,16 @@ pub(super) struct Bidiagonal<R> {
     small: R,
 }
 
+/// A matrix, reduced, and the reflections from the left and from the right.
+type Reduced<T> = (Bidiagonal<<T as Field>::Real>, [Reflections<T>; 2]);
+
 /// Reduces a matrix with no more columns than rows, which is lost.
 #[inline(never)]
 pub(super) fn reduce<T: Field>(
     a: &mut [T],
     rows: usize,
     columns: usize,
-) -> Result<(Bidiagonal<T::Real>, [Reflections<T>; 2]), Failure> {
+) -> Result<Reduced<T>, Failure> {
     let (mut left, mut right) = (Reflections::new(columns)?, Reflections::new(columns)?);
     let (mut diagonal, mut above) = (try_with_capacity(columns)?, try_with_capacity(columns)?);
     for k in 0..columns {

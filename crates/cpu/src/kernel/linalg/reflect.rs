@@ -281,7 +281,7 @@ impl<T: Field> Reflections<T> {
                 matrix[(k + i) * count + k] = *value;
             }
         }
-        Ok(form_product(&matrix, count, rows, &self.taus, columns)?)
+        form_product(&matrix, count, rows, &self.taus, columns)
     }
 
     /// Their product in all rows and columns but the first, which are those of the identity.
