@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::kernel::indexing::{self, Mask, Places};
 use crate::kernel::random::{self, Chances, Moments};
 use crate::kernel::{self, whole_elements};
+use crate::memory::try_with_capacity;
 use crate::{Buffer, Feed, Input, RunInto, Storage, run, run_row};
 
 /// The CPU of this machine.
@@ -131,7 +132,7 @@ impl Backend for Cpu {
         program: &Program,
         rewrites: Vec<Rewrite<'_>>,
     ) -> Result<bool, Error> {
-        let mut runs = Vec::with_capacity(rewrites.len());
+        let mut runs = try_with_capacity(op, rewrites.len())?;
         for rewrite in rewrites {
             let mut inputs = SmallVec::new();
             for (origin, dtype) in rewrite.inputs.iter().zip(program.input_dtypes()) {

@@ -5,6 +5,7 @@ use allotrope_dtype::{Error, Level};
 use allotrope_op::Program;
 use smallvec::SmallVec;
 
+use crate::memory::try_with_capacity;
 use crate::parallel::{self, CHUNK};
 use crate::plan::Plan;
 use crate::tile::{Input, Outputs};
@@ -43,7 +44,7 @@ struct Chunk<'a> {
 pub fn run_into(program: &Program, runs: Vec<RunInto<'_>>) -> Result<(), Error> {
     debug_assert!(program.is_valid(), "{program}");
     let level = Level::current();
-    let mut plans: Vec<Plan<'_>> = Vec::with_capacity(runs.len());
+    let mut plans: Vec<Plan<'_>> = try_with_capacity("run", runs.len())?;
     // Chunks of one run, or several runs that are as long together.
     let mut parts: Vec<SmallVec<[Chunk<'_>; 1]>> = Vec::new();
     let mut room = 0;
@@ -54,6 +55,7 @@ pub fn run_into(program: &Program, runs: Vec<RunInto<'_>>) -> Result<(), Error> 
         };
         let number = plans.len();
         plans.push(plan);
+        // bounded: one for each output of the program.
         let mut rest: Vec<&mut [u8]> = run.targets.into_iter().collect();
         for first in (0..run.count).step_by(CHUNK) {
             let count = CHUNK.min(run.count - first);

@@ -63,6 +63,7 @@ fn from_value<'py>(py: Python<'py>, value: &OptionValue) -> PyResult<Bound<'py, 
         OptionValue::Text(text) => text.into_pyobject(py)?.into_any(),
         OptionValue::List(list) => {
             let items = list.iter().map(|item| from_value(py, item));
+            // bounded: a list of hyper-parameters.
             PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
     })
@@ -235,6 +236,7 @@ fn step(
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<()> {
     scopes::sync();
+    // bounded: groups, and below their parameters, which are objects already.
     let mut rules = Vec::with_capacity(groups.len());
     let mut all: Vec<Vec<Known<'_>>> = Vec::with_capacity(groups.len());
     let mut owned: Vec<Vec<(Tensor, Numbers, bool)>> = Vec::with_capacity(groups.len());
@@ -281,6 +283,7 @@ fn step(
             .collect();
         let generator = generator.map(|generator| generator.get().generator());
         detach(py, || {
+            // bounded: one for each group.
             let mut groups = Vec::with_capacity(rules.len());
             for ((rule, precision), (parts, variables)) in
                 rules.iter().zip(owned.into_iter().zip(&variables))
@@ -308,6 +311,7 @@ fn step(
             let counted = groups.into_iter();
             let counted =
                 counted.map(|group| group.items.into_iter().map(|item| item.numbers).collect());
+            // bounded: one for each parameter.
             Ok(counted.collect::<Vec<Vec<Numbers>>>())
         })
         .map_err(raise)?

@@ -131,6 +131,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_dtype, module)?)?;
     for (name, set) in LISTS {
         let members = set.members().map(|dtype| wrap(py, dtype));
+        // bounded: the dtypes.
         let members = members.collect::<PyResult<Vec<_>>>()?;
         module.add(name, PyTuple::new(py, members)?)?;
     }

@@ -314,7 +314,7 @@ pub(crate) fn read<'a, C: Accumulator>(
     if let Some(bytes) = source.in_place(first, count) {
         return Ok(bytemuck::cast_slice(bytes));
     }
-    room.resize(count, C::ZERO);
+    try_resize("read", room, count, C::ZERO)?;
     source.read(first, count, bytemuck::cast_slice_mut(&mut room[..count]))?;
     Ok(&room[..count])
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use allotrope_cpu::memory::{try_collect, try_with_capacity};
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Layout, Origin, Program, Rewrite, Target};
 use smallvec::SmallVec;
@@ -181,7 +182,7 @@ fn check_all<'a, 'v>(
     runs: &'a [Rewriting<'v>],
 ) -> Result<Vec<Checked<'a, 'v>>, Error> {
     let _whole = undivided();
-    let mut checked = Vec::with_capacity(runs.len());
+    let mut checked = try_with_capacity(op, runs.len())?;
     for run in runs {
         same_length(op, run.targets.len(), program.outputs().len())?;
         same_length(op, run.inputs.len(), program.input_count())?;
@@ -242,6 +243,7 @@ fn same_shape(op: &'static str, given: &[usize], target: &[usize]) -> Result<(),
     }
     let problem = Problem::ShapeChanged {
         given: given.to_vec(),
+        // bounded: sizes of a shape.
         target: target.to_vec(),
     };
     Err(Error::new(op, problem))
@@ -266,10 +268,11 @@ fn run_together(
     runs: &[Checked<'_, '_>],
 ) -> Result<(), Error> {
     // In the order of addresses, so that no two threads wait for each other.
-    let places: Vec<&Place> = runs.iter().flat_map(|run| &run.places).collect();
-    let mut order: Vec<usize> = (0..places.len()).collect();
+    let places = runs.iter().flat_map(|run| &run.places);
+    let places: Vec<&Place> = try_collect(op, places)?;
+    let mut order: Vec<usize> = try_collect(op, 0..places.len())?;
     order.sort_unstable_by_key(|number| Arc::as_ptr(&places[*number].storage));
-    let mut locked: Vec<(usize, Guard<'_, Contents>)> = Vec::with_capacity(places.len());
+    let mut locked: Vec<(usize, Guard<'_, Contents>)> = try_with_capacity(op, places.len())?;
     for number in order {
         let mut contents = places[number].storage.lock();
         contents.make_own(op)?;
@@ -277,7 +280,7 @@ fn run_together(
     }
     locked.sort_unstable_by_key(|(number, _)| *number);
     let mut memories = locked.iter_mut().map(|(_, contents)| &mut contents.memory);
-    let mut rewrites = Vec::with_capacity(runs.len());
+    let mut rewrites = try_with_capacity(op, runs.len())?;
     let mut backend = None;
     for checked in runs {
         let Some(first) = checked.places.first() else {

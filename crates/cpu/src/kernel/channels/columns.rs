@@ -9,6 +9,7 @@ use super::super::norm::{Measured, back};
 use super::super::rows::{Accumulator, read};
 use super::runs::{means_of, statistics_of};
 use super::{ChannelStatistics, Job, Sums};
+use crate::memory::try_vec;
 use crate::parallel::{self, CHUNK};
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -75,7 +76,7 @@ impl<'a, 's, C: Accumulator> Columns<'a, 's, C> {
         let [outer, channels, inner] = self.job.sizes;
         let parts = outer.div_ceil(self.part);
         let partial = parallel::try_map(parts, |part| {
-            let mut sums = vec![0.0; 2 * self.width];
+            let mut sums = try_vec("batch_norm", 2 * self.width, 0.0)?;
             let mut room = [Vec::new(), Vec::new()];
             let (first, second) = sums.split_at_mut(self.width);
             let rows = self.rows(part);
@@ -85,7 +86,7 @@ impl<'a, 's, C: Accumulator> Columns<'a, 's, C> {
             }
             Ok(sums)
         })?;
-        let mut columns = vec![0.0; 2 * self.width];
+        let mut columns = try_vec("batch_norm", 2 * self.width, 0.0)?;
         for partial in &partial {
             for (column, partial) in columns.iter_mut().zip(partial) {
                 *column += partial;

@@ -7,6 +7,7 @@ use allotrope_dtype::{Error, Scratch};
 use super::super::norm::{Measured, back, sums_of_two};
 use super::super::rows::{Accumulator, Ahead, read, sums};
 use super::{ChannelStatistics, Job, Sums};
+use crate::memory::{try_collect, try_vec};
 use crate::parallel;
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -67,8 +68,8 @@ impl<'a, 's, C: Accumulator> Runs<'a, 's, C> {
         of: impl Fn(usize) -> Result<[f64; N], Error>,
     ) -> Result<Vec<[f64; N]>, Error> {
         let channels = self.job.sizes[1];
-        let mut sums = vec![[0.0; N]; if self.is_by_channel() { 1 } else { channels }];
-        let count = sums.len();
+        let count = if self.is_by_channel() { 1 } else { channels };
+        let mut sums = try_vec("batch_norm", count, [0.0; N])?;
         for (run, _) in runs {
             for (sum, more) in sums[run % channels % count].iter_mut().zip(of(*run)?) {
                 *sum += more;
@@ -134,7 +135,8 @@ impl<'a, 's, C: Accumulator> Runs<'a, 's, C> {
             return Ok(ChannelStatistics { mean, variance });
         }
         let totals = self.sums_of_parts(&parts, |run, [room, _]| self.total(run, room))?;
-        let means: Vec<C> = totals.into_iter().map(|total| self.mean(total)).collect();
+        let means = totals.into_iter().map(|total| self.mean(total));
+        let means: Vec<C> = try_collect("batch_norm", means)?;
         let spread = self.sums_of_parts(&parts, |run, [room, _]| {
             self.spread(run, means[run % channels], room)
         })?;

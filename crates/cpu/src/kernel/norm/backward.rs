@@ -10,6 +10,7 @@ use super::super::rows::{Accumulator, Ahead, LANES, LineInput, join_few, read};
 use super::Norm;
 use super::measure::Measured;
 use crate::buffer::Buffer;
+use crate::memory::{try_resize, try_vec};
 use crate::parallel::{self, CHUNK};
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -183,7 +184,7 @@ impl<C: Accumulator> Work<'_, '_, C> {
         let count = self.terms.weight.len();
         // Accumulators of single elements, which are widened before they lose digits.
         let is_each = self.terms.sums && self.terms.period == 1;
-        let mut narrow = vec![C::ZERO; if is_each { 2 * count } else { 0 }];
+        let mut narrow = try_vec("norm", if is_each { 2 * count } else { 0 }, C::ZERO)?;
         let (mut visited, most) = (0, VISITS * (count / length).max(1));
         for first in lines.clone().step_by(together) {
             let here = together.min(lines.end - first);
@@ -218,7 +219,7 @@ impl<C: Accumulator> Work<'_, '_, C> {
                     back(Some(bytemuck::cast_slice_mut(bytes)), totals, &mut narrow);
                 }
                 Some(bytes) => {
-                    to_room.resize(elements, C::ZERO);
+                    try_resize("norm", to_room, elements, C::ZERO)?;
                     back(Some(&mut to_room[..elements]), totals, &mut narrow);
                     let from = bytemuck::cast_slice(&to_room[..elements]);
                     self.encode.run(self.level, from, bytes, &mut scratch);

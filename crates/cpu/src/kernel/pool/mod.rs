@@ -277,7 +277,7 @@ fn add_planes<C: Accumulator + std::ops::AddAssign>(
                 add(bytemuck::cast_slice_mut(out));
                 continue;
             }
-            sums.resize(to, C::ZERO);
+            try_resize("max_pool", &mut sums, to, C::ZERO)?;
             add(&mut sums);
             let bytes = bytemuck::cast_slice(&sums);
             encode.run(level, bytes, out, &mut scratch);
