@@ -10,6 +10,7 @@
 //! | `infer` | data → dtype |
 //! | `init` | `_init`: first values of parameters |
 //! | `rnn` | `_rnn`: recurrent networks |
+//! | `place` | what an object holds from the moment it is made (unsafe) |
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `questions` | what a dtype is, asked of anything that has or names one |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
@@ -102,6 +103,7 @@ mod operator;
 mod ops;
 mod optim;
 mod options;
+mod place;
 mod promotion;
 mod questions;
 mod random;

@@ -22,6 +22,7 @@ use crate::hooks::Kept;
 use crate::index;
 use crate::interrupt::detach;
 use crate::memory_format::{arrange, is_arranged};
+use crate::place::Place;
 use crate::scopes;
 use crate::scopes::default_dtype;
 use crate::view::Parts;
@@ -37,9 +38,9 @@ use crate::view::Parts;
 ///         [ 3, 14]])
 #[pyclass(name = "Tensor", module = "allotrope", frozen, subclass, dict, weakref)]
 pub(crate) struct PyTensor {
-    variable: Variable,
+    variable: Place<Variable>,
     /// Behind the variable: what it is dropped for depends on who else has the history.
-    kept: Kept,
+    kept: Place<Kept>,
     /// Whether an operation may move it to the device of its partner.
     is_free: AtomicBool,
 }
@@ -62,11 +63,10 @@ impl From<Tensor> for PyTensor {
 impl From<Variable> for PyTensor {
     #[inline]
     fn from(variable: Variable) -> Self {
-        let (kept, is_free) = (Kept::default(), AtomicBool::new(false));
         Self {
-            variable,
-            kept,
-            is_free,
+            variable: Place::new(variable),
+            kept: Place::new(Kept::default()),
+            is_free: AtomicBool::new(false),
         }
     }
 }
@@ -133,7 +133,7 @@ impl PyTensor {
 
     /// Makes an object the gradient.
     pub(crate) fn set_gradient(&self, gradient: Option<&Bound<'_, Self>>) -> PyResult<()> {
-        let variable = gradient.map(|gradient| &gradient.get().variable);
+        let variable = gradient.map(|gradient| &*gradient.get().variable);
         self.tensor().set_grad_variable(variable).map_err(raise)?;
         let object = gradient.map(|gradient| gradient.clone().unbind());
         // Dropped outside of the lock: it may be the last reference to a tensor.
