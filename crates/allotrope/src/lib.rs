@@ -171,3 +171,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Value> {
 pub fn manual_seed(seed: u64) {
     Generator::of_process().manual_seed(seed);
 }
+
+/// The Rust of the project's first page, which compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

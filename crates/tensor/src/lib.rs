@@ -119,8 +119,3 @@ pub use variable::{
     CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,
 };
 pub use view::broadcast_tensors;
-
-/// The Rust of the project's first page, which compiles and runs.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
