@@ -59,8 +59,17 @@ impl<T> DerefMut for Guard<'_, T> {
 }
 
 /// A lock that is waited for without keeping an interpreter from others.
+#[inline]
 pub(crate) fn acquire<T>(mutex: &Mutex<T>) -> Guard<'_, T> {
     let gate = enter_detached();
+    match mutex.try_lock() {
+        Ok(held) => Guard { held, _gate: gate },
+        Err(_) => wait(mutex, gate),
+    }
+}
+
+#[cold]
+fn wait<T>(mutex: &Mutex<T>, gate: Option<Gate>) -> Guard<'_, T> {
     for attempt in 0.. {
         let held = match mutex.try_lock() {
             Ok(held) => held,
