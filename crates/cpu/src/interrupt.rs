@@ -5,7 +5,7 @@
 //! [`catch`]. Nothing is asked outside of it, nor under [`hold`], which whoever holds a lock or
 //! writes to memory that others see asks for: what was begun there is finished.
 //!
-//! The thread that called asks its probe, every [`INTERVAL`] at most. The threads that share its work
+//! The thread that called asks its probe, every 40 ms at most. The threads that share its work
 //! do so in its name: they see that it has given up, and end too.
 
 use std::cell::Cell;

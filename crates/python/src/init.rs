@@ -128,12 +128,9 @@ functions! {
 
     /// Makes filters hand channels on: a one in the middle of each group's diagonal.
     ///
-    /// >>> al.nn.init.dirac_(al.empty(2, 2, 3))
-    /// tensor([[[0., 1., 0.],
-    ///          [0., 0., 0.]],
-    /// <BLANKLINE>
-    ///         [[0., 0., 0.],
-    ///          [0., 1., 0.]]])
+    /// >>> al.nn.init.dirac_(al.empty(2, 2, 3))[1]
+    /// tensor([[0., 0., 0.],
+    ///         [0., 1., 0.]])
     dirac_[groups=Int(1)](groups: Int) |tensor, op| {
         let groups = size(op, groups.0)?;
         write(tensor, |x| init::dirac_(x, groups))
