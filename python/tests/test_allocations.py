@@ -15,7 +15,7 @@ SEARCHED = ["cpu", "tensor", "io", "python"]
 
 #: What allocates without a way to fail.
 ALLOCATING = re.compile(
-    r"\bvec!\[[^;\]]*(?:\[[^\]]*\])?[^;\]]*;|\bVec::with_capacity\(|\.to_vec\(\)(?!\?)"
+    r"\bvec!\[[^;\]]*(?:\[[^\]]*\])?[^;\]]*;|\b(?:Vec|BufWriter|BufReader)::with_capacity\(|\.to_vec\(\)(?!\?)"
     r"|collect::<(?:Result<|PyResult<)?Vec|: Vec<[^=;]*> =[^;]*\.collect\(|\.concat\(\)|\.resize\("
 )
 #: Words for what there are few of, whatever the data.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that are handed to the system together.
-const TOGETHER: usize = 1 << 20;
+pub(crate) const TOGETHER: usize = 256 << 10;
 
 /// How temporary names begin,
 const START: &str = ".allotrope-";
@@ -57,6 +57,7 @@ pub(crate) fn replace<E>(
     // First, since the disk may be full of what others have left.
     sweep(folder_of(&target));
     let temporary = Temporary::beside(&target).map_err(Failure::System)?;
+    // bounded: its room was asked for by the caller.
     let mut writer = BufWriter::with_capacity(TOGETHER, &temporary.file);
     write(&mut writer)?;
     writer.flush().map_err(Failure::System)?;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use allotrope_cpu::memory::probe;
 use allotrope_dtype::{Error, Problem};
 
 use crate::atomic::{self, Failure};
@@ -50,6 +51,7 @@ pub fn save(
     metadata: &[(String, String)],
 ) -> Result<(), Error> {
     let path = path.as_ref();
+    probe(OP, atomic::TOGETHER)?;
     let written = atomic::replace(path, |writer| {
         write_as(Format::of_path(path), value, metadata, writer)
     });

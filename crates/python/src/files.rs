@@ -6,6 +6,7 @@ use crate::objects;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
+use allotrope_cpu::memory::probe;
 use allotrope_io::{Format, Key, Value};
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyOverflowError, PyValueError};
 use pyo3::intern;
@@ -54,8 +55,10 @@ pub(crate) fn save(
     if path.getattr_opt(intern!(py, "write"))?.is_some() {
         let object = path.clone().unbind();
         return py.detach(|| {
+            probe(OP, PIECE).map_err(raise)?;
             let mut writer = ObjectWriter::new(object);
             let written = {
+                // bounded: the room was there a moment ago.
                 let mut pieces = BufWriter::with_capacity(PIECE, &mut writer);
                 let written =
                     allotrope_io::write(&value, Format::Safetensors, &metadata, &mut pieces);
@@ -79,7 +82,7 @@ pub(crate) fn save(
 }
 
 /// Bytes that a file object is given at once: more than 2 GiB would be cut by the system.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 256 << 10;
 /// And at most.
 const LARGEST_PIECE: usize = 16 << 20;
 
