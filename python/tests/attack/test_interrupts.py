@@ -130,15 +130,16 @@ for seed in range(seeds):
     how = draws.choice(["alarm", "interrupt", "thread"])
     delay = draws.choice([0.001, 0.01, 0.05, 0.3]) * draws.uniform(0.5, 1.5)
     if how == "alarm":
-        signal.setitimer(signal.ITIMER_REAL, delay)
         try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
             work()
         except Raised as raised:
             assert raised.args == (signal.SIGALRM,)
     elif how == "interrupt":
         timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         try:
+            # The signal may come before this returns.
+            timer.start()
             work()
         except KeyboardInterrupt:
             pass
@@ -148,8 +149,8 @@ for seed in range(seeds):
         results = []
         other = threading.Thread(target=lambda: results.extend(works() for _ in range(30)))
         other.start()
-        signal.setitimer(signal.ITIMER_REAL, delay)
         try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
             work()
         except Raised:
             pass
