@@ -1,10 +1,11 @@
 //! The CPU as a [`Backend`]: looks for the bytes behind views and hands them to the kernels. No loop
 //! over elements belongs here.
 
-use allotrope_dtype::{Capabilities, DType, Error, Level, Problem};
+use allotrope_dtype::{Capabilities, Conversion, DType, Error, Level, Problem, Scratch};
+use allotrope_op::task::{Input as TaskInput, Output, Results, Task};
 use allotrope_op::{
-    Backend, Band, Combine, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece, Program, Put,
-    Rewrite, Scan, Shape, Shared, Stream, Target, View,
+    Backend, Band, Combine, DeviceId, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece, Program,
+    Put, Rewrite, Scan, Shape, Shared, Stream, Target, View,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -12,6 +13,7 @@ use crate::kernel::indexing::{self, Mask, Places};
 use crate::kernel::random::{self, Chances, Moments};
 use crate::kernel::{self, whole_elements};
 use crate::memory::try_with_capacity;
+use crate::parallel::CHUNK;
 use crate::{Buffer, Feed, Input, RunInto, Storage, run, run_row};
 
 /// The CPU of this machine.
@@ -22,14 +24,18 @@ pub static CPU: Cpu = Cpu;
 pub struct Cpu;
 
 /// The whole elements of a view's memory, aligned for the dtype.
-fn bytes<'a>(op: &'static str, dtype: DType, view: View<'a>) -> Result<&'a [u8], Error> {
+pub(crate) fn bytes<'a>(op: &'static str, dtype: DType, view: View<'a>) -> Result<&'a [u8], Error> {
     view.memory
         .on_host(op)
         .map(|bytes| whole_elements(dtype, bytes))
 }
 
 /// The elements of a contiguous view.
-fn in_order<'a>(op: &'static str, dtype: DType, view: View<'a>) -> Result<&'a [u8], Error> {
+pub(crate) fn in_order<'a>(
+    op: &'static str,
+    dtype: DType,
+    view: View<'a>,
+) -> Result<&'a [u8], Error> {
     let bytes = bytes(op, dtype, view)?;
     let (size, count) = (dtype.itemsize(), view.layout.shape().count());
     // Nothing may lie anywhere.
@@ -70,6 +76,13 @@ fn share(buffer: Buffer) -> Shared {
 }
 
 impl Backend for Cpu {
+    fn id(&self) -> DeviceId {
+        DeviceId {
+            kind: "cpu",
+            index: 0,
+        }
+    }
+
     fn name(&self) -> &'static str {
         "cpu"
     }
@@ -81,6 +94,16 @@ impl Backend for Cpu {
 
     fn finish(&self) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn perform(
+        &self,
+        op: &'static str,
+        task: &Task<'_>,
+        inputs: &[TaskInput<'_>],
+        outputs: &[Output],
+    ) -> Result<Option<Results>, Error> {
+        crate::task::perform(op, task, inputs, outputs)
     }
 
     fn allocate(&self, op: &'static str, dtype: DType, count: usize) -> Result<Shared, Error> {
@@ -187,10 +210,17 @@ impl Backend for Cpu {
         shape: &Shape,
         views: &[View<'_>],
         sizes: [usize; 3],
+        to: DType,
     ) -> Result<Shared, Error> {
         let inputs = inputs(op, program, views)?;
-        let result = kernel::reduce(fold, program, shape, &inputs, sizes);
-        result.map(share).map_err(|error| error.in_op(op))
+        let folded = kernel::reduce(fold, program, shape, &inputs, sizes);
+        let folded = folded.map_err(|error| error.in_op(op))?;
+        let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+        let from = match fold {
+            Fold::Sum => self.wide(item),
+            _ => item,
+        };
+        rounded(op, folded, from, to).map(share)
     }
 
     fn scan(
@@ -416,6 +446,36 @@ impl Backend for Cpu {
         }
         Ok(())
     }
+}
+
+/// Elements in another dtype.
+fn rounded(op: &'static str, folded: Buffer, from: DType, to: DType) -> Result<Buffer, Error> {
+    if from == to {
+        return Ok(folded);
+    }
+    let count = folded.len() / from.itemsize();
+    let mut buffer = Buffer::for_elements(op, to, count)?;
+    if count <= CHUNK {
+        let conversion = Conversion::new(from, to).map_err(|error| error.in_op(op))?;
+        conversion.run(
+            Level::current(),
+            &folded,
+            &mut buffer,
+            &mut Scratch::default(),
+        );
+        return Ok(buffer);
+    }
+    let shape = Shape::new(op, &[count])?;
+    let mut program = Program::new(&[from]);
+    let result = program.convert(0, to);
+    program.output(result);
+    let layout = Layout::contiguous(shape.clone());
+    let input = Input {
+        bytes: &folded,
+        layout: &layout,
+    };
+    run(&program, &shape, &[input], &mut [&mut buffer[..]])?;
+    Ok(buffer)
 }
 
 /// Writes the elements of a piece, in row-major order, in a dtype that they have a way to.

@@ -7,6 +7,7 @@
 //! | `reserve` | [`Reserve`]: the allocator that has something left for small things (unsafe) |
 //! | `storage` | [`Storage`]: one or the other, the memory of this backend |
 //! | `backend` | [`Cpu`]: what views hold, handed to the kernels |
+//! | `task` | tasks handed to the kernels, by families |
 //! | `parallel` | fixed chunks over threads: the answer never depends on their number (unsafe) |
 //! | `interrupt` | long work that is given up in the middle |
 //! | `simd` | one loop, compiled for each instruction set (unsafe) |
@@ -49,6 +50,7 @@ mod plan;
 mod reserve;
 mod simd;
 mod storage;
+mod task;
 mod tile;
 mod walk;
 

@@ -128,6 +128,27 @@ impl DType {
         self.bits().div_ceil(8) as usize
     }
 
+    /// How many bytes so many elements take, packed; `None` beyond all memory.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// assert_eq!(DType::F16.bytes_for(3), Some(6));
+    /// assert_eq!(DType::F16.bytes_for(usize::MAX), None);
+    /// ```
+    #[must_use]
+    pub const fn bytes_for(self, count: usize) -> Option<usize> {
+        let bits = self.bits() as usize;
+        // Whole bytes first, so that only the sum of what is left over needs a division.
+        let whole = match count.checked_mul(bits / 8) {
+            Some(whole) => whole,
+            None => return None,
+        };
+        match count.checked_mul(bits % 8) {
+            Some(rest) => whole.checked_add(rest.div_ceil(8)),
+            None => None,
+        }
+    }
+
     /// What the address of an element is a multiple of: its width, for complex numbers half of it.
     #[must_use]
     pub const fn alignment(self) -> usize {

@@ -1,10 +1,11 @@
 //! What a device does for tensors: its memory, and the work that is done in it. Here belongs what
-//! every device must be able to do, by families; plain data about the work is in `work`, and no kernel
-//! is here.
+//! every device must be able to do, by families; plain data about the work is in `work` and `task`, and
+//! no kernel is here.
 //!
 //! All work is asked for by a [`Backend`], whose methods take views of memory and give new memory.
-//! Dtypes are logical ones: a device that has to store another (see [`Capabilities`]) converts where
-//! bytes come and go, in `upload` and `download`.
+//! Primitives are methods of their own, which every device has; what has a kernel of its own is a
+//! [`Task`], which a device performs or declines. Dtypes are logical ones: a device that has to store
+//! another (see [`Capabilities`]) converts where bytes come and go, in `upload` and `download`.
 
 use std::any::Any;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use allotrope_dtype::{Capabilities, DType, Error, Problem};
 use smallvec::SmallVec;
 
+use crate::task::{Input, Output, Results, Task};
 use crate::work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream};
 use crate::{Layout, Op, Program, Shape};
 
@@ -23,7 +25,7 @@ pub trait Memory: Any + fmt::Debug + Send + Sync {
     /// Where the bytes are.
     fn backend(&self) -> &'static dyn Backend;
 
-    /// How many bytes there are.
+    /// How many bytes the elements have in their logical dtype, whatever the device stores.
     fn len(&self) -> usize;
 
     /// Whether there are none.
@@ -149,6 +151,24 @@ pub struct Rewrite<'a> {
     pub targets: SmallVec<[Target<'a>; 2]>,
 }
 
+/// Which device a backend is: its kind and its number among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId {
+    /// The kind, such as `cpu`.
+    pub kind: &'static str,
+    /// The number, from zero.
+    pub index: u32,
+}
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            0 => f.write_str(self.kind),
+            index => write!(f, "{}:{index}", self.kind),
+        }
+    }
+}
+
 /// A device: where tensors are, and what computes with them.
 ///
 /// Every result is new memory of the device, with its elements in row-major order. Views hold
@@ -157,14 +177,44 @@ pub struct Rewrite<'a> {
 /// device error.
 #[allow(clippy::missing_errors_doc, reason = "said once, above")]
 pub trait Backend: Send + Sync {
-    /// What the device is called. Two backends of one name are one place.
-    fn name(&self) -> &'static str;
+    /// Which device it is. Two backends of one id are one place.
+    fn id(&self) -> DeviceId;
+
+    /// What the device is called in messages: its kind, with its number if there are several.
+    fn name(&self) -> &'static str {
+        self.id().kind
+    }
 
     /// What the device does with each dtype.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Waits until all work that was asked for is done.
+    /// Waits until all work that was asked for is done, and raises the faults that it noted: errors
+    /// about values (an index out of range, a zero divisor) which a device that queues its work cannot
+    /// raise at the call. A download raises them too.
     fn finish(&self) -> Result<(), Error>;
+
+    /// The dtype in which sums of items of a compute dtype are formed, before they are rounded once.
+    fn wide(&self, item: DType) -> DType {
+        match item {
+            DType::F32 => DType::F64,
+            DType::C64 => DType::C128,
+            item => item,
+        }
+    }
+
+    // Work with a kernel of its own.
+
+    /// What a task makes of its inputs; `None` if the device has no kernel for it, or none for sizes
+    /// like these.
+    fn perform(
+        &self,
+        _op: &'static str,
+        _task: &Task<'_>,
+        _inputs: &[Input<'_>],
+        _outputs: &[Output],
+    ) -> Result<Option<Results>, Error> {
+        Ok(None)
+    }
 
     // Memory.
 
@@ -217,8 +267,9 @@ pub trait Backend: Send + Sync {
 
     // Folds: a program of one output makes the items.
 
-    /// Items of a [`Fold::item`] folded along the middle of three sizes, as [`Fold::result`]. The
-    /// shape of the inputs has as many elements as the sizes.
+    /// Items of a [`Fold::item`] folded along the middle of three sizes, in dtype `to`, rounded once
+    /// from what they are folded in. The shape of the inputs has as many elements as the sizes.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of what is asked")]
     fn reduce(
         &self,
         op: &'static str,
@@ -227,6 +278,7 @@ pub trait Backend: Send + Sync {
         shape: &Shape,
         inputs: &[View<'_>],
         sizes: [usize; 3],
+        to: DType,
     ) -> Result<Shared, Error>;
 
     /// Every prefix of items of a [`Scan::item`] along the middle of three sizes, in dtype `to`,

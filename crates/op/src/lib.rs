@@ -18,11 +18,11 @@
 //! | `differentiate` | [`differentiate()`]: the derivative of whole programs, and programs put together |
 //! | `infer` | [`infer()`]: which dtypes an operation computes in, as a program |
 //! | `in_place` | what is also spelled with an underscore |
-//! | `choice` | who has a say in the dtype of results |
 //! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
 //! | `backend` | [`Backend`]: what every device does, and the [`Memory`] it does it in |
 //! | `work` | what a backend is told beside programs: [`Fold`], [`Piece`], [`Put`] and their kin |
+//! | [`task`] | work that has a kernel of its own, which a device performs or declines |
 //! | [`wgsl`] | all these functions as the text of a shader |
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,6 @@ pub mod table;
 
 mod backend;
 mod build;
-mod choice;
 mod compare;
 pub mod complex;
 mod compose;
@@ -48,14 +47,14 @@ mod range;
 mod shape;
 pub mod structured;
 mod support;
+pub mod task;
 pub mod wgsl;
 mod whole;
 mod work;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
-pub use backend::{Backend, Memory, Origin, Rewrite, Shared, Target, View};
+pub use backend::{Backend, DeviceId, Memory, Origin, Rewrite, Shared, Target, View};
 pub use build::{Builder, Var};
-pub use choice::{Chooser, Question, ask_for_results};
 pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate};
@@ -66,7 +65,8 @@ pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{
-    Dims, Shape, normalize_axes, normalize_axes_or_none, normalize_axis, sort_few_by_key,
+    Dims, Shape, normalize_axes, normalize_axes_or_none, normalize_axis, sizes_around,
+    sort_few_by_key,
 };
 pub use structured::Structured;
 pub use support::{Support, support, supported_names, without_gradient};

@@ -237,3 +237,13 @@ pub fn sort_few_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
         }
     }
 }
+/// The sizes of a shape around some neighbouring dimensions: before them, of them, after them.
+#[must_use]
+pub fn sizes_around(shape: &Shape, first: usize, last: usize) -> [usize; 3] {
+    let product = |sizes: &[usize]| sizes.iter().product();
+    [
+        product(&shape[..first]),
+        product(&shape[first..=last]),
+        product(&shape[last + 1..]),
+    ]
+}

@@ -61,8 +61,8 @@ pub fn support(name: &str, dtype: DType) -> Option<Support> {
     }
     let reduction = Reduction::ALL.iter().find(|row| row.name() == name);
     let result = match (reduction, Structured::from_name(name)) {
-        (Some(reduction), _) => reduction.result(dtype),
-        (None, Some(row)) => row.result(dtype),
+        (Some(reduction), _) => reduction.result_dtype(dtype),
+        (None, Some(row)) => row.result_dtype(dtype),
         (None, None) => return None,
     };
     Some(match result {

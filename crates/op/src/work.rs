@@ -36,16 +36,6 @@ impl Fold {
             (Self::Prod, _) => DType::F64,
         }
     }
-
-    /// The dtype of results: sums of float32 come as float64, to be rounded once.
-    #[must_use]
-    pub fn result(self, item: DType) -> DType {
-        match (self, item) {
-            (Self::Sum, DType::F32) => DType::F64,
-            (Self::Sum, DType::C64) => DType::C128,
-            _ => item,
-        }
-    }
 }
 
 /// How the numbers of a prefix become one.

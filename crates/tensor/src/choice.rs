@@ -1,6 +1,6 @@
 //! Indices drawn by weights.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_cpu::kernel::random;
 use allotrope_dtype::{DType, Error, Level, Problem};
 

@@ -1,6 +1,6 @@
 //! Casts, and values out of a tensor.
 
-use allotrope_cpu::memory::try_to_vec;
+use crate::host::memory::try_to_vec;
 use allotrope_cpu::parallel::{self, CHUNK};
 use allotrope_dtype::{
     CastOptions, Casting, DType, Element, Error, Overflow, Problem, Rounding, Scalar, can_cast,

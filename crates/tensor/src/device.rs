@@ -1,14 +1,230 @@
-//! Where tensors are: which device an operation takes, and the way from one to another.
+//! Where tensors are: devices as values, which one an operation takes, the way from one to another,
+//! and what becomes of a task that a device has no kernel for.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use allotrope_cpu::{Buffer, CPU};
-use allotrope_dtype::{Error, Problem};
-use allotrope_op::{Backend, Layout};
-use smallvec::smallvec;
+use allotrope_dtype::{Capabilities, DType, Error, Problem};
+use allotrope_op::task::{Input, Made, Output, Results, Task};
+use allotrope_op::{Backend, DeviceId, Layout, Shape, Shared, View};
+use smallvec::{SmallVec, smallvec};
 
 use crate::Tensor;
 use crate::elementwise::room;
+
+/// A device of this machine: where tensors are and what computes with them.
+///
+/// ```
+/// use allotrope_tensor::{Device, DType, Tensor};
+/// let device: Device = "cpu".parse()?;
+/// assert_eq!(device, Device::cpu());
+/// assert_eq!(device.to_string(), "cpu");
+/// assert_eq!(Tensor::zeros(&[2], DType::F32)?.device(), device);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Device(&'static dyn Backend);
+
+impl Device {
+    /// The CPU, which every machine has.
+    #[must_use]
+    pub fn cpu() -> Self {
+        Self(&CPU)
+    }
+
+    /// The device of a kind and a number.
+    ///
+    /// # Errors
+    /// A device error if this machine has no such device.
+    pub fn new(kind: &str, index: u32) -> Result<Self, Error> {
+        if kind == "cpu" && index == 0 {
+            return Ok(Self::cpu());
+        }
+        let find = providers(|all| all.iter().find(|p| p.kind == kind).map(|p| p.find));
+        match find {
+            Some(find) => find(index).map(Self),
+            None => Err(unknown_device(kind, index)),
+        }
+    }
+
+    /// Every device of this machine that can be had, the CPU first.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let mut devices = vec![Self::cpu()];
+        let others = providers(<[DeviceProvider]>::to_vec);
+        for provider in others {
+            let found = (0..(provider.count)()).filter_map(|index| (provider.find)(index).ok());
+            devices.extend(found.map(Self));
+        }
+        devices
+    }
+
+    /// The kind, such as `cpu`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.0.id().kind
+    }
+
+    /// The number among the devices of its kind.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.0.id().index
+    }
+
+    /// What computes there.
+    #[must_use]
+    pub fn backend(&self) -> &'static dyn Backend {
+        self.0
+    }
+
+    /// What the device does with each dtype.
+    #[must_use]
+    pub fn capabilities(&self) -> &'static Capabilities {
+        self.0.capabilities()
+    }
+
+    /// Waits until all work that was asked for is done.
+    ///
+    /// # Errors
+    /// What became wrong meanwhile: errors about values, a device error.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.0.finish()
+    }
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self::cpu()
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id() == other.0.id()
+    }
+}
+
+impl Eq for Device {}
+
+impl From<&'static dyn Backend> for Device {
+    fn from(backend: &'static dyn Backend) -> Self {
+        Self(backend)
+    }
+}
+
+impl From<&Self> for Device {
+    fn from(device: &Self) -> Self {
+        *device
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.id(), f)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.0.id())
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+
+    /// The device of a name: a kind, or a kind with a number behind a colon.
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let (kind, index) = match name.split_once(':') {
+            None => (name, Some(0)),
+            Some((kind, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                (kind, digits.parse().ok())
+            }
+            Some((kind, _)) => (kind, None),
+        };
+        match index {
+            Some(index) => Self::new(kind, index),
+            None => Err(unknown(name.to_owned())),
+        }
+    }
+}
+
+#[cold]
+fn unknown_device(kind: &str, index: u32) -> Error {
+    unknown(match index {
+        0 => kind.to_owned(),
+        index => format!("{kind}:{index}"),
+    })
+}
+
+#[cold]
+fn unknown(given: String) -> Error {
+    let mut available = "cpu".to_owned();
+    for kind in providers(|all| all.iter().map(|p| p.kind).collect::<Vec<_>>()) {
+        available.push_str(", ");
+        available.push_str(kind);
+    }
+    Error::new("device", Problem::UnknownDevice { given, available })
+}
+
+/// Finds the devices of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceProvider {
+    /// The kind.
+    pub kind: &'static str,
+    /// How many there are.
+    pub count: fn() -> u32,
+    /// The backend of a number; a device error says why there is none.
+    pub find: fn(u32) -> Result<&'static dyn Backend, Error>,
+}
+
+static PROVIDERS: RwLock<Vec<DeviceProvider>> = RwLock::new(Vec::new());
+
+fn providers<T>(look: impl FnOnce(&[DeviceProvider]) -> T) -> T {
+    // A list is changed by whole entries only.
+    look(&PROVIDERS.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Makes the devices of a kind known to all; the first provider of a kind stays.
+pub fn register_devices(provider: DeviceProvider) {
+    let mut providers = PROVIDERS.write().unwrap_or_else(PoisonError::into_inner);
+    if providers.iter().all(|known| known.kind != provider.kind) {
+        providers.push(provider);
+    }
+}
+
+/// What a new tensor is to be: its dtype, and where it is.
+///
+/// ```
+/// use allotrope_tensor::{Device, DType, Options};
+/// assert_eq!(Options::from(DType::F32).device, Device::cpu());
+/// assert_eq!(Options::from((DType::F32, Device::cpu())).dtype, DType::F32);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The dtype.
+    pub dtype: DType,
+    /// The device.
+    pub device: Device,
+}
+
+impl From<DType> for Options {
+    fn from(dtype: DType) -> Self {
+        let device = Device::cpu();
+        Self { dtype, device }
+    }
+}
+
+impl<D: Into<Device>> From<(DType, D)> for Options {
+    fn from((dtype, device): (DType, D)) -> Self {
+        let device = device.into();
+        Self { dtype, device }
+    }
+}
 
 /// The device of all tensors; without any, the CPU.
 pub(crate) fn common_backend(
@@ -26,6 +242,159 @@ pub(crate) fn common_backend(
         }
         None => Ok(backend),
     }
+}
+
+/// What the device of some tensors makes of a task; `None` if it has no kernel for it.
+///
+/// # Errors
+/// A device error if the tensors are not on one device, and what the task raises.
+pub(crate) fn perform_here(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+) -> Result<Option<Results>, Error> {
+    let backend = common_backend(op, tensors)?;
+    let inputs: SmallVec<[Input<'_>; 4]> = tensors
+        .iter()
+        .map(|tensor| Input {
+            dtype: tensor.dtype(),
+            view: tensor.view_of(),
+        })
+        .collect();
+    backend.perform(op, task, &inputs, outputs)
+}
+
+/// What a task makes of tensors: on their device, or where it has no kernel, on the CPU.
+///
+/// # Errors
+/// As [`perform_here`].
+pub(crate) fn perform(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+) -> Result<Results, Error> {
+    match perform_here(op, task, tensors, outputs)? {
+        Some(results) => Ok(results),
+        None => perform_on_host(op, task, tensors, outputs),
+    }
+}
+
+/// [`perform`] for a task of one output, as a tensor of a shape.
+pub(crate) fn perform_one(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    dtype: DType,
+    shape: &Shape,
+) -> Result<Tensor, Error> {
+    let count = shape.count();
+    let mut results = perform(op, task, tensors, &[Output { dtype, count }])?;
+    let memory = results.remove(0).memory;
+    Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
+}
+
+/// [`perform_one`], but where the device has no kernel for the task, a composition of other
+/// operations there.
+pub(crate) fn perform_or(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    dtype: DType,
+    shape: &Shape,
+    compose: impl FnOnce() -> Result<Tensor, Error>,
+) -> Result<Tensor, Error> {
+    let count = shape.count();
+    match perform_here(op, task, tensors, &[Output { dtype, count }])? {
+        Some(mut results) => {
+            let memory = results.remove(0).memory;
+            Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
+        }
+        None => compose(),
+    }
+}
+
+/// What the CPU makes of a task on tensors of another device, brought back there.
+#[cold]
+fn perform_on_host(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+) -> Result<Results, Error> {
+    let backend = common_backend(op, tensors)?;
+    report_hosted(op, backend.id());
+    let moved: SmallVec<[(Shared, Layout); 4]> = tensors
+        .iter()
+        .map(|tensor| fetch(op, tensor))
+        .collect::<Result<_, Error>>()?;
+    let inputs: SmallVec<[Input<'_>; 4]> = moved
+        .iter()
+        .zip(tensors)
+        .map(|((memory, layout), tensor)| Input {
+            dtype: tensor.dtype(),
+            view: View {
+                memory: &**memory,
+                layout,
+            },
+        })
+        .collect();
+    let made = CPU.perform(op, task, &inputs, outputs)?.ok_or_else(|| {
+        let (device, reason) = ("cpu", "a task without a kernel".to_owned());
+        Error::new(op, Problem::DeviceFailure { device, reason })
+    })?;
+    made.into_iter()
+        .zip(outputs)
+        .map(|(Made { memory, count }, output)| {
+            let bytes = memory.on_host(op)?;
+            let bytes = &bytes[..count * output.dtype.itemsize()];
+            let memory = backend.upload(op, output.dtype, bytes)?;
+            Ok(Made { memory, count })
+        })
+        .collect()
+}
+
+/// The elements of a tensor in memory of the CPU, and the layout that they have there: of dimensions
+/// that repeat the same elements, these once.
+fn fetch(op: &'static str, tensor: &Tensor) -> Result<(Shared, Layout), Error> {
+    let repeats = tensor.layout().strides().iter().map(|stride| *stride == 0);
+    let sizes: SmallVec<[usize; 6]> = tensor
+        .shape()
+        .iter()
+        .zip(repeats)
+        .map(|(size, repeats)| if repeats { (*size).min(1) } else { *size })
+        .collect();
+    let once = Shape::new(op, &sizes)?;
+    let mut narrowed = tensor.clone();
+    for (dim, size) in once.iter().enumerate() {
+        if *size != tensor.shape()[dim] {
+            narrowed = narrowed.detach().narrow(dim as isize, 0, *size)?;
+        }
+    }
+    let mut buffer = room(op, &once, tensor.dtype())?;
+    let backend = tensor.backend();
+    backend.download(op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
+    let memory = crate::host::Storage::Owned(buffer).share();
+    let layout = Layout::contiguous(once).broadcast_to(op, tensor.shape())?;
+    Ok((memory, layout))
+}
+
+/// How often each operation was computed by the CPU for each device that has no kernel for it.
+static HOSTED: Mutex<BTreeMap<(&'static str, DeviceId), u64>> = Mutex::new(BTreeMap::new());
+
+fn report_hosted(op: &'static str, device: DeviceId) {
+    let mut hosted = HOSTED.lock().unwrap_or_else(PoisonError::into_inner);
+    *hosted.entry((op, device)).or_default() += 1;
+}
+
+/// The operations that the CPU computed for a device, and how often: those whose tasks it has no
+/// kernel for.
+#[must_use]
+pub fn hosted_operations(device: Device) -> Vec<(&'static str, u64)> {
+    let hosted = HOSTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = hosted.iter().filter(|((_, id), _)| *id == device.0.id());
+    here.map(|((op, _), count)| (*op, *count)).collect()
 }
 
 /// Bytes of elements, aligned for their dtype: where a tensor has them, or copied.
@@ -46,27 +415,46 @@ impl Deref for Bytes<'_> {
 }
 
 impl Tensor {
+    /// The device that the tensor is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        Device(self.backend())
+    }
+
+    /// The dtype in which the device stores the elements: a narrower one than the tensor's where a
+    /// device without it must demote, else the same.
+    #[must_use]
+    pub fn storage_dtype(&self) -> DType {
+        self.backend().capabilities().storage(self.dtype())
+    }
+
     /// Whether another tensor is on the same device.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        self.shares_storage_with(other) || self.backend().name() == other.backend().name()
+        self.shares_storage_with(other) || self.backend().id() == other.backend().id()
     }
 
     /// The same elements on another device, in row-major order; the tensor itself if it is there.
     ///
     /// ```
-    /// use allotrope_cpu::CPU;
-    /// use allotrope_dtype::DType;
-    /// use allotrope_tensor::Tensor;
+    /// use allotrope_tensor::{Device, DType, Tensor};
     /// let x = Tensor::arange(0, 3, 1, DType::I64)?;
-    /// assert!(x.to_backend(&CPU)?.shares_storage_with(&x));
+    /// assert!(x.to_device(Device::cpu())?.shares_storage_with(&x));
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
     /// # Errors
     /// A memory error of either device, a device error if one fails.
+    pub fn to_device(&self, device: impl Into<Device>) -> Result<Self, Error> {
+        self.to_backend(device.into().0)
+    }
+
+    /// [`to_device`](Self::to_device) by its backend.
+    ///
+    /// # Errors
+    /// As [`to_device`](Self::to_device).
     pub fn to_backend(&self, backend: &'static dyn Backend) -> Result<Self, Error> {
         let (op, from) = ("to", self.backend());
-        if from.name() == backend.name() {
+        if from.id() == backend.id() {
             return Ok(self.clone());
         }
         let memory = backend.upload(op, self.dtype(), &self.read(op)?)?;

@@ -1,6 +1,6 @@
 //! Random tensors of any [`Law`], and Dirichlet's.
 
-use allotrope_cpu::memory::try_resize;
+use crate::host::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_cpu::kernel::random::{self, Law, Numbers};

@@ -1,6 +1,6 @@
 //! Elementwise operations: every one is a row, and all go through [`record`].
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_cpu::parallel::CHUNK;
 use allotrope_dtype::{Casting, DType, Error, Problem, WeakScalar, can_cast};
 use allotrope_op::{

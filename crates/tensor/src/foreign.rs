@@ -1,6 +1,6 @@
 //! Tensors in memory that someone else owns: shared where it can be read in place, else copied.
 
-use allotrope_cpu::Foreign;
+use crate::host::Foreign;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Dims, Layout, Shape};
 

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use allotrope_cpu::interrupt;
+use crate::host::interrupt;
 
 /// How many threads are inside.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use allotrope_cpu::CPU;
+use crate::host::CPU;
 use allotrope_dtype::{Kind, WeakScalar, default_dtype};
 
 use crate::Tensor;

@@ -1,11 +1,11 @@
 //! Numbers that random draws are given as tensors: read as float64 a piece at a time, so that no
 //! draw needs more room than its result.
 
-use allotrope_cpu::memory::try_resize;
+use crate::host::memory::try_resize;
 use std::ops::Range;
 
+use crate::host::{Buffer, CPU};
 use allotrope_cpu::kernel::random::{Given, Stream};
-use allotrope_cpu::{Buffer, CPU};
 use allotrope_dtype::{DType, Error, Level, Set};
 use allotrope_op::Shape;
 

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
 //! | `device` | which device an operation takes, and the way from one to another |
+//! | `call` | the one beginning of a call: dtypes, device, autocast, trace |
+//! | `host` | what is needed of the machine, whatever the device |
 //! | `create` | constructors |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
 //! | `elements` | elements borrowed, in vectors, or one of them |
@@ -48,6 +50,7 @@
 mod amp;
 mod assign;
 mod autograd;
+mod call;
 mod choice;
 mod convert;
 mod create;
@@ -61,6 +64,7 @@ mod fork;
 mod format;
 mod generator;
 mod given;
+mod host;
 mod index;
 mod key;
 mod nested;
@@ -77,8 +81,6 @@ mod view;
 
 pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_cpu::kernel::random::Law;
-pub use allotrope_cpu::parallel::{set_thread_count, thread_count};
-pub use allotrope_cpu::{Buffer, CPU, Foreign};
 pub use allotrope_dtype::{
     Bool8, CastOptions, DType, Element, Error, ErrorKind, Family, Kind, Nested, Overflow, Policy,
     Problem, Rounding, Scalar, Scope, ScopeId, Set, WeakScalar, bf16, c64, c128, default_dtype,
@@ -98,12 +100,14 @@ pub use autograd::{
     is_inference_mode, lasting_name, mode, no_grad, record_function, set_grad_enabled, set_locator,
 };
 pub use create::SignalWindow;
+pub use device::{Device, DeviceProvider, Options, hosted_operations, register_devices};
 pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use fork::{Undivided, after_fork, before_fork, undivided};
 pub use format::{PrintOptions, print_options, set_print_options};
 pub use generator::Generator;
+pub use host::{Buffer, CPU, Foreign, set_thread_count, thread_count};
 pub use index::Index::{self, Ellipsis, NewAxis};
 pub use key::IntoKey;
 pub use ops::attention::AttentionOptions;

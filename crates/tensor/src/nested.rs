@@ -1,6 +1,6 @@
 //! Tensors written down as numbers, arrays and vectors of Rust.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_dtype::{Element, Error, Nested};
 
 use crate::Tensor;

@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::host::{Buffer, CPU};
 use allotrope_cpu::kernel::random::{self, Chances, Moments};
-use allotrope_cpu::{Buffer, CPU};
 use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
 use allotrope_op::{Backend, Draw, Shape, Target};
 

@@ -1,6 +1,6 @@
 //! Parts of a tensor along one dimension. All are views.
 
-use allotrope_cpu::memory::{check, try_with_capacity};
+use crate::host::memory::{check, try_with_capacity};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::{Slice, normalize_axis};
 

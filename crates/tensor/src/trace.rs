@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{DType, Flow, ScopeId, ScopeStack, Set, promotion};
-use allotrope_op::{Op, Question, Signature, compute_dtype};
+use allotrope_op::{Op, Signature, compute_dtype};
 
-use crate::amp::ask_to_choose;
 use crate::autograd::locate;
+use crate::call::Question;
 use crate::fork;
 
 /// One operation, as it was called.
@@ -80,7 +80,6 @@ impl TraceFlow {
 
     /// Begins a trace.
     pub fn enter(&mut self, trace: Trace) -> ScopeId {
-        ask_to_choose();
         let id;
         (self.0, id) = self.0.entered(trace);
         id
@@ -130,7 +129,6 @@ impl Drop for TraceGuard {
 /// ```
 #[must_use = "nothing is recorded once the guard is dropped"]
 pub fn trace_dtypes() -> TraceGuard {
-    ask_to_choose();
     let trace = Trace::default();
     let id = change(|traces| traces.push(trace.clone()));
     TraceGuard {

@@ -42,7 +42,7 @@ pub use pool::{
 };
 pub use reduce::{reduce, reduce_at};
 pub use resample::{Stencil, Weighting, blend, pick as pick_nearest};
-pub use rows::{LineInput, are_lines_short, pick, sizes_around};
+pub use rows::{LineInput, are_lines_short, pick};
 pub use scan::scan;
-pub use softmax::{Softmax, softmax};
+pub use softmax::softmax;
 pub use window::Axis;

@@ -34,7 +34,8 @@ const ROWS: usize = 128;
 /// The elements of a program's one output, folded along the middle of three sizes.
 ///
 /// `shape` is that of the inputs' layouts and has `sizes[0] * sizes[1] * sizes[2]` elements. The
-/// results are of [`Fold::result`] of the output's dtype, which must be a [`Fold::item`].
+/// results are of the output's dtype, which must be a [`Fold::item`]; sums of float32 and complex64
+/// come as float64 and complex128, to be rounded once.
 ///
 /// # Errors
 /// A memory error.

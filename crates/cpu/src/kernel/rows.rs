@@ -17,7 +17,7 @@ mod sums;
 use crate::memory::{try_resize, try_vec, try_with_capacity};
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
 use allotrope_op::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary};
-use allotrope_op::{Layout, Number, Program, Shape};
+use allotrope_op::{Layout, Number, Program};
 use bytemuck::Pod;
 
 pub(crate) use self::ahead::Ahead;
@@ -367,15 +367,4 @@ pub fn pick(
             *to = from[place as usize];
         }
     });
-}
-
-/// The sizes of a shape around some neighbouring dimensions: before them, of them, after them.
-#[must_use]
-pub fn sizes_around(shape: &Shape, first: usize, last: usize) -> [usize; 3] {
-    let product = |sizes: &[usize]| sizes.iter().product();
-    [
-        product(&shape[..first]),
-        product(&shape[first..=last]),
-        product(&shape[last + 1..]),
-    ]
 }

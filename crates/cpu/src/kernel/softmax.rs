@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use allotrope_dtype::{DType, Error, Level};
 use allotrope_op::elementary::Elementary;
+use allotrope_op::task::rowwise::Softmax;
 use bytemuck::Zeroable;
 
 use super::fused::block::{Itself, Load, Store};
@@ -13,15 +14,6 @@ use super::rows::{
     for_each_line_or_half, join,
 };
 use crate::simd::{self, Body};
-
-/// What comes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Softmax {
-    /// The shares of the exponentials in their sum.
-    Shares,
-    /// The logarithms of the shares.
-    Logarithms,
-}
 
 /// The softmax of every line, as `dtype`.
 ///
@@ -38,8 +30,8 @@ pub fn softmax(
         // Beside logarithms near zero their errors are small in 8 bits only.
         is_rough: dtype.bits()
             <= match kind {
-                Softmax::Shares => 16,
-                Softmax::Logarithms => 8,
+                Softmax::Softmax => 16,
+                Softmax::LogSoftmax => 8,
             },
     };
     match from.program.output_dtypes().next() {
@@ -165,17 +157,17 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
             let most = greatest::<f32, S>(from);
             let exponentials = &mut values.as_flattened_mut()[..self.length];
             let total = match self.kind {
-                Softmax::Shares => {
+                Softmax::Softmax => {
                     self::exponentials::<f32, S, FUSED, true>(most, from, exponentials, None)
                 }
-                Softmax::Logarithms => {
+                Softmax::LogSoftmax => {
                     self::exponentials::<f32, S, FUSED, false>(most, from, exponentials, None)
                 }
             };
             let ((to, to_rest), (from, rest)) = (to.as_chunks_mut(), from.as_chunks());
             let mut last = [0; LANES];
             match self.kind {
-                Softmax::Shares => {
+                Softmax::Softmax => {
                     let share = (1.0 / total) as f32;
                     let to = to.iter_mut().chain(std::iter::once(&mut last));
                     for (values, to) in values.iter().zip(to) {
@@ -184,7 +176,7 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
                         *to = S::store(shares);
                     }
                 }
-                Softmax::Logarithms => {
+                Softmax::LogSoftmax => {
                     let log = log_of_total::<f32, FUSED>(total, false) as f32;
                     let rest = fill_up(rest, 0);
                     let from = from.iter().chain(std::iter::once(&rest));
@@ -227,13 +219,13 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 exponentials::<C, Itself, FUSED, false>(most, from, to, Some(ahead))
             };
             match self.exponentials.kind {
-                Softmax::Shares => {
+                Softmax::Softmax => {
                     let share = C::narrow(1.0 / total).wrap::<FUSED>();
                     for to in to {
                         *to = C::unwrap(to.wrap::<FUSED>() * share);
                     }
                 }
-                Softmax::Logarithms => {
+                Softmax::LogSoftmax => {
                     let log = C::narrow(log_of_total::<C, FUSED>(total, is_rough));
                     for (to, from) in to.iter_mut().zip(from) {
                         let below = from.wrap::<FUSED>() - shift;
@@ -404,8 +396,8 @@ impl<C: Accumulator> Block<'_, C> {
                     let exponential = exp::<_, ROUGH>(below);
                     *lane = C::unwrap(lane.wrap::<FUSED>() + exponential);
                     *value = C::unwrap(match kind {
-                        Softmax::Shares => exponential,
-                        Softmax::Logarithms => below,
+                        Softmax::Softmax => exponential,
+                        Softmax::LogSoftmax => below,
                     });
                 }
             }
@@ -415,16 +407,16 @@ impl<C: Accumulator> Block<'_, C> {
         }
         for (lane, total) in lanes.iter_mut().zip(&totals) {
             *lane = C::narrow(match kind {
-                Softmax::Shares => 1.0 / total,
-                Softmax::Logarithms => log_of_total::<C, FUSED>(*total, ROUGH),
+                Softmax::Softmax => 1.0 / total,
+                Softmax::LogSoftmax => log_of_total::<C, FUSED>(*total, ROUGH),
             });
         }
         for row in self.values.chunks_exact_mut(width) {
             for (value, last) in row.iter_mut().zip(&lanes) {
                 let (value_lane, last) = (value.wrap::<FUSED>(), last.wrap());
                 *value = C::unwrap(match kind {
-                    Softmax::Shares => value_lane * last,
-                    Softmax::Logarithms => value_lane - last,
+                    Softmax::Softmax => value_lane * last,
+                    Softmax::LogSoftmax => value_lane - last,
                 });
             }
         }

@@ -17,7 +17,6 @@
 
 use allotrope_dtype::{DType, Error, Set};
 
-use crate::choice::{Question, chosen};
 use crate::table::{Autocast, Outcome};
 
 /// Rows, each a constant, and the list of them all.
@@ -99,13 +98,8 @@ impl Structured {
     ///
     /// # Errors
     /// A dtype error outside the accepted set.
-    pub fn result(&self, dtype: DType) -> Result<DType, Error> {
-        Ok(chosen(Question {
-            name: self.name,
-            autocast: self.autocast,
-            common: dtype,
-            result: self.outcome.result(self.name, self.accepted, dtype)?,
-        }))
+    pub fn result_dtype(&self, dtype: DType) -> Result<DType, Error> {
+        self.outcome.result(self.name, self.accepted, dtype)
     }
 
     /// Why the operation has no gradient; `None` if it has one.

@@ -3,7 +3,6 @@
 use allotrope_dtype::{DType, Error, Kind, Set, default_dtype};
 
 use super::Autocast;
-use crate::choice::{Question, chosen};
 
 /// Which dtype a reduction or a structured operation gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,12 +151,7 @@ impl Reduction {
     ///
     /// # Errors
     /// A dtype error outside the accepted set.
-    pub fn result(self, dtype: DType) -> Result<DType, Error> {
-        Ok(chosen(Question {
-            name: self.name(),
-            autocast: self.autocast(),
-            common: dtype,
-            result: self.outcome().result(self.name(), self.accepted(), dtype)?,
-        }))
+    pub fn result_dtype(self, dtype: DType) -> Result<DType, Error> {
+        self.outcome().result(self.name(), self.accepted(), dtype)
     }
 }

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use allotrope_dtype::{DType, Error, Flow, GradientProblem, ScopeId, ScopeStack};
-use allotrope_op::{Autocast, Question, ask_for_results};
+use allotrope_op::Autocast;
 use smallvec::SmallVec;
 
 use crate::Tensor;
-use crate::trace::{is_tracing, result_chosen};
+use crate::call::Question;
 
 /// The dtypes that autocast computes in.
 const LOWER: [DType; 2] = [DType::BF16, DType::F16];
@@ -133,7 +133,6 @@ impl AutocastFlow {
         condition: Option<Condition>,
     ) -> Result<ScopeId, Error> {
         check_dtype(setting.dtype)?;
-        ask_to_choose();
         let id;
         (self.0, id) = self.0.entered(Entry { setting, condition });
         Ok(id)
@@ -183,7 +182,6 @@ fn check_dtype(dtype: DType) -> Result<(), Error> {
 
 /// Turns autocast on or off for every thread that has no setting of its own.
 pub fn set_autocast_enabled(enabled: bool) {
-    ask_to_choose();
     PROCESS.store(enabled, Ordering::Relaxed);
 }
 
@@ -243,7 +241,6 @@ pub fn autocast(dtype: DType, enabled: bool) -> Result<AutocastGuard, Error> {
 /// A setting of this thread while the guard lives.
 pub(crate) fn enter(setting: AutocastSetting) -> Result<AutocastGuard, Error> {
     check_dtype(setting.dtype)?;
-    ask_to_choose();
     let condition = None;
     let mut scope = None;
     change(|entries| scope = Some(entries.push(Entry { setting, condition })));
@@ -272,27 +269,10 @@ pub(crate) fn no_autocast() -> Inside {
     }
 }
 
-/// Lets reductions and structured operations ask which dtype their result gets.
-pub(crate) fn ask_to_choose() {
-    ask_for_results(choose);
-}
-
 /// The dtype that the result of a reduction or structured operation gets. Operands are decoded as
 /// they are read, so that a product that is to be lower rounds them there, without a copy.
-fn choose(question: Question) -> DType {
-    let result = if is_autocast_enabled() {
-        cast_result(question)
-    } else {
-        question.result
-    };
-    if is_tracing() {
-        result_chosen(question, result);
-    }
-    result
-}
-
 #[cold]
-fn cast_result(question: Question) -> DType {
+pub(crate) fn cast_result(question: Question) -> DType {
     let setting = autocast_setting();
     let policy = setting.overrides.get(question.name).copied();
     let target = match policy.unwrap_or(question.autocast) {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error, GradientProblem};
+use allotrope_op::Fold;
 use allotrope_op::{Differential, Op, Program, Read, Shape, compute_dtype, differentiate};
 use smallvec::SmallVec;
 

@@ -1,10 +1,10 @@
 //! The way back: from results to leaves, each node once, the latest first.
 
-use allotrope_cpu::memory;
+use crate::host::memory;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use allotrope_cpu::interrupt;
+use crate::host::interrupt;
 use allotrope_dtype::{DType, Error, GradientProblem, Problem, Set};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::SmallVec;

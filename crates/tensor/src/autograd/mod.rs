@@ -42,4 +42,6 @@ pub(crate) use node::History;
 pub use node::{AfterHook, Hook, HookPlace};
 pub(crate) use pass::{Gradients, Pass};
 pub use record::set_locator;
-pub(crate) use record::{is_recorded, locate, node_of, record_program, with_rule_of};
+pub(crate) use record::{
+    differentiable, is_recorded, locate, node_of, record_program, with_rule_of,
+};

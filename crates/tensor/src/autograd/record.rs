@@ -1,6 +1,6 @@
 //! Putting an operation on record.
 
-use allotrope_cpu::memory;
+use crate::host::memory;
 use std::sync::{Arc, OnceLock};
 
 use allotrope_dtype::{DType, Error, GradientProblem, Set};
@@ -68,6 +68,27 @@ impl Tensor {
         let outputs = attach(op, inputs, smallvec![self], Body::Rule(rule))?;
         Ok(outputs.into_iter().next().unwrap_or(spare))
     }
+}
+
+/// The result of an operation on tensors whose histories it does not see, with a rule for their
+/// gradients: detach, compute, attach. The rule is made of the result, without its history; what is
+/// not recorded has none.
+pub(crate) fn differentiable<const N: usize, F>(
+    op: &'static str,
+    inputs: [&Tensor; N],
+    forward: impl FnOnce([&Tensor; N]) -> Result<Tensor, Error>,
+    rule: impl FnOnce(Tensor) -> F,
+) -> Result<Tensor, Error>
+where
+    F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
+{
+    if !is_recorded(&inputs) {
+        return forward(inputs);
+    }
+    let detached = inputs.map(Tensor::detach);
+    let result = forward(detached.each_ref())?;
+    let saved = result.detach();
+    result.with_rule(op, &inputs, rule(saved))
 }
 
 /// Several tensors of one operation with a rule for the gradients of its inputs. Those without a

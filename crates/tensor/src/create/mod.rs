@@ -1,10 +1,11 @@
-//! Constructors of given elements, of one value, and, in `range`, of numbers in a row, in `window` of
+//! Constructors of given elements, of one value, in `beside` of what operations make for themselves, and, in `range`, of numbers in a row, in `window` of
 //! windows over signals.
 
+mod beside;
 mod range;
 mod window;
 
-use allotrope_cpu::{Buffer, CPU};
+use crate::host::{Buffer, CPU};
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::{Backend, Shape};
 
@@ -177,7 +178,7 @@ impl Tensor {
         Self::filled(op, self.shape(), value, self.dtype(), self.backend())
     }
 
-    fn filled(
+    pub(super) fn filled(
         op: &'static str,
         sizes: &[usize],
         value: WeakScalar,

@@ -1,9 +1,9 @@
 //! The gradients of attention. Weights are computed again, some rows of queries at a time: the
 //! matrix of them never exists, unless the gradients are themselves recorded.
 
-use allotrope_cpu::kernel::Softmax;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::matrix::ATTENTION;
+use allotrope_op::task::rowwise::Softmax;
 use smallvec::SmallVec;
 
 use super::attention::AttentionOptions;
@@ -191,7 +191,7 @@ impl Back {
         }
         let of_weights = product(gradient, &turned(&values)?)?;
         let pair = [&weights, &of_weights];
-        let scores = softmax_gradient(ATTENTION.name, Softmax::Shares, pair, -1, false)?;
+        let scores = softmax_gradient(ATTENTION.name, Softmax::Softmax, pair, -1, false)?;
         let of_queries = wanted[0].then(|| product(&scores, &keys)?.mul(self.scale));
         let of_keys = wanted[1].then(|| product(&turned(&scores)?, &queries));
         let of_mask = wanted[3].then(|| self.of_mask(scores.clone()));

@@ -10,6 +10,7 @@ use smallvec::smallvec;
 use super::segment::put_together;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::room;
 
 /// How windows move over an image; each pair is for rows and columns.
@@ -91,7 +92,7 @@ impl Tensor {
     /// A value error for other numbers of dimensions and for windows that do not fit, a memory error.
     pub fn unfold_windows(&self, blocks: Blocks) -> Result<Self, Error> {
         let op = "unfold";
-        let dtype = UNFOLD.result(self.dtype())?;
+        let dtype = call::result_dtype(&UNFOLD, self.dtype())?;
         if is_recorded(&[self]) {
             let columns = self.detach().unfold_windows(blocks)?;
             let sizes =
@@ -194,7 +195,7 @@ impl Tensor {
     /// number of rows or columns than they have; a memory error.
     pub fn fold_windows(&self, sizes: [usize; 2], blocks: Blocks) -> Result<Self, Error> {
         let op = "fold";
-        let dtype = FOLD.result(self.dtype())?;
+        let dtype = call::result_dtype(&FOLD, self.dtype())?;
         if is_recorded(&[self]) {
             let images = self.detach().fold_windows(sizes, blocks)?;
             return images.with_rule(op, &[self], move |pass| {

@@ -3,13 +3,14 @@
 use allotrope_cpu::kernel::{
     Axis, Convolution, Depthwise, Edge, Grid, Pooled, convolve, convolve_depthwise, copy,
 };
-use allotrope_dtype::{DType, Error, Kind, Level, Operand, Problem, default_dtype, promotion};
+use allotrope_dtype::{DType, Error, Kind, Level, Problem};
 use allotrope_op::structured::{Structured, convolution as row};
 use allotrope_op::{Dims, Program, Shape};
 
 use super::conv_gradient::{is_convolution_recorded, recorded_convolution};
 use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
+use crate::call;
 use crate::elementwise::room;
 
 /// Places around a grid.
@@ -224,13 +225,9 @@ pub(super) fn common_dtype(
     weight: &Tensor,
     bias: Option<&Tensor>,
 ) -> Result<DType, Error> {
-    let operands: Vec<Operand> = [Some(x), Some(weight), bias]
-        .iter()
-        .flatten()
-        .map(|tensor| Operand::Array(tensor.dtype()))
-        .collect();
-    let dtype = promotion().result_type(row.name, &operands, default_dtype())?;
-    row.result(dtype)
+    let operands = [Some(x), Some(weight), bias];
+    let dtype = call::common_dtype(row.name, operands.into_iter().flatten())?;
+    call::result_dtype(&row, dtype)
 }
 
 /// Filters that do not fit the channels.

@@ -4,7 +4,7 @@
 //! such class is a convolution of stride 1 with some of the taps in reverse, and nothing is
 //! multiplied by the zeros between the elements. Classes are interleaved in the end.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_cpu::kernel::{Axis, Edge, copy, copy_into};
 use allotrope_cpu::parallel::for_each_block;
 use allotrope_dtype::{DType, Error, Problem};

@@ -9,9 +9,9 @@ use allotrope_op::structured::movement::{
 use allotrope_op::{Dims, Layout, Shape, Slice, Target, normalize_axes};
 use smallvec::smallvec;
 
-use super::join::common_dtype;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::device::common_backend;
 use crate::view::ZERO;
 
@@ -119,7 +119,7 @@ impl Tensor {
     /// A value error for other numbers of dimensions than two, a memory error.
     pub fn trace(&self) -> Result<Self, Error> {
         let op = TRACE.name;
-        let dtype = TRACE.result(self.dtype())?;
+        let dtype = call::result_dtype(&TRACE, self.dtype())?;
         let given = self.rank();
         match given {
             2 => self.diagonal(0, 0, 1)?.sum(None, false, Some(dtype)),
@@ -147,7 +147,7 @@ where
 {
     let op = row.name;
     let place = view(&Layout::contiguous(x.shape().clone()))?;
-    let dtype = row.result(common_dtype(op, &[x, source])?)?;
+    let dtype = call::result_dtype(row, call::common_dtype(op, [x, source])?)?;
     if source.shape() != place.shape() {
         let problem = Problem::ShapesDiffer {
             lhs: source.shape().to_vec(),
@@ -181,7 +181,7 @@ where
 /// Matrices with the last dimension on a diagonal.
 fn embed(row: &Structured, x: &Tensor, offset: isize, axes: [isize; 2]) -> Result<Tensor, Error> {
     let op = row.name;
-    let dtype = row.result(x.dtype())?;
+    let dtype = call::result_dtype(row, x.dtype())?;
     let Some((last, others)) = x.shape().split_last() else {
         return Err(Error::new(
             op,

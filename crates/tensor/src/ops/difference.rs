@@ -1,7 +1,7 @@
 //! Differences of neighbours, and integrals of what lies between them.
 
-use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error, Problem, WeakScalar, promotion};
+use allotrope_op::Fold;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CUMULATIVE_TRAPEZOID, DIFF, TRAPEZOID};
 use allotrope_op::{Builder, Layout, Program, Shape, Slice, Target, normalize_axis};
@@ -9,6 +9,7 @@ use allotrope_op::{Builder, Layout, Program, Shape, Slice, Target, normalize_axi
 use super::join::remember_parts;
 use super::scan::scan_lines;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::device::common_backend;
 use crate::reduce::Plan;
 use crate::{Operand, Tensor};
@@ -37,7 +38,7 @@ impl Tensor {
         } else {
             self.clone()
         };
-        DIFF.result(x.dtype())?;
+        call::result_dtype(&DIFF, x.dtype())?;
         if n == 0 {
             return Ok(self.clone());
         }
@@ -147,7 +148,7 @@ impl Tensor {
                 Some(x.expand(self.shape())?.neighbours(axis)?)
             }
         };
-        let result = row.result(common)?;
+        let result = call::result_dtype(row, common)?;
         let step = real_scalar(dx);
         if result.is_complex() || (points.is_none() && step.is_none()) {
             return Ok(None);
@@ -185,7 +186,7 @@ impl Tensor {
         if let Some(x) = x {
             common = promotion().promote_types(op, common, x.dtype())?;
         }
-        let result = row.result(common)?;
+        let result = call::result_dtype(row, common)?;
         let wide = if result.is_complex() {
             DType::C128
         } else {

@@ -1,16 +1,16 @@
 //! Grids and choices: `meshgrid`, `cartesian_prod`, `combinations`, `vander`.
 
+use crate::host::memory::try_collect;
 use allotrope_cpu::kernel::take_rows;
-use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
 use allotrope_op::{Dims, Piece, Shape};
 use smallvec::smallvec;
 
 use super::indexing::sum_slices;
-use super::join::common_dtype;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::device::common_backend;
 use crate::elementwise::room;
 use crate::view::out_of_memory;
@@ -56,7 +56,10 @@ impl Tensor {
     /// As [`meshgrid`](Self::meshgrid); a dtype error where promotion refuses, a memory error.
     pub fn cartesian_prod(tensors: &[&Self]) -> Result<Self, Error> {
         let op = CARTESIAN_PROD.name;
-        let dtype = CARTESIAN_PROD.result(common_dtype(op, tensors)?)?;
+        let dtype = call::result_dtype(
+            &CARTESIAN_PROD,
+            call::common_dtype(op, tensors.iter().copied())?,
+        )?;
         let (lines, grid) = lines(op, tensors)?;
         if let [only] = &lines[..] {
             return Ok(only.clone());
@@ -112,7 +115,7 @@ impl Tensor {
     /// A value error for other numbers of dimensions than one, a memory error.
     pub fn combinations(&self, length: usize, replacement: bool) -> Result<Self, Error> {
         let op = COMBINATIONS.name;
-        let dtype = COMBINATIONS.result(self.dtype())?;
+        let dtype = call::result_dtype(&COMBINATIONS, self.dtype())?;
         let given = self.rank();
         if given != 1 {
             let problem = match given {
@@ -152,7 +155,7 @@ impl Tensor {
     /// A value error for other numbers of dimensions than one, a memory error.
     pub fn vander(&self, columns: Option<usize>, increasing: bool) -> Result<Self, Error> {
         let op = VANDER.name;
-        let dtype = VANDER.result(self.dtype())?;
+        let dtype = call::result_dtype(&VANDER, self.dtype())?;
         let given = self.rank();
         if given != 1 {
             let problem = match given {

@@ -1,7 +1,7 @@
 //! `interpolate`: grids of another size.
 
+use crate::host::memory::try_collect;
 use allotrope_cpu::kernel::{Axis, Grid, Pooled, Stencil, Weighting, blend, pick_nearest};
-use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error, Level, Problem, Set, default_dtype};
 use allotrope_op::structured::convolution::INTERPOLATE;
 use allotrope_op::{Dims, Shape};
@@ -11,6 +11,7 @@ use super::interpolate_gradient::Resizing;
 use super::window::does_not_fit;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::room;
 use crate::reduce::reading;
 
@@ -80,7 +81,7 @@ impl Tensor {
         options: InterpolationOptions,
     ) -> Result<Self, Error> {
         let op = INTERPOLATE.name;
-        let dtype = INTERPOLATE.result(self.dtype())?;
+        let dtype = call::result_dtype(&INTERPOLATE, self.dtype())?;
         let rank = check_grid(self, mode)?;
         let grid = &self.shape()[2..];
         let (sizes, scales) = resized.resolve(grid)?;

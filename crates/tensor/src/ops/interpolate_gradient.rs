@@ -1,8 +1,8 @@
 //! The gradient of `interpolate`: what each result took of its neighbours goes back to them, and
 //! adds up there.
 
+use crate::host::memory::try_collect;
 use allotrope_cpu::kernel::Stencil;
-use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::Error;
 use allotrope_op::structured::convolution::INTERPOLATE;
 use smallvec::smallvec;

@@ -1,6 +1,6 @@
 //! Tensors side by side: `cat`, `stack` and their kin, `block_diag`.
 
-use allotrope_dtype::{DType, Error, Operand, Problem, default_dtype, promotion};
+use allotrope_dtype::{Error, Problem, default_dtype};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{
     BLOCK_DIAG, CAT, COLUMN_STACK, DSTACK, HSTACK, STACK, VSTACK,
@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::device::common_backend;
 
 impl Tensor {
@@ -121,7 +122,10 @@ impl Tensor {
         if tensors.is_empty() {
             return Self::empty(&[1, 0], default_dtype());
         }
-        let dtype = BLOCK_DIAG.result(common_dtype(op, tensors)?)?;
+        let dtype = call::result_dtype(
+            &BLOCK_DIAG,
+            call::common_dtype(op, tensors.iter().copied())?,
+        )?;
         let mut blocks: Vec<Self> = Vec::new();
         for tensor in tensors {
             if tensor.rank() > 2 {
@@ -183,23 +187,6 @@ impl Tensor {
     }
 }
 
-/// The dtype that promotion gives tensors.
-pub(crate) fn common_dtype(op: &'static str, tensors: &[&Tensor]) -> Result<DType, Error> {
-    match tensors {
-        [first, rest @ ..] if rest.iter().all(|tensor| tensor.dtype() == first.dtype()) => {
-            Ok(first.dtype())
-        }
-        _ => {
-            let operands = tensors.iter().map(|tensor| match tensor.rank() {
-                0 => Operand::ZeroDim(tensor.dtype()),
-                _ => Operand::Array(tensor.dtype()),
-            });
-            let operands: SmallVec<[Operand; 8]> = operands.collect();
-            promotion().result_type(op, &operands, default_dtype())
-        }
-    }
-}
-
 #[cold]
 fn shapes_differ(op: &'static str, lhs: &Tensor, rhs: &Tensor, dim: Option<usize>) -> Error {
     let (lhs, rhs) = (lhs.shape().to_vec(), rhs.shape().to_vec());
@@ -224,7 +211,7 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
     if tensors.is_empty() {
         return Err(Error::new(op, Problem::NoOperands));
     }
-    let dtype = row.result(common_dtype(op, tensors)?)?;
+    let dtype = call::result_dtype(row, call::common_dtype(op, tensors.iter().copied())?)?;
     let is_nothing = |tensor: &&&Tensor| tensor.shape()[..] == [0];
     let kept: SmallVec<[&Tensor; 8]> = tensors.iter().filter(|t| !is_nothing(t)).copied().collect();
     let Some(first) = kept.first() else {

@@ -1,6 +1,6 @@
 //! A tensor along one dimension: contiguous lines for kernels, and their results as tensors.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;

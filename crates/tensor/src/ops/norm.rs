@@ -2,18 +2,19 @@
 
 use allotrope_cpu::kernel::{
     ChannelNorm, ChannelStatistics, Fold, LineInput, Norm, are_lines_short, normalize_channels,
-    normalize_lines, sizes_around,
+    normalize_lines,
 };
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{
     BATCH_NORM, GROUP_NORM, INSTANCE_NORM, LAYER_NORM, RMS_NORM,
 };
-use allotrope_op::{Builder, Shape, Structured};
+use allotrope_op::{Builder, Shape, Structured, sizes_around};
 
 use super::norm_gradient::{recorded_batch, recorded_groups, recorded_last};
 use super::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::{evaluate_one, room};
 use crate::reduce::Plan;
 
@@ -94,7 +95,7 @@ impl Tensor {
         weight: Option<&Self>,
         eps: Option<f64>,
     ) -> Result<Self, Error> {
-        let result = RMS_NORM.result(self.dtype())?;
+        let result = call::result_dtype(&RMS_NORM, self.dtype())?;
         let eps = eps.map_or_else(|| result.to_real().finfo().map(|info| info.eps), Ok)?;
         let working = Working::of(&RMS_NORM, &with_terms(self, [weight, None]))?;
         if working.result.is_complex() {
@@ -323,7 +324,7 @@ impl Tensor {
     pub fn instance_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
         let op = INSTANCE_NORM.name;
         let affine = [options.weight, options.bias];
-        INSTANCE_NORM.result(self.dtype())?;
+        call::result_dtype(&INSTANCE_NORM, self.dtype())?;
         let channels = channels(op, self, affine)?;
         check_running(op, options.running, channels)?;
         if !options.training {
@@ -335,7 +336,7 @@ impl Tensor {
         }
         let running = options.running.map(|running| {
             let axes: Vec<isize> = (2..self.rank() as isize).collect();
-            let working = Working::in_dtype(INSTANCE_NORM.result(self.dtype())?);
+            let working = Working::in_dtype(call::result_dtype(&INSTANCE_NORM, self.dtype())?);
             let statistics = Statistics::measure(op, &self.detach(), working, &axes, true)?;
             // The mean over the items of what each would make of the running numbers.
             let over_items = |x: &Self| -> Result<Self, Error> {

@@ -1,10 +1,11 @@
 //! What operations over several tensors agree on: the dtype they meet in and the one they compute in.
 
-use allotrope_dtype::{DType, Error, Problem, WeakScalar, default_dtype, promotion};
-use allotrope_op::{Argument, Builder, Program, Structured, Var, compute_dtype};
+use allotrope_dtype::{DType, Error, Problem, WeakScalar};
+use allotrope_op::{Builder, Program, Structured, Var, compute_dtype};
 use smallvec::SmallVec;
 
 use crate::Tensor;
+use crate::call;
 
 /// The dtypes of a computation.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ impl Working {
     /// The dtypes for some operands of a row, by promotion.
     pub(super) fn of(row: &Structured, tensors: &[&Tensor]) -> Result<Self, Error> {
         let common = Self::common(row, tensors)?;
-        Ok(Self::in_dtype(row.result(common)?))
+        Ok(Self::in_dtype(call::result_dtype(row, common)?))
     }
 
     /// The dtypes that operands are read in, and that of the result: real where they are complex and
@@ -29,7 +30,7 @@ impl Working {
         tensors: &[&Tensor],
     ) -> Result<(Self, DType), Error> {
         let common = Self::common(row, tensors)?;
-        let result = row.result(common)?;
+        let result = call::result_dtype(row, common)?;
         let read = match common.is_complex() {
             true => result.to_complex(),
             false => result,
@@ -39,17 +40,7 @@ impl Working {
 
     /// The dtype that operands have in common.
     fn common(row: &Structured, tensors: &[&Tensor]) -> Result<DType, Error> {
-        let operands: SmallVec<[_; 4]> = tensors
-            .iter()
-            .map(|tensor| {
-                Argument::Tensor {
-                    dtype: tensor.dtype(),
-                    is_zero_dim: tensor.rank() == 0,
-                }
-                .operand()
-            })
-            .collect();
-        promotion().result_type(row.name, &operands, default_dtype())
+        call::common_dtype(row.name, tensors.iter().copied())
     }
 
     /// The dtypes for a result.

@@ -8,6 +8,7 @@ use smallvec::smallvec;
 use super::segment::{Segment, Segments, cut, gathered_back, put_together};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 
 const OP: &str = "pad";
 
@@ -44,7 +45,7 @@ impl Tensor {
     /// for more than one turn of reflected or circular padding; a dtype or overflow error for a
     /// constant that no promotion holds; a memory error.
     pub fn pad(&self, pad: &[isize], padding: PadMode) -> Result<Self, Error> {
-        PAD.result(self.dtype())?;
+        call::result_dtype(&PAD, self.dtype())?;
         if !pad.len().is_multiple_of(2) || pad.len() / 2 > self.rank() {
             return Err(refuse(
                 "number of sizes",

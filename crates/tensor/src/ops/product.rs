@@ -1,17 +1,16 @@
 //! What all matrix products share: the dtypes, broadcasting, and the way to the kernels.
 
+use crate::host::memory::try_with_capacity;
 use allotrope_cpu::gemm::{Coefficient, Factor, Matrix, Output, Product, multiply};
 use allotrope_cpu::kernel::{Fold, copy};
-use allotrope_cpu::memory::try_with_capacity;
-use allotrope_dtype::{
-    Conversion, DType, Error, Operand, Policy, Problem, Set, WeakScalar, default_dtype, promotion,
-};
+use allotrope_dtype::{Conversion, DType, Error, Policy, Problem, WeakScalar};
 use allotrope_op::structured::Structured;
 use allotrope_op::{Builder, Dims, Program, Shape, Var};
 use smallvec::SmallVec;
 
 use super::product_gradient::{is_product_recorded, recorded_product};
 use crate::Tensor;
+use crate::call;
 use crate::elementwise::room;
 use crate::reduce::Plan;
 
@@ -42,7 +41,7 @@ impl Dtypes {
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let common = row.result(common_dtype(op, operands)?)?;
+        let common = call::result_dtype(row, call::common_number(op, operands.iter().copied())?)?;
         let wider = |dtype| Policy::Standard.promote(common, dtype).unwrap_or(dtype);
         let sum = acc_dtype.or(dtype.map(wider)).unwrap_or(common);
         let result = dtype.or(acc_dtype).unwrap_or(common);
@@ -79,23 +78,6 @@ pub(crate) fn in_common(tensors: &[&Tensor], dtypes: Dtypes) -> Result<Vec<Tenso
         .iter()
         .map(|tensor| tensor.to(dtypes.common))
         .collect()
-}
-
-/// The dtype that tensors have in common under the policy in force.
-pub(crate) fn common_dtype(op: &'static str, tensors: &[&Tensor]) -> Result<DType, Error> {
-    let operands: SmallVec<[Operand; 4]> = tensors
-        .iter()
-        .map(|tensor| match tensor.rank() {
-            0 => Operand::ZeroDim(tensor.dtype()),
-            _ => Operand::Array(tensor.dtype()),
-        })
-        .collect();
-    let common = promotion().result_type(op, &operands, default_dtype())?;
-    if common == DType::Bool && promotion() == Policy::Strict {
-        let hint = Some("x.to(int64)");
-        return Err(Error::not_in_set(op, common, Set::Number, hint));
-    }
-    Ok(common)
 }
 
 /// What is added to a product: `beta * former + alpha * product`.

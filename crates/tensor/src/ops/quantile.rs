@@ -1,6 +1,6 @@
 //! Elements at fractions of the order along a dimension.
 
-use allotrope_cpu::memory::{try_collect, try_vec};
+use crate::host::memory::{try_collect, try_vec};
 use std::str::FromStr;
 
 use allotrope_cpu::kernel::sort::{Rank, count_numbers, select_rank, sort};
@@ -13,6 +13,7 @@ use smallvec::smallvec;
 
 use super::lines::Lines;
 use crate::autograd::{is_grad_enabled, is_recorded};
+use crate::call;
 use crate::elementwise::room;
 use crate::{Index, Tensor};
 
@@ -104,7 +105,7 @@ impl Tensor {
         interpolation: QuantileInterpolation,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let result = row.result(self.dtype())?;
+        let result = call::result_dtype(row, self.dtype())?;
         let fractions = read_fractions(op, q)?;
         let Some(dim) = dim else {
             let flat = self.ravel()?;

@@ -1,7 +1,7 @@
 //! Elements several times: `repeat`, `tile`, `repeat_interleave`.
 
+use crate::host::memory::{try_collect, try_with_capacity};
 use allotrope_cpu::kernel::take_rows;
-use allotrope_cpu::memory::{try_collect, try_with_capacity};
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
 use allotrope_op::{Dims, Layout, Shape, compute_dtype, normalize_axis};
@@ -10,6 +10,7 @@ use smallvec::smallvec;
 use super::indexing::sum_slices;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::room;
 
 /// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
@@ -30,7 +31,7 @@ impl Tensor {
     /// # Errors
     /// A value error for fewer counts than dimensions, a memory error.
     pub fn repeat(&self, counts: &[usize]) -> Result<Self, Error> {
-        REPEAT.result(self.dtype())?;
+        call::result_dtype(&REPEAT, self.dtype())?;
         if counts.len() < self.rank() {
             let problem = Problem::WrongAxisCount {
                 given: counts.len(),
@@ -47,7 +48,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn tile(&self, counts: &[usize]) -> Result<Self, Error> {
-        TILE.result(self.dtype())?;
+        call::result_dtype(&TILE, self.dtype())?;
         let missing = self.rank().saturating_sub(counts.len());
         let counts: Dims<usize> = std::iter::repeat_n(&1, missing)
             .chain(counts)
@@ -70,7 +71,7 @@ impl Tensor {
     /// An index error for an axis out of range, a memory error.
     pub fn repeat_interleave(&self, count: usize, axis: Option<isize>) -> Result<Self, Error> {
         let op = REPEAT_INTERLEAVE.name;
-        REPEAT_INTERLEAVE.result(self.dtype())?;
+        call::result_dtype(&REPEAT_INTERLEAVE, self.dtype())?;
         let (x, dim) = along(op, self, axis)?;
         let sizes: Dims<usize> = x.shape().iter().copied().collect();
         let mut result = sizes.clone();
@@ -112,7 +113,7 @@ impl Tensor {
         total: Option<usize>,
     ) -> Result<Self, Error> {
         let op = REPEAT_INTERLEAVE.name;
-        REPEAT_INTERLEAVE.result(self.dtype())?;
+        call::result_dtype(&REPEAT_INTERLEAVE, self.dtype())?;
         let (x, dim) = along(op, self, axis)?;
         let counts = read_counts(counts)?;
         let size = x.shape()[dim];

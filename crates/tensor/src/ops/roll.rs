@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::segment::{Segment, Segments, cut, put_together};
 use crate::Tensor;
+use crate::call;
 
 impl Tensor {
     /// The elements moved by `shifts` along `dims`, those that leave at one end entering at the
@@ -25,7 +26,7 @@ impl Tensor {
     /// a memory error.
     pub fn roll(&self, shifts: &[isize], dims: &[isize]) -> Result<Self, Error> {
         let op = ROLL.name;
-        ROLL.result(self.dtype())?;
+        call::result_dtype(&ROLL, self.dtype())?;
         if let ([shift], []) = (shifts, dims) {
             let flat = self.ravel()?.roll(&[*shift], &[0])?;
             return flat.reshape_as(self);

@@ -12,6 +12,7 @@ use super::difference::join_along;
 use super::lines::{Lines, remember_places};
 use super::scan_gradient::remember_scan;
 use crate::Tensor;
+use crate::call;
 use crate::device::common_backend;
 use crate::reduce::reading;
 
@@ -119,7 +120,7 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let usual = row.result(self.dtype())?;
+        let usual = call::result_dtype(row, self.dtype())?;
         let result = dtype.unwrap_or(usual);
         let through = match kind {
             Scan::LogSumExp if !Set::Inexact.contains(self.dtype()) => default_dtype(),
@@ -166,7 +167,7 @@ impl Tensor {
     }
 
     fn running(&self, row: &Structured, greatest: bool, dim: isize) -> Result<(Self, Self), Error> {
-        let dtype = row.result(self.dtype())?;
+        let dtype = call::result_dtype(row, self.dtype())?;
         let lines = Lines::new(row.name, self, dim)?;
         let length = lines.length();
         let mut values = lines.room(length, dtype)?;

@@ -7,6 +7,7 @@ use allotrope_op::structured::order::{KTHVALUE, MEDIAN, MODE, NANMEDIAN, TOPK};
 
 use super::lines::{Lines, remember_places};
 use crate::Tensor;
+use crate::call;
 
 impl Tensor {
     /// The `k` greatest (or least) elements along `dim`, and their places; of equals the earliest.
@@ -22,7 +23,7 @@ impl Tensor {
         largest: bool,
         sorted: bool,
     ) -> Result<(Self, Self), Error> {
-        let dtype = TOPK.result(self.dtype())?;
+        let dtype = call::result_dtype(&TOPK, self.dtype())?;
         let lines = Lines::new(TOPK.name, self, dim)?;
         let length = lines.length();
         if k > length {
@@ -48,7 +49,7 @@ impl Tensor {
     /// A value error for a `k` that is 0 or beyond the size, a dtype error for complex numbers, an
     /// index error for a dimension out of range, a memory error.
     pub fn kthvalue(&self, k: isize, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
-        KTHVALUE.result(self.dtype())?;
+        call::result_dtype(&KTHVALUE, self.dtype())?;
         let lines = Lines::new(KTHVALUE.name, self, dim)?;
         if k < 1 || k as usize > lines.length() {
             return Err(bad_rank(
@@ -110,14 +111,14 @@ impl Tensor {
         dim: isize,
         keepdim: bool,
     ) -> Result<(Self, Self), Error> {
-        row.result(self.dtype())?;
+        call::result_dtype(row, self.dtype())?;
         let lines = Lines::new(row.name, self, dim)?;
         lines.need_elements()?;
         self.ranked(row, &lines, rank, dim, keepdim)
     }
 
     fn middle_of_all(&self, row: &Structured, rank: Rank) -> Result<Self, Error> {
-        row.result(self.dtype())?;
+        call::result_dtype(row, self.dtype())?;
         if self.count() == 0 && self.dtype().kind() == Kind::Float {
             return Self::full(&[], f64::NAN, self.dtype());
         }
@@ -149,7 +150,7 @@ impl Tensor {
     /// # Errors
     /// As [`median`](Self::median).
     pub fn mode(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
-        let dtype = MODE.result(self.dtype())?;
+        let dtype = call::result_dtype(&MODE, self.dtype())?;
         let lines = Lines::new(MODE.name, self, dim)?;
         lines.need_elements()?;
         let mut values = lines.room(1, dtype)?;

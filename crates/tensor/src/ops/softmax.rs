@@ -1,14 +1,19 @@
 //! Softmax and its kin: exponentials along a dimension as shares of their sum.
 
-use allotrope_cpu::kernel::{Fold, LineInput, Softmax, are_lines_short, sizes_around, softmax};
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
-use allotrope_op::{Builder, Dims, Structured, Var, normalize_axis, sort_few_by_key};
+use allotrope_op::task::Task;
+use allotrope_op::task::rowwise::{Rowwise, Softmax};
+use allotrope_op::{
+    Builder, Dims, Fold, Structured, Var, normalize_axis, sizes_around, sort_few_by_key,
+};
 use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range};
-use crate::autograd::is_recorded;
-use crate::elementwise::{evaluate_one, room};
+use crate::autograd::{Pass, differentiable};
+use crate::call;
+use crate::device::perform_or;
+use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 use crate::{Generator, Tensor};
 
@@ -28,7 +33,7 @@ impl Tensor {
     /// A dtype error for complex numbers or a `dtype` that is not a float, an index error for a
     /// dimension out of range, a memory error.
     pub fn softmax(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
-        self.shares(&SOFTMAX, Softmax::Shares, dim, dtype)
+        self.softmax_of(&SOFTMAX, Softmax::Softmax, dim, dtype)
     }
 
     /// The logarithms of [`softmax`](Self::softmax), without its loss of digits.
@@ -36,7 +41,7 @@ impl Tensor {
     /// # Errors
     /// As [`softmax`](Self::softmax).
     pub fn log_softmax(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
-        self.shares(&LOG_SOFTMAX, Softmax::Logarithms, dim, dtype)
+        self.softmax_of(&LOG_SOFTMAX, Softmax::LogSoftmax, dim, dtype)
     }
 
     /// The [`softmax`](Self::softmax) of the negated numbers.
@@ -44,7 +49,7 @@ impl Tensor {
     /// # Errors
     /// As [`softmax`](Self::softmax).
     pub fn softmin(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
-        self.shares(&SOFTMIN, Softmax::Shares, dim, dtype)
+        self.softmax_of(&SOFTMIN, Softmax::Softmax, dim, dtype)
     }
 
     /// Random shares along a dimension: the softmax of the numbers plus Gumbel noise, divided by
@@ -76,7 +81,8 @@ impl Tensor {
         let noise = -(-(builder.input(1) + half).log()).log();
         let noisy = (working.read(builder.input(0)) + noise) / tau;
         let noisy = evaluate_one(op, &builder.finish(&[noisy]), &[self, &drawn])?;
-        let soft = noisy.shares(&GUMBEL_SOFTMAX, Softmax::Shares, dim, Some(working.result))?;
+        let soft =
+            noisy.softmax_of(&GUMBEL_SOFTMAX, Softmax::Softmax, dim, Some(working.result))?;
         if !hard || self.rank() == 0 {
             return Ok(soft);
         }
@@ -89,7 +95,7 @@ impl Tensor {
         choice.with_rule(op, &[&soft], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
-    fn shares(
+    fn softmax_of(
         &self,
         row: &Structured,
         kind: Softmax,
@@ -97,50 +103,62 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let result = row.result(self.dtype())?;
+        let result = call::result_dtype(row, self.dtype())?;
         if let Some(dtype) = dtype.filter(|dtype| !Set::Float.contains(*dtype)) {
             return Err(Error::not_in_set(op, dtype, Set::Float, None));
         }
         if self.rank() == 0 {
             normalize_axis(op, dim, 1)?;
-            return self.unsqueeze(0)?.shares(row, kind, 0, dtype)?.select(0, 0);
+            return self
+                .unsqueeze(0)?
+                .softmax_of(row, kind, 0, dtype)?
+                .select(0, 0);
         }
         let axis = normalize_axis(op, dim, self.rank())?;
         let negates = *row == SOFTMIN;
-        if is_recorded(&[self]) {
-            let shares = self.detach().shares(row, kind, dim, dtype)?;
-            let saved = shares.detach();
-            return shares.with_rule(op, &[self], move |pass| {
-                let (y, gradient) = (pass.output(&saved, 0), pass.gradient()?);
-                let gradient = softmax_gradient(op, kind, [&y, &gradient], axis as isize, negates)?;
-                Ok(smallvec![Some(gradient)])
-            });
-        }
         let working = Working::in_dtype(dtype.unwrap_or(result));
-        let (order, back) = memory_order(self);
-        let x = self.permute(&order)?;
-        let axis = order
-            .iter()
-            .position(|dim| *dim as usize == axis)
-            .unwrap_or(axis);
-        let sizes = sizes_around(x.shape(), axis, axis);
-        let shares = if are_lines_short(sizes[1], sizes[2]) {
-            let builder = Builder::new(&[x.dtype()]);
-            let program = builder.finish(&[read(&working, builder.input(0), negates)]);
-            let mut buffer = room(op, x.shape(), working.result)?;
-            let input = x.as_input(op)?;
-            let from = LineInput {
-                program: &program,
-                input,
-                sizes,
-            };
-            softmax(kind, from, working.result, &mut buffer)?;
-            Self::from_buffer(buffer, x.shape().clone(), working.result)
-        } else {
-            shares_in_passes(op, &x, kind, axis, working, negates)?
-        };
-        shares.permute(&back)
+        differentiable(
+            op,
+            [self],
+            |[x]| softmax_along(op, x, kind, axis, working, negates),
+            |saved| {
+                move |pass: &Pass<'_>| {
+                    let (y, gradient) = (pass.output(&saved, 0), pass.gradient()?);
+                    let pair = [&y, &gradient];
+                    let gradient = softmax_gradient(op, kind, pair, axis as isize, negates)?;
+                    Ok(smallvec![Some(gradient)])
+                }
+            },
+        )
     }
+}
+
+/// The softmax along an axis: the kernel of the device, or three passes over all lines.
+fn softmax_along(
+    op: &'static str,
+    x: &Tensor,
+    kind: Softmax,
+    axis: usize,
+    working: Working,
+    negates: bool,
+) -> Result<Tensor, Error> {
+    let (order, back) = memory_order(x);
+    let x = x.permute(&order)?;
+    let axis = order
+        .iter()
+        .position(|dim| *dim as usize == axis)
+        .unwrap_or(axis);
+    let builder = Builder::new(&[x.dtype()]);
+    let program = builder.finish(&[read(&working, builder.input(0), negates)]);
+    let task = Task::Rowwise(Rowwise::Softmax {
+        kind,
+        program: &program,
+        sizes: sizes_around(x.shape(), axis, axis),
+    });
+    let shares = perform_or(op, &task, &[&x], working.result, x.shape(), || {
+        softmax_in_passes(op, &x, kind, axis, working, negates)
+    })?;
+    shares.permute(&back)
 }
 
 /// The gradient of what shares `y` were computed from: `y (g - Σ g y)`, and of their logarithms
@@ -155,8 +173,8 @@ pub(super) fn softmax_gradient(
     let working = Working::in_dtype(y.dtype());
     let dtypes = [y.dtype(), gradient.dtype()];
     let program = working.program(&dtypes, |v| match kind {
-        Softmax::Shares => v[0] * v[1],
-        Softmax::Logarithms => v[1],
+        Softmax::Softmax => v[0] * v[1],
+        Softmax::LogSoftmax => v[1],
     });
     let plan = Plan::new(op, y, Some(&[axis]))?;
     let total = plan.fold(op, Fold::Sum, &program, &[y, gradient], y.shape())?;
@@ -164,8 +182,8 @@ pub(super) fn softmax_gradient(
     let builder = Builder::new(&[dtypes[0], dtypes[1], working.compute]);
     let [y_var, gradient_var] = [0, 1].map(|i| working.read(builder.input(i)));
     let value = match kind {
-        Softmax::Shares => y_var * (gradient_var - builder.input(2)),
-        Softmax::Logarithms => gradient_var - y_var.exp() * builder.input(2),
+        Softmax::Softmax => y_var * (gradient_var - builder.input(2)),
+        Softmax::LogSoftmax => gradient_var - y_var.exp() * builder.input(2),
     };
     let value = if negates { -value } else { value };
     let program = builder.finish(&[value.to(working.result)]);
@@ -193,7 +211,7 @@ fn read<'b>(working: &Working, x: Var<'b>, negates: bool) -> Var<'b> {
 }
 
 /// Lines too long for a cache, in three passes over all of them.
-fn shares_in_passes(
+fn softmax_in_passes(
     op: &'static str,
     x: &Tensor,
     kind: Softmax,
@@ -211,14 +229,14 @@ fn shares_in_passes(
     let program = builder.finish(&[below.exp()]);
     let total = plan.fold(op, Fold::Sum, &program, &[x, &most], x.shape())?;
     let last = match kind {
-        Softmax::Shares => total.reciprocal()?,
-        Softmax::Logarithms => total.log()?,
+        Softmax::Softmax => total.reciprocal()?,
+        Softmax::LogSoftmax => total.log()?,
     };
     let builder = Builder::new(&[x.dtype(), compute, compute]);
     let below = read(&working, builder.input(0), negates) - builder.input(1);
     let value = match kind {
-        Softmax::Shares => below.exp() * builder.input(2),
-        Softmax::Logarithms => below - builder.input(2),
+        Softmax::Softmax => below.exp() * builder.input(2),
+        Softmax::LogSoftmax => below - builder.input(2),
     };
     let program = builder.finish(&[value.to(result)]);
     evaluate_one(op, &program, &[x, &most, &last.to(compute)?])

@@ -7,6 +7,7 @@ use allotrope_op::structured::order::{ARGSORT, MSORT, SORT};
 use super::lines::{Lines, remember_places};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 
 impl Tensor {
     /// The elements in order along `dim`, and their places. NaN is the greatest, -0 and 0 are equal,
@@ -25,7 +26,7 @@ impl Tensor {
     /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
     /// error.
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Self, Self), Error> {
-        let dtype = SORT.result(self.dtype())?;
+        let dtype = call::result_dtype(&SORT, self.dtype())?;
         let lines = Lines::new(SORT.name, self, dim)?;
         let length = lines.length();
         let mut values = lines.room(length, dtype)?;
@@ -43,7 +44,7 @@ impl Tensor {
     /// # Errors
     /// As [`sort`](Self::sort).
     pub fn argsort(&self, dim: isize, descending: bool) -> Result<Self, Error> {
-        ARGSORT.result(self.dtype())?;
+        call::result_dtype(&ARGSORT, self.dtype())?;
         let lines = Lines::new(ARGSORT.name, self, dim)?;
         let length = lines.length();
         let mut places = lines.room(length, DType::I64)?;
@@ -57,7 +58,7 @@ impl Tensor {
     /// # Errors
     /// As [`sort`](Self::sort).
     pub fn msort(&self) -> Result<Self, Error> {
-        let dtype = MSORT.result(self.dtype())?;
+        let dtype = call::result_dtype(&MSORT, self.dtype())?;
         if is_recorded(&[self]) {
             return Ok(self
                 .sort(0, false)

@@ -1,13 +1,14 @@
 //! Sums and means without NaN, covariances, and parts scaled to a norm.
 
-use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error, Problem, Set};
+use allotrope_op::Fold;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CORRCOEF, COV, NANMEAN, NANSUM, RENORM};
 use allotrope_op::{Builder, Program, normalize_axis};
 
 use super::operands::{Working, conjugate, is_any, out_of_range, signed, wrong_shape};
 use crate::Tensor;
+use crate::call;
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 
@@ -29,7 +30,7 @@ impl Tensor {
         keepdim: bool,
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
-        let result = NANSUM.result(self.dtype())?;
+        let result = call::result_dtype(&NANSUM, self.dtype())?;
         let result = self.nan_result(&NANSUM, dtype, result)?;
         if !self.dtype().is_floating_point() {
             let total = self.sum(axes, keepdim, dtype);
@@ -50,7 +51,7 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = NANMEAN.name;
-        let result = NANMEAN.result(self.dtype())?;
+        let result = call::result_dtype(&NANMEAN, self.dtype())?;
         if let Some(dtype) = dtype.filter(|d| !Set::Inexact.contains(*d)) {
             return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
         }

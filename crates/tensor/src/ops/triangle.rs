@@ -7,6 +7,7 @@ use allotrope_op::structured::movement::{TRIL, TRIU};
 use smallvec::smallvec;
 
 use crate::Tensor;
+use crate::call;
 use crate::view::out_of_memory;
 
 impl Tensor {
@@ -63,7 +64,7 @@ impl Tensor {
 }
 
 fn keep(row: &Structured, band: Band, x: &Tensor, diagonal: isize) -> Result<Tensor, Error> {
-    let dtype = row.result(x.dtype())?;
+    let dtype = call::result_dtype(row, x.dtype())?;
     let [.., _, _] = x.shape()[..] else {
         let (given, least) = (x.rank(), 2);
         return Err(Error::new(

@@ -1,6 +1,6 @@
 //! Different elements, and the different parts along a dimension.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_cpu::kernel::sort::{distinct, group_rows};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::Structured;
@@ -10,6 +10,7 @@ use allotrope_op::{Shape, normalize_axis};
 pub use allotrope_cpu::kernel::sort::Beside;
 
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::room;
 use crate::{Index, Tensor};
 
@@ -70,7 +71,7 @@ impl Tensor {
         sorted: bool,
         beside: Beside,
     ) -> Result<Unique, Error> {
-        let dtype = row.result(self.dtype())?;
+        let dtype = call::result_dtype(row, self.dtype())?;
         let dim = dim.map(|dim| normalize_axis(row.name, dim, self.rank()));
         let dim = dim.transpose()?.map(|dim| dim as isize);
         let rows = match dim {

@@ -7,13 +7,14 @@ mod gradient;
 mod plan;
 mod short;
 
-use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
+use allotrope_dtype::{Conversion, DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
 use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
 
 pub(crate) use plan::Plan;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::{evaluate, evaluate_one};
 use crate::ops::unvarying;
 
@@ -124,16 +125,17 @@ impl Tensor {
         let plan = Plan::new(op, self, axes)?;
         let through = dtype.unwrap_or(self.dtype());
         self.check_cast(op, through)?;
-        let result = dtype.map_or_else(|| reduction.result(self.dtype()), Ok)?;
+        let result = dtype.map_or_else(|| call::result_dtype(&reduction, self.dtype()), Ok)?;
         let program = reading(self.dtype(), through, fold.item(through));
-        let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
-        plan.finish(folded.to(result)?, keepdim)
+        let folded = plan.fold_to(op, fold, &program, &[self], self.shape(), result)?;
+        plan.finish(folded, keepdim)
     }
 
     /// Refuses the casts that have no meaning, before anything is computed.
     pub(crate) fn check_cast(&self, op: &'static str, to: DType) -> Result<(), Error> {
-        let nothing = Self::zeros(&[0], self.dtype())?;
-        nothing.to(to).map(drop).map_err(|error| error.in_op(op))
+        Conversion::new(self.dtype(), to)
+            .map(drop)
+            .map_err(|error| error.in_op(op))
     }
 
     /// The mean along axes, or of everything; NaN of nothing. Integers cannot overflow.
@@ -153,7 +155,8 @@ impl Tensor {
             return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
         }
         self.check_cast(op, through)?;
-        let result = dtype.map_or_else(|| Reduction::Mean.result(self.dtype()), Ok)?;
+        let result =
+            dtype.map_or_else(|| call::result_dtype(&Reduction::Mean, self.dtype()), Ok)?;
         let item = if Set::Inexact.contains(through) {
             Fold::Sum.item(through)
         } else {
@@ -183,7 +186,10 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let plan = Plan::new(Reduction::Var.name(), self, axes)?;
         let wide = self.wide_variance(Reduction::Var, &plan, correction)?;
-        plan.finish(wide.to(Reduction::Var.result(self.dtype())?)?, keepdim)
+        plan.finish(
+            wide.to(call::result_dtype(&Reduction::Var, self.dtype())?)?,
+            keepdim,
+        )
     }
 
     /// The standard deviation along axes, or of everything: the root of [`var`](Self::var).
@@ -200,7 +206,10 @@ impl Tensor {
         let wide = self
             .wide_variance(Reduction::Std, &plan, correction)?
             .sqrt()?;
-        plan.finish(wide.to(Reduction::Std.result(self.dtype())?)?, keepdim)
+        plan.finish(
+            wide.to(call::result_dtype(&Reduction::Std, self.dtype())?)?,
+            keepdim,
+        )
     }
 
     fn wide_variance(
@@ -251,14 +260,14 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        let result = reduction.result(self.dtype())?;
+        let result = call::result_dtype(&reduction, self.dtype())?;
         let plan = Plan::new(op, self, axes)?;
         if self.count() > 0 || !plan.kept.iter().any(|dim| self.shape()[*dim] == 0) {
             plan.need_elements(op, self)?;
         }
         let program = reading(self.dtype(), self.dtype(), fold.item(self.dtype()));
-        let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
-        plan.finish(folded.to(result)?, keepdim)
+        let folded = plan.fold_to(op, fold, &program, &[self], self.shape(), result)?;
+        plan.finish(folded, keepdim)
     }
 
     /// The place of the greatest along an axis, or in the flattened tensor.
@@ -287,7 +296,7 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        reduction.result(self.dtype())?;
+        call::result_dtype(&reduction, self.dtype())?;
         let axes = axis.map(|axis| [axis]);
         let axes = axes.as_ref().map(|axes| &axes[..]);
         let plan = Plan::new(op, self, axes)?;
@@ -405,7 +414,7 @@ impl Tensor {
     /// error.
     pub fn norm(&self, p: f64, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
         let op = Reduction::Norm.name();
-        let result = Reduction::Norm.result(self.dtype())?;
+        let result = call::result_dtype(&Reduction::Norm, self.dtype())?;
         let plan = Plan::new(op, self, axes)?;
         let from = self.dtype();
         let wide = if from.is_complex() {
@@ -455,7 +464,7 @@ impl Tensor {
     /// An index error for an axis out of range, a memory error.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
         let op = Reduction::Logsumexp.name();
-        let result = Reduction::Logsumexp.result(self.dtype())?;
+        let result = call::result_dtype(&Reduction::Logsumexp, self.dtype())?;
         let plan = Plan::new(op, self, axes)?;
         let through = if Set::Inexact.contains(self.dtype()) {
             self.dtype()

@@ -83,7 +83,23 @@ impl Plan {
         self.sizes[1]
     }
 
-    /// What a program makes of inputs, folded; the dimensions that stay keep their order, and
+    /// [`fold`](Self::fold), rounded once to a dtype.
+    pub(crate) fn fold_to(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+        to: DType,
+    ) -> Result<Tensor, Error> {
+        if is_recorded(inputs) {
+            return self.fold(op, fold, program, inputs, shape)?.to(to);
+        }
+        self.folded(op, fold, program, inputs, shape, Some(to))
+    }
+
+    /// What a program makes of inputs, folded; sums are not rounded from what they are formed in. The dimensions that stay keep their order, and
     /// reduced ones stay with size one. The inputs have the tensor's shape or broadcast to it.
     pub(crate) fn fold(
         &self,
@@ -94,10 +110,10 @@ impl Plan {
         shape: &Shape,
     ) -> Result<Tensor, Error> {
         if !is_recorded(inputs) {
-            return self.folded(op, fold, program, inputs, shape);
+            return self.folded(op, fold, program, inputs, shape, None);
         }
         if fold == Fold::Sum {
-            let sums = self.folded(op, fold, program, inputs, shape)?;
+            let sums = self.folded(op, fold, program, inputs, shape, None)?;
             let spare = sums.clone();
             let sums = record_program(op, program, inputs, smallvec![sums], shape)?;
             return Ok(sums.into_iter().next().unwrap_or(spare));
@@ -105,7 +121,7 @@ impl Plan {
         // The others ask for the items themselves when gradients come back.
         let items = evaluate(op, program, inputs)?.remove(0).expand(shape)?;
         let plain = reading(items.dtype(), items.dtype(), items.dtype());
-        let result = self.folded(op, fold, &plain, &[&items], shape)?;
+        let result = self.folded(op, fold, &plain, &[&items], shape, None)?;
         self.with_fold_rule(op, fold, items, result)
     }
 
@@ -128,7 +144,7 @@ impl Plan {
         })
     }
 
-    /// [`fold`](Self::fold), not recorded.
+    /// [`fold`](Self::fold), not recorded, in a dtype or unrounded.
     fn folded(
         &self,
         op: &'static str,
@@ -136,6 +152,7 @@ impl Plan {
         program: &Program,
         inputs: &[&Tensor],
         shape: &Shape,
+        to: Option<DType>,
     ) -> Result<Tensor, Error> {
         let turned = |tensor: &&Tensor| -> Result<Layout, Error> {
             let layout = tensor.layout().broadcast_to(op, shape)?;
@@ -154,9 +171,14 @@ impl Plan {
         let turned_shape = Shape::new(op, &turned_sizes)?;
         let item = program.output_dtypes().next().unwrap_or(DType::Bool);
         let backend = common_backend(op, inputs)?;
-        let memory = backend.reduce(op, fold, program, &turned_shape, &views, self.sizes)?;
+        let to = to.unwrap_or_else(|| match fold {
+            Fold::Sum => backend.wide(item),
+            _ => item,
+        });
+        let sizes = self.sizes;
+        let memory = backend.reduce(op, fold, program, &turned_shape, &views, sizes, to)?;
         let sizes: Vec<usize> = self.kept.iter().map(|dim| shape[*dim]).collect();
-        let result = Tensor::from_memory_of(memory, Shape::new(op, &sizes)?, fold.result(item));
+        let result = Tensor::from_memory_of(memory, Shape::new(op, &sizes)?, to);
         // From the order of memory to that of the dimensions.
         let mut places: Vec<isize> = (0..self.kept.len() as isize).collect();
         sort_few_by_key(&mut places, |place| self.kept[*place as usize]);

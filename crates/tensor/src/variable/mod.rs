@@ -274,7 +274,7 @@ impl State {
             Self::Alone(tensor) => {
                 let alias = if tensor.layout().repeats() && !tensor.is_foreign() {
                     // Elements that are one place could not be written to one by one.
-                    let _hold = allotrope_cpu::interrupt::hold();
+                    let _hold = crate::host::interrupt::hold();
                     let history = tensor.history().cloned();
                     Alias::new(&tensor.detach().copied()?.with_history(history))
                 } else {

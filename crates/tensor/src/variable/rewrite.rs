@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use allotrope_cpu::memory::{try_collect, try_with_capacity};
+use crate::host::memory::{try_collect, try_with_capacity};
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Layout, Origin, Program, Rewrite, Target};
 use smallvec::SmallVec;

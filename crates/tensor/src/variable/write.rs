@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use allotrope_cpu::{Buffer, Storage, interrupt};
+use crate::host::{Buffer, Storage, interrupt};
 use allotrope_dtype::{DType, Error, GradientProblem, Problem};
 use allotrope_op::{Layout, Shared};
 

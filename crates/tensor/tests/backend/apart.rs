@@ -9,8 +9,8 @@ use std::sync::Arc;
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
 use allotrope_op::{
-    Backend, Band, Combine, Draw, Fold, Layout, Memory, Op, Piece, Program, Put, Scan, Shape,
-    Shared, Stream, Target, View,
+    Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Memory, Op, Piece, Program, Put, Scan,
+    Shape, Shared, Stream, Target, View,
 };
 use smallvec::SmallVec;
 
@@ -98,8 +98,11 @@ fn write<T>(
 }
 
 impl Backend for Apart {
-    fn name(&self) -> &'static str {
-        "apart"
+    fn id(&self) -> DeviceId {
+        DeviceId {
+            kind: "apart",
+            index: 0,
+        }
     }
 
     fn capabilities(&self) -> &Capabilities {
@@ -168,11 +171,12 @@ impl Backend for Apart {
         shape: &Shape,
         inputs: &[View<'_>],
         sizes: [usize; 3],
+        to: DType,
     ) -> Result<Shared, Error> {
         count("reduce");
         let memories = fetch_all(inputs);
         let inputs = see(&memories, inputs);
-        let folded = CPU.reduce(op, fold, program, shape, &inputs, sizes);
+        let folded = CPU.reduce(op, fold, program, shape, &inputs, sizes, to);
         folded.map(put_here)
     }
 

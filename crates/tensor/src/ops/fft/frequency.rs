@@ -6,6 +6,7 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::fft::{FFTSHIFT, IFFTSHIFT};
 
 use crate::Tensor;
+use crate::call;
 
 /// The frequencies of a transform of `n` samples `d` apart: `0, 1, …, -2, -1` over `n d`.
 ///
@@ -95,7 +96,7 @@ fn shift(
     dims: Option<&[isize]>,
     by: impl Fn(usize) -> usize,
 ) -> Result<Tensor, Error> {
-    row.result(x.dtype())?;
+    call::result_dtype(row, x.dtype())?;
     let every: Vec<isize> = (0..x.rank() as isize).collect();
     let places = normalize_axes(row.name, dims.unwrap_or(&every), x.rank())?;
     let dims: Vec<isize> = places.iter().map(|dim| *dim as isize).collect();

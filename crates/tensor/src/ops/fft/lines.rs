@@ -1,10 +1,10 @@
 //! A transform's lines laid out for the kernel: cut or padded, in the working dtype, the
 //! transformed dimension last.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
+use crate::host::memory::try_collect;
 use allotrope_cpu::kernel::copy_into;
 use allotrope_cpu::kernel::fourier::{Direction, transform, transform_real, transform_to_real};
-use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axis};
 use smallvec::smallvec;

@@ -29,6 +29,7 @@ pub use several::{
 pub use short::{Frames, istft, stft};
 
 use crate::Tensor;
+use crate::call;
 
 /// Which of a transform and its inverse is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +106,7 @@ fn complex_transform(
     dim: isize,
     norm: Norm,
 ) -> Result<Tensor, Error> {
-    let result = row.result(x.dtype())?;
+    let result = call::result_dtype(row, x.dtype())?;
     let lines = Lines::new(row.name, x, dim, n)?;
     let scale = norm.scale(direction, lines.length as f64);
     if x.dtype().is_complex() {
@@ -131,7 +132,7 @@ fn complex_transform(
 /// # Errors
 /// As [`fft`]; a dtype error for complex numbers.
 pub fn rfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = RFFT.result(x.dtype())?;
+    let result = call::result_dtype(&RFFT, x.dtype())?;
     let lines = Lines::new(RFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Forward, lines.length as f64);
     lines.real(Direction::Forward, result, false, scale)
@@ -143,7 +144,7 @@ pub fn rfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 /// # Errors
 /// As [`fft`].
 pub fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = IRFFT.result(x.dtype())?;
+    let result = call::result_dtype(&IRFFT, x.dtype())?;
     let lines = Lines::of_half(IRFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Inverse, lines.length as f64);
     lines.to_real(Direction::Inverse, result, scale)
@@ -155,7 +156,7 @@ pub fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Ten
 /// # Errors
 /// As [`fft`].
 pub fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = HFFT.result(x.dtype())?;
+    let result = call::result_dtype(&HFFT, x.dtype())?;
     let lines = Lines::of_half(HFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Forward, lines.length as f64);
     lines.to_real(Direction::Forward, result, scale)
@@ -166,7 +167,7 @@ pub fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 /// # Errors
 /// As [`fft`]; a dtype error for complex numbers.
 pub fn ihfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = IHFFT.result(x.dtype())?;
+    let result = call::result_dtype(&IHFFT, x.dtype())?;
     let lines = Lines::new(IHFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Inverse, lines.length as f64);
     lines.real(Direction::Inverse, result, false, scale)

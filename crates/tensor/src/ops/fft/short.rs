@@ -5,6 +5,7 @@ use allotrope_op::structured::fft::{ISTFT, STFT};
 
 use super::{Norm, fft, ifft, irfft, rfft};
 use crate::Tensor;
+use crate::call;
 use crate::ops::columns::Blocks;
 use crate::ops::operands::{is_any, out_of_range, signed, wrong_shape};
 use crate::ops::pad::PadMode;
@@ -89,7 +90,7 @@ impl Frames<'_> {
 /// fit, a memory error.
 pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor, Error> {
     let op = STFT.name;
-    let result = STFT.result(x.dtype())?;
+    let result = call::result_dtype(&STFT, x.dtype())?;
     if !matches!(x.rank(), 1 | 2) {
         return Err(wrong_shape(op, "input", x, "[length] or [batch, length]"));
     }
@@ -168,7 +169,7 @@ pub fn istft(
     return_complex: bool,
 ) -> Result<Tensor, Error> {
     let op = ISTFT.name;
-    ISTFT.result(x.dtype())?;
+    call::result_dtype(&ISTFT, x.dtype())?;
     if !matches!(x.rank(), 2 | 3) {
         let accepted = "[frequencies, windows] or [batch, frequencies, windows]";
         return Err(wrong_shape(op, "input", x, accepted));

@@ -6,6 +6,7 @@ use allotrope_op::structured::indexing::{RAVEL_MULTI_INDEX, UNRAVEL_INDEX};
 
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
+use crate::call;
 
 impl Tensor {
     /// The index in every dimension of a shape of indices into its elements in row-major order.
@@ -23,7 +24,7 @@ impl Tensor {
     /// the last element, a memory error.
     pub fn unravel_index(&self, sizes: &[usize]) -> Result<Vec<Self>, Error> {
         let op = UNRAVEL_INDEX.name;
-        UNRAVEL_INDEX.result(self.dtype())?;
+        call::result_dtype(&UNRAVEL_INDEX, self.dtype())?;
         let shape = Shape::new(op, sizes)?;
         let indices = Indices::new(op, self, 0, shape.count(), Negative::Refuse)?;
         let flat = indices.compact.with_layout(indices.layout.clone());
@@ -59,7 +60,7 @@ impl Tensor {
         let mut flat = Self::zeros(&common, DType::I64)?;
         let strides = shape.contiguous_strides();
         for (dim, index) in indices.iter().enumerate() {
-            RAVEL_MULTI_INDEX.result(index.dtype())?;
+            call::result_dtype(&RAVEL_MULTI_INDEX, index.dtype())?;
             let index = index.expand(&common)?;
             let indices = Indices::new(op, &index, dim, sizes[dim], Negative::Refuse)?;
             let along = indices.compact.with_layout(indices.layout.clone());

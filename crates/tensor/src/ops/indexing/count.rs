@@ -10,6 +10,7 @@ use smallvec::smallvec;
 use super::target::Target;
 use super::{Indices, Negative, elements, negative_or, wrong_shape, zeroed};
 use crate::Tensor;
+use crate::call;
 
 /// The bins of a histogram.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,7 @@ impl Tensor {
     /// shape or anything but a vector, a memory error.
     pub fn bincount(&self, weights: Option<&Self>, minlength: usize) -> Result<Self, Error> {
         let op = BINCOUNT.name;
-        BINCOUNT.result(self.dtype())?;
+        call::result_dtype(&BINCOUNT, self.dtype())?;
         if self.rank() != 1 {
             return Err(wrong_shape(op, "input", self.shape(), "a vector"));
         }
@@ -83,7 +84,7 @@ impl Tensor {
     /// not in order, a memory error.
     pub fn histc(&self, bins: usize, low: f64, high: f64) -> Result<Self, Error> {
         let op = HISTC.name;
-        let dtype = HISTC.result(self.dtype())?;
+        let dtype = call::result_dtype(&HISTC, self.dtype())?;
         check_bins(op, bins)?;
         let bounds = if low == high {
             self.bounds(op, 1.0)?
@@ -116,7 +117,7 @@ impl Tensor {
         density: bool,
     ) -> Result<(Self, Self), Error> {
         let op = HISTOGRAM.name;
-        let dtype = HISTOGRAM.result(self.dtype())?;
+        let dtype = call::result_dtype(&HISTOGRAM, self.dtype())?;
         let edges = match bins {
             Edges::Count(count, bounds) => {
                 check_bins(op, count)?;
@@ -137,7 +138,7 @@ impl Tensor {
                     .map_err(|error| error.in_op(op))?
             }
             Edges::Given(edges) => {
-                HISTOGRAM.result(edges.dtype())?;
+                call::result_dtype(&HISTOGRAM, edges.dtype())?;
                 if edges.rank() != 1 || edges.count() < 2 {
                     let accepted = "a vector of at least two";
                     return Err(wrong_shape(op, "bins", edges.shape(), accepted));

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 
 /// Elements of gathered rows that are held at a time.
 const AT_A_TIME: usize = 256 << 10;
@@ -101,7 +102,7 @@ impl Tensor {
     /// for a negative one or if nothing tells the number of classes, a memory error.
     pub fn one_hot(&self, classes: Option<usize>, dtype: DType) -> Result<Self, Error> {
         let op = ONE_HOT.name;
-        ONE_HOT.result(self.dtype())?;
+        call::result_dtype(&ONE_HOT, self.dtype())?;
         let places = match self.dtype() {
             DType::Bool => self.to(DType::U8)?,
             _ => self.clone(),
@@ -147,7 +148,7 @@ impl Tensor {
     /// error unless this is a matrix, a memory error.
     pub fn embedding(&self, index: &Self, options: Embedding) -> Result<Self, Error> {
         let op = EMBEDDING.name;
-        EMBEDDING.result(self.dtype())?;
+        call::result_dtype(&EMBEDDING, self.dtype())?;
         self.check_table(op, &options)?;
         self.rows(op, index, &options)?.to(self.dtype())
     }
@@ -235,10 +236,10 @@ impl Tensor {
     /// are not in order, a dtype error for the greatest of complex numbers.
     pub fn embedding_bag(&self, index: &Self, bags: Bags<'_>) -> Result<Self, Error> {
         let op = EMBEDDING_BAG.name;
-        EMBEDDING_BAG.result(self.dtype())?;
+        call::result_dtype(&EMBEDDING_BAG, self.dtype())?;
         self.check_table(op, &bags.embedding)?;
         let common = match bags.per_sample_weights {
-            Some(weights) => common_dtype(op, &[self.into(), weights.into()])?,
+            Some(weights) => common_dtype(op, [self, weights])?,
             None => self.dtype(),
         };
         let dtype = match bags.mode {

@@ -11,6 +11,7 @@ use smallvec::smallvec;
 use super::{common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
 
@@ -28,7 +29,7 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Self, Error> {
         let (op, value) = (MASKED_FILL.name, value.into());
-        MASKED_FILL.result(self.dtype())?;
+        call::result_dtype(&MASKED_FILL, self.dtype())?;
         check_mask(op, mask)?;
         if let Operand::Tensor(tensor) = value
             && tensor.rank() > 0
@@ -55,7 +56,7 @@ impl Tensor {
     /// memory error.
     pub fn masked_select(&self, mask: &Self) -> Result<Self, Error> {
         let op = MASKED_SELECT.name;
-        MASKED_SELECT.result(self.dtype())?;
+        call::result_dtype(&MASKED_SELECT, self.dtype())?;
         check_mask(op, mask)?;
         if is_recorded(&[self]) {
             let selected = self.detach().masked_select(mask)?;
@@ -86,8 +87,8 @@ impl Tensor {
     /// that do not broadcast or a source with fewer elements than the mask selects, a memory error.
     pub fn masked_scatter(&self, mask: &Self, source: &Self) -> Result<Self, Error> {
         let op = MASKED_SCATTER.name;
-        let dtype = common_dtype(op, &[self.into(), source.into()])?;
-        let dtype = MASKED_SCATTER.result(dtype)?;
+        let dtype = common_dtype(op, [self, source])?;
+        let dtype = call::result_dtype(&MASKED_SCATTER, dtype)?;
         check_mask(op, mask)?;
         if is_recorded(&[self, source]) {
             let put = self.detach().masked_scatter(mask, &source.detach())?;

@@ -31,10 +31,11 @@ pub(super) use put::sum_elements;
 pub use search::Search;
 pub(crate) use slices::sum_slices;
 
-use allotrope_cpu::Buffer;
+use crate::call::common_dtype;
+use crate::host::Buffer;
 use allotrope_cpu::kernel::indexing::{index_range, wrap_negative};
-use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar, default_dtype, promotion};
-use allotrope_op::{Argument, Dims, Layout, Op, Shape, View};
+use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_op::{Dims, Layout, Op, Shape, View};
 
 use crate::elementwise::{Operand, room};
 use crate::{Tensor, view::out_of_memory};
@@ -189,22 +190,6 @@ impl Tensor {
 /// The elements of a contiguous tensor of int64, for an operation that only the CPU has.
 fn elements<'a>(op: &'static str, tensor: &'a Tensor) -> Result<&'a [i64], Error> {
     tensor.ordered_bytes(op).map(bytemuck::cast_slice)
-}
-
-/// The dtype that promotion gives operands.
-fn common_dtype(op: &'static str, operands: &[Operand<'_>]) -> Result<DType, Error> {
-    let operands: Vec<_> = operands
-        .iter()
-        .map(|operand| match operand {
-            Operand::Tensor(tensor) => Argument::Tensor {
-                dtype: tensor.dtype(),
-                is_zero_dim: tensor.rank() == 0,
-            },
-            Operand::Scalar(scalar) => Argument::Scalar(*scalar),
-        })
-        .map(|argument| argument.operand())
-        .collect();
-    promotion().result_type(op, &operands, default_dtype())
 }
 
 /// An operand as a tensor of a dtype; a number beside another tensor.

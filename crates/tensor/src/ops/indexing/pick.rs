@@ -10,6 +10,7 @@ use super::slices::sum_slices;
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::device::common_backend;
 
 impl Tensor {
@@ -30,7 +31,7 @@ impl Tensor {
     /// An index error for a dimension or index out of range, a dtype error unless indices are
     /// integers, a value error for an index that does not fit, a memory error.
     pub fn gather(&self, dim: isize, index: &Self) -> Result<Self, Error> {
-        GATHER.result(self.dtype())?;
+        call::result_dtype(&GATHER, self.dtype())?;
         self.gathered(GATHER.name, dim, index)
     }
 
@@ -74,7 +75,7 @@ impl Tensor {
     /// As [`gather`](Self::gather); a value error for an index of more than one dimension.
     pub fn index_select(&self, dim: isize, index: &Self) -> Result<Self, Error> {
         let op = INDEX_SELECT.name;
-        INDEX_SELECT.result(self.dtype())?;
+        call::result_dtype(&INDEX_SELECT, self.dtype())?;
         if index.rank() > 1 {
             return Err(wrong_shape(op, "index", index.shape(), "a vector"));
         }
@@ -156,7 +157,7 @@ impl Tensor {
     /// As [`gather`](Self::gather).
     pub fn take(&self, index: &Self, dim: Option<isize>) -> Result<Self, Error> {
         let op = TAKE.name;
-        TAKE.result(self.dtype())?;
+        call::result_dtype(&TAKE, self.dtype())?;
         match dim {
             Some(dim) => self.select_along(op, dim, index, Negative::FromEnd),
             None => self.ravel()?.select_along(op, 0, index, Negative::FromEnd),
@@ -170,7 +171,7 @@ impl Tensor {
     /// As [`gather`](Self::gather); a value error unless both have as many dimensions and broadcast.
     pub fn take_along_dim(&self, index: &Self, dim: Option<isize>) -> Result<Self, Error> {
         let op = TAKE_ALONG_DIM.name;
-        TAKE_ALONG_DIM.result(self.dtype())?;
+        call::result_dtype(&TAKE_ALONG_DIM, self.dtype())?;
         let Some(axis) = dim else {
             return self.ravel()?.gathered(op, 0, &index.ravel()?);
         };

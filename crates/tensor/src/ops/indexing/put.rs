@@ -16,6 +16,7 @@ use super::put_gradient::Scattered;
 use super::target::{Target, accumulator};
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::Operand;
 use crate::{Index, Tensor};
 
@@ -150,7 +151,7 @@ impl Tensor {
         how: Combine,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let dtype = row.result(common_dtype(op, &[self.into(), source])?)?;
+        let dtype = call::result_dtype(row, common_dtype(op, [self.into(), source])?)?;
         let source = as_tensor(op, source, dtype, self)?;
         let (x, index, source) = fit(op, self, dim, index, &source)?;
         put_along(op, dtype, &x, dim, &index, &source, how)?.in_shape(self.shape())
@@ -172,8 +173,8 @@ impl Tensor {
         include_self: bool,
     ) -> Result<Self, Error> {
         let op = SCATTER_REDUCE.name;
-        let dtype = common_dtype(op, &[self.into(), source.into()])?;
-        let dtype = reduction.result(op, SCATTER_REDUCE.result(dtype)?)?;
+        let dtype = common_dtype(op, [self, source])?;
+        let dtype = reduction.result(op, call::result_dtype(&SCATTER_REDUCE, dtype)?)?;
         let (x, index, source) = fit(op, self, dim, index, source)?;
         let axis = normalize_axis(op, dim, x.rank())?;
         let indices = Indices::new(op, &index, axis, x.shape()[axis], Negative::FromEnd)?;
@@ -194,7 +195,7 @@ impl Tensor {
     /// As [`scatter`](Self::scatter).
     pub fn put(&self, index: &Self, source: &Self, accumulate: bool) -> Result<Self, Error> {
         let op = PUT.name;
-        let dtype = PUT.result(common_dtype(op, &[self.into(), source.into()])?)?;
+        let dtype = call::result_dtype(&PUT, common_dtype(op, [self, source])?)?;
         if source.count() != index.count() {
             let accepted = format!("as many elements as the index has, {}", index.count());
             return Err(wrong_shape(op, "source", source.shape(), accepted));
@@ -214,7 +215,7 @@ impl Tensor {
         accumulate: bool,
     ) -> Result<Self, Error> {
         let (op, values) = (INDEX_PUT.name, values.into());
-        let dtype = INDEX_PUT.result(common_dtype(op, &[self.into(), values])?)?;
+        let dtype = call::result_dtype(&INDEX_PUT, common_dtype(op, [self.into(), values])?)?;
         if !accumulate {
             let mut result = self.to(dtype)?;
             result

@@ -10,6 +10,7 @@ use allotrope_op::structured::indexing::{BUCKETIZE, ISIN, SEARCHSORTED};
 
 use super::wrong_shape;
 use crate::Tensor;
+use crate::call;
 use crate::elementwise::room;
 
 /// The options of a search.
@@ -89,8 +90,8 @@ impl Tensor {
         options: Search,
     ) -> Result<Self, Error> {
         let op = row.name;
-        row.result(self.dtype())?;
-        row.result(values.dtype())?;
+        call::result_dtype(row, self.dtype())?;
+        call::result_dtype(row, values.dtype())?;
         let Some((length, rows)) = self.shape().split_last() else {
             let accepted = "one of at least one dimension";
             return Err(wrong_shape(op, "sequence", self.shape(), accepted));
@@ -167,7 +168,7 @@ impl Tensor {
     /// A dtype error for different dtypes under strict promotion, a memory error.
     pub fn isin(&self, others: &Self, invert: bool) -> Result<Self, Error> {
         let op = ISIN.name;
-        ISIN.result(self.dtype())?;
+        call::result_dtype(&ISIN, self.dtype())?;
         check_policy(op, self, others)?;
         let mut buffer = room(op, self.shape(), DType::Bool)?;
         if let Some((few, values)) = equal_as_bits(self, others)? {

@@ -13,6 +13,7 @@ use super::target::{Target, accumulator};
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::Operand;
 
 impl Tensor {
@@ -45,7 +46,7 @@ impl Tensor {
         if !is_one {
             operands.push(alpha.into());
         }
-        let dtype = INDEX_ADD.result(common_dtype(op, &operands)?)?;
+        let dtype = call::result_dtype(&INDEX_ADD, common_dtype(op, operands)?)?;
         if is_recorded(&[self, source]) {
             let sum = self
                 .detach()
@@ -86,8 +87,8 @@ impl Tensor {
     /// As [`scatter`](Self::scatter).
     pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self, Error> {
         let op = INDEX_COPY.name;
-        let dtype = common_dtype(op, &[self.into(), source.into()])?;
-        let dtype = INDEX_COPY.result(dtype)?;
+        let dtype = common_dtype(op, [self, source])?;
+        let dtype = call::result_dtype(&INDEX_COPY, dtype)?;
         if is_recorded(&[self, source]) {
             let copied = self.detach().index_copy(dim, index, &source.detach())?;
             let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
@@ -113,7 +114,7 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Self, Error> {
         let (op, value) = (INDEX_FILL.name, value.into());
-        let dtype = INDEX_FILL.result(common_dtype(op, &[self.into(), value])?)?;
+        let dtype = call::result_dtype(&INDEX_FILL, common_dtype(op, [self.into(), value])?)?;
         let value = as_tensor(op, value, dtype, self)?;
         if value.rank() > 0 {
             let accepted = "a number or a tensor without dimensions";
@@ -157,8 +158,8 @@ impl Tensor {
         include_self: bool,
     ) -> Result<Self, Error> {
         let op = INDEX_REDUCE.name;
-        let dtype = common_dtype(op, &[self.into(), source.into()])?;
-        let dtype = reduction.result(op, INDEX_REDUCE.result(dtype)?)?;
+        let dtype = common_dtype(op, [self, source])?;
+        let dtype = reduction.result(op, call::result_dtype(&INDEX_REDUCE, dtype)?)?;
         let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
         let (dim, indices, places) = slices(op, &x, dim, index, &source)?;
         let target = Target::new(op, &x.detach(), dtype, dim, &indices, places)?;

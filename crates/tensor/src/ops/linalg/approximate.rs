@@ -11,6 +11,7 @@ use super::norm::{Order, matrix_norm_of};
 use super::spectrum::{Triangle, eigvalsh, singular_values};
 use super::spectrum_gradient::remember_singular_values;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::{Operand, Tensor};
 
 /// Which singular values count as zero: those up to `max(absolute, relative × the greatest)`.
@@ -70,7 +71,7 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
     if hermitian {
         order(op, a)?;
     }
-    let result = PINV.result(a.dtype())?;
+    let result = call::result_dtype(&PINV, a.dtype())?;
     let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
     if let Some(narrow) = narrow_result(&PINV, &[a])? {
         let tolerance = Tolerance {
@@ -102,8 +103,8 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
 pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor, Error> {
     let op = MATRIX_RANK.name;
     let (rows, columns) = sizes(op, a)?;
-    MATRIX_RANK.result(a.dtype())?;
-    let result = SVD.result(a.dtype())?;
+    call::result_dtype(&MATRIX_RANK, a.dtype())?;
+    let result = call::result_dtype(&SVD, a.dtype())?;
     let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
     let working = a.to(result.compute())?;
     let values = if hermitian {
@@ -134,8 +135,8 @@ pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result
 pub fn cond(a: &Tensor, order_of_norm: Option<Order>) -> Result<Tensor, Error> {
     let op = COND.name;
     let (rows, columns) = sizes(op, a)?;
-    let real = COND.result(a.dtype())?;
-    let result = EIGH.result(a.dtype())?;
+    let real = call::result_dtype(&COND, a.dtype())?;
+    let result = call::result_dtype(&EIGH, a.dtype())?;
     let working = a.to(result.compute())?;
     let kind = order_of_norm.unwrap_or(Order::Number(2.0));
     if let Order::Number(number) = kind

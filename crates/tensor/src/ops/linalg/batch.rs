@@ -1,11 +1,12 @@
 //! Operands laid out for the kernels, results, and what failures say.
 
 use allotrope_cpu::kernel::linalg::{Failure, Matrices, MatrixWork, Results, run_batch};
-use allotrope_dtype::{DType, Error, Operand, Problem, default_dtype, promotion};
+use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::{Dims, Shape};
 
 use crate::Tensor;
+use crate::call;
 use crate::elementwise::room;
 
 /// The rows and columns of matrices.
@@ -39,16 +40,6 @@ pub(super) fn misfit(op: &'static str, lhs: &Tensor, rhs: &Tensor) -> Error {
     Error::new(op, problem)
 }
 
-/// The common dtype of operands under the policy in force.
-pub(super) fn common_dtype(op: &'static str, operands: &[&Tensor]) -> Result<DType, Error> {
-    let as_operand = |tensor: &&Tensor| match tensor.rank() {
-        0 => Operand::ZeroDim(tensor.dtype()),
-        _ => Operand::Array(tensor.dtype()),
-    };
-    let operands: Vec<Operand> = operands.iter().map(as_operand).collect();
-    promotion().result_type(op, &operands, default_dtype())
-}
-
 /// What a kernel writes for each matrix: a dtype and sizes.
 pub(super) enum Out<'a> {
     /// Numbers of the dtype of the result.
@@ -76,7 +67,8 @@ impl Batch {
     /// The call for operands, each with the number of dimensions that one matrix or vector has.
     pub(super) fn new(row: &Structured, operands: &[(&Tensor, usize)]) -> Result<Self, Error> {
         let tensors: Vec<&Tensor> = operands.iter().map(|(tensor, _)| *tensor).collect();
-        let result = row.result(common_dtype(row.name, &tensors)?)?;
+        let result =
+            call::result_dtype(row, call::common_dtype(row.name, tensors.iter().copied())?)?;
         Self::with_result(row.name, result, operands)
     }
 

@@ -11,6 +11,7 @@ use super::gradient::{narrow_result, remember_root};
 use super::solve::solve_triangular;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 
 /// The lower triangle `L` with `A = L Lᴴ`, or the upper one with `A = Uᴴ U`. Only that triangle of
 /// `A` is read.
@@ -93,7 +94,7 @@ pub fn cholesky_solve(b: &Tensor, root: &Tensor, upper: bool) -> Result<Tensor, 
 pub fn cholesky_inverse(root: &Tensor, upper: bool) -> Result<Tensor, Error> {
     let op = CHOLESKY_INVERSE.name;
     let order = order(op, root)?;
-    let dtype = CHOLESKY_INVERSE.result(root.dtype())?;
+    let dtype = call::result_dtype(&CHOLESKY_INVERSE, root.dtype())?;
     let identity = Tensor::eye(order, order, dtype)?;
     cholesky_solve(&identity, &root.to(dtype)?, upper).map_err(|error| error.in_op(op))
 }

@@ -6,12 +6,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::super::operands::{adjoint, conjugate, is_any};
 use super::approximate::{Tolerance, pinv};
-use super::batch::common_dtype;
 use super::power::matrix_exp;
 use super::solve::{inv, solve_ex, solve_triangular};
 use super::spectrum::svd;
 use crate::Tensor;
 use crate::autograd::{is_recorded, with_rule_of};
+use crate::call;
 
 /// The dtype of the result, if it is narrower than what is computed in and recorded: then the wide
 /// numbers are recorded, so that gradients are rounded once too.
@@ -22,7 +22,7 @@ pub(super) fn narrow_result(
     if !is_recorded(operands) {
         return Ok(None);
     }
-    let result = row.result(common_dtype(row.name, operands)?)?;
+    let result = call::result_dtype(row, call::common_dtype(row.name, operands.iter().copied())?)?;
     Ok((result.compute() != result).then_some(result))
 }
 

@@ -7,6 +7,7 @@ use allotrope_op::{Dims, normalize_axes};
 
 use super::spectrum::singular_values;
 use crate::Tensor;
+use crate::call;
 
 /// Which norm is meant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +41,7 @@ impl Order {
 
 /// The elements in the dtype that a norm was asked for.
 fn in_dtype(row: &Structured, x: &Tensor, dtype: Option<DType>) -> Result<Tensor, Error> {
-    row.result(x.dtype())?;
+    call::result_dtype(row, x.dtype())?;
     match dtype {
         Some(dtype) if !Set::Inexact.contains(dtype) => {
             Err(Error::not_in_set(row.name, dtype, Set::Inexact, None))
@@ -100,7 +101,7 @@ pub(super) fn matrix_norm_of(
     dims: &[isize],
     keepdim: bool,
 ) -> Result<Tensor, Error> {
-    let real = MATRIX_NORM.result(x.dtype()).map_err(|e| e.in_op(op))?;
+    let real = call::result_dtype(&MATRIX_NORM, x.dtype()).map_err(|e| e.in_op(op))?;
     if x.rank() < 2 {
         let shape = x.shape().to_vec();
         return Err(Error::new(op, Problem::NotAMatrix { shape }));
@@ -112,7 +113,7 @@ pub(super) fn matrix_norm_of(
     };
     let (rows, columns) = (rows as isize, columns as isize);
     // Sums are rounded once, at the end.
-    let working = SVD.result(x.dtype())?.compute();
+    let working = call::result_dtype(&SVD, x.dtype())?.compute();
     let norm = match order {
         Order::Frobenius => x.norm(2.0, Some(&[rows, columns]), true),
         Order::Number(number) if number.abs() == 1.0 || number.is_infinite() => {

@@ -12,6 +12,7 @@ use super::spectrum_gradient::{
 };
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 
 /// Which triangle of a Hermitian matrix is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,11 +76,11 @@ pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
 /// As [`eigh`].
 pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
     let order = order(EIGVALSH.name, a)?;
-    EIGVALSH.result(a.dtype())?;
+    call::result_dtype(&EIGVALSH, a.dtype())?;
     if let Some(narrow) = narrow_result(&EIGH, &[a])? {
         return eigvalsh(&a.to(narrow.compute())?, triangle)?.to(narrow);
     }
-    let result = EIGH.result(a.dtype())?;
+    let result = call::result_dtype(&EIGH, a.dtype())?;
     let batch = Batch::with_result(EIGVALSH.name, result, &[(a, 2)])?;
     let work = SelfAdjoint {
         order,
@@ -98,7 +99,7 @@ pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
 /// As [`eigh`].
 pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
     let order = order(EIG.name, a)?;
-    let (batch, input) = wide(EIG.name, EIG.result(a.dtype())?, &a.detach())?;
+    let (batch, input) = wide(EIG.name, call::result_dtype(&EIG, a.dtype())?, &a.detach())?;
     let work = Eigen {
         order,
         vectors: true,
@@ -119,10 +120,10 @@ pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 pub fn eigvals(a: &Tensor) -> Result<Tensor, Error> {
     let order = order(EIGVALS.name, a)?;
     if is_recorded(&[a]) {
-        EIGVALS.result(a.dtype())?;
+        call::result_dtype(&EIGVALS, a.dtype())?;
         return Ok(eig(a).map_err(|error| error.in_op(EIGVALS.name))?.0);
     }
-    let (batch, input) = wide(EIGVALS.name, EIGVALS.result(a.dtype())?, a)?;
+    let (batch, input) = wide(EIGVALS.name, call::result_dtype(&EIGVALS, a.dtype())?, a)?;
     let work = Eigen {
         order,
         vectors: false,
@@ -190,8 +191,8 @@ pub fn svd(a: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor), 
 /// # Errors
 /// As [`svd`].
 pub fn svdvals(a: &Tensor) -> Result<Tensor, Error> {
-    SVDVALS.result(a.dtype())?;
-    singular_values(SVDVALS.name, SVD.result(a.dtype())?, a)
+    call::result_dtype(&SVDVALS, a.dtype())?;
+    singular_values(SVDVALS.name, call::result_dtype(&SVD, a.dtype())?, a)
 }
 
 /// The singular values, for an operation.

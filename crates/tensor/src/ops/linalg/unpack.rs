@@ -1,11 +1,12 @@
 //! What `lu_factor` gives, taken apart or looked through: `lu_unpack`, `lu_factor_ex`.
 
-use allotrope_cpu::memory::{try_collect, try_with_capacity};
+use crate::host::memory::{try_collect, try_with_capacity};
 use allotrope_dtype::{DType, Error, Problem, Set};
 use allotrope_op::structured::linalg::{LU_FACTOR_EX, LU_UNPACK};
 
 use super::solve::lu_factor;
 use crate::Tensor;
+use crate::call;
 
 /// As [`lu_factor`], with the number of the first pivot that is zero: 0 where there is none, counted
 /// from 1.
@@ -14,7 +15,7 @@ use crate::Tensor;
 /// As [`lu_factor`].
 pub fn lu_factor_ex(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
     let op = LU_FACTOR_EX.name;
-    LU_FACTOR_EX.result(a.dtype())?;
+    call::result_dtype(&LU_FACTOR_EX, a.dtype())?;
     let (factors, pivots) = lu_factor(a, pivot).map_err(|error| error.in_op(op))?;
     let diagonal = factors.detach().diagonal(0, -2, -1)?;
     let count = diagonal.shape()[diagonal.rank() - 1];
@@ -39,7 +40,7 @@ pub fn lu_factor_ex(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor),
 /// that are not integers, a memory error.
 pub fn lu_unpack(factors: &Tensor, pivots: &Tensor) -> Result<(Tensor, Tensor, Tensor), Error> {
     let op = LU_UNPACK.name;
-    let dtype = LU_UNPACK.result(factors.dtype())?;
+    let dtype = call::result_dtype(&LU_UNPACK, factors.dtype())?;
     let [.., rows, columns] = factors.shape()[..] else {
         let (given, least) = (factors.rank(), 2);
         return Err(Error::new(op, Problem::TooFewDimensions { given, least }));

@@ -3,7 +3,7 @@
 //! All ways to spell a target are summed from the first step of time to the last, over its classes
 //! with a blank before, between and after them, in logarithms and in float64.
 
-use allotrope_cpu::memory::{try_collect, try_vec};
+use crate::host::memory::{try_collect, try_vec};
 use allotrope_dtype::{Bool8, DType, Error, Problem, Set};
 use allotrope_op::structured::neural::CTC_LOSS;
 use allotrope_op::{Builder, Op, Program};

@@ -1,7 +1,7 @@
 //! Losses of classes: dimension 1 of the numbers, or the only one, has one number per class.
 
+use crate::host::memory::{try_collect, try_vec, try_with_capacity};
 use allotrope_cpu::kernel::{Fold, pick};
-use allotrope_cpu::memory::{try_collect, try_vec, try_with_capacity};
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::neural::{CROSS_ENTROPY, MULTI_MARGIN_LOSS, NLL_LOSS};
 use allotrope_op::{Builder, Structured};

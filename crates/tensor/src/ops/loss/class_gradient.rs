@@ -1,11 +1,10 @@
 //! The gradients of losses that name classes by indices: one formula over the numbers.
 
-use allotrope_cpu::kernel::{
-    ClassTargets, LineInput, are_lines_short, entropy_backward, sizes_around,
-};
-use allotrope_cpu::memory::try_collect;
+use crate::host::memory::try_collect;
+use allotrope_cpu::kernel::{ClassTargets, LineInput, are_lines_short, entropy_backward};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Builder;
+use allotrope_op::sizes_around;
 use smallvec::smallvec;
 
 use super::LossReduction;

@@ -13,6 +13,7 @@ use allotrope_op::{Shape, Var};
 use super::{LossReduction, reduce_formula};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::evaluate_one;
 use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
 
@@ -177,7 +178,7 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let row = &BINARY_CROSS_ENTROPY;
-        row.result(self.dtype())?;
+        call::result_dtype(row, self.dtype())?;
         if self.count() > 0 {
             for value in extremes(self)? {
                 if !(value.is_nan() || (0.0..=1.0).contains(&value)) {
@@ -291,7 +292,7 @@ impl Tensor {
                 return Err(wrong_shape(row.name, "var", variance, accepted));
             }
         };
-        row.result(variance.dtype())?;
+        call::result_dtype(row, variance.dtype())?;
         let mut is_small = false;
         if variance.count() > 0 {
             let [least, _] = extremes(&variance)?;

@@ -16,8 +16,8 @@ mod vector;
 
 use std::str::FromStr;
 
-use allotrope_cpu::kernel::Fold;
 use allotrope_dtype::{DType, Error};
+use allotrope_op::Fold;
 use allotrope_op::{Shape, Structured, Var};
 
 use super::operands::{Working, dtypes_of};

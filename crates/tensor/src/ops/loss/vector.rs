@@ -1,8 +1,8 @@
 //! Losses of vectors, and of several labels.
 
-use allotrope_cpu::kernel::Fold;
-use allotrope_cpu::memory::{try_collect, try_resize, try_vec};
+use crate::host::memory::{try_collect, try_resize, try_vec};
 use allotrope_dtype::{DType, Error, Problem, Set};
+use allotrope_op::Fold;
 use allotrope_op::structured::neural::{
     COSINE_EMBEDDING_LOSS, MULTILABEL_MARGIN_LOSS, MULTILABEL_SOFT_MARGIN_LOSS, TRIPLET_MARGIN_LOSS,
 };
@@ -11,6 +11,7 @@ use allotrope_op::{Builder, Shape};
 use super::LossReduction;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
 use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
@@ -34,7 +35,7 @@ impl Tensor {
         const LEAST: f64 = 1e-12;
         let op = COSINE_EMBEDDING_LOSS.name;
         let working = Working::of(&COSINE_EMBEDDING_LOSS, &[self, other])?;
-        COSINE_EMBEDDING_LOSS.result(target.dtype())?;
+        call::result_dtype(&COSINE_EMBEDDING_LOSS, target.dtype())?;
         let [dot, left, right] = products(op, self, other, working, -1)?;
         let lengths = left.add(LEAST)?.mul(&right.add(LEAST)?)?.sqrt()?;
         let cosine = dot.div(&lengths)?.squeeze(Some(&[-1]))?;

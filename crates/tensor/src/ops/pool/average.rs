@@ -9,6 +9,7 @@ use super::gradient::Means;
 use super::{convert, lay_out, pool, share_out};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::room;
 
 /// What the sums of average pooling are divided by.
@@ -103,7 +104,7 @@ pub(super) fn take_average(
     divisor: Divisor,
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let dtype = row.result(x.dtype())?;
+    let dtype = call::result_dtype(&row, x.dtype())?;
     if is_recorded(&[x]) {
         let means = Means {
             row,

@@ -1,7 +1,7 @@
 //! The gradients of pooling: back to the places that windows took their results from.
 
+use crate::host::memory::try_collect;
 use allotrope_cpu::kernel::{Axis, Divisor, add_to_places};
-use allotrope_cpu::memory::try_collect;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Shape;
 use allotrope_op::structured::Structured;

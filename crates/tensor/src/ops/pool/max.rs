@@ -10,6 +10,7 @@ use super::gradient::put_to_places;
 use super::{convert, lay_out, pool, share_out};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::room;
 
 macro_rules! max_pools {
@@ -87,7 +88,10 @@ fn take_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let (dtype, axes) = (row.result(x.dtype())?, axes.map(|axis| axis.trimmed()));
+    let (dtype, axes) = (
+        call::result_dtype(&row, x.dtype())?,
+        axes.map(|axis| axis.trimmed()),
+    );
     if is_recorded(&[x]) {
         // The way back asks where it was.
         return find_greatest(row, x, axes, rank).map(|(greatest, _)| greatest);
@@ -109,7 +113,10 @@ fn find_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<(Tensor, Tensor), Error> {
-    let (dtype, axes) = (row.result(x.dtype())?, axes.map(|axis| axis.trimmed()));
+    let (dtype, axes) = (
+        call::result_dtype(&row, x.dtype())?,
+        axes.map(|axis| axis.trimmed()),
+    );
     if is_recorded(&[x]) {
         let (greatest, places) = find_greatest(row, &x.detach(), axes, rank)?;
         let (saved, shape) = (places.clone(), x.shape().clone());

@@ -10,6 +10,7 @@ use super::average::take_average;
 use super::{lay_out, pool};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::elementwise::{evaluate_one, room};
 use crate::reduce::root_of_sums;
 
@@ -44,7 +45,7 @@ fn take_norm(
     window: &Window<'_>,
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let dtype = row.result(x.dtype())?;
+    let dtype = call::result_dtype(&row, x.dtype())?;
     check_rank(row.name, x, rank)?;
     if p == 0.0 || !p.is_finite() {
         let problem = Problem::OutOfRange {

@@ -1,6 +1,6 @@
 //! The elements back to where max pooling took them from, zero elsewhere.
 
-use allotrope_cpu::Buffer;
+use crate::host::Buffer;
 use allotrope_cpu::kernel::unpool;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::Shape;
@@ -11,6 +11,7 @@ use super::super::window::{Window, check_rank, per_axis};
 use super::gradient::{stayed, take_from_places};
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::view::out_of_memory;
 
 macro_rules! unpools {
@@ -59,7 +60,7 @@ fn put_back(
             Ok(smallvec![Some(taken.mul(&stayed)?)])
         });
     }
-    let dtype = row.result(x.dtype())?;
+    let dtype = call::result_dtype(&row, x.dtype())?;
     check_rank(op, x, rank)?;
     if !indices.dtype().is_integer() {
         return Err(Error::not_in_set(

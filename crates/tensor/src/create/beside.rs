@@ -1,0 +1,82 @@
+//! What operations make for themselves: on the device of an operand, never on the CPU by default.
+
+use allotrope_dtype::{DType, Element, Error, WeakScalar};
+
+use crate::Tensor;
+
+impl Tensor {
+    /// All zero, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn new_zeros(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let zero = WeakScalar::Bool(false);
+        Self::filled("zeros", sizes, zero, dtype, self.backend())
+    }
+
+    /// All one, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn new_ones(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let one = WeakScalar::Bool(true);
+        Self::filled("ones", sizes, one, dtype, self.backend())
+    }
+
+    /// All of one value, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn new_full(
+        &self,
+        sizes: &[usize],
+        value: impl Into<WeakScalar>,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        Self::filled("full", sizes, value.into(), dtype, self.backend())
+    }
+
+    /// Elements of unknown values, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn new_empty(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
+        let shape = allotrope_op::Shape::new("empty", sizes)?;
+        let memory = self.backend().allocate("empty", dtype, shape.count())?;
+        Ok(Self::from_memory_of(memory, shape, dtype))
+    }
+
+    /// Elements of a slice, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_slice`].
+    pub fn new_from_slice<T: Element>(
+        &self,
+        elements: &[T],
+        sizes: &[usize],
+    ) -> Result<Self, Error> {
+        Self::from_slice(elements, sizes)?.beside(self)
+    }
+
+    /// Numbers in a row, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::arange`].
+    pub fn new_arange(
+        &self,
+        start: impl Into<WeakScalar>,
+        end: impl Into<WeakScalar>,
+        step: impl Into<WeakScalar>,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        Self::arange(start, end, step, dtype)?.beside(self)
+    }
+
+    /// One on the diagonal, zero elsewhere, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::eye`].
+    pub fn new_eye(&self, rows: usize, columns: usize, dtype: DType) -> Result<Self, Error> {
+        Self::eye(rows, columns, dtype)?.beside(self)
+    }
+}
