@@ -6,13 +6,11 @@
     reason = "a test fails by panicking"
 )]
 
-mod apart;
-
 use allotrope_cpu::CPU;
 use allotrope_dtype::{CastOptions, DType, Error, ErrorKind, Overflow, Problem};
 use allotrope_op::{Backend, Op, Slice};
 use allotrope_tensor::{Generator, Index, PadMode, Tensor};
-use apart::{APART, take_calls};
+use allotrope_testing::{APART, NARROW, take_calls};
 
 type Outcome = Result<Tensor, Error>;
 
@@ -345,31 +343,35 @@ fn operands_on_two_devices_are_refused() {
 }
 
 #[test]
-fn what_only_the_cpu_has_is_refused_there() {
-    let y = there(&numbers(DType::F32));
-    let square = y.narrow(1, 0, 6).unwrap();
-    let image = y.reshape(&[1, 1, 6, 10]).unwrap();
-    let weight = y.narrow(1, 0, 2).unwrap().narrow(0, 0, 2).unwrap();
-    let weight = weight.reshape(&[1, 1, 2, 2]).unwrap();
-    let results: Vec<Outcome> = vec![
-        y.matmul(&y.transpose(0, 1).unwrap()),
-        y.softmax(1, None),
-        y.sort(0, false).map(|(values, _)| values),
-        y.cummax(0).map(|(values, _)| values),
-        y.median(0, false).map(|(values, _)| values),
-        y.unique(None).map(|unique| unique.values),
-        y.isin(&y, false),
-        y.histc(4, 0.0, 1.0),
-        allotrope_tensor::fft::fft(&y, None, -1, Default::default()),
-        allotrope_tensor::linalg::inv(&square),
-        image.conv2d(&weight, None, &Default::default()),
-        y.layer_norm(&[10], None, None, 1e-5),
-        square.repeat_interleave_each(&there(&indices(&[1, 0, 2, 1, 1, 1])), Some(0), None),
-    ];
-    for result in results {
-        let error = result.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Device, "{error}");
-        let problem = matches!(error.problem(), Problem::NotOnDevice { given: "apart" });
-        assert!(problem, "{error}");
-    }
+fn work_that_waits_sees_what_was_there() {
+    // Work that waits is done once, and what it read is kept for it.
+    let mut x = there(&numbers(DType::F32));
+    let before = x.add(1).unwrap();
+    x.assign(&[Index::At(0)], 7.0).unwrap();
+    let after = x.add(1).unwrap();
+    let plain = numbers(DType::F32).add(1).unwrap();
+    assert_eq!(before.to_bytes().unwrap(), plain.to_bytes().unwrap());
+    assert_eq!(
+        after.select(0, 0).unwrap().to_vec::<f32>().unwrap(),
+        [8.0; 10]
+    );
+}
+
+#[test]
+fn a_device_that_stores_narrower_keeps_the_logical_dtype() {
+    let x = Tensor::from_slice(&[1.0 + 1e-12, 1e300, 0.1], &[3]).unwrap();
+    let y = x.to_backend(&NARROW).unwrap();
+    assert_eq!((y.dtype(), y.storage_dtype()), (DType::F64, DType::F32));
+    let back = y.to_backend(&CPU).unwrap();
+    let want = [1.0, f64::INFINITY, f64::from(0.1_f32)];
+    assert_eq!(back.to_vec::<f64>().unwrap(), want);
+    let sum = y.add(&y).unwrap();
+    assert_eq!((sum.dtype(), sum.storage_dtype()), (DType::F64, DType::F32));
+    assert_eq!(sum.softmax(0, None).unwrap().dtype(), DType::F64);
+    // Integers are stored as they are.
+    let z = Tensor::from_slice(&[i64::MAX], &[1]).unwrap();
+    assert_eq!(
+        z.to_backend(&NARROW).unwrap().to_vec::<i64>().unwrap(),
+        [i64::MAX]
+    );
 }
