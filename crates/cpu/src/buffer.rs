@@ -1,5 +1,9 @@
 //! Bytes that start at a cache line, and bytes that someone else owns. Large blocks are kept for
 //! reuse: a page fault on each fresh page costs more than an addition of its elements.
+//!
+//! Blocks from 8 KiB on are kept, up to 512 MiB, and given back when memory runs out; a thread gets
+//! those first that it dropped itself, which its core has in its caches. Blocks of 2 MiB and more
+//! start at a huge page and ask the system for such pages.
 #![allow(unsafe_code, reason = "allocation with an alignment, foreign memory")]
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};

@@ -3,6 +3,9 @@
 //! All of it ends in `for_each_index` or `try_for_each_index`, which see the work behind a
 //! pointer: what shares it out is compiled twice and not once per kernel, which would be megabytes.
 //! For the same reason work without threads is called from the same place as work with them.
+//!
+//! A caller that has told its thread to flush subnormal numbers gets them flushed in the blocks
+//! that it takes itself.
 #![allow(
     unsafe_code,
     reason = "blocks of one slice, handed out by their number"

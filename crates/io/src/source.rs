@@ -1,4 +1,7 @@
 //! Bytes to read tensors from: a file, its mapping, or memory.
+//!
+//! Every range is checked here: no header makes a reader allocate more than the file has bytes
+//! (deflated archives: a thousand times that).
 
 use allotrope_cpu::memory::try_vec;
 use std::borrow::Cow;

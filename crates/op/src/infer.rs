@@ -1,4 +1,8 @@
 //! Which dtypes an operation computes in and gives, as the program of that one operation.
+//!
+//! An operand is converted to the common dtype as by `to` and then decoded; only where the common
+//! dtype holds all its values is the way through it left out. So `int32 + float16` rounds the
+//! integer to float16 first, as torch does.
 
 use allotrope_dtype::{
     DType, Error, Kind, Operand, Policy, Scalar, ScalarKind, Set, WeakScalar, default_dtype,

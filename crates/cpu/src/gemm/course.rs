@@ -1,4 +1,7 @@
 //! Where a kernel finds the columns of each step, and both factors where nothing is packed.
+//!
+//! Nothing is packed for products of up to 64 rows and steps and one tile of columns, nor are rows
+//! of a left factor that lie near each other.
 #![allow(
     unsafe_code,
     reason = "reads of a list without a check in the innermost loop, a result of the caller's"

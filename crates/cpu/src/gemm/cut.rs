@@ -1,4 +1,6 @@
 //! How a product is cut: blocks of the result for threads, parts of the factors for caches.
+//!
+//! Few large blocks, since every block packs its factors anew.
 
 use allotrope_dtype::Level;
 

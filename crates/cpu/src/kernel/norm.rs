@@ -1,5 +1,8 @@
 //! Lines brought to mean zero and variance one, or to mean square one.
 //!
+//! A line is centred by its mean in the width of its elements first, and what that mean left out is
+//! made up for afterwards.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `backward` | the gradients |

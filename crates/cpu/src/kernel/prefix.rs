@@ -1,6 +1,9 @@
 //! What the numbers of a prefix become: accumulators and their steps, per compute type.
 //!
 //! Every start is the neutral element, so that -0 stays: `-0 + -0` is -0, `0 + -0` is not.
+//!
+//! float32 and halves accumulate in float64. float64 sums and all float products go strictly one
+//! after the other: a window or a total may overflow where no prefix does.
 
 use std::marker::PhantomData;
 

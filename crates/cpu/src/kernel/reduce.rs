@@ -3,6 +3,10 @@
 //! The elements are seen as `[outer, reduced, inner]`. Where nothing is inside the reduced axes each
 //! result folds a run of elements; else whole rows are folded into a row of results. How the work
 //! is cut depends on the sizes alone, and so does the result.
+//!
+//! Lanes fold blocks of 2048 elements, blocks are joined in a wider accumulator (float64 for
+//! float32, compensated for float64), segments in a tree. Results are rounded once, from that
+//! accumulator to the dtype; a variance or a logsumexp stores no temporary.
 
 use crate::memory::{try_resize, try_vec};
 use allotrope_dtype::{DType, Error, Level, Problem};

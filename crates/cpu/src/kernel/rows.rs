@@ -4,6 +4,9 @@
 //! work is some whole lines; else it is a block of neighbouring lines, read row by row in the order
 //! of memory. How the work is cut depends on the sizes alone, and so do the results.
 //!
+//! Several short lines are read together. Sums are those of 64 lanes over 2048 elements, joined in
+//! float64; results are rounded once, and large ones written past the caches.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `ahead` | memory that is asked for before it is needed |

@@ -4,6 +4,9 @@
 //! line is a run of elements; else whole rows are added to a row of accumulators. Few long lines are
 //! cut into segments, whose totals come first. Where results begin anew depends on the sizes alone.
 //!
+//! Lines go in blocks of eight whose prefixes take three steps, those of up to 48 items four
+//! abreast. Every prefix is rounded once.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `blocks` | sums of eight at a time (unsafe) |

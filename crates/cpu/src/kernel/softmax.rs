@@ -1,4 +1,7 @@
 //! Lines of exponentials that add up to one.
+//!
+//! Exponentials have 18 bits where results have at most 16. `log_softmax` takes full ones for all
+//! but 8-bit results: their errors are not small beside logarithms near zero.
 
 use crate::memory::try_vec;
 use std::marker::PhantomData;

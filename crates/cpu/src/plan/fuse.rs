@@ -1,4 +1,6 @@
 //! Steps that one pass does together.
+//!
+//! These are conversions of halves around a row, and two rows of arithmetic.
 
 use allotrope_dtype::DType;
 use allotrope_op::{Op, Program, Slot, Step};

@@ -1,4 +1,8 @@
 //! Which stages lead from one dtype to another, and the tiles they run in.
+//!
+//! At most three stages: decode, convert, encode. Kernels exist per pair of compute types, never
+//! per pair of dtypes. float64 and wide integers reach the narrow floats through a float32 that is
+//! rounded to odd, which makes the second rounding exact.
 
 use super::simd::{self, Mode, PLACES, Stores};
 use super::stage::Stage;

@@ -1,4 +1,6 @@
 //! One step of a route: a kernel with its run-time parameters.
+//!
+//! One encoder with run-time constants serves every narrow format and overflow rule.
 
 use super::Level;
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,7 @@
 //! Casts from 8-bit dtypes as a table of all 256 results.
+//!
+//! Looked up 64 at a time where the CPU permutes bytes. Elsewhere 8-bit floats become float32 by
+//! arithmetic, in `float8`.
 
 use std::marker::PhantomData;
 use std::sync::OnceLock;

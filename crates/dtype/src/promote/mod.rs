@@ -2,6 +2,9 @@
 //!
 //! A policy is a lattice of edges (see `lattice`); the result of a set of operands is its least
 //! upper bound. The answers are const tables; nothing here decides by formula at run time.
+//!
+//! Peers' tables are edges plus listed exceptions. `exact` is the standard table without the
+//! answers that lose a value: switching to it can only refuse, never change a result.
 
 mod explain;
 mod lattice;

@@ -13,7 +13,7 @@
 //! | `inverse` | asin, acos, atan, asinh, acosh, atanh |
 //!
 //! Zeros, infinities, NaN and branch cuts are those of the array API standard 2024.12, which are
-//! those of C99. Errors are counted in ulp of the magnitude of the result, as the distance in the
+//! those of C99. Errors are at most 4 ulp of the magnitude of the result, as the distance in the
 //! plane: a part that is much smaller than the other may be less precise than that.
 
 mod angle;

@@ -22,7 +22,8 @@
 //! A function named `…32` has the polynomials and limits of float32, `…64` those of float64; the
 //! lane must be of that width. One without a number serves both. [`Elementary`] chooses by the lane.
 //! All but the logarithms of sums are within 2 ulp with and without fused multiply-add, keep NaN,
-//! and name their bound and special values.
+//! and name their bound and special values. float32 is tested against the standard library in
+//! float64, float64 against vectors computed with 60 digits.
 
 mod bits;
 mod cbrt;

@@ -1,5 +1,7 @@
 //! Floats narrower than float32 as their codes, in integer arithmetic alone: shaders may flush
 //! subnormal numbers, and need not round to nearest.
+//!
+//! float64 and wide integers are rounded to them once.
 
 use allotrope_dtype::{FloatFormat, Specials};
 

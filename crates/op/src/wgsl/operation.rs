@@ -1,4 +1,6 @@
 //! The operations of WGSL that lanes are recorded in.
+//!
+//! Of floats only `!(x == y)` is written, since naga makes `x != y` false for NaN.
 
 use super::helper::Routine;
 use super::scalar::Type;

@@ -1,4 +1,7 @@
 //! The types of values in WGSL, the Rust types that live in them, and constants.
+//!
+//! Infinities, NaN and -0 are no constant expressions in WGSL: they are read from the bits of a
+//! `let`.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -1,4 +1,6 @@
 //! Expressions as integers and truth values of formulas.
+//!
+//! Integers of 8 and 16 bits live in 32 and are cut back after what may leave their width.
 
 use super::expression::Expression;
 use super::scalar::{Integer, Literal};

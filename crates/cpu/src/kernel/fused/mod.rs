@@ -3,6 +3,10 @@
 //! A tile reads, computes and writes one after the other; beyond the caches only a loop that does
 //! all at once takes the bandwidth of memory. Results are those of the tiles, bit for bit.
 //!
+//! 64 elements at a time, with memory asked for 16 blocks ahead and results written past the
+//! caches. With AVX-512 operands are decoded in vectors of 512 bits: a vector that was stored in
+//! two halves waits until both are in the cache.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `block` | elements as numbers and back |

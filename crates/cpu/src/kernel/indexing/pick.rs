@@ -1,4 +1,7 @@
 //! Elements read from where indices say.
+//!
+//! One loop by width for `gather`, `index_select`, `take` and `embedding`: it copies rows where the
+//! index stands still, and asks memory for the next line where it does not.
 
 use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::Layout;

@@ -1,6 +1,10 @@
 //! Decompositions and solutions of dense matrices, written once for float32, float64 and the complex
 //! numbers of both. Matrices are row-major.
 //!
+//! Elimination, Cholesky's roots and reflections work in blocks of columns and update the rest by a
+//! product. Matrices of up to 12 rows are eliminated row by row, without memory of their own up to
+//! 64 elements. A batch is shared out over threads by matrices, a large matrix by rows.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `field` | `Field`: what is computed with |

@@ -1,5 +1,8 @@
 //! The loops that all decompositions spend their time in: products of row-major matrices, and
 //! products of rows with a vector.
+//!
+//! Compiled up to AVX2, whose vectors fit rows that begin anywhere better. Four rows at a time or,
+//! from eight steps on, in the tiles of `gemm`; a complex product is a real one of twice the sizes.
 
 use super::batch::Failure;
 use super::scratch::{try_collect, try_collect_all, try_vec, try_with_capacity};

@@ -1,4 +1,7 @@
 //! The loops of a copy from one layout to another, and the copy on one thread.
+//!
+//! The loops of two layouts are joined into as few as possible, forwards in the target; where each
+//! turn of a loop has a range of the target to itself, threads share it by plain slices.
 
 use allotrope_op::{Layout, sort_few_by_key};
 use bytemuck::Pod;

@@ -2,6 +2,9 @@
 //!
 //! A tile is a line from each of as many rows as a line has elements. Vectors from at most eight of them
 //! are turned by interleaving, and the lines of the turned tile are written whole.
+//!
+//! Bytes with AVX-512 are turned in whole lines of sixteen. A tile is asked for one tile ahead, and
+//! two tiles are written side by side.
 
 use crate::memory::try_vec;
 use allotrope_dtype::Level;

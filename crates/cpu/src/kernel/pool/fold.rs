@@ -1,4 +1,6 @@
 //! Windows that become one number without regard to places: the greatest, the mean.
+//!
+//! Means are summed in float64.
 
 use crate::memory::try_resize;
 use std::ops::Range;

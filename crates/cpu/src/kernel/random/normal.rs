@@ -1,4 +1,6 @@
 //! Normal numbers.
+//!
+//! Box and Muller's, in unfused arithmetic, so that every CPU gives the same bits.
 
 use allotrope_dtype::{DType, Level, c64, c128};
 

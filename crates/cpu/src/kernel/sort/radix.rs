@@ -1,4 +1,8 @@
 //! Pairs put in order of their keys, digit by digit; long lines in buckets on all threads.
+//!
+//! Lines of bytes are counted, up to 160 pairs compared, longer lines sorted digit by digit, and
+//! from 64 K elements in buckets of neighbouring keys, each sorted in the cache. Pairs of 64 bits
+//! lie in the memory of the places that are to come.
 
 use crate::memory::{try_vec, try_with_capacity};
 use allotrope_dtype::Error;

@@ -1,4 +1,7 @@
 //! A few elements of a line without sorting the rest, and the most frequent one.
+//!
+//! A line is compared with the worst candidate so far, and few are kept. Beyond 1 M elements digits
+//! of keys are counted instead (`rank`).
 
 use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error, Problem};

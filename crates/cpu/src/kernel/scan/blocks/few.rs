@@ -2,6 +2,10 @@
 //!
 //! Bytes, and most lines of bfloat16, have sums that float32 has room for. Others are often multiples of
 //! a unit, so few that integers of 32 bits have.
+//!
+//! All sums of an 8-bit format are multiples of its smallest number, and those of some hundred
+//! halves multiples of the last digit of the least: below 2^24 units they are added as float32,
+//! below 2^30 as integers.
 #![allow(unsafe_code, reason = "vector instructions for a detected level")]
 
 use std::arch::x86_64::*;

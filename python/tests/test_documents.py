@@ -1,0 +1,42 @@
+"""The map stays a map, every decision stands in the index, and links and paths of both lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
+PAGES += [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "book" / "src").glob("*.md"))]
+
+#: What the map speaks of in the words `crate/src/…`.
+MAPPED = re.compile(r"`((?:allotrope|bench|conformance|cpu|derive|dtype|gpu|io|nn|op|python|tensor|xtask)/[\w/.]+)`")
+
+
+def test_map_is_short():
+    assert len((ROOT / "ARCHITECTURE.md").read_text().split()) <= 2000
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links(page):
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_paths_of_the_map():
+    paths = MAPPED.findall((ROOT / "ARCHITECTURE.md").read_text())
+    lost = [path for path in paths if not any((at / path).exists() for at in (ROOT / "crates", ROOT))]
+    assert len(paths) > 20 and lost == []
+
+
+def test_decisions():
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    assert [int(path.name[:3]) for path in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+    for path in DECISIONS:
+        text = path.read_text()
+        assert f"[{path.name[:3]}]({path.name})" in index, path.name
+        assert text.startswith(f"# {path.name[:3]}. "), path.name
+        headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+        assert [name for name in headings if name != "Figures"] == ["Context", "Decision", "Consequences"], path.name
+        assert "Figures" not in headings or re.search(r"\d{4}-\d\d-\d\d|not recorded|None", text), path.name
