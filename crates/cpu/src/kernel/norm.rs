@@ -147,7 +147,7 @@ impl HalfLines for Prepared<'_, f32> {
         from: &[u16],
         to: &mut [u16],
     ) -> Result<(), Error> {
-        if level == Level::Avx512 {
+        if level.avx512().is_some() {
             let lines = Halves::<S::WideStore>::new(self, [first, length], from, to);
             simd::run_wide(level, lines);
         } else {

@@ -61,7 +61,6 @@ pub fn reduce_at(
     sizes: [usize; 3],
 ) -> Result<Buffer, Error> {
     debug_assert_eq!(shape.count(), sizes.iter().product::<usize>());
-    let level = level.min(Level::detected());
     let source = Source::new(level, program, inputs)?;
     let item = program.output_dtypes().next().unwrap_or(DType::Bool);
     macro_rules! kernels {

@@ -361,7 +361,7 @@ impl<'a> Writer<'a> {
             size: work.to.itemsize(),
             convert,
             streams: convert.is_none()
-                && work.level >= Level::Avx512
+                && work.level.avx512().is_some()
                 && work.bytes() >= stream_from,
             tile: Vec::new(),
             scratch: Scratch::default(),

@@ -113,7 +113,7 @@ impl HalfLines for Exponentials {
         let kind = self.kind;
         let mut values = try_vec("softmax", length.div_ceil(LANES), [0.0; LANES])?;
         let values = &mut values[..];
-        if level == Level::Avx512 {
+        if level.avx512().is_some() {
             let lines = Halves::<S::WideStore>::new(kind, length, from, to, values);
             simd::run_wide(level, lines);
         } else {

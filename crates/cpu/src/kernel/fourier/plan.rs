@@ -229,7 +229,7 @@ pub(super) fn planner<T: FftNum>() -> Option<Planner<T>> {
     #[cfg(target_arch = "x86_64")]
     return match Level::current() {
         Level::Scalar => None,
-        Level::Avx2 | Level::Avx512 => Planner::new().ok(),
+        Level::Avx2(_) | Level::Avx512(_) => Planner::new().ok(),
     };
     #[cfg(not(target_arch = "x86_64"))]
     Some(Planner::new())

@@ -142,7 +142,7 @@ fn run<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>>(
 ) {
     let [a, b] = operands else { return };
     // Numbers of 8 bytes wait for memory.
-    if const { size_of::<V>() < 8 } && level == Level::Avx512 {
+    if const { size_of::<V>() < 8 } && level.avx512().is_some() {
         let body = Loop::<V, A::Wide, B::Wide, O::WideStore, F>::new(level, a, b, out, streams);
         simd::run_wide(level, body);
     } else {

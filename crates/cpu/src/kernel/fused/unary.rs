@@ -106,7 +106,7 @@ fn run<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams
 #[cfg(target_arch = "x86_64")]
 fn run_halves<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
     let [x] = operands else { return };
-    if level == Level::Avx512 {
+    if level.avx512().is_some() {
         simd::run_wide(level, Loop::<Wide<Half>, F>::new(level, x, out, streams));
     } else {
         simd::run_narrow_above_scalar(level, Loop::<Half, F>::new(level, x, out, streams));
