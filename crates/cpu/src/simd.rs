@@ -11,53 +11,6 @@ pub(crate) mod turn;
 use allotrope_dtype::Level;
 pub(crate) use allotrope_dtype::simd::{Avx512, Body, finish_streams, run};
 
-/// [`run`] for loops that vectors of 512 bits bring nothing for: they wait for memory, branch, or
-/// are seldom run. Where there are such vectors the loop for AVX2 runs.
-#[inline]
-pub(crate) fn run_narrow<B: Body>(level: Level, body: B) -> B::Output {
-    match level.avx2() {
-        Some(proof) => proof.run(body),
-        None => run(Level::Scalar, body),
-    }
-}
-
-/// [`run`] for loops that the baseline has no use for: at its level nothing happens.
-#[inline]
-pub(crate) fn run_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
-    match level {
-        Level::Scalar => {}
-        Level::Avx2(proof) => proof.run(body),
-        Level::Avx512(proof) => proof.run(body),
-    }
-}
-
-/// [`run_above_scalar`] for loops that vectors of 512 bits bring nothing for.
-#[inline]
-pub(crate) fn run_narrow_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
-    if let Some(proof) = level.avx2() {
-        proof.run(body);
-    }
-}
-
-/// [`run`] for loops that are written for vectors of 512 bits: at other levels nothing happens.
-#[inline]
-pub(crate) fn run_wide<B: Body<Output = ()>>(level: Level, body: B) {
-    if let Some(proof) = level.avx512() {
-        proof.run(body);
-    }
-}
-
-/// What a loop has read, kept out of vectors in the baseline of x86-64: only CPUs from before 2013
-/// run that, and vectors would take several times the room.
-#[inline(always)]
-pub(crate) fn one_by_one<const FUSED: bool, T>(x: T) -> T {
-    if cfg!(target_arch = "x86_64") && !FUSED {
-        std::hint::black_box(x)
-    } else {
-        x
-    }
-}
-
 /// Elements that a loop takes at a time where it converts them.
 pub(crate) const BLOCK: usize = 64;
 

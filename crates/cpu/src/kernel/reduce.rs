@@ -319,8 +319,8 @@ pub(super) fn fold_rows_of_halves<F: Folding<Item = f32>>(
     let codes = bytemuck::cast_slice(codes);
     match dtype {
         #[cfg(target_arch = "x86_64")]
-        DType::F16 => simd::run_above_scalar(level, Rows::<F, Half> { lanes, codes }),
-        _ => simd::run_above_scalar(level, Rows::<F, Brain> { lanes, codes }),
+        DType::F16 => simd::run(level, Rows::<F, Half> { lanes, codes }),
+        _ => simd::run(level, Rows::<F, Brain> { lanes, codes }),
     }
 }
 

@@ -239,7 +239,7 @@ impl Work<'_, '_> {
                 let now = most.min(end - place);
                 let items = items.read::<P::Item>(self.source, place, now)?;
                 let lanes = &mut lanes;
-                simd::run_narrow(self.level, Fold::<P> { lanes, items });
+                simd::run(self.level, Fold::<P> { lanes, items });
                 place += now;
             }
             if inner == 1 {
@@ -336,7 +336,7 @@ impl Work<'_, '_> {
                         items,
                         out,
                     };
-                    simd::run_narrow(self.level, rows);
+                    simd::run(self.level, rows);
                 });
             }
         }
