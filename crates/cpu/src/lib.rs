@@ -18,7 +18,6 @@
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `gemm` | matrix products of any dtype and strides (unsafe in the files that its table names) |
 //! | `kernel/elementwise`, `kernel/pair` | rows of the op tables as loops, one or two in a pass |
-//! | `kernel/recorded` | complex rows of many steps, run by the loops of those steps |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, in vectors from end to end (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |

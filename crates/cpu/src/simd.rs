@@ -9,105 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod turn;
 
 use allotrope_dtype::Level;
-
-/// Whether the baseline of the architecture has fused multiply-add.
-const BASELINE_FUSED: bool = cfg!(target_arch = "aarch64");
-
-/// A loop that is compiled anew for each level.
-///
-/// `run` must be `#[inline(always)]`. `FUSED` says that the level has fused multiply-add.
-pub(crate) trait Body {
-    /// What the loop gives.
-    type Output;
-    /// Runs the loop.
-    fn run<const FUSED: bool>(self) -> Self::Output;
-}
-
-/// Runs a loop compiled for a level, which this CPU must have.
-#[inline]
-pub(crate) fn run<B: Body>(level: Level, body: B) -> B::Output {
-    debug_assert!(level <= Level::detected());
-    match level {
-        Level::Scalar => body.run::<BASELINE_FUSED>(),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a level above Scalar is only handed out when the CPU has its features.
-        Level::Avx2 => unsafe { x86::avx2(body) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx512 => unsafe { x86::avx512(body) },
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 | Level::Avx512 => body.run::<BASELINE_FUSED>(),
-    }
-}
-
-/// [`run`] for loops that vectors of 512 bits bring nothing for: they wait for memory, branch, or
-/// are seldom run. Where there are such vectors the loop for AVX2 runs.
-#[inline]
-pub(crate) fn run_narrow<B: Body>(level: Level, body: B) -> B::Output {
-    debug_assert!(level <= Level::detected());
-    match level {
-        Level::Scalar => body.run::<BASELINE_FUSED>(),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a level above Scalar is only handed out when the CPU has its features, and each
-        // has those of the levels below.
-        _ => unsafe { x86::avx2(body) },
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => body.run::<BASELINE_FUSED>(),
-    }
-}
-
-/// [`run`] for loops that the baseline has no use for: at its level nothing happens.
-#[inline]
-pub(crate) fn run_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
-    debug_assert!(level <= Level::detected());
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a level above Scalar is only handed out when the CPU has its features.
-        Level::Avx2 => unsafe { x86::avx2(body) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx512 => unsafe { x86::avx512(body) },
-        _ => {}
-    }
-}
-
-/// [`run_above_scalar`] for loops that vectors of 512 bits bring nothing for.
-#[inline]
-pub(crate) fn run_narrow_above_scalar<B: Body<Output = ()>>(level: Level, body: B) {
-    debug_assert!(level <= Level::detected());
-    #[cfg(target_arch = "x86_64")]
-    if level > Level::Scalar {
-        // SAFETY: a level above Scalar is only handed out when the CPU has its features, and each has
-        // those of the levels below.
-        unsafe { x86::avx2(body) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = body;
-}
-
-/// [`run`] for loops that are written for vectors of 512 bits: at other levels nothing happens.
-#[inline]
-pub(crate) fn run_wide<B: Body<Output = ()>>(level: Level, body: B) {
-    debug_assert!(level <= Level::detected());
-    #[cfg(target_arch = "x86_64")]
-    if level == Level::Avx512 {
-        // SAFETY: a level is only handed out when the CPU has its features.
-        unsafe { x86::avx512(body) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = body;
-}
-
-/// What a loop has read, kept out of vectors in the baseline of x86-64: only CPUs from before 2013
-/// run that, and vectors would take several times the room.
-#[inline(always)]
-pub(crate) fn one_by_one<const FUSED: bool, T>(x: T) -> T {
-    if cfg!(target_arch = "x86_64") && !FUSED {
-        std::hint::black_box(x)
-    } else {
-        x
-    }
-}
+pub(crate) use allotrope_dtype::simd::{Avx512, Body, finish_streams, run};
 
 /// Elements that a loop takes at a time where it converts them.
 pub(crate) const BLOCK: usize = 64;
@@ -171,22 +73,11 @@ pub(crate) fn stream(level: Level, src: &[u8], dst: &mut [u8]) {
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is available, and the target starts at a cache line.
-        Level::Avx512 => unsafe { x86::stream_lines(src, dst) },
+        Level::Avx512(_) => unsafe { x86::stream_lines(src, dst) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Level::Avx2 => unsafe { x86::stream_halves(src, dst) },
+        Level::Avx2(_) => unsafe { x86::stream_halves(src, dst) },
         _ => dst.copy_from_slice(src),
-    }
-}
-
-/// That the CPU has vectors of 512 bits.
-#[derive(Clone, Copy)]
-pub(crate) struct Wide(());
-
-impl Wide {
-    /// Whether a level has them, and the CPU.
-    pub(crate) fn of(level: Level) -> Option<Self> {
-        (level.min(Level::detected()) == Level::Avx512).then_some(Self(()))
     }
 }
 
@@ -194,7 +85,7 @@ impl Wide {
 /// starts at one of 64 and vectors are `wide`; else the ordinary way. Every x86-64 CPU has the narrow
 /// stores.
 #[inline(always)]
-pub(crate) fn stream_line(wide: Option<Wide>, line: &[u8; 64], target: &mut [u8]) {
+pub(crate) fn stream_line(wide: Option<Avx512>, line: &[u8; 64], target: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if wide.is_some() && target.len() == line.len() && target.as_ptr().addr().is_multiple_of(64) {
         // SAFETY: the CPU has the instruction, and the target is a whole line.
@@ -217,33 +108,10 @@ pub(crate) fn stream_line(wide: Option<Wide>, line: &[u8; 64], target: &mut [u8]
     target.copy_from_slice(line);
 }
 
-/// Orders streamed stores before everything that follows.
-pub(crate) fn finish_streams() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: sfence is part of the x86-64 baseline.
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
-    }
-}
-
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::asm;
     use std::arch::x86_64::*;
-
-    use super::Body;
-
-    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2")]
-    pub(super) fn avx2<B: Body>(body: B) -> B::Output {
-        body.run::<true>()
-    }
-
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi1,bmi2"
-    )]
-    pub(super) fn avx512<B: Body>(body: B) -> B::Output {
-        body.run::<true>()
-    }
 
     /// A line past the caches.
     ///

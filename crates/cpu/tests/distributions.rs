@@ -30,9 +30,7 @@ fn parameters(law: Law) -> [Vec<f64>; 2] {
 }
 
 fn levels() -> impl Iterator<Item = Level> {
-    Level::ALL
-        .into_iter()
-        .filter(|level| *level <= Level::detected())
+    Level::available()
 }
 
 fn draw(law: Law, values: &[f64], level: Level, count: usize, stream: Stream) -> Vec<f64> {

@@ -18,6 +18,7 @@
 //! | `nested` | [`Nested`]: arrays and vectors of numbers, in any depth |
 //! | `context` | default dtype, promotion policy and inference in force |
 //! | `scope` | the scopes of a setting, of a thread and of a flow of control |
+//! | `simd` | [`Level`]: instruction sets with their proofs, and loops compiled for each (unsafe) |
 //! | `dispatch` | [`dispatch!`] and [`dispatch_width!`] |
 //! | `error` | [`Error`]: the one error type |
 //!
@@ -60,12 +61,13 @@ pub mod promote;
 mod random;
 mod scalar;
 mod scope;
+pub mod simd;
 
 pub use bool8::Bool8;
 pub use capability::{Capabilities, Capability};
 pub use cast::{CastOptions, Overflow, Rounded, Rounding, round_to_format};
 pub use codec::{
-    Conversion, Level, Scratch, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice,
+    Conversion, Scratch, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice,
 };
 pub use context::{
     Float64Inference, Scope, SettingFlow, default_dtype, float64_inference, process_default_dtype,
@@ -88,3 +90,4 @@ pub use promote::{Casting, Operand, Policy, ScalarKind, can_cast, explain_promot
 pub use random::philox4x32;
 pub use scalar::{Scalar, WeakScalar};
 pub use scope::{Flow, ScopeId, ScopeStack};
+pub use simd::Level;

@@ -47,7 +47,7 @@ pub(crate) fn find(level: Level, op: Op, dtype: DType) -> Option<Kernel> {
     }
     match level {
         Level::Scalar => None,
-        Level::Avx512 if has_vbmi() => kernels!(wide),
+        Level::Avx512(_) if has_vbmi() => kernels!(wide),
         _ => kernels!(narrow),
     }
 }

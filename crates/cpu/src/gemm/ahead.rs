@@ -99,7 +99,7 @@ fn is_small(
             let start = piece * PIECE;
             let end = integers.len().min(start + PIECE);
             let level = allotrope_dtype::Level::current();
-            if !simd::run_narrow(level, AreSmall(&integers[start..end])) {
+            if !simd::run(level, AreSmall(&integers[start..end])) {
                 all.store(false, Ordering::Relaxed);
             }
         }

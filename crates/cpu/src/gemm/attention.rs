@@ -61,6 +61,9 @@ pub struct Attention<'a> {
 ///
 /// # Errors
 /// A memory error; a dtype error for operands that are not real.
+///
+/// # Panics
+/// If an operand does not lie within its memory, or the results do not fit.
 pub fn attend(
     op: &'static str,
     attention: &Attention<'_>,
@@ -70,9 +73,12 @@ pub fn attend(
     attend_at(Level::current(), op, attention, dtype, out)
 }
 
-/// [`attend`] with the kernels of a given level, or of the highest available below it.
+/// [`attend`] with the kernels of a given level.
 ///
 /// # Errors
+/// As [`attend`].
+///
+/// # Panics
 /// As [`attend`].
 pub fn attend_at(
     level: Level,
@@ -81,7 +87,18 @@ pub fn attend_at(
     dtype: DType,
     out: &mut [u8],
 ) -> Result<(), Error> {
-    let level = level.min(Level::detected());
+    let [queries, keys, depth, width] = attention.sizes;
+    let operands = [
+        (Some(attention.queries), [queries, depth]),
+        (Some(attention.keys), [keys, depth]),
+        (Some(attention.values), [keys, width]),
+        (attention.mask.map(|mask| mask.matrix), [queries, keys]),
+    ];
+    for (number, (matrix, sizes)) in operands.into_iter().enumerate() {
+        let mut offsets = attention.offsets.iter().map(|offsets| offsets[number]);
+        let is_within = matrix.is_none_or(|matrix| matrix.holds(sizes, &mut offsets));
+        assert!(is_within, "an operand leaves its memory");
+    }
     if attention.common == DType::F64 {
         run::<Double>(level, op, attention, dtype, out)
     } else {
@@ -109,7 +126,7 @@ where
 {
     let [queries, keys, depth, width] = attention.sizes;
     let heads = attention.offsets.len();
-    if heads * queries * width == 0 {
+    if [heads, queries, width].contains(&0) {
         return Ok(());
     }
     let through = [attention.common, attention.common.compute()];

@@ -84,9 +84,8 @@ pub(super) fn multiply_panels<T: Micro>(
     rows: usize,
     accumulate: bool,
 ) {
-    let level = level.min(Level::detected());
     let (tile_rows, columns) = T::shape(level);
-    assert!(c.len() >= rows * columns);
+    assert!(c.len() >= rows.saturating_mul(columns));
     for row in (0..rows).step_by(tile_rows) {
         let tile = Tile {
             steps,
@@ -117,9 +116,9 @@ pub(crate) fn add_rows<T: Micro>(
     (c, c_stride): (&mut [T], usize),
     [rows, columns]: [usize; 2],
 ) {
-    let level = level.min(Level::detected());
     let (tile_rows, tile_columns) = T::shape(level);
-    assert!(rows == 0 || c.len() >= (rows - 1) * c_stride + columns);
+    let last = rows.saturating_sub(1).saturating_mul(c_stride);
+    assert!(rows == 0 || c.len() >= last.saturating_add(columns));
     assert!(columns <= tile_columns && (rows == 1 || columns <= c_stride));
     let mut row = 0;
     while row < rows {
@@ -331,26 +330,25 @@ macro_rules! micro {
             fn shape(level: Level) -> (usize, usize) {
                 match level {
                     Level::Scalar => ($rows, $columns),
-                    Level::Avx2 => ($rows2, $columns2),
-                    Level::Avx512 => ($rows512, $columns512),
+                    Level::Avx2(_) => ($rows2, $columns2),
+                    Level::Avx512(_) => ($rows512, $columns512),
                 }
             }
 
             #[inline(never)]
             unsafe fn run(level: Level, tile: Tile<'_, Self>) {
-                debug_assert!(level <= Level::detected());
                 let course = Even(tile.b_step);
                 // SAFETY: the caller promises the tile and the level.
                 unsafe {
                     match level {
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx2 => x86::avx2::<vector::$avx2, _, 2, $rows2>(tile, course),
+                        Level::Avx2(_) => x86::avx2::<vector::$avx2, _, 2, $rows2>(tile, course),
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx512 if <$T>::DTYPE == DType::I32 && x86::has_pairs() => {
+                        Level::Avx512(_) if <$T>::DTYPE == DType::I32 && x86::has_pairs() => {
                             x86::avx512_pairs(tile.cast());
                         }
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx512 => x86::avx512::<vector::$avx512, _, 2, $rows512>(tile, course),
+                        Level::Avx512(_) => x86::avx512::<vector::$avx512, _, 2, $rows512>(tile, course),
                         _ => choose::<Plain<$T, $plain>, _, 2, $rows>(tile, course),
                     }
                 }
@@ -369,15 +367,14 @@ macro_rules! sliding {
     ($($T:ty, ($rows:literal, $plain:literal), ($rows2:literal, $avx2:ident), ($rows512:literal, $avx512:ident);)*) => {$(
         impl Sliding for $T {
             unsafe fn slide(level: Level, tile: Tile<'_, Self>, places: &Places) {
-                debug_assert!(level <= Level::detected());
                 let course = Listed(places);
                 // SAFETY: the caller promises the tile and the level.
                 unsafe {
                     match level {
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx2 => x86::avx2::<vector::$avx2, _, 2, $rows2>(tile, course),
+                        Level::Avx2(_) => x86::avx2::<vector::$avx2, _, 2, $rows2>(tile, course),
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx512 => x86::avx512::<vector::$avx512, _, 2, $rows512>(tile, course),
+                        Level::Avx512(_) => x86::avx512::<vector::$avx512, _, 2, $rows512>(tile, course),
                         _ => choose::<Plain<$T, $plain>, _, 2, $rows>(tile, course),
                     }
                 }

@@ -71,6 +71,23 @@ impl Matrix<'_> {
             ..self
         }
     }
+
+    /// Whether matrices of so many rows and columns lie within the memory, wherever they start.
+    fn holds(&self, [rows, columns]: [usize; 2], mut offsets: impl Iterator<Item = usize>) -> bool {
+        if rows == 0 || columns == 0 {
+            return true;
+        }
+        // Exact in 128 bits, whatever the strides are.
+        let last = |count: usize, stride: isize| (count - 1) as i128 * stride as i128;
+        let (down, along) = (
+            last(rows, self.row_stride),
+            last(columns, self.column_stride),
+        );
+        let (lowest, highest) = (down.min(0) + along.min(0), down.max(0) + along.max(0));
+        let len = (self.bytes.len() / self.dtype.itemsize()) as i128;
+        let is_within = |offset| offset as i128 + lowest >= 0 && offset as i128 + highest < len;
+        offsets.all(is_within)
+    }
 }
 
 /// The rows of a matrix that exists nowhere: elements are made when they are packed.
@@ -220,7 +237,8 @@ impl<'a> Output<'a> {
             bytes,
             offset: 0,
             row_stride: columns,
-            batch_stride: rows * columns,
+            // What leaves the numbers is beyond every memory, and is refused where it is used.
+            batch_stride: rows.saturating_mul(columns),
         }
     }
 }
@@ -257,7 +275,7 @@ pub fn multiply(op: &'static str, product: &Product<'_>, output: Output<'_>) -> 
     multiply_at(Level::current(), op, product, output)
 }
 
-/// [`multiply`] with the kernels of a given level, or of the highest available below it.
+/// [`multiply`] with the kernels of a given level.
 ///
 /// # Errors
 /// As [`multiply`].
@@ -270,7 +288,21 @@ pub fn multiply_at(
     product: &Product<'_>,
     output: Output<'_>,
 ) -> Result<(), Error> {
-    let level = level.min(Level::detected());
+    let Product {
+        rows,
+        depth,
+        columns,
+        offsets,
+        ..
+    } = *product;
+    if let Factor::Stored(a) = product.a {
+        let is_within = a.holds([rows, depth], offsets.iter().map(|offset| offset.0));
+        assert!(is_within, "the left matrix leaves its memory");
+    }
+    if let Factor::Stored(b) = product.b {
+        let is_within = b.holds([depth, columns], offsets.iter().map(|offset| offset.1));
+        assert!(is_within, "the right matrix leaves its memory");
+    }
     let signed = ahead::signed(product);
     let product = &ahead::narrowed(&signed).unwrap_or(signed);
     match Kind::of(product.common, product.sum) {

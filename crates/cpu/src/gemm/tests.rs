@@ -3,7 +3,7 @@
 use allotrope_dtype::{DType, Element, Level, bf16, c64, c128, f8e4m3fn, f16};
 use proptest::prelude::*;
 
-use super::{Coefficient, Factor, Matrix, Output, Product, Rows, multiply_at};
+use super::{Coefficient, Factor, Matrix, Output, Product, Rows, multiply, multiply_at};
 
 /// A small whole number in every dtype: sums are exact.
 trait Small: Element {
@@ -373,4 +373,92 @@ fn truth_is_or_of_and() {
     )
     .unwrap();
     assert_eq!(out, [1, 0, 0, 0]);
+}
+
+/// Whether a call panics.
+fn is_refused(call: impl FnOnce()) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err()
+}
+
+#[test]
+fn strides_that_leave_the_numbers_are_refused() {
+    const M: usize = 12;
+    let elements = [1.0_f32; 1024];
+    let matrix = |row_stride, column_stride| Matrix {
+        dtype: DType::F32,
+        bytes: bytemuck::cast_slice(&elements),
+        row_stride,
+        column_stride,
+    };
+    let plain = matrix(M as isize, 1);
+    // Eleven times the first wraps to 6; two times others to 0 or just below.
+    let strides = [
+        0x1745_d174_5d17_45d2,
+        isize::MAX,
+        isize::MIN,
+        1 << 62,
+        -(1 << 62),
+        -1,
+        1024,
+    ];
+    for level in Level::available() {
+        for stride in strides {
+            for wild in [matrix(stride, 1), matrix(1, stride)] {
+                for [a, b] in [[wild, plain], [plain, wild]] {
+                    let [a, b] = [a, b].map(Factor::Stored);
+                    let product = Product::new([M, M, M], a, b, &[(0, 0)], DType::F32);
+                    let mut out = [0.0_f32; M * M];
+                    let bytes = bytemuck::cast_slice_mut(&mut out);
+                    let output = Output::contiguous(DType::F32, bytes, M, M);
+                    let multiply = || multiply_at(level, "matmul", &product, output).unwrap();
+                    assert!(is_refused(multiply), "{stride} at {level}");
+                }
+            }
+        }
+        for offset in [1024 - M * M + 1, usize::MAX, usize::MAX - 1024 + 1] {
+            let factor = Factor::Stored(plain);
+            let offsets = [(0, 0), (offset, 0)];
+            let product = Product::new([M, M, M], factor, factor, &offsets, DType::F32);
+            let mut out = [0.0_f32; 2 * M * M];
+            let bytes = bytemuck::cast_slice_mut(&mut out);
+            let output = Output::contiguous(DType::F32, bytes, M, M);
+            let multiply = || multiply_at(level, "matmul", &product, output).unwrap();
+            assert!(is_refused(multiply), "{offset} at {level}");
+        }
+    }
+}
+
+#[test]
+fn results_that_leave_the_numbers_are_refused() {
+    let elements = [1.0_f32; 4];
+    let factor = Factor::Stored(Matrix {
+        dtype: DType::F32,
+        bytes: bytemuck::cast_slice(&elements),
+        row_stride: 2,
+        column_stride: 1,
+    });
+    let wild = [
+        // Two rows, the second of which would begin before the memory.
+        [0, usize::MAX - 1, 4],
+        [0, usize::MAX / 4 + 1, 4],
+        [0, 2, usize::MAX - 3],
+        [0, 2, usize::MAX / 4 + 1],
+        [usize::MAX - 3, 2, 4],
+        [1, 2, 4],
+        [0, 1, 4],
+        [0, 2, 3],
+    ];
+    for [offset, row_stride, batch_stride] in wild {
+        let product = Product::new([2, 2, 2], factor, factor, &[(0, 0), (0, 0)], DType::F32);
+        let mut out = [0.0_f32; 8];
+        let output = Output {
+            dtype: DType::F32,
+            bytes: bytemuck::cast_slice_mut(&mut out),
+            offset,
+            row_stride,
+            batch_stride,
+        };
+        let call = || multiply("matmul", &product, output).unwrap();
+        assert!(is_refused(call), "{offset} {row_stride} {batch_stride}");
+    }
 }

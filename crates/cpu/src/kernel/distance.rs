@@ -119,7 +119,7 @@ fn run<T: Real>(
                     length,
                     packed,
                 };
-                let found = simd::run_narrow(level, block);
+                let found = simd::run(level, block);
                 for (out, found) in out.chunks_mut(others).zip(&found) {
                     for (out, found) in out[column..].iter_mut().zip(found) {
                         *out = *found;

@@ -1,6 +1,9 @@
 //! Rows of the op tables as loops over slices, one per row and compute type.
 
 mod loops;
+mod near;
+#[cfg(test)]
+mod tests;
 
 use std::marker::PhantomData;
 use std::num::Wrapping;
@@ -14,9 +17,9 @@ use allotrope_op::{Complex, Number, Op, for_each_op};
 use bytemuck::Pod;
 
 use self::loops::{
-    Formula, OfFloats, OfNear, OfPairs, long_loop, of_length, one_loop, typed, typed_mut,
+    Formula, OfFloats, OfNear, OfNearPairs, OfPairs, in_blocks, in_whole_vectors, of_length,
+    one_loop, typed, typed_mut,
 };
-use super::recorded;
 use crate::simd::{self, BLOCK, Body};
 
 /// A row over slices of bytes: operands, result. All have as many elements.
@@ -55,9 +58,11 @@ impl_real!(f32, 0; f64, 1;);
 
 /// A complex number as two lanes.
 trait Pair: Pod {
-    type Part: Real + recorded::Part;
+    type Part: Real;
     fn wrap<const FUSED: bool>(self) -> Complex<<Self::Part as Real>::Lane<FUSED>>;
     fn unwrap<const FUSED: bool>(value: Complex<<Self::Part as Real>::Lane<FUSED>>) -> Self;
+    /// Whether both parts are.
+    fn is_near(self, limits: [f64; 2]) -> bool;
 }
 
 macro_rules! impl_pair {
@@ -71,6 +76,10 @@ macro_rules! impl_pair {
             #[inline(always)]
             fn unwrap<const FUSED: bool>(value: Complex<Number<$float, FUSED>>) -> Self {
                 Self::new(value.re.0, value.im.0)
+            }
+            #[inline(always)]
+            fn is_near(self, limits: [f64; 2]) -> bool {
+                self.re.is_near(limits) & self.im.is_near(limits)
             }
         }
     )*};
@@ -97,10 +106,8 @@ macro_rules! define_kernel {
                 fn run<const FUSED: bool>(self) {
                     let args = of_length(self.args, self.out.len());
                     for (i, out) in self.out.iter_mut().enumerate() {
-                        let x: [$T; N] =
-                            simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
                         let $y = F::call(std::array::from_fn(|k| {
-                            let $x: $T = x[k];
+                            let $x: $T = args[k][i];
                             $wrap
                         }));
                         *out = $unwrap;
@@ -108,7 +115,7 @@ macro_rules! define_kernel {
                 }
             }
             let out = typed_mut(out);
-            simd::run_narrow(
+            simd::run(
                 level,
                 Loop::<$T, F, N> {
                     args: typed(args, out.len()),
@@ -137,34 +144,19 @@ impl<T: Real, F: FloatMap<N>, const N: usize> Body for FloatLoop<'_, T, F, N> {
         let Some(limits) = F::NEAR else {
             return one_loop::<T, OfFloats<F>, N, FUSED>(self.args, self.out);
         };
-        let args = of_length(self.args, self.out.len());
-        let (whole, left) = self.out.as_chunks_mut::<BLOCK>();
-        let mut blocks = args.map(|arg| arg.as_chunks::<BLOCK>().0.iter());
-        // What is left goes the same way, so that the formulas are there once.
-        let mut rest = [[T::zeroed(); BLOCK]; N];
-        let start = whole.len() * BLOCK;
-        for (rest, arg) in rest.iter_mut().zip(args) {
-            rest[..left.len()].copy_from_slice(&arg[start..start + left.len()]);
-        }
-        let mut rest_out = [T::zeroed(); BLOCK];
-        let last = std::iter::once(&mut rest_out).take(left.len());
-        for out in whole.iter_mut().chain(last) {
-            let x: [&[T; BLOCK]; N] = std::array::from_fn(|k| blocks[k].next().unwrap_or(&rest[k]));
+        in_blocks!(self.args, self.out, |x: [&[T; BLOCK]; N], out| {
             let is_near = |near: bool, x: &T| near & x.is_near(limits);
             // Over arrays: through slices, which lose their length, these are no vectors.
             if x[0].iter().fold(true, is_near) {
                 for (i, out) in out.iter_mut().enumerate() {
-                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
-                    *out = OfNear::<F>::of::<FUSED>(x);
+                    *out = OfNear::<F>::of::<FUSED>(std::array::from_fn(|k| x[k][i]));
                 }
             } else {
                 for (i, out) in out.iter_mut().enumerate() {
-                    let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| x[k][i]));
-                    *out = OfFloats::<F>::of::<FUSED>(x);
+                    *out = OfFloats::<F>::of::<FUSED>(std::array::from_fn(|k| x[k][i]));
                 }
             }
-        }
-        left.copy_from_slice(&rest_out[..left.len()]);
+        });
     }
 }
 
@@ -184,27 +176,47 @@ pub(crate) fn float_map<T: Real, F: FloatMap<N>, const N: usize>(
     );
 }
 
-/// The loop of a row over complex numbers.
-struct ComplexLoop<'a, T: Pair, F, const N: usize> {
+/// The loop of a row over complex numbers; one with sines looks ahead whether they are near.
+struct ComplexLoop<'a, T: Pair, F, const N: usize, const SINES: bool> {
     args: [&'a [T]; N],
     out: &'a mut [T],
     row: PhantomData<F>,
 }
 
-impl<T: Pair, F: ComplexMap<N>, const N: usize> Body for ComplexLoop<'_, T, F, N> {
+impl<T: Pair, F: ComplexMap<N>, const N: usize, const SINES: bool> Body
+    for ComplexLoop<'_, T, F, N, SINES>
+{
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        long_loop::<T, OfPairs<F>, N, FUSED>(self.args, self.out);
+        if !SINES {
+            return in_whole_vectors::<T, OfPairs<F>, N, FUSED>(self.args, self.out);
+        }
+        in_blocks!(self.args, self.out, |x: [&[T; BLOCK]; N], out| {
+            let mut near = true;
+            for x in x {
+                near = x
+                    .iter()
+                    .fold(near, |near, x| near & x.is_near(near::LIMITS));
+            }
+            if near {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = OfNearPairs::<F>::of::<FUSED>(std::array::from_fn(|k| x[k][i]));
+                }
+            } else {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = OfPairs::<F>::of::<FUSED>(std::array::from_fn(|k| x[k][i]));
+                }
+            }
+        });
     }
 }
 
-/// Whether a row over complex numbers is run in steps: one made of exponentials and sines, each of
-/// which takes more room than all the rest.
-const fn is_in_steps(op: Op) -> bool {
+/// Whether a row over complex numbers has sines of multiples of its parts.
+const fn has_sines(op: Op) -> bool {
     use Op::{
-        Cos, Cosh, Exp, Exp2, Expm1, Ldexp, Logaddexp, Sigmoid, Silu, Sin, Sinc, Sinh, Softsign,
-        Tan, Tanh, Tanhshrink,
+        Cos, Cosh, Exp, Exp2, Expm1, Ldexp, Logaddexp, Sigmoid, Silu, Sin, Sinc, Sinh, Tan, Tanh,
+        Tanhshrink,
     };
     matches!(
         op,
@@ -219,25 +231,21 @@ const fn is_in_steps(op: Op) -> bool {
             | Sin
             | Sinc
             | Sinh
-            | Softsign
             | Tan
             | Tanh
             | Tanhshrink
     )
 }
 
-fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize, const OP: u8, const IN_STEPS: bool>(
+fn complex_map<T: Pair, F: ComplexMap<N>, const N: usize, const SINES: bool>(
     level: Level,
     args: &[&[u8]],
     out: &mut [u8],
 ) {
-    if IN_STEPS {
-        return recorded::run::<T::Part, F, N>(usize::from(OP), level, args, out);
-    }
     let out = typed_mut(out);
     simd::run(
         level,
-        ComplexLoop::<T, F, N> {
+        ComplexLoop::<T, F, N, SINES> {
             args: typed(args, out.len()),
             out,
             row: PhantomData,
@@ -373,9 +381,7 @@ macro_rules! entry {
         Some(float_test::<$T, formula::$row, { $n }>)
     };
     (complex Map $T:ty, $row:ident, $n:expr, $f:tt) => {
-        Some(
-            complex_map::<$T, formula::$row, { $n }, { Op::$row as u8 }, { is_in_steps(Op::$row) }>,
-        )
+        Some(complex_map::<$T, formula::$row, { $n }, { has_sines(Op::$row) }>)
     };
     (complex Real $T:ty, $row:ident, $n:expr, $f:tt) => {
         Some(complex_real::<$T, formula::$row, { $n }>)

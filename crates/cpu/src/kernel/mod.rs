@@ -17,7 +17,6 @@ pub(crate) mod pair;
 mod pool;
 mod prefix;
 pub mod random;
-mod recorded;
 mod reduce;
 mod resample;
 mod rows;

@@ -150,12 +150,13 @@ impl HalfLines for Prepared<'_, f32> {
         from: &[u16],
         to: &mut [u16],
     ) -> Result<(), Error> {
-        if level == Level::Avx512 {
-            let lines = Halves::<S::WideStore>::new(self, [first, length], from, to);
-            simd::run_wide(level, lines);
-        } else {
-            let lines = Halves::<S>::new(self, [first, length], from, to);
-            simd::run_narrow_above_scalar(level, lines);
+        match level {
+            Level::Avx512(proof) => {
+                proof.run(Halves::<S::WideStore>::new(self, [first, length], from, to))
+            }
+            Level::Avx2(proof) => proof.run(Halves::<S>::new(self, [first, length], from, to)),
+            // The baseline has no such kernel.
+            Level::Scalar => {}
         }
         Ok(())
     }

@@ -66,7 +66,6 @@ pub fn reduce_at(
     sizes: [usize; 3],
 ) -> Result<Buffer, Error> {
     debug_assert_eq!(shape.count(), sizes.iter().product::<usize>());
-    let level = level.min(Level::detected());
     let source = Source::new(level, program, inputs)?;
     let item = program.output_dtypes().next().unwrap_or(DType::Bool);
     macro_rules! kernels {
@@ -325,8 +324,8 @@ pub(super) fn fold_rows_of_halves<F: Folding<Item = f32>>(
     let codes = bytemuck::cast_slice(codes);
     match dtype {
         #[cfg(target_arch = "x86_64")]
-        DType::F16 => simd::run_above_scalar(level, Rows::<F, Half> { lanes, codes }),
-        _ => simd::run_above_scalar(level, Rows::<F, Brain> { lanes, codes }),
+        DType::F16 => simd::run(level, Rows::<F, Half> { lanes, codes }),
+        _ => simd::run(level, Rows::<F, Brain> { lanes, codes }),
     }
 }
 

@@ -242,7 +242,7 @@ impl Work<'_, '_> {
                 let now = most.min(end - place);
                 let items = items.read::<P::Item>(self.source, place, now)?;
                 let lanes = &mut lanes;
-                simd::run_narrow(self.level, Fold::<P> { lanes, items });
+                simd::run(self.level, Fold::<P> { lanes, items });
                 place += now;
             }
             if inner == 1 {
@@ -339,7 +339,7 @@ impl Work<'_, '_> {
                         items,
                         out,
                     };
-                    simd::run_narrow(self.level, rows);
+                    simd::run(self.level, rows);
                 });
             }
         }
@@ -364,7 +364,7 @@ impl<'a> Writer<'a> {
             size: work.to.itemsize(),
             convert,
             streams: convert.is_none()
-                && work.level >= Level::Avx512
+                && work.level.avx512().is_some()
                 && work.bytes() >= stream_from,
             tile: Vec::new(),
             scratch: Scratch::default(),

@@ -108,12 +108,13 @@ impl HalfLines for Exponentials {
         let kind = self.kind;
         let mut values = try_vec("softmax", length.div_ceil(LANES), [0.0; LANES])?;
         let values = &mut values[..];
-        if level == Level::Avx512 {
-            let lines = Halves::<S::WideStore>::new(kind, length, from, to, values);
-            simd::run_wide(level, lines);
-        } else {
-            let lines = Halves::<S>::new(kind, length, from, to, values);
-            simd::run_narrow_above_scalar(level, lines);
+        match level {
+            Level::Avx512(proof) => {
+                proof.run(Halves::<S::WideStore>::new(kind, length, from, to, values))
+            }
+            Level::Avx2(proof) => proof.run(Halves::<S>::new(kind, length, from, to, values)),
+            // The baseline has no such kernel.
+            Level::Scalar => {}
         }
         Ok(())
     }

@@ -87,9 +87,11 @@ impl Place {
         }
     }
 
-    /// Moves this thread to another core if it is on this one, and is another.
+    /// Moves this thread to another core if it is on this one, and is another. Only threads of our own
+    /// are moved: where those of the host program run is not for us to say.
     pub(super) fn make_room(self) {
-        if self.thread.is_some() && self.thread == rayon::current_thread_index() {
+        if !pool::is_ours() || self.thread.is_some() && self.thread == rayon::current_thread_index()
+        {
             return;
         }
         #[cfg(all(target_os = "linux", not(miri)))]
@@ -154,6 +156,20 @@ mod tests {
             leave(*core);
             assert_eq!(allowed(), before);
         }
+    }
+
+    #[test]
+    fn threads_of_the_host_are_left_where_they_are() {
+        assert!(!pool::is_ours());
+        let hosts = rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap();
+        let crew = Crew::default();
+        hosts.install(|| crew.run(2, &|_| assert!(!pool::is_ours())));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        pool::Pool::get().spawn(move || sender.send(pool::is_ours()).unwrap());
+        assert_eq!(receiver.recv(), Ok(true));
     }
 
     #[test]

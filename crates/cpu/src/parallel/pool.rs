@@ -6,6 +6,7 @@
 //! moment without the caller's knowledge are taken before a fork, so that they are free after it.
 #![allow(unsafe_code, reason = "a pool that lives for ever, and calls at forks")]
 
+use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -33,10 +34,24 @@ static POOL: AtomicPtr<Pool> = AtomicPtr::new(null_mut());
 /// How many threads were asked for before there was a pool; zero for as many as the machine has.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    /// Whether this thread is one of a pool of ours.
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is one of a pool of ours, and not the host program's, whose caller or pool of its
+/// own shares work as well.
+pub(super) fn is_ours() -> bool {
+    IS_OURS.get()
+}
+
 impl Pool {
     fn new() -> Self {
         // RAYON_NUM_THREADS or the machine, if zero. A system that is short of threads may give one.
-        let make = |count| ThreadPoolBuilder::new().num_threads(count).build().ok();
+        let make = |count| {
+            let threads = ThreadPoolBuilder::new().num_threads(count);
+            threads.start_handler(|_| IS_OURS.set(true)).build().ok()
+        };
         Self {
             threads: make(ASKED.load(Ordering::Relaxed)).or_else(|| make(1)),
             standby: Standby::new(),

@@ -4,7 +4,7 @@
     reason = "loads and stores of whole vectors, code for a detected instruction set"
 )]
 
-use super::Wide;
+use super::Avx512;
 
 /// Vectors of elements of `SIZE` bytes with rows and columns exchanged: as many rows as there are
 /// vectors, one after the other, are columns before.
@@ -45,7 +45,7 @@ fn interleave_halves<const SIZE: usize, const COUNT: usize>(
 /// Writes the columns of sixteen lines of bytes as rows, to columns from `place` on.
 #[inline(always)]
 pub(crate) fn turn_lines(
-    wide: Wide,
+    wide: Avx512,
     lines: [&[u8; 64]; 16],
     rows: &mut [[u8; 64]; 64],
     place: usize,

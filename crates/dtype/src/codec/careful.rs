@@ -6,8 +6,8 @@
 
 use bytemuck::Pod;
 
-use super::Level;
 use super::route::Route;
+use crate::Level;
 use crate::cast::{Exact, Overflow, Rounding, Target};
 use crate::random::random_words;
 use crate::{DType, Error, Kind, Problem};

@@ -69,7 +69,6 @@ impl Numbers {
 impl<const UZ: bool> Kernel for DecodeF8<UZ> {
     type From = u8;
     type To = f32;
-    const NARROW: bool = true;
     #[inline(always)]
     fn run(&self, src: &[u8], dst: &mut [f32]) {
         in_blocks(src, dst, |codes: &[u8; 32], out: &mut [f32; 32]| {
@@ -146,7 +145,6 @@ pub(super) struct EncodeF8<const UZ: bool>(pub(super) Encode<u8, UZ>);
 impl<const UZ: bool> Kernel for EncodeF8<UZ> {
     type From = f32;
     type To = u8;
-    const NARROW: bool = true;
     #[inline(always)]
     fn run(&self, src: &[f32], dst: &mut [u8]) {
         in_blocks(src, dst, |values: &[f32; 32], out: &mut [u8; 32]| {

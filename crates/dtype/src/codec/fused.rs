@@ -10,9 +10,11 @@ use crate::DType::{self, BF16, F16, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use crate::Format;
 use crate::cast::Overflow;
 use crate::format::{Bfloat16, Binary16, FloatFormat};
+use crate::simd::Avx512;
 
 /// Converts past the caches in one pass; false if there is no such pass.
 pub(super) fn stream(
+    wide: Avx512,
     from: DType,
     to: DType,
     overflow: Overflow,
@@ -20,18 +22,20 @@ pub(super) fn stream(
     dst: &mut [u8],
 ) -> bool {
     match to.format() {
-        Some(format) if to != to.compute() => stream_encoded(from, format, overflow, src, dst),
-        _ => stream_decoded(from, to, src, dst),
+        Some(format) if to != to.compute() => {
+            stream_encoded(wide, from, format, overflow, src, dst)
+        }
+        _ => stream_decoded(wide, from, to, src, dst),
     }
 }
 
 /// From a 16-bit float to a compute type.
-fn stream_decoded(from: DType, to: DType, src: &[u8], dst: &mut [u8]) -> bool {
+fn stream_decoded(wide: Avx512, from: DType, to: DType, src: &[u8], dst: &mut [u8]) -> bool {
     macro_rules! passes {
         ($($to:ident $ty:ty),*) => {
             match (from, to) {
-                $((F16, $to) => pass(Then(DecodeF16, As::<f32, $ty>::default()), src, dst),
-                  (BF16, $to) => pass(Then(DecodeBf16, As::<f32, $ty>::default()), src, dst),)*
+                $((F16, $to) => pass(wide, Then(DecodeF16, As::<f32, $ty>::default()), src, dst),
+                  (BF16, $to) => pass(wide, Then(DecodeBf16, As::<f32, $ty>::default()), src, dst),)*
                 _ => false,
             }
         };
@@ -41,6 +45,7 @@ fn stream_decoded(from: DType, to: DType, src: &[u8], dst: &mut [u8]) -> bool {
 
 /// From a compute type or 16-bit float to a narrower float.
 fn stream_encoded(
+    wide: Avx512,
     from: DType,
     format: FloatFormat,
     overflow: Overflow,
@@ -49,37 +54,54 @@ fn stream_encoded(
 ) -> bool {
     match (format.bits(), overflow) {
         (16, Overflow::Ieee) if format == Binary16::FORMAT => {
-            encode_with(from, EncodeF16, src, dst)
+            encode_with(wide, from, EncodeF16, src, dst)
         }
         (16, Overflow::Ieee) if format == Bfloat16::FORMAT => {
-            encode_with(from, EncodeBf16, src, dst)
+            encode_with(wide, from, EncodeBf16, src, dst)
         }
         (16, _) => false,
-        _ if format.has_negative_zero() => {
-            encode_with(from, Encode::<u8, false>::new(format, overflow), src, dst)
-        }
-        _ => encode_with(from, Encode::<u8, true>::new(format, overflow), src, dst),
+        _ if format.has_negative_zero() => encode_with(
+            wide,
+            from,
+            Encode::<u8, false>::new(format, overflow),
+            src,
+            dst,
+        ),
+        _ => encode_with(
+            wide,
+            from,
+            Encode::<u8, true>::new(format, overflow),
+            src,
+            dst,
+        ),
     }
 }
 
 /// Brings the source to float32, exactly or rounded to odd, and encodes it.
-fn encode_with<E: Kernel<From = f32>>(from: DType, encode: E, src: &[u8], dst: &mut [u8]) -> bool {
+fn encode_with<E: Kernel<From = f32>>(
+    wide: Avx512,
+    from: DType,
+    encode: E,
+    src: &[u8],
+    dst: &mut [u8],
+) -> bool {
     match from {
-        F16 => pass(Then(DecodeF16, encode), src, dst),
-        BF16 => pass(Then(DecodeBf16, encode), src, dst),
-        I16 => pass(Then(As::<i16, f32>::default(), encode), src, dst),
-        U16 => pass(Then(As::<u16, f32>::default(), encode), src, dst),
-        I32 => pass(Then(WideToOdd::<i32>::default(), encode), src, dst),
-        U32 => pass(Then(WideToOdd::<u32>::default(), encode), src, dst),
-        I64 => pass(Then(WideToOdd::<i64>::default(), encode), src, dst),
-        U64 => pass(Then(WideToOdd::<u64>::default(), encode), src, dst),
-        F64 => pass(Then(WideToOdd::<f64>::default(), encode), src, dst),
+        F16 => pass(wide, Then(DecodeF16, encode), src, dst),
+        BF16 => pass(wide, Then(DecodeBf16, encode), src, dst),
+        I16 => pass(wide, Then(As::<i16, f32>::default(), encode), src, dst),
+        U16 => pass(wide, Then(As::<u16, f32>::default(), encode), src, dst),
+        I32 => pass(wide, Then(WideToOdd::<i32>::default(), encode), src, dst),
+        U32 => pass(wide, Then(WideToOdd::<u32>::default(), encode), src, dst),
+        I64 => pass(wide, Then(WideToOdd::<i64>::default(), encode), src, dst),
+        U64 => pass(wide, Then(WideToOdd::<u64>::default(), encode), src, dst),
+        F64 => pass(wide, Then(WideToOdd::<f64>::default(), encode), src, dst),
         _ => false,
     }
 }
 
-fn pass<K: Kernel>(kernel: K, src: &[u8], dst: &mut [u8]) -> bool {
+fn pass<K: Kernel>(wide: Avx512, kernel: K, src: &[u8], dst: &mut [u8]) -> bool {
     stream_wide(
+        wide,
         &kernel,
         bytemuck::cast_slice(src),
         bytemuck::cast_slice_mut(dst),

@@ -2,7 +2,6 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `level` | instruction-set levels and `ALLOTROPE_SIMD` |
 //! | `route` | which stages lead from one dtype to another, and the tiles they run in |
 //! | `stage` | one step of a route: a kernel with its parameters |
 //! | `fused` | two stages in one pass, for casts too large for the caches |
@@ -10,23 +9,21 @@
 //! | `table` | 8-bit sources: the 256 results, looked up |
 //! | `careful` | the options that need each value looked at: raise, zero, stochastic |
 //! | `float8` | 8-bit floats to float32 and back, in vectors of AVX2 (unsafe) |
-//! | `simd`, `x86` | multiversioning and intrinsics (unsafe) |
+//! | `simd`, `x86` | stores past the caches and intrinsics (unsafe) |
 
 mod careful;
 #[cfg(target_arch = "x86_64")]
 mod float8;
 mod fused;
 mod kernels;
-mod level;
 mod route;
 mod simd;
 mod stage;
 mod table;
 
-pub use level::Level;
 pub use route::Scratch;
 
-use crate::{CastOptions, DType, Element, Error, Problem};
+use crate::{CastOptions, DType, Element, Error, Level, Problem};
 
 /// Converts a slice of one element type to another.
 ///
@@ -89,7 +86,6 @@ pub fn cast_bytes_at(
             },
         ));
     }
-    let level = level.min(Level::detected());
     let overflow = options.resolve(from, to)?;
     if count == 0 {
         return Ok(());
@@ -127,8 +123,7 @@ impl Conversion {
 
     /// Converts every element. Bytes must be whole and aligned, and as many elements on both sides.
     pub fn run(&self, level: Level, src: &[u8], dst: &mut [u8], scratch: &mut Scratch) {
-        self.0
-            .run_cached(level.min(Level::detected()), src, dst, scratch);
+        self.0.run_cached(level, src, dst, scratch);
     }
 }
 

@@ -4,10 +4,11 @@
 //! per pair of dtypes. float64 and wide integers reach the narrow floats through a float32 that is
 //! rounded to odd, which makes the second rounding exact.
 
+use super::fused;
 use super::simd::{self, Mode, PLACES, Stores};
 use super::stage::Stage;
-use super::{Level, fused};
 use crate::DType::{self, Bool, F32, U8};
+use crate::Level;
 use crate::cast::Overflow;
 
 /// Elements per tile: two stages of the widest compute type stay inside the first-level cache.
@@ -99,14 +100,14 @@ impl Route {
         let mut scratch;
         if self.used == 1 {
             self.stages[0].0.run(mode(PLACES), src, dst);
-        } else if streams && level >= Level::Avx512 {
+        } else if let (true, Some(wide)) = (streams, level.avx512()) {
             // Up to the first cache line by tiles, from there in one pass if there is one.
             let head = dst.as_ptr().addr().wrapping_neg() % 64 / self.to.itemsize();
             let (src_head, src) = src.split_at(head * self.from.itemsize());
             let (dst_head, dst) = dst.split_at_mut(head * self.to.itemsize());
             scratch = Scratch::new();
             self.run_tiles(mode(1), src_head, dst_head, &mut scratch);
-            if !fused::stream(self.from, self.to, self.overflow, src, dst) {
+            if !fused::stream(wide, self.from, self.to, self.overflow, src, dst) {
                 self.run_tiles(mode(1), src, dst, &mut scratch);
             }
         } else {

@@ -1,10 +1,10 @@
-//! The only place where kernels meet instruction sets: multiversioning and streaming.
+//! Kernels for each level, with results through the caches or past them.
 #![allow(
     unsafe_code,
     reason = "calls into code compiled for a detected instruction set"
 )]
 
-use super::Level;
+use crate::simd::{self, Avx512, Body, Level};
 
 /// A plain loop from one slice to another of the same length.
 ///
@@ -16,8 +16,6 @@ pub(super) trait Kernel {
     type To: bytemuck::Pod;
     /// Whether `run` uses byte permutations, which not every CPU of the AVX-512 level has.
     const PERMUTES_BYTES: bool = false;
-    /// Whether `run` is made of the vectors of AVX2, which a higher level runs as well.
-    const NARROW: bool = false;
     /// Bytes written at one place of a streamed target before the next place has its turn.
     const TURN: usize = 256;
     /// Writes the image of each element of `src` to `dst`.
@@ -49,10 +47,24 @@ pub(super) struct Mode {
     pub(super) stores: Stores,
 }
 
+/// A kernel on its slices.
+struct Pass<'a, K: Kernel> {
+    kernel: &'a K,
+    src: &'a [K::From],
+    dst: &'a mut [K::To],
+}
+
+impl<K: Kernel> Body for Pass<'_, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.kernel.run(self.src, self.dst);
+    }
+}
+
 /// Runs a kernel compiled for the mode's level.
 pub(super) fn run<K: Kernel>(mode: Mode, kernel: &K, src: &[K::From], dst: &mut [K::To]) {
     let Mode { level, stores } = mode;
-    debug_assert!(level <= Level::detected());
     #[cfg(target_arch = "x86_64")]
     if let Stores::Streamed { places } = stores {
         // Up to the first cache line the ordinary way; an unaligned pair never gets there.
@@ -72,11 +84,11 @@ pub(super) fn run<K: Kernel>(mode: Mode, kernel: &K, src: &[K::From], dst: &mut 
             match level {
                 // SAFETY: the level is available, the kernel was only made because the CPU
                 // permutes bytes, and the target starts at a cache line.
-                Level::Avx512 if K::PERMUTES_BYTES => unsafe {
+                Level::Avx512(_) if K::PERMUTES_BYTES => unsafe {
                     x86::stream_vbmi(kernel, src_rest, dst_rest, places);
                 },
                 // SAFETY: the level is available, and the target starts at a cache line.
-                Level::Avx512 if !K::NARROW => unsafe {
+                Level::Avx512(_) => unsafe {
                     x86::stream_avx512(kernel, src_rest, dst_rest, places);
                 },
                 // SAFETY: as above.
@@ -86,39 +98,35 @@ pub(super) fn run<K: Kernel>(mode: Mode, kernel: &K, src: &[K::From], dst: &mut 
         }
     }
     let _ = stores;
-    match level {
-        Level::Scalar => kernel.run(src, dst),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a level above Scalar is only handed out when the CPU has its features, and such a
-        // kernel is only made if the CPU permutes bytes.
-        Level::Avx512 if K::PERMUTES_BYTES => unsafe { x86::run_vbmi(kernel, src, dst) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx512 if !K::NARROW => unsafe { x86::run_avx512(kernel, src, dst) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above; each level has the features of those below.
-        _ => unsafe { x86::run_avx2(kernel, src, dst) },
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 | Level::Avx512 => kernel.run(src, dst),
+    #[cfg(target_arch = "x86_64")]
+    if K::PERMUTES_BYTES && level.avx512().is_some() {
+        // SAFETY: the level is available, and the kernel was only made because the CPU permutes bytes.
+        return unsafe { x86::run_vbmi(kernel, src, dst) };
     }
+    simd::run(level, Pass { kernel, src, dst });
 }
 
-/// Runs a kernel at the AVX-512 level past the caches; false if the machine or target forbids it.
-pub(super) fn stream_wide<K: Kernel>(kernel: &K, src: &[K::From], dst: &mut [K::To]) -> bool {
+/// Runs a kernel past the caches; false if the target does not start at a cache line.
+pub(super) fn stream_wide<K: Kernel>(
+    wide: Avx512,
+    kernel: &K,
+    src: &[K::From],
+    dst: &mut [K::To],
+) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if dst.as_ptr().addr() % 64 == 0 && Level::detected() >= Level::Avx512 {
-        // SAFETY: the level is available, and the target starts at a cache line.
+    if dst.as_ptr().addr() % 64 == 0 {
+        // SAFETY: the CPU has the level, and the target starts at a cache line.
         unsafe { x86::stream_avx512(kernel, src, dst, PLACES) };
         return true;
     }
-    let _ = (kernel, src, dst);
+    let _ = (wide, kernel, src, dst);
     false
 }
 
 /// Whether a level has wide byte permutations on this CPU.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn permutes_bytes(level: Level) -> bool {
-    level >= Level::Avx512 && x86::has_vbmi()
+    level.avx512().is_some() && x86::has_vbmi()
 }
 
 /// Looks bytes up in a table of 256 results, given as one 256-byte plane per result byte.
@@ -154,14 +162,7 @@ pub(super) fn look_up(
     false
 }
 
-/// Orders streamed stores before everything that follows.
-pub(super) fn finish_streams() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: sfence is part of the x86-64 baseline.
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
-    }
-}
+pub(super) use crate::simd::finish_streams;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{DecodeF16, EncodeF16, WideToOdd, in_blocks};

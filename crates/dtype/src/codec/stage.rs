@@ -2,7 +2,6 @@
 //!
 //! One encoder with run-time constants serves every narrow format and overflow rule.
 
-use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::float8::{DecodeF8, EncodeF8, Numbers, WideEncodeF8};
 use super::kernels::{
@@ -13,6 +12,7 @@ use super::simd::permutes_bytes;
 use super::simd::{DecodeF16, EncodeF16, Kernel, Mode, run};
 use super::table::Table;
 use crate::DType::{self, BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+use crate::Level;
 use crate::cast::Overflow;
 use crate::format::{Bfloat16, Binary16, FloatFormat, Format};
 
@@ -104,8 +104,8 @@ fn decode_f8(mode: Mode, from: DType, src: &[u8], dst: &mut [u8]) -> bool {
 fn encode_f8<const UZ: bool>(mode: Mode, kernel: Encode<u8, UZ>, src: &[f32], dst: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     match mode.level {
-        Level::Avx512 => return run(mode, &WideEncodeF8(kernel), src, dst),
-        Level::Avx2 => return run(mode, &EncodeF8(kernel), src, dst),
+        Level::Avx512(_) => return run(mode, &WideEncodeF8(kernel), src, dst),
+        Level::Avx2(_) => return run(mode, &EncodeF8(kernel), src, dst),
         Level::Scalar => {}
     }
     let _ = mode;

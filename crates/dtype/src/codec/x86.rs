@@ -7,16 +7,6 @@ use std::sync::OnceLock;
 
 use super::Kernel;
 
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2")]
-pub(super) fn run_avx2<K: Kernel>(kernel: &K, src: &[K::From], dst: &mut [K::To]) {
-    kernel.run(src, dst);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi1,bmi2")]
-pub(super) fn run_avx512<K: Kernel>(kernel: &K, src: &[K::From], dst: &mut [K::To]) {
-    kernel.run(src, dst);
-}
-
 #[target_feature(
     enable = "avx512vbmi,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi1,bmi2"
 )]
@@ -284,7 +274,7 @@ struct Lines([u8; LONGEST_TURN]);
 
 /// Runs a kernel whose results go past the caches.
 macro_rules! streaming {
-    ($name:ident, $run:ident, $features:literal, $lane:literal, |$from:ident, $to:ident| $store:expr) => {
+    ($name:ident, $features:literal, $lane:literal, |$from:ident, $to:ident| $store:expr) => {
         #[target_feature(enable = $features)]
         pub(super) fn $name<K: Kernel>(
             kernel: &K,
@@ -316,8 +306,7 @@ macro_rules! streaming {
                     }
                 }
             }
-            // Not a second copy of the loop.
-            $run(kernel, &src[whole..], &mut dst[whole..]);
+            kernel.run(&src[whole..], &mut dst[whole..]);
         }
     };
 }
@@ -333,27 +322,19 @@ fn store_line(from: &[u8; 64], to: &mut [u8; 64]) {
 
 streaming!(
     stream_vbmi,
-    run_vbmi,
     "avx512vbmi,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi1,bmi2",
     64,
     |from, to| store_line(from, to)
 );
 streaming!(
     stream_avx512,
-    run_avx512,
     "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi1,bmi2",
     64,
     |from, to| store_line(from, to)
 );
-streaming!(
-    stream_avx2,
-    run_avx2,
-    "avx2,fma,f16c,bmi1,bmi2",
-    32,
-    |from, to| {
-        // SAFETY: 32 readable bytes; the load has no alignment requirement.
-        let value = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
-        // SAFETY: 32 writable bytes; the caller's target starts at a multiple of 64, and so does this.
-        unsafe { _mm256_stream_si256(to.as_mut_ptr().cast(), value) };
-    }
-);
+streaming!(stream_avx2, "avx2,fma,f16c,bmi1,bmi2", 32, |from, to| {
+    // SAFETY: 32 readable bytes; the load has no alignment requirement.
+    let value = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+    // SAFETY: 32 writable bytes; the caller's target starts at a multiple of 64, and so does this.
+    unsafe { _mm256_stream_si256(to.as_mut_ptr().cast(), value) };
+});

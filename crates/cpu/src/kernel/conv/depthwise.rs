@@ -195,7 +195,7 @@ impl<T: Sum> Body for Along<'_, T> {
                 }
             } else {
                 for (sum, item) in sums.iter_mut().zip(items.iter().step_by(axis.stride)) {
-                    let item = simd::one_by_one::<FUSED, _>(*item);
+                    let item = *item;
                     *sum = sum.add_product::<FUSED>(item, *weight);
                 }
             }

@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 
 use allotrope_dtype::c64;
+use allotrope_op::Complex;
 use allotrope_op::table::formula::{ComplexMap, FloatMap};
 use bytemuck::Pod;
 
+use super::near::Near;
 use super::{Pair, Real};
-use crate::simd;
 
 /// Slices of the same length as the result. It is called and not inlined: all it has to look at
 /// would be in every loop once more.
@@ -66,6 +67,45 @@ impl<T: Pair, F: ComplexMap<N>, const N: usize> Formula<T, N> for OfPairs<F> {
     }
 }
 
+/// The same for numbers whose parts are below the limits of sines.
+pub(super) struct OfNearPairs<F>(PhantomData<F>);
+
+impl<T: Pair, F: ComplexMap<N>, const N: usize> Formula<T, N> for OfNearPairs<F> {
+    #[inline(always)]
+    fn of<const FUSED: bool>(x: [T; N]) -> T {
+        let Complex { re, im } = F::call(std::array::from_fn(|k| {
+            let Complex { re, im } = x[k].wrap::<FUSED>();
+            Complex::new(Near(re), Near(im))
+        }));
+        T::unwrap(Complex::new(re.0, im.0))
+    }
+}
+
+/// Blocks of the operands and of the result; what is left over goes the same way, in memory of its own.
+/// A macro, since a closure that is not inlined is compiled for the baseline.
+macro_rules! in_blocks {
+    ($args:expr, $out:expr, |$x:ident: [&[$T:ty; BLOCK]; $N:ident], $result:ident| $body:block) => {{
+        let (args, out) = ($args, $out);
+        let args = of_length(args, out.len());
+        let (whole, left) = out.as_chunks_mut::<BLOCK>();
+        let mut blocks = args.map(|arg| arg.as_chunks::<BLOCK>().0.iter());
+        let mut rest = [[<$T>::zeroed(); BLOCK]; $N];
+        let start = whole.len() * BLOCK;
+        for (rest, arg) in rest.iter_mut().zip(args) {
+            rest[..left.len()].copy_from_slice(&arg[start..start + left.len()]);
+        }
+        let mut rest_out = [<$T>::zeroed(); BLOCK];
+        let last = std::iter::once(&mut rest_out).take(left.len());
+        for $result in whole.iter_mut().chain(last) {
+            let $x: [&[$T; BLOCK]; $N] =
+                std::array::from_fn(|k| blocks[k].next().unwrap_or(&rest[k]));
+            $body
+        }
+        left.copy_from_slice(&rest_out[..left.len()]);
+    }};
+}
+pub(super) use in_blocks;
+
 /// The loop of a row.
 #[inline(always)]
 pub(super) fn one_loop<T: Pod, F: Formula<T, N>, const N: usize, const FUSED: bool>(
@@ -74,25 +114,23 @@ pub(super) fn one_loop<T: Pod, F: Formula<T, N>, const N: usize, const FUSED: bo
 ) {
     let args = of_length(args, out.len());
     for (i, out) in out.iter_mut().enumerate() {
-        let x: [T; N] = simd::one_by_one::<FUSED, _>(std::array::from_fn(|k| args[k][i]));
-        *out = F::of::<FUSED>(x);
+        *out = F::of::<FUSED>(std::array::from_fn(|k| args[k][i]));
     }
 }
 
 /// Runs the loop of a row with as many elements as fill whole vectors, and once more with the rest in
-/// memory of their own. So there is no second copy of the formula for what is left over, which takes
-/// as much room as that for vectors.
+/// memory of their own: few elements are as fast as a vector of them.
 #[inline(always)]
-fn in_whole_vectors<T, F, const N: usize, const LANES: usize, const FUSED: bool>(
+pub(super) fn in_whole_vectors<T, F, const N: usize, const FUSED: bool>(
     args: [&[T]; N],
     out: &mut [T],
 ) where
     T: Pod,
     F: Formula<T, N>,
 {
-    const { assert!(LANES <= MOST_LANES) };
+    let lanes = MOST_LANES / (size_of::<T>() / size_of::<c64>()).max(1);
     let args = of_length(args, out.len());
-    let whole = out.len() / LANES * LANES;
+    let whole = out.len() / lanes * lanes;
     let (mut out, left) = out.split_at_mut(whole);
     let mut rest = [[T::zeroed(); MOST_LANES]; N];
     for (rest, arg) in rest.iter_mut().zip(&args) {
@@ -102,31 +140,14 @@ fn in_whole_vectors<T, F, const N: usize, const LANES: usize, const FUSED: bool>
     let mut args: [&[T]; N] = std::array::from_fn(|k| &args[k][..whole]);
     let mut is_rest = false;
     loop {
-        let count = out.len() / LANES * LANES;
+        let count = out.len() / lanes * lanes;
         one_loop::<T, F, N, FUSED>(args.map(|arg| &arg[..count]), &mut out[..count]);
         if is_rest || left.is_empty() {
             break;
         }
-        args = std::array::from_fn(|k| &rest[k][..LANES]);
-        out = &mut rest_out[..LANES];
+        args = std::array::from_fn(|k| &rest[k][..lanes]);
+        out = &mut rest_out[..lanes];
         is_rest = true;
     }
     left.copy_from_slice(&rest_out[..left.len()]);
-}
-
-/// [`in_whole_vectors`] with the lanes of a width, for rows over complex numbers; in the baseline of
-/// x86-64 the plain loop, which has no vectors.
-#[inline(always)]
-pub(super) fn long_loop<T, F, const N: usize, const FUSED: bool>(args: [&[T]; N], out: &mut [T])
-where
-    T: Pod,
-    F: Formula<T, N>,
-{
-    if cfg!(target_arch = "x86_64") && !FUSED {
-        one_loop::<T, F, N, FUSED>(args, out);
-    } else if size_of::<T>() == size_of::<f32>() || size_of::<T>() == size_of::<c64>() {
-        in_whole_vectors::<T, F, N, 16, FUSED>(args, out);
-    } else {
-        in_whole_vectors::<T, F, N, 8, FUSED>(args, out);
-    }
 }

@@ -6,9 +6,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `plan` | the transforms of a length: rustfft's, and what makes them real |
-//! | `plain` | the transforms where rustfft has none for the CPU |
 
-mod plain;
 mod plan;
 #[cfg(test)]
 mod tests;

@@ -1,23 +1,20 @@
 //! Transforms of one length, made once and kept.
 //!
-//! rustfft's planner for any CPU would bring its plain algorithms for both floats, a third of a
-//! megabyte, so that only that for vectors is asked; `plain` stands in for the rest. The real
-//! transforms are our own for the same reason.
+//! Complex transforms are rustfft's; the real ones, which it has none of, are made of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{Element, Error, Level, c64, c128};
 use bytemuck::Pod;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftNum};
+use rustfft::{Fft, FftDirection, FftNum, FftPlannerScalar};
 
-use super::plain::Plain;
 use crate::memory::probe;
 
 #[cfg(not(target_arch = "x86_64"))]
-use rustfft::FftPlanner as Planner;
+use rustfft::FftPlanner as VectorPlanner;
 #[cfg(target_arch = "x86_64")]
-use rustfft::FftPlannerAvx as Planner;
+use rustfft::FftPlannerAvx as VectorPlanner;
 
 /// How many transforms are kept before it starts again.
 const KEEP: usize = 64;
@@ -39,38 +36,48 @@ pub(super) fn root<T: FftNum>(k: usize, n: usize, direction: FftDirection) -> Co
     Complex::new(of(angle.cos()), of(sine))
 }
 
-/// A complex transform of one length.
-pub(super) enum Transform<T> {
-    Vectors(Arc<dyn Fft<T>>),
-    Plain(Plain<T>),
+/// What makes complex transforms.
+pub(super) enum Planner<T: FftNum> {
+    /// By the vectors of this CPU.
+    Vectors(VectorPlanner<T>),
+    /// By the baseline of the architecture.
+    Scalar(FftPlannerScalar<T>),
 }
 
-impl<T: FftNum> Transform<T> {
-    pub(super) fn new(
-        planner: &mut Option<Planner<T>>,
-        length: usize,
-        direction: FftDirection,
-    ) -> Self {
-        match planner {
-            Some(planner) => Self::Vectors(planner.plan_fft(length, direction)),
-            None => Self::Plain(Plain::new(length, direction)),
+impl<T: FftNum> Planner<T> {
+    /// The planner for a level.
+    pub(super) fn new(level: Level) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        let vectors = level.avx2().and_then(|_| VectorPlanner::new().ok());
+        #[cfg(not(target_arch = "x86_64"))]
+        let vectors = (level == Level::detected()).then(VectorPlanner::new);
+        vectors.map_or_else(|| Self::Scalar(FftPlannerScalar::new()), Self::Vectors)
+    }
+
+    fn plan(&mut self, length: usize, direction: FftDirection) -> Arc<dyn Fft<T>> {
+        match self {
+            Self::Vectors(planner) => planner.plan_fft(length, direction),
+            Self::Scalar(planner) => planner.plan_fft(length, direction),
         }
+    }
+}
+
+/// A complex transform of one length.
+pub(super) struct Transform<T>(Arc<dyn Fft<T>>);
+
+impl<T: FftNum> Transform<T> {
+    pub(super) fn new(planner: &mut Planner<T>, length: usize, direction: FftDirection) -> Self {
+        Self(planner.plan(length, direction))
     }
 
     /// The numbers that a call needs beside its own.
     pub(super) fn workspace(&self) -> usize {
-        match self {
-            Self::Vectors(fft) => fft.get_inplace_scratch_len(),
-            Self::Plain(plain) => plain.workspace(),
-        }
+        self.0.get_inplace_scratch_len()
     }
 
     /// Transforms lines in place.
     pub(super) fn run(&self, lines: &mut [Complex<T>], workspace: &mut [Complex<T>]) {
-        match self {
-            Self::Vectors(fft) => fft.process_with_scratch(lines, workspace),
-            Self::Plain(plain) => plain.run(lines, workspace),
-        }
+        self.0.process_with_scratch(lines, workspace);
     }
 }
 
@@ -85,11 +92,7 @@ pub(crate) struct RealTransform<T> {
 }
 
 impl<T: FftNum + Pod> RealTransform<T> {
-    pub(super) fn new(
-        planner: &mut Option<Planner<T>>,
-        length: usize,
-        direction: FftDirection,
-    ) -> Self {
+    pub(super) fn new(planner: &mut Planner<T>, length: usize, direction: FftDirection) -> Self {
         let is_even = length.is_multiple_of(2);
         let own = if is_even { length / 2 } else { length };
         let count = if is_even { length / 4 + 1 } else { 0 };
@@ -209,7 +212,7 @@ fn pairs<'a, T>(
 
 /// What is kept of one precision.
 pub(crate) struct Plans<T: FftNum> {
-    planner: Option<Planner<T>>,
+    planner: Planner<T>,
     complex: Vec<(usize, FftDirection, Arc<Transform<T>>)>,
     real: Vec<(usize, FftDirection, Arc<RealTransform<T>>)>,
 }
@@ -217,22 +220,11 @@ pub(crate) struct Plans<T: FftNum> {
 impl<T: FftNum> Plans<T> {
     fn new() -> Self {
         Self {
-            planner: planner(),
+            planner: Planner::new(Level::current()),
             complex: Vec::new(),
             real: Vec::new(),
         }
     }
-}
-
-/// The planner for this CPU, if there is one.
-pub(super) fn planner<T: FftNum>() -> Option<Planner<T>> {
-    #[cfg(target_arch = "x86_64")]
-    return match Level::current() {
-        Level::Scalar => None,
-        Level::Avx2 | Level::Avx512 => Planner::new().ok(),
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    Some(Planner::new())
 }
 
 /// f32 or f64.

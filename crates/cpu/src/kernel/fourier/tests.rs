@@ -3,7 +3,9 @@
 use rustfft::FftDirection::{self, Forward, Inverse};
 use rustfft::num_complex::Complex;
 
-use super::plan::{RealTransform, Transform, planner, root};
+use allotrope_dtype::Level;
+
+use super::plan::{Planner, RealTransform, Transform, root};
 
 /// Powers, products of small primes, and primes that no pass has.
 const LENGTHS: [usize; 22] = [
@@ -40,8 +42,11 @@ fn transforms_are_the_sums_that_define_them() {
     {
         let x = numbers(length);
         let expected = [defined(&x, direction), defined(&x, direction)].concat();
-        for mut planner in [None, planner()] {
-            let what = format!("{direction:?} {length}, vectors: {}", planner.is_some());
+        for level in Level::available() {
+            let (what, mut planner) = (
+                format!("{direction:?} {length} at {level}"),
+                Planner::new(level),
+            );
             let transform = Transform::new(&mut planner, length, direction);
             let mut workspace = vec![Complex::default(); transform.workspace()];
             let mut lines = [&x[..], &x[..]].concat();
@@ -57,8 +62,8 @@ fn real_transforms_are_halves_of_complex_ones() {
         let real: Vec<f64> = numbers(length).iter().map(|x| x.re).collect();
         let complex: Vec<Complex<f64>> = real.iter().map(|x| Complex::from(*x)).collect();
         let expected = &defined(&complex, Forward)[..length / 2 + 1];
-        for mut planner in [None, planner()] {
-            let what = format!("{length}, vectors: {}", planner.is_some());
+        for level in Level::available() {
+            let (what, mut planner) = (format!("{length} at {level}"), Planner::new(level));
             let there = RealTransform::new(&mut planner, length, Forward);
             let mut workspace = vec![Complex::default(); there.workspace()];
             let mut spectrum = vec![Complex::default(); length / 2 + 1];

@@ -141,13 +141,15 @@ fn run<V: Pod, A: Load<V>, B: Load<V>, O: Store<V>, F: Apply<V>>(
     streams: bool,
 ) {
     let [a, b] = operands else { return };
-    // Numbers of 8 bytes wait for memory.
-    if const { size_of::<V>() < 8 } && level == Level::Avx512 {
-        let body = Loop::<V, A::Wide, B::Wide, O::WideStore, F>::new(level, a, b, out, streams);
-        simd::run_wide(level, body);
-    } else {
-        let body = Loop::<V, A, B, O, F>::new(level, a, b, out, streams);
-        simd::run_narrow_above_scalar(level, body);
+    match level {
+        Level::Avx512(proof) => {
+            proof.run(Loop::<V, A::Wide, B::Wide, O::WideStore, F>::new(
+                level, a, b, out, streams,
+            ));
+        }
+        Level::Avx2(proof) => proof.run(Loop::<V, A, B, O, F>::new(level, a, b, out, streams)),
+        // The baseline has no such kernel.
+        Level::Scalar => {}
     }
 }
 

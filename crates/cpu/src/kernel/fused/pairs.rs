@@ -160,5 +160,5 @@ pub(super) fn run<F: FloatMap<N>, const N: usize, const ROUNDING: u8>(
         streams,
         row: PhantomData,
     };
-    simd::run_above_scalar(level, body);
+    simd::run(level, body);
 }

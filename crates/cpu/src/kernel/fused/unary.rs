@@ -99,17 +99,18 @@ impl<'a, S: Store<f32>, F> Loop<'a, S, F> {
 /// A row over float32.
 fn run<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
     let [x] = operands else { return };
-    simd::run_above_scalar(level, Loop::<f32, F>::new(level, x, out, streams));
+    simd::run(level, Loop::<f32, F>::new(level, x, out, streams));
 }
 
 /// A row over float16.
 #[cfg(target_arch = "x86_64")]
 fn run_halves<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], streams: bool) {
     let [x] = operands else { return };
-    if level == Level::Avx512 {
-        simd::run_wide(level, Loop::<Wide<Half>, F>::new(level, x, out, streams));
-    } else {
-        simd::run_narrow_above_scalar(level, Loop::<Half, F>::new(level, x, out, streams));
+    match level {
+        Level::Avx512(proof) => proof.run(Loop::<Wide<Half>, F>::new(level, x, out, streams)),
+        Level::Avx2(proof) => proof.run(Loop::<Half, F>::new(level, x, out, streams)),
+        // The baseline has no such kernel.
+        Level::Scalar => {}
     }
 }
 

@@ -22,7 +22,7 @@ const PARTS: usize = 1024;
 #[must_use]
 pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
     let level = Level::current();
-    let range = |indices: &[i64]| simd::run_narrow(level, Range { indices });
+    let range = |indices: &[i64]| simd::run(level, Range { indices });
     let join = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
     if indices.is_empty() {
         None

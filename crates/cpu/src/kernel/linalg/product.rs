@@ -11,7 +11,7 @@ use allotrope_dtype::Level;
 use super::field::{Field, Real};
 use crate::gemm::add_rows;
 use crate::parallel;
-use crate::simd::{Body, run_narrow};
+use crate::simd::{Body, run};
 
 /// Multiplications from which a product is shared out over threads.
 const SHARE_FROM: usize = 1 << 20;
@@ -143,7 +143,7 @@ fn add_real_product<R: Real>(
         if inner >= DEEP && last - first >= ROWS * inner {
             product.in_tiles(level);
         } else {
-            run_narrow(level, product);
+            run(level, product);
         }
     };
     let part = if together >= rows {
@@ -325,7 +325,7 @@ impl<T: Field> Factors<T> {
             plain: &self.plain,
             turned: &self.turned,
         };
-        let [re, im] = run_narrow(Level::current(), dots);
+        let [re, im] = run(Level::current(), dots);
         T::from_parts(re, im)
     }
 }
@@ -340,7 +340,7 @@ pub(super) fn multiply_and_add<T: Field>(a: &[T], b: &[T]) -> Result<T, Failure>
         plain: bytemuck::cast_slice(a),
         turned: &[],
     };
-    let [re, im]: [T::Real; 2] = run_narrow(Level::current(), dots);
+    let [re, im]: [T::Real; 2] = run(Level::current(), dots);
     Ok(T::from_parts(re, im))
 }
 

@@ -6,7 +6,7 @@ use allotrope_dtype::Level;
 
 use super::field::{Field, Real};
 use crate::parallel;
-use crate::simd::{Body, run_narrow};
+use crate::simd::{Body, run};
 
 /// Real numbers that are rotated together.
 const LANES: usize = 16;
@@ -85,7 +85,7 @@ impl<R: Real> Rotated<R> {
     fn finish(&mut self) {
         let (turns, level) = (&self.turns, Level::current());
         parallel::for_each_part(&mut self.strips, self.columns, |_, strip| {
-            run_narrow(level, Turns { strip, turns });
+            run(level, Turns { strip, turns });
         });
         self.turns.clear();
     }

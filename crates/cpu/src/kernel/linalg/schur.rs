@@ -9,7 +9,7 @@ use super::field::Field;
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, apply_left, column, reflect};
 use crate::interrupt::check_step;
-use crate::simd::{Body, run_narrow};
+use crate::simd::{Body, run};
 
 /// Sweeps per eigenvalue before an iteration is given up; three are usual.
 const SWEEPS: usize = 60;
@@ -91,10 +91,10 @@ impl<T: Field> Schur<T> {
         let (n, level) = (self.order, Level::current());
         let mut rows = self.t[k * n..].chunks_exact_mut(n);
         let rows = std::array::from_fn(|_| rows.next().map_or(&mut [][..], |row| &mut row[from..]));
-        run_narrow(level, CombineRows { rows, q });
+        run(level, CombineRows { rows, q });
         let q = q.map(|row| row.map(Field::conj));
         for matrix in [&mut self.t[..to * n], &mut self.z[..]] {
-            run_narrow(level, CombineColumns { matrix, n, k, q });
+            run(level, CombineColumns { matrix, n, k, q });
         }
     }
 }

@@ -147,7 +147,7 @@ impl Sum<'_> {
                 let first = inside.start * self.columns.stride + l * self.columns.dilation;
                 let sums = &mut work.sums[first - self.columns.padding..];
                 let (values, stride) = (&work.window[inside], self.columns.stride);
-                simd::run_narrow(
+                simd::run(
                     level,
                     AddEvery {
                         sums,

@@ -10,7 +10,7 @@ use crate::memory::try_vec;
 use allotrope_dtype::Level;
 use bytemuck::Pod;
 
-use crate::simd::{self, Body, Wide, turn};
+use crate::simd::{self, Avx512, Body, turn};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -58,20 +58,20 @@ impl<W: Pod> Transposition<'_, W> {
             // What the last tile and this one have for each row.
             let rows = self.rows / side::<W>() * side::<W>();
             if let Ok(mut recent) = try_vec("copy", rows, [0; 2 * LINE]) {
-                simd::run_narrow(level, BetweenLines(self, &mut recent));
+                simd::run(level, BetweenLines(self, &mut recent));
                 return;
             }
             self.stream = false;
         }
-        match Wide::of(level) {
-            Some(wide) => simd::run_wide(level, Whole(self, Some(wide))),
-            None => simd::run_narrow(level, Whole(self, None)),
+        match level.avx512() {
+            Some(wide) => wide.run(Whole(self, Some(wide))),
+            None => simd::run(level, Whole(self, None)),
         }
     }
 
     /// Tiles of elements of `SIZE` bytes, turned `COUNT` columns at a time, each written where it belongs.
     #[inline(always)]
-    fn copy<const SIZE: usize, const COUNT: usize>(&mut self, wide: Option<Wide>) {
+    fn copy<const SIZE: usize, const COUNT: usize>(&mut self, wide: Option<Avx512>) {
         let side = side::<W>();
         let (rows, columns) = (self.rows, self.columns);
         let (whole_rows, whole_columns) = (rows / side * side, columns / side * side);
@@ -178,7 +178,7 @@ impl<W: Pod> Transposition<'_, W> {
     #[inline(always)]
     fn turn_tile<const SIZE: usize, const COUNT: usize>(
         &self,
-        wide: Option<Wide>,
+        wide: Option<Avx512>,
         row: usize,
         column: usize,
         tile: &mut Tile,
@@ -246,7 +246,7 @@ impl<W: Pod> Transposition<'_, W> {
 }
 
 /// Every tile is written where it belongs, with the registers and stores of AVX-512 if there are such.
-struct Whole<'a, W>(Transposition<'a, W>, Option<Wide>);
+struct Whole<'a, W>(Transposition<'a, W>, Option<Avx512>);
 
 impl<W: Pod> Body for Whole<'_, W> {
     type Output = ();

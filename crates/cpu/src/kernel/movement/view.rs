@@ -64,7 +64,7 @@ fn descend<W: Pod + Send + Sync>(src: &[W], from: isize, dst: &mut [W], steps: &
     if turning == Some(0) {
         let bytes = total * size_of::<W>();
         let is_large = match Level::current() {
-            Level::Avx512 => bytes >= STREAM_FROM,
+            Level::Avx512(_) => bytes >= STREAM_FROM,
             _ => simd::streams(bytes, bytes),
         };
         // Where a copy is cut does not change it, so that threads may have a say.

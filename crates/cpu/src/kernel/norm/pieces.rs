@@ -63,7 +63,7 @@ pub(super) fn normalize(
                     from,
                     moments: &mut moments,
                 };
-                simd::run_above_scalar(level, more);
+                simd::run(level, more);
             }
         }
         let scaling = if is_wide {
@@ -98,7 +98,7 @@ pub(super) fn normalize(
                     from,
                     to,
                 };
-                simd::run_above_scalar(level, scaled);
+                simd::run(level, scaled);
             };
             if dtype == DType::F32 {
                 scale(bytemuck::cast_slice_mut(out));

@@ -186,7 +186,7 @@ fn run<F: Fold>(
                         outer: outer * heights[row],
                         widths: &widths[group.columns.clone()],
                     };
-                    simd::run_narrow(level, divide);
+                    simd::run(level, divide);
                 }
             }
             let bytes = bytemuck::cast_slice(&room.results);
@@ -273,7 +273,7 @@ fn fold_group<F: Fold>(
             let totals = &mut room.columns[index * span.len()..(index + 1) * span.len()];
             for tap in height.taps_inside(row) {
                 let items = band.row(height.place(row, tap));
-                simd::run_narrow(level, Down::<F> { totals, items });
+                simd::run(level, Down::<F> { totals, items });
             }
         }
     }
@@ -289,7 +289,7 @@ fn fold_group<F: Fold>(
             axis: width,
             start,
         };
-        simd::run_narrow(level, along);
+        simd::run(level, along);
     }
     Ok(())
 }
@@ -305,7 +305,7 @@ impl<F: Fold> Body for Down<'_, F> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (total, item) in self.totals.iter_mut().zip(self.items) {
-            let item = simd::one_by_one::<FUSED, _>(*item);
+            let item = *item;
             *total = F::join(*total, F::widen(item));
         }
     }
@@ -356,7 +356,7 @@ impl<F: Fold> Body for Along<'_, F> {
                 3 if FUSED => join_each::<F, 3>(results, totals),
                 stride => {
                     for (result, total) in results.iter_mut().zip(totals.iter().step_by(stride)) {
-                        *result = F::join(*result, simd::one_by_one::<FUSED, _>(*total));
+                        *result = F::join(*result, *total);
                     }
                 }
             }
@@ -414,7 +414,7 @@ impl<F: Fold> Body for Divide<'_, F> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (result, width) in self.results.iter_mut().zip(self.widths) {
-            let width = simd::one_by_one::<FUSED, _>(*width);
+            let width = *width;
             *result = F::divide(*result, self.outer * width);
         }
     }

@@ -175,7 +175,7 @@ fn find_group<T: Ordered>(
                     axis: width,
                     tap: (deep * height.kernel + tap) * width.kernel,
                 };
-                simd::run_narrow(level, find);
+                simd::run(level, find);
             }
         }
     }
@@ -293,7 +293,7 @@ impl<T: Ordered> Body for Find<'_, T> {
                 stride => {
                     let results = greatest.iter_mut().zip(taps);
                     for ((greatest, place), item) in results.zip(items.iter().step_by(stride)) {
-                        let item = simd::one_by_one::<FUSED, _>(*item);
+                        let item = *item;
                         let beats = item.beats(*greatest);
                         *greatest = if beats { item } else { *greatest };
                         *place = if beats { tap } else { *place };

@@ -303,5 +303,5 @@ pub(super) fn draw_bits(level: Level, span: Span, bits: &mut [u64]) {
         }
     }
 
-    simd::run_narrow(level, Wide(span, bits));
+    simd::run(level, Wide(span, bits));
 }

@@ -152,7 +152,7 @@ impl Job<'_> {
                 lane: lane_of(n as u32),
                 numbers: &mut numbers[..count],
             };
-            simd::run_narrow(self.level, drawn);
+            simd::run(self.level, drawn);
         }
         let mut parameters = [[0.0; TILE]; P];
         for (values, given) in parameters.iter_mut().zip(self.parameters) {
@@ -170,7 +170,7 @@ impl Job<'_> {
             numbers: &mut numbers[..count],
         };
         if V::IS_CLOSED {
-            simd::run_narrow(self.level, each);
+            simd::run(self.level, each);
         } else {
             each.run::<false>();
         }

@@ -30,7 +30,7 @@ pub fn uniform(level: Level, stream: Stream, bounds: (f64, f64), dtype: DType, t
 fn fill<C: Drawn>(level: Level, stream: Stream, bounds: (f64, f64), target: &mut [u8]) {
     for_each_tile_of(level, C::DTYPE, stream, target, &|span, _, tile| {
         let tile: &mut [C] = bytemuck::cast_slice_mut(tile);
-        simd::run_narrow(level, Tile { span, bounds, tile });
+        simd::run(level, Tile { span, bounds, tile });
     });
 }
 
@@ -44,10 +44,10 @@ fn fill_narrow(level: Level, stream: Stream, bounds: (f64, f64), dtype: DType, t
             bounds,
             tile: &mut *drawn,
         };
-        simd::run_narrow(level, between);
+        simd::run(level, between);
         if let Some(grid) = grid {
             let tile = &mut *drawn;
-            simd::run_narrow(level, Floor { grid, tile });
+            simd::run(level, Floor { grid, tile });
         }
         encode(level, DType::F32, bytemuck::cast_slice(drawn), dtype, tile);
     });

@@ -31,7 +31,7 @@ pub fn integers(
             count,
             tile: &mut *drawn,
         };
-        simd::run_narrow(level, multiples);
+        simd::run(level, multiples);
         encode(level, DType::I64, bytemuck::cast_slice(drawn), dtype, tile);
     });
 }
@@ -113,7 +113,7 @@ pub fn bernoulli(
                     one,
                     tile,
                 };
-                simd::run_narrow(level, trials);
+                simd::run(level, trials);
             },
         );
     });

@@ -160,7 +160,7 @@ fn blend_group<T: Blend>(
             for (line, part) in height.of(row).filter(|(_, part)| *part != 0.0) {
                 let weight = T::weight(deep * part);
                 let items = band.row(line);
-                simd::run_narrow(
+                simd::run(
                     level,
                     Down {
                         sums: &mut *sums,
@@ -187,7 +187,7 @@ fn blend_group<T: Blend>(
             places: &width.places[part.clone()],
             weights: &weights[part.clone()],
         };
-        simd::run_narrow(level, along);
+        simd::run(level, along);
     }
     Ok(())
 }
@@ -204,7 +204,7 @@ impl<T: Blend> Body for Down<'_, T> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for (sum, item) in self.sums.iter_mut().zip(self.items) {
-            *sum = sum.add_part::<FUSED>(self.weight, simd::one_by_one::<FUSED, _>(*item));
+            *sum = sum.add_part::<FUSED>(self.weight, *item);
         }
     }
 }

@@ -66,13 +66,13 @@ pub(crate) fn add_floats(
     if level > Level::Scalar {
         return Some(match (level, digits, odd) {
             // SAFETY: a level is only handed out when the CPU has its features.
-            (Level::Avx2, Some(digits), _) => unsafe {
+            (Level::Avx2(_), Some(digits), _) => unsafe {
                 few::add_digits(digits, odd, carry, items, out)
             },
             // SAFETY: as above.
-            (Level::Avx512, _, true) => unsafe { wide::add_floats::<true>(carry, items, out) },
+            (Level::Avx512(_), _, true) => unsafe { wide::add_floats::<true>(carry, items, out) },
             // SAFETY: as above.
-            (Level::Avx512, _, false) => unsafe { wide::add_floats::<false>(carry, items, out) },
+            (Level::Avx512(_), _, false) => unsafe { wide::add_floats::<false>(carry, items, out) },
             // SAFETY: as above.
             (_, _, true) => unsafe { narrow::add_floats::<true>(carry, items, out) },
             // SAFETY: as above.
@@ -94,10 +94,10 @@ pub(crate) fn add_integers(
     out: &mut [i64],
 ) -> Option<i64> {
     #[cfg(target_arch = "x86_64")]
-    if level >= Level::Avx2 {
+    if level.avx2().is_some() {
         return Some(match level {
             // SAFETY: a level is only handed out when the CPU has its features.
-            Level::Avx512 => unsafe { wide::add_integers(carry, items, out) },
+            Level::Avx512(_) => unsafe { wide::add_integers(carry, items, out) },
             // SAFETY: as above.
             _ => unsafe { narrow::add_integers(carry, items, out) },
         });

@@ -117,7 +117,7 @@ impl Work<'_, '_> {
                         items,
                         out,
                     };
-                    simd::run_narrow(self.level, columns);
+                    simd::run(self.level, columns);
                 });
                 row += 1;
             }
@@ -149,7 +149,7 @@ impl Work<'_, '_> {
             let items = items.read::<f32>(self.source, place, starts.len())?;
             let most = writer.write::<f32, u32>(out, |out| {
                 let lanes = &mut lanes[..];
-                simd::run_narrow(self.level, Singles { lanes, items, out })
+                simd::run(self.level, Singles { lanes, items, out })
             });
             if most >= (exact as f32).to_bits() {
                 return Ok(false);

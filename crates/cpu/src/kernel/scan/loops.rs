@@ -35,7 +35,7 @@ impl<P: Prefix> Lines<'_, P> {
             let (to, to_tail) = results.split_at_mut(whole);
             let Some(last) = P::blocks::<false>(level, self.digits, carry, &line[..whole], to)
             else {
-                return simd::run_narrow(level, self);
+                return simd::run(level, self);
             };
             carry = one_by_one::<P>(last, &line[whole..], to_tail);
             if later.is_empty() {
@@ -53,7 +53,7 @@ impl<P: Prefix> Lines<'_, P> {
             && self.place == 0
         {
             let items: &[f32] = bytemuck::cast_slice(self.items);
-            let most = simd::run_narrow(level, Greatest(items));
+            let most = simd::run(level, Greatest(items));
             // False for NaN.
             if f64::from(f32::from_bits(most)) * (self.length as f64) < exact {
                 let lines = Lines::<Exact<f32>> {
@@ -64,11 +64,11 @@ impl<P: Prefix> Lines<'_, P> {
                     items,
                     out: bytemuck::cast_slice_mut(self.out),
                 };
-                let last = simd::run_narrow(level, Short(lines));
+                let last = simd::run(level, Short(lines));
                 return P::widen(bytemuck::cast(last));
             }
         }
-        simd::run_narrow(level, Short(self))
+        simd::run(level, Short(self))
     }
 }
 

@@ -316,7 +316,7 @@ impl<W: Word> Way<W> {
             mask: self.mask,
             out,
         };
-        simd::run_narrow(self.level, keys);
+        simd::run(self.level, keys);
     }
 
     /// The pairs of words, the first of place `start`.
@@ -328,7 +328,7 @@ impl<W: Word> Way<W> {
             start,
             out,
         };
-        simd::run_narrow(self.level, pairs);
+        simd::run(self.level, pairs);
     }
 
     /// The word of a pair: from its key, or where only the line knows it, from there.
