@@ -9,11 +9,7 @@
 //! | `create` | constructors |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
 //! | `elements` | elements borrowed, in vectors, or one of them |
-//! | `random` | random tensors |
-//! | `distribution` | random tensors of any [`Law`] |
-//! | `choice` | indices drawn by weights |
-//! | `given` | numbers that draws are given as tensors, a piece at a time |
-//! | `generator` | [`Generator`]: where a sequence of random draws stands |
+//! | `random/` | random tensors, and [`Generator`]: where a sequence of draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
 //! | `variable/` | [`Variable`]: a place that is written to, and the views that see it |
 //! | `fork` | locks that nobody holds while a process forks |
@@ -51,19 +47,15 @@ mod amp;
 mod assign;
 mod autograd;
 mod call;
-mod choice;
 mod convert;
 mod create;
 mod device;
-mod distribution;
 mod elements;
 mod elementwise;
 mod equality;
 mod foreign;
 mod fork;
 mod format;
-mod generator;
-mod given;
 mod host;
 mod index;
 mod key;
@@ -101,12 +93,10 @@ pub use autograd::{
 };
 pub use create::SignalWindow;
 pub use device::{Device, DeviceProvider, Options, hosted_operations, register_devices};
-pub use distribution::Parameter;
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use fork::{Undivided, after_fork, before_fork, undivided};
 pub use format::{PrintOptions, print_options, set_print_options};
-pub use generator::Generator;
 pub use host::{Buffer, CPU, Foreign, set_thread_count, thread_count};
 pub use index::Index::{self, Ellipsis, NewAxis};
 pub use key::IntoKey;
@@ -117,6 +107,7 @@ pub use ops::{
     LossReduction, PadMode, Padding, QuantileInterpolation, Resized, Sampling, Search, Spacing,
     TransposedOptions, Unique, Window, einsum, fft, linalg, multi_dot,
 };
+pub use random::{Generator, Parameter};
 pub use tensor::Tensor;
 pub use trace::{Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes};
 pub use variable::{

@@ -5,8 +5,8 @@ use allotrope_op::Number;
 use allotrope_op::elementary::Elementary;
 
 use super::Stream;
-use super::part::Part;
 use super::sample::{ATTEMPTS, Bits, STRIDE, Variate, log_gammas};
+use super::uniform_bits::Part;
 use crate::parallel;
 
 type Lane = Number<f64, false>;

@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `uniform` | [`uniform()`]: evenly between two bounds |
 //! | `normal` | [`normal()`], by Box and Muller |
-//! | `part` | from random bits to the floats that both are made of |
-//! | `whole` | [`integers`], [`bernoulli`] and [`permutation`] |
-//! | `law` | [`Law`]: THE table of distributions |
+//! | `uniform_bits` | from random bits to the floats that both are made of |
+//! | `int` | [`integers`], [`bernoulli`] and [`permutation`] |
+//! | `distribution` | [`Law`]: THE table of distributions |
 //! | `sample` | [`sample()`]: draws of any of them |
-//! | `closed` | laws of one formula: exponential, Laplace, Cauchy, log-normal, geometric |
+//! | `inverse_cdf` | laws of one formula: exponential, Laplace, Cauchy, log-normal, geometric |
 //! | `gamma` | gamma, beta, chi-square, Student's t, and [`dirichlet`] |
-//! | `counts` | Poisson and binomial |
+//! | `discrete` | Poisson and binomial |
 //! | `truncated` | normal numbers between bounds |
-//! | `given` | [`Given`]: weights and parameters, read a few at a time |
-//! | `choice` | [`choose`] and [`choose_different`]: indices by weights |
+//! | `parameters` | [`Given`]: weights and parameters, read a few at a time |
+//! | `multinomial` | [`choose`] and [`choose_different`]: indices by weights |
 //!
 //! **Which bits an element is made of.** A draw begins at a block, the [`Stream`]'s offset. Element
 //! `i` has word `i % 4` of block `offset + i / 4`, in as many *lanes* as it needs: a lane is an
@@ -24,30 +24,30 @@
 //!
 //! Loops are compiled for each instruction set, and all of them give the same bits.
 
-mod choice;
-mod closed;
-mod counts;
+mod discrete;
+mod distribution;
 mod gamma;
-mod given;
-mod law;
+mod int;
+mod inverse_cdf;
+mod multinomial;
 mod normal;
-mod part;
+mod parameters;
 mod sample;
 mod truncated;
 mod uniform;
-mod whole;
+mod uniform_bits;
 
 use allotrope_dtype::{CastOptions, DType, Level, cast_bytes_at, philox4x32};
 
 pub use allotrope_op::Stream;
-pub use choice::{choose, choose_different};
+pub use distribution::{Law, Numbers, Parameter};
 pub use gamma::dirichlet;
-pub use given::Given;
-pub use law::{Law, Numbers, Parameter};
+pub use int::{Chances, bernoulli, integers, permutation};
+pub use multinomial::{choose, choose_different};
 pub use normal::{Moments, normal};
+pub use parameters::Given;
 pub use sample::sample;
 pub use uniform::uniform;
-pub use whole::{Chances, bernoulli, integers, permutation};
 
 use crate::parallel;
 use crate::simd::{self, Body};

@@ -7,9 +7,9 @@
 
 use allotrope_dtype::{DType, Level, philox4x32};
 
-use super::law::{Law, Numbers};
+use super::distribution::{Law, Numbers};
 use super::{PURPOSE, Span, Stream, TILE, WORDS, encode, for_each_tile_of, interleave};
-use super::{closed, counts, gamma, truncated};
+use super::{discrete, gamma, inverse_cdf, truncated};
 use crate::simd::{self, Body};
 
 /// Numbers of 64 bits between two attempts.
@@ -90,17 +90,17 @@ pub fn sample(
         dtype,
     };
     match law {
-        Law::Exponential => job.fill(closed::Exponential, target),
-        Law::Laplace => job.fill(closed::Laplace, target),
-        Law::Cauchy => job.fill(closed::Cauchy, target),
-        Law::LogNormal => job.fill(closed::LogNormal, target),
-        Law::Geometric => job.fill(closed::Geometric, target),
+        Law::Exponential => job.fill(inverse_cdf::Exponential, target),
+        Law::Laplace => job.fill(inverse_cdf::Laplace, target),
+        Law::Cauchy => job.fill(inverse_cdf::Cauchy, target),
+        Law::LogNormal => job.fill(inverse_cdf::LogNormal, target),
+        Law::Geometric => job.fill(inverse_cdf::Geometric, target),
         Law::Gamma => job.fill(gamma::Gamma, target),
         Law::Beta => job.fill(gamma::Beta, target),
         Law::ChiSquare => job.fill(gamma::ChiSquare, target),
         Law::StudentT => job.fill(gamma::StudentT, target),
-        Law::Poisson => job.fill(counts::Poisson, target),
-        Law::Binomial => job.fill(counts::Binomial, target),
+        Law::Poisson => job.fill(discrete::Poisson, target),
+        Law::Binomial => job.fill(discrete::Binomial, target),
         Law::TruncatedNormal => job.fill(truncated::TruncatedNormal, target),
     }
 }

@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, FloatFormat, Level, c64, c128};
 
-use super::part::{Drawn, Part};
+use super::uniform_bits::{Drawn, Part};
 use super::{Span, Stream, TILE, encode, for_each_tile_of};
 use crate::simd::{self, Body};
 

@@ -5,10 +5,10 @@ use allotrope_op::structured::Structured;
 use smallvec::{SmallVec, smallvec};
 
 use super::super::operands::{adjoint, conjugate, is_any};
-use super::approximate::{Tolerance, pinv};
+use super::eig_svd::svd;
+use super::lstsq::{Tolerance, pinv};
 use super::power::matrix_exp;
 use super::solve::{inv, solve_ex, solve_triangular};
-use super::spectrum::svd;
 use crate::Tensor;
 use crate::autograd::{is_recorded, with_rule_of};
 use crate::call;

@@ -5,7 +5,7 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::linalg::{MATRIX_NORM, NORM, SVD, VECTOR_NORM};
 use allotrope_op::{Dims, normalize_axes};
 
-use super::spectrum::singular_values;
+use super::eig_svd::singular_values;
 use crate::Tensor;
 use crate::call;
 

@@ -5,11 +5,11 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::linalg::{EIG, EIGH, EIGVALS, EIGVALSH, SVD, SVDVALS};
 
 use super::batch::{Batch, Out, order, sizes};
-use super::gradient::narrow_result;
-use super::spectrum_gradient::{
+use super::eig_svd_gradient::{
     remember_eigen, remember_hermitian, remember_hermitian_values, remember_singular,
     remember_singular_values,
 };
+use super::gradient::narrow_result;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;

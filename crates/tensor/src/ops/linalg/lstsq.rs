@@ -6,10 +6,10 @@ use allotrope_op::structured::linalg::{COND, EIGH, LSTSQ, MATRIX_RANK, PINV, SVD
 use allotrope_op::{Op, compute_dtype};
 
 use super::batch::{Batch, Out, misfit, order, sizes};
+use super::eig_svd::{Triangle, eigvalsh, singular_values};
+use super::eig_svd_gradient::remember_singular_values;
 use super::gradient::{narrow_result, remember_least_squares, remember_pseudo_inverse};
 use super::norm::{Order, matrix_norm_of};
-use super::spectrum::{Triangle, eigvalsh, singular_values};
-use super::spectrum_gradient::remember_singular_values;
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::{Operand, Tensor};

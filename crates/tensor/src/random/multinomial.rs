@@ -4,9 +4,9 @@ use crate::host::Buffer;
 use allotrope_cpu::kernel::random;
 use allotrope_dtype::{DType, Error, Level, Problem};
 
+use super::distribution::last_size;
+use super::parameters::Reals;
 use crate::create::room;
-use crate::distribution::last_size;
-use crate::given::Reals;
 use crate::{Generator, Tensor};
 
 impl Tensor {

@@ -1,4 +1,16 @@
 //! Random tensors. Every function takes a generator, or that of the process.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `distribution` | random tensors of any [`Law`](crate::Law) |
+//! | `multinomial` | indices drawn by weights |
+//! | `parameters` | numbers that draws are given as tensors, a piece at a time |
+//! | `generator` | [`Generator`]: where a sequence of random draws stands |
+
+mod distribution;
+mod generator;
+mod multinomial;
+mod parameters;
 
 use std::ops::RangeInclusive;
 
@@ -7,9 +19,12 @@ use allotrope_cpu::kernel::random::{self, Chances, Moments};
 use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
 use allotrope_op::{Backend, Draw, Shape, Target};
 
+use crate::Tensor;
 use crate::create::room;
-use crate::given::{Reals, Room};
-use crate::{Generator, Tensor};
+
+pub use distribution::Parameter;
+pub use generator::Generator;
+use parameters::{Reals, Room};
 
 impl Tensor {
     /// Numbers from 0 to below 1, evenly; both parts of complex numbers.

@@ -6,9 +6,9 @@ use allotrope_dtype::Error;
 use smallvec::{SmallVec, smallvec};
 
 use super::super::operands::adjoint;
+use super::eig_svd::{Triangle, eigh, svd};
 use super::gradient::on_diagonal;
 use super::solve::solve;
-use super::spectrum::{Triangle, eigh, svd};
 use crate::Tensor;
 use crate::autograd::{is_recorded, with_rule_of};
 

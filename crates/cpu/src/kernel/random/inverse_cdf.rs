@@ -3,8 +3,8 @@
 use allotrope_op::Number;
 use allotrope_op::elementary::Elementary;
 
-use super::part::Part;
 use super::sample::{Bits, Variate, open_fraction};
+use super::uniform_bits::Part;
 
 /// Never fused, so that every CPU gives the same bits.
 type Lane = Number<f64, false>;

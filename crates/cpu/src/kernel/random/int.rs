@@ -3,7 +3,7 @@
 use allotrope_dtype::{DType, Level, Scalar, dispatch_width};
 use bytemuck::Pod;
 
-use super::choice::draw_bits;
+use super::multinomial::draw_bits;
 use super::{Span, Stream, TILE, WORDS, encode, for_each_tile, for_each_tile_of, interleave};
 use crate::interrupt::Watch;
 use crate::parallel;

@@ -9,7 +9,7 @@ use allotrope_dtype::{
 };
 use allotrope_op::Shape;
 
-use crate::given::{Reals, Room};
+use super::parameters::{Reals, Room};
 use crate::{Generator, Tensor};
 
 /// A parameter of a distribution: the same for every element, or one for each.
