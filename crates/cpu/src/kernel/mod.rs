@@ -10,7 +10,7 @@ mod fold;
 pub mod fourier;
 pub(crate) mod fused;
 pub mod indexing;
-pub mod linalg;
+pub(crate) mod linalg;
 mod movement;
 mod norm;
 pub(crate) mod pair;

@@ -69,7 +69,7 @@ pub enum Task<'a> {
     /// Fourier transforms of lines.
     Fourier(Fourier<'a>),
     /// Decompositions and solutions of matrices.
-    Factorization(Factorization<'a>),
+    Factorization(Factorization),
     /// Random numbers whose parameters are tensors.
     Sampling(Sampling<'a>),
     /// Checks and casts that look at values.

@@ -10,7 +10,7 @@ use crate::parallel;
 
 /// Why a matrix has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// A pivot is zero: the matrix has no inverse. Counted from zero.
     Singular {
         /// The number of the pivot.
@@ -44,7 +44,7 @@ impl From<Error> for Failure {
 
 /// The matrices of an operand: consecutive elements of the working dtype.
 #[derive(Clone, Copy)]
-pub struct Matrices<'a> {
+pub(crate) struct Matrices<'a> {
     /// The elements.
     pub bytes: &'a [u8],
     /// The elements of one matrix.
@@ -52,7 +52,7 @@ pub struct Matrices<'a> {
 }
 
 /// Where results of all matrices go.
-pub struct Results<'a> {
+pub(crate) struct Results<'a> {
     /// The elements.
     pub bytes: &'a mut [u8],
     /// The bytes that one matrix has.
@@ -62,7 +62,7 @@ pub struct Results<'a> {
 /// What is done with each matrix of a batch.
 ///
 /// Implemented by `matrix_work!`, so that loops are compiled here and not where they are called.
-pub trait MatrixWork: Sync {
+pub(crate) trait MatrixWork: Sync {
     /// Writes the results for one matrix of each operand, which are float32, float64, complex64 or
     /// complex128.
     ///
@@ -125,7 +125,7 @@ const TOGETHER: usize = 4096;
 ///
 /// # Errors
 /// The first matrix without an answer, and why it has none.
-pub fn run_batch(
+pub(crate) fn run_batch(
     dtype: DType,
     work: &dyn MatrixWork,
     count: usize,

@@ -87,11 +87,10 @@ fn solve_below<T: Field>(a: &mut [T], n: usize, start: usize, end: usize) -> Res
 }
 
 /// The lower triangular root; only the lower triangle is read.
-pub struct Cholesky {
+pub(crate) struct Cholesky {
     /// The number of rows and columns.
     pub order: usize,
-    /// Writes the number of the first row without a root, counted from one, or zero, instead of
-    /// failing.
+    /// A row without a root is no failure: its number, counted from one, is written.
     pub reports: bool,
 }
 
@@ -100,11 +99,8 @@ impl FieldWork for Cholesky {
         let a: &mut [T] = typed_mut(outputs[0]);
         a.copy_from_slice(inputs[0]);
         let answer = decompose(a, self.order);
-        if !self.reports {
-            return answer;
-        }
         let row = match answer {
-            Err(Failure::NotPositive { row }) => {
+            Err(Failure::NotPositive { row }) if self.reports => {
                 clear_upper(a, self.order);
                 row as i32 + 1
             }
@@ -116,7 +112,7 @@ impl FieldWork for Cholesky {
 }
 
 /// The solution of `A X = B` from the lower triangular root of `A`.
-pub struct CholeskySolve {
+pub(crate) struct CholeskySolve {
     /// The number of rows and columns of `A`.
     pub order: usize,
     /// The number of columns of `B`.

@@ -89,7 +89,7 @@ fn exponential<T: Field>(mut a: Vec<T>, n: usize) -> Result<Vec<T>, Failure> {
 }
 
 /// The exponential, in float64 or complex128.
-pub struct Exponential {
+pub(crate) struct Exponential {
     /// The number of rows and columns.
     pub order: usize,
 }
@@ -111,7 +111,7 @@ impl FieldWork for Exponential {
 }
 
 /// A power: the inverse to the magnitude of a negative exponent.
-pub struct Power {
+pub(crate) struct Power {
     /// The number of rows and columns.
     pub order: usize,
     /// The exponent.

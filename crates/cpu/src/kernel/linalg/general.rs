@@ -147,7 +147,7 @@ impl Triangular {
 }
 
 /// Eigenvalues, and eigenvectors as columns, in complex128.
-pub struct Eigen {
+pub(crate) struct Eigen {
     /// The number of rows and columns.
     pub order: usize,
     /// Computes the vectors.

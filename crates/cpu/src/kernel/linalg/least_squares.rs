@@ -79,7 +79,7 @@ fn combine<T: Field>(
 /// The `X` of least norm among those for which `A X - B` is least. The other inputs are the
 /// absolute and the relative tolerance; results are `X`, the sums of squares that are left, the rank
 /// and the singular values.
-pub struct LeastSquares {
+pub(crate) struct LeastSquares {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns of `A`.

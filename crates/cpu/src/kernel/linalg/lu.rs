@@ -177,7 +177,7 @@ pub(super) fn solve_in_place<T: Field>(
 }
 
 /// The factors of a matrix in one, and the rows exchanged, counted from one as LAPACK does.
-pub struct Lu {
+pub(crate) struct Lu {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.
@@ -202,7 +202,7 @@ impl FieldWork for Lu {
 }
 
 /// `A = P L U`, each by itself.
-pub struct LuParts {
+pub(crate) struct LuParts {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.
@@ -245,13 +245,12 @@ impl FieldWork for LuParts {
 }
 
 /// The solution of `A X = B`.
-pub struct Solve {
+pub(crate) struct Solve {
     /// The number of rows and columns of `A`.
     pub order: usize,
     /// The number of columns of `B`.
     pub width: usize,
-    /// Writes the number of the first pivot that is zero, counted from one, or zero, instead of
-    /// failing.
+    /// A pivot that is zero is no failure: its number, counted from one, is written.
     pub reports: bool,
 }
 
@@ -261,15 +260,11 @@ impl FieldWork for Solve {
         let mut a = copied(inputs[0])?;
         let exchanged = eliminate(&mut a, order, order, true)?;
         let check = check_pivots(&a, order);
-        if self.reports {
-            let answer = match check {
-                Err(Failure::Singular { pivot }) => pivot as i32 + 1,
-                _ => 0,
-            };
-            typed_mut::<i32>(outputs[1]).fill(answer);
-        } else {
-            check?;
-        }
+        let answer = match check {
+            Err(Failure::Singular { pivot }) if self.reports => pivot as i32 + 1,
+            check => check.map(|()| 0)?,
+        };
+        typed_mut::<i32>(outputs[1]).fill(answer);
         let x: &mut [T] = typed_mut(outputs[0]);
         match inputs.get(1) {
             Some(b) => x.copy_from_slice(b),
@@ -290,7 +285,7 @@ impl FieldWork for Solve {
 
 /// The solution of `A X = B`, or of `Aᴴ X = B`, from the factors of `A`. The second input has the
 /// exchanged rows as real numbers of the working dtype.
-pub struct LuSolve {
+pub(crate) struct LuSolve {
     /// The number of rows and columns of `A`.
     pub order: usize,
     /// The number of columns of `B`.
@@ -339,7 +334,7 @@ impl FieldWork for LuSolve {
 }
 
 /// The determinant; with a second result its sign, and the logarithm of its magnitude.
-pub struct Determinant {
+pub(crate) struct Determinant {
     /// The number of rows and columns.
     pub order: usize,
     /// Sign and logarithm instead.
@@ -376,4 +371,29 @@ impl FieldWork for Determinant {
         typed_mut::<T::Real>(outputs[1]).fill(T::Real::of(total));
         Ok(())
     }
+}
+
+/// Where each of so many rows comes from, after they were exchanged in turn with those that `pivots`
+/// has, counted from one: `size` of them for each matrix.
+///
+/// # Errors
+/// The first pivot that is no row.
+pub(crate) fn order_rows(
+    pivots: &[i64],
+    size: usize,
+    rows: usize,
+    order: &mut [i64],
+) -> Result<(), i64> {
+    for (item, order) in order.chunks_exact_mut(rows.max(1)).enumerate() {
+        for (row, place) in order.iter_mut().enumerate() {
+            *place = row as i64;
+        }
+        for (row, pivot) in pivots[item * size..(item + 1) * size].iter().enumerate() {
+            match usize::try_from(pivot - 1) {
+                Ok(other) if other < rows => order.swap(row, other),
+                _ => return Err(*pivot),
+            }
+        }
+    }
+    Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) fn decompose<T: Field>(
 }
 
 /// `A = Q R`: `Q` with as many columns as asked for (none leaves it out), and as many rows of `R`.
-pub struct Qr {
+pub(crate) struct Qr {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.
@@ -76,7 +76,7 @@ impl FieldWork for Qr {
 
 /// The first columns of the product of reflections: vectors below the diagonal of the first input,
 /// `τ` in the second.
-pub struct HouseholderProduct {
+pub(crate) struct HouseholderProduct {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.

@@ -102,7 +102,7 @@ pub(super) fn adjoint<T: Field>(a: &[T], rows: usize, columns: usize) -> Result<
 }
 
 /// `U`, `S` and `Vᴴ`, or `S` alone.
-pub struct Svd {
+pub(crate) struct Svd {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.
@@ -133,7 +133,7 @@ pub(super) fn cutoff<T: Field>(largest: T::Real, absolute: &[T], relative: &[T])
 
 /// `V S⁺ Uᴴ`: the inverse of what a matrix does not take to nothing. The other inputs
 /// are the absolute and the relative tolerance.
-pub struct PseudoInverse {
+pub(crate) struct PseudoInverse {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.

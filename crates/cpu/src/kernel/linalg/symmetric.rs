@@ -192,7 +192,7 @@ pub(super) fn complete<T: Field>(a: &[T], n: usize, upper: bool) -> Result<Vec<T
 }
 
 /// Eigenvalues from the least, and eigenvectors as columns; one triangle is read.
-pub struct SelfAdjoint {
+pub(crate) struct SelfAdjoint {
     /// The number of rows and columns.
     pub order: usize,
     /// Reads the upper triangle.

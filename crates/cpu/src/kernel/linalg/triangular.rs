@@ -138,7 +138,7 @@ impl<T: Field> Triangle<'_, T> {
 }
 
 /// The solution of `A X = B` for a triangular `A`; the other triangle is not read.
-pub struct SolveTriangular {
+pub(crate) struct SolveTriangular {
     /// The number of rows and columns of `A`.
     pub order: usize,
     /// The number of columns of `B`.

@@ -1,13 +1,15 @@
-//! Operands laid out for the kernels, results, and what failures say.
+//! Operands laid out for the kernels, and results.
 
-use allotrope_cpu::kernel::linalg::{Failure, Matrices, MatrixWork, Results, run_batch};
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::Structured;
+use allotrope_op::task::{Factorization, Output, Task};
 use allotrope_op::{Dims, Shape};
+use smallvec::SmallVec;
 
 use crate::Tensor;
-use crate::call;
-use crate::elementwise::room;
+use crate::autograd::is_recorded;
+use crate::call::Call;
+use crate::device::perform;
 
 /// The rows and columns of matrices.
 pub(super) fn sizes(op: &'static str, x: &Tensor) -> Result<(usize, usize), Error> {
@@ -40,19 +42,51 @@ pub(super) fn misfit(op: &'static str, lhs: &Tensor, rhs: &Tensor) -> Error {
     Error::new(op, problem)
 }
 
-/// What a kernel writes for each matrix: a dtype and sizes.
-pub(super) enum Out<'a> {
-    /// Numbers of the dtype of the result.
-    Number(&'a [usize]),
-    /// Real numbers of its width.
-    Real(&'a [usize]),
-    /// Numbers of another dtype, which is kept.
-    Exact(DType, &'a [usize]),
-    /// Numbers of another dtype, which are rounded to that of the result.
-    Rounded(DType, &'a [usize]),
+/// A call of a row on operands, begun once.
+pub(super) struct Begun<const N: usize> {
+    /// The operands. Recorded ones are as wide as what is computed in, so that gradients are rounded
+    /// once too.
+    pub(super) operands: [Tensor; N],
+    /// The dtype that results are made in.
+    pub(super) made: DType,
+    /// The dtype that they are rounded to.
+    pub(super) result: DType,
 }
 
-/// A call of a row for a batch.
+/// Begins a call of a row.
+///
+/// # Errors
+/// A dtype error where promotion refuses, a device error for operands on two devices.
+pub(super) fn begin<const N: usize>(
+    row: &Structured,
+    operands: [&Tensor; N],
+) -> Result<Begun<N>, Error> {
+    let Call { result, .. } = Call::begin(row, &operands)?;
+    let mut begun = Begun {
+        operands: operands.map(Tensor::clone),
+        made: result,
+        result,
+    };
+    if result.compute() != result && is_recorded(&operands) {
+        begun.made = result.compute();
+        for operand in &mut begun.operands {
+            *operand = operand.to(begun.made)?;
+        }
+    }
+    Ok(begun)
+}
+
+/// What a kernel writes for each matrix: numbers of these sizes.
+pub(super) enum Out<'a> {
+    /// Of the dtype of the result.
+    Number(&'a [usize]),
+    /// Of the real dtype of its width.
+    Real(&'a [usize]),
+    /// Of another dtype.
+    Exact(DType, &'a [usize]),
+}
+
+/// Work of an operation on a batch.
 pub(super) struct Batch {
     pub(super) op: &'static str,
     /// The dtype of the result.
@@ -64,16 +98,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The call for operands, each with the number of dimensions that one matrix or vector has.
-    pub(super) fn new(row: &Structured, operands: &[(&Tensor, usize)]) -> Result<Self, Error> {
-        let tensors: Vec<&Tensor> = operands.iter().map(|(tensor, _)| *tensor).collect();
-        let result =
-            call::result_dtype(row, call::common_dtype(row.name, tensors.iter().copied())?)?;
-        Self::with_result(row.name, result, operands)
-    }
-
-    /// The call for a dtype that is known.
-    pub(super) fn with_result(
+    /// The batch of operands, each with the number of dimensions that one matrix or vector has.
+    pub(super) fn new(
         op: &'static str,
         result: DType,
         operands: &[(&Tensor, usize)],
@@ -97,96 +123,59 @@ impl Batch {
 
     /// An operand in the working dtype, repeated over the batch, in row-major order.
     pub(super) fn prepare(&self, x: &Tensor, own: usize) -> Result<Tensor, Error> {
-        let x = x.to(self.working).map_err(|error| error.in_op(self.op))?;
+        let x = x.detach().to(self.working);
+        let x = x.map_err(|error| error.in_op(self.op))?;
         let own = &x.shape()[x.rank() - own..];
         let sizes: Vec<usize> = self.sizes.iter().chain(own).copied().collect();
         x.expand(&sizes)?.contiguous()
     }
 
     /// The results of work on prepared operands.
-    pub(super) fn run(
+    pub(super) fn run<const N: usize>(
         &self,
-        work: &dyn MatrixWork,
+        task: Factorization,
         inputs: &[&Tensor],
-        outputs: &[Out<'_>],
-    ) -> Result<Vec<Tensor>, Error> {
-        let count: usize = self.sizes.iter().product();
-        let rank = self.sizes.len();
-        let matrices: Vec<Matrices<'_>> = inputs
-            .iter()
-            .map(|input| {
-                let bytes = input.ordered_bytes(self.op)?;
-                let size = input.shape()[rank..].iter().product();
-                Ok(Matrices { bytes, size })
-            })
-            .collect::<Result<_, Error>>()?;
-        let mut buffers = Vec::with_capacity(outputs.len());
+        outputs: [Out<'_>; N],
+    ) -> Result<[Tensor; N], Error> {
+        let mut asked: SmallVec<[(Shape, DType); 4]> = SmallVec::new();
         for output in outputs {
-            let (dtype, own, target) = match output {
-                Out::Number(own) => (self.working, own, self.result),
-                Out::Real(own) => (self.working.to_real(), own, self.result.to_real()),
-                Out::Exact(dtype, own) => (*dtype, own, *dtype),
-                Out::Rounded(dtype, own) => (*dtype, own, self.result),
+            let (dtype, own) = match output {
+                Out::Number(own) => (self.result, own),
+                Out::Real(own) => (self.result.to_real(), own),
+                Out::Exact(dtype, own) => (dtype, own),
             };
-            let sizes: Vec<usize> = self.sizes.iter().chain(*own).copied().collect();
-            let shape = Shape::new(self.op, &sizes)?;
-            let width = own.iter().product::<usize>() * dtype.itemsize();
-            buffers.push((room(self.op, &shape, dtype)?, shape, dtype, target, width));
+            let sizes: Dims<usize> = self.sizes.iter().chain(own).copied().collect();
+            asked.push((Shape::new(self.op, &sizes)?, dtype));
         }
-        let mut results: Vec<Results<'_>> = buffers
-            .iter_mut()
-            .map(|(buffer, _, _, _, width)| Results {
-                bytes: &mut buffer[..],
-                width: *width,
+        let counted: SmallVec<[Output; 4]> = asked
+            .iter()
+            .map(|(shape, dtype)| Output {
+                dtype: *dtype,
+                count: shape.count(),
             })
             .collect();
-        run_batch(self.working, work, count, &matrices, &mut results)
-            .map_err(|(index, failure)| self.failed(index, failure))?;
-        buffers
+        let made = perform(self.op, &Task::Factorization(task), inputs, &counted)?;
+        // bounded: one per output.
+        let tensors: Vec<Tensor> = made
             .into_iter()
-            .map(|(buffer, shape, dtype, target, _)| {
-                Tensor::from_buffer(buffer, shape, dtype).to(target)
-            })
-            .collect()
+            .zip(asked)
+            .map(|(made, (shape, dtype))| Tensor::from_memory_of(made.memory, shape, dtype))
+            .collect();
+        tensors.try_into().map_err(|made: Vec<Tensor>| {
+            let device = inputs.first().map_or("cpu", |x| x.backend().name());
+            let reason = format!("{} results instead of {N}", made.len());
+            Error::new(self.op, Problem::DeviceFailure { device, reason })
+        })
     }
 
-    /// The first result of work.
+    /// The one result of work.
     pub(super) fn run_one(
         &self,
-        work: &dyn MatrixWork,
+        task: Factorization,
         inputs: &[&Tensor],
         output: Out<'_>,
     ) -> Result<Tensor, Error> {
-        let mut results = self.run(work, inputs, &[output])?;
-        Ok(results.swap_remove(0))
-    }
-
-    /// Two results of work.
-    pub(super) fn run_two(
-        &self,
-        work: &dyn MatrixWork,
-        inputs: &[&Tensor],
-        outputs: [Out<'_>; 2],
-    ) -> Result<(Tensor, Tensor), Error> {
-        let mut results = self.run(work, inputs, &outputs)?;
-        let second = results.swap_remove(1);
-        Ok((results.swap_remove(0), second))
-    }
-
-    #[cold]
-    fn failed(&self, index: usize, failure: Failure) -> Error {
-        let index = (!self.sizes.is_empty()).then_some(index);
-        let problem = match failure {
-            Failure::Singular { pivot } => Problem::SingularMatrix { index, pivot },
-            Failure::NotPositive { row } => Problem::NotPositiveDefinite { index, row },
-            Failure::NotFinite => Problem::NotFinite { index },
-            Failure::NoConvergence => Problem::NoConvergence { index },
-            Failure::OutOfMemory { bytes } => Problem::OutOfMemory { bytes },
-        };
-        let error = Error::new(self.op, problem);
-        match failure {
-            Failure::Singular { .. } => error.hint("linalg.lstsq or linalg.pinv"),
-            _ => error,
-        }
+        let [result] = self.run(task, inputs, [output])?;
+        Ok(result)
     }
 }

@@ -1,17 +1,17 @@
 //! Triangular roots of positive definite matrices.
 
-use allotrope_cpu::kernel::linalg::{Cholesky, CholeskySolve};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::linalg::{CHOLESKY, CHOLESKY_EX, CHOLESKY_INVERSE, CHOLESKY_SOLVE};
+use allotrope_op::task::Factorization;
 
 use super::super::operands::adjoint;
-use super::batch::{Batch, Out, misfit, order, sizes};
-use super::gradient::{narrow_result, remember_root};
+use super::batch::{Batch, Begun, Out, begin, misfit, order, sizes};
+use super::gradient::remember_root;
 use super::solve::solve_triangular;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 
 /// The lower triangle `L` with `A = L Lᴴ`, or the upper one with `A = Uᴴ U`. Only that triangle of
 /// `A` is read.
@@ -46,19 +46,20 @@ fn root(
     reports: bool,
 ) -> Result<(Tensor, Tensor), Error> {
     let order = order(row.name, a)?;
-    if let Some(narrow) = narrow_result(row, &[a])? {
-        let (found, info) = root(row, &a.to(narrow.compute())?, upper, reports)?;
-        return Ok((found.to(narrow)?, info));
-    }
-    let batch = Batch::new(row, &[(a, 2)])?;
-    let lower = if upper { adjoint(a)? } else { a.clone() };
+    let Begun {
+        operands: [a],
+        made,
+        result,
+    } = begin(row, [a])?;
+    let batch = Batch::new(row.name, made, &[(&a, 2)])?;
+    let lower = if upper { adjoint(&a)? } else { a };
     let own = [order, order];
     let outputs = [Out::Number(&own), Out::Exact(DType::I32, &[])];
-    let work = Cholesky { order, reports };
-    let input = batch.prepare(&lower.detach(), 2)?;
-    let (root, info) = batch.run_two(&work, &[&input], outputs)?;
+    let input = batch.prepare(&lower, 2)?;
+    let [root, info] = batch.run(Factorization::Cholesky { reports }, &[&input], outputs)?;
     let root = remember_root(root, row.name, &lower)?;
-    Ok((if upper { adjoint(&root)? } else { root }, info))
+    let root = if upper { adjoint(&root)? } else { root };
+    Ok((root.to(result)?, info))
 }
 
 /// The `X` of `A X = B` from the triangular root of `A`.
@@ -69,11 +70,23 @@ fn root(
 pub fn cholesky_solve(b: &Tensor, root: &Tensor, upper: bool) -> Result<Tensor, Error> {
     let op = CHOLESKY_SOLVE.name;
     let order = order(op, root)?;
-    let (rows, width) = sizes(op, b)?;
+    let (rows, _) = sizes(op, b)?;
     if rows != order {
         return Err(misfit(op, root, b));
     }
-    let batch = Batch::new(&CHOLESKY_SOLVE, &[(root, 2), (b, 2)])?;
+    let Call { result, .. } = Call::begin(&CHOLESKY_SOLVE, &[root, b])?;
+    solve_by_root(op, result, b, root, upper)
+}
+
+/// The `X` of `A X = B` from the triangular root of `A`, for an operation.
+fn solve_by_root(
+    op: &'static str,
+    result: DType,
+    b: &Tensor,
+    root: &Tensor,
+    upper: bool,
+) -> Result<Tensor, Error> {
+    let batch = Batch::new(op, result, &[(root, 2), (b, 2)])?;
     let lower = if upper { adjoint(root)? } else { root.clone() };
     if is_recorded(&[b, root]) {
         let wide = |x: &Tensor| x.to(batch.working);
@@ -83,8 +96,8 @@ pub fn cholesky_solve(b: &Tensor, root: &Tensor, upper: bool) -> Result<Tensor, 
         return x.to(batch.result);
     }
     let inputs = [&batch.prepare(&lower, 2)?, &batch.prepare(b, 2)?];
-    let work = CholeskySolve { order, width };
-    batch.run_one(&work, &inputs, Out::Number(&[order, width]))
+    let own = [order(op, root)?, sizes(op, b)?.1];
+    batch.run_one(Factorization::CholeskySolve, &inputs, Out::Number(&own))
 }
 
 /// The inverse of `A` from its triangular root.
@@ -94,7 +107,7 @@ pub fn cholesky_solve(b: &Tensor, root: &Tensor, upper: bool) -> Result<Tensor, 
 pub fn cholesky_inverse(root: &Tensor, upper: bool) -> Result<Tensor, Error> {
     let op = CHOLESKY_INVERSE.name;
     let order = order(op, root)?;
-    let dtype = call::result_dtype(&CHOLESKY_INVERSE, root.dtype())?;
-    let identity = Tensor::eye(order, order, dtype)?;
-    cholesky_solve(&identity, &root.to(dtype)?, upper).map_err(|error| error.in_op(op))
+    let dtype = Call::begin(&CHOLESKY_INVERSE, &[root])?.result;
+    let identity = root.new_eye(order, order, dtype)?;
+    solve_by_root(op, dtype, &identity, &root.to(dtype)?, upper)
 }

@@ -1,42 +1,19 @@
 //! Eigenvalues and singular values.
 
-use allotrope_cpu::kernel::linalg::{Eigen, SelfAdjoint, Svd};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::linalg::{EIG, EIGH, EIGVALS, EIGVALSH, SVD, SVDVALS};
+use allotrope_op::task::Factorization;
+use allotrope_op::task::factorization::SingularVectors;
+pub use allotrope_op::task::factorization::Triangle;
 
-use super::batch::{Batch, Out, order, sizes};
+use super::batch::{Batch, Begun, Out, begin, order, sizes};
 use super::eig_svd_gradient::{
     remember_eigen, remember_hermitian, remember_hermitian_values, remember_singular,
     remember_singular_values,
 };
-use super::gradient::narrow_result;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
-
-/// Which triangle of a Hermitian matrix is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Triangle {
-    /// The lower one.
-    #[default]
-    Lower,
-    /// The upper one.
-    Upper,
-}
-
-impl Triangle {
-    /// The triangle of a letter, `L` or `U`.
-    ///
-    /// # Errors
-    /// A value error for any other.
-    pub fn parse(op: &'static str, name: &str) -> Result<Self, Error> {
-        match name {
-            "L" | "l" => Ok(Self::Lower),
-            "U" | "u" => Ok(Self::Upper),
-            _ => Err(Error::unknown_option(op, "triangle", name, &["L", "U"])),
-        }
-    }
-}
+use crate::call::Call;
 
 /// The eigenvalues of Hermitian matrices, real and from the least, and orthonormal eigenvectors as
 /// columns. One triangle is read.
@@ -54,20 +31,24 @@ impl Triangle {
 /// or NaN, a memory error.
 pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
     let order = order(EIGH.name, a)?;
-    if let Some(narrow) = narrow_result(&EIGH, &[a])? {
-        let (values, vectors) = eigh(&a.to(narrow.compute())?, triangle)?;
-        return Ok((values.to(narrow)?, vectors.to(narrow)?));
-    }
-    let batch = Batch::new(&EIGH, &[(a, 2)])?;
-    let work = SelfAdjoint {
-        order,
-        upper: triangle == Triangle::Upper,
-        vectors: true,
-    };
+    let Begun {
+        operands: [a],
+        made,
+        result,
+    } = begin(&EIGH, [a])?;
+    let batch = Batch::new(EIGH.name, made, &[(&a, 2)])?;
+    let (task, input) = (
+        Factorization::Eigh {
+            triangle,
+            vectors: true,
+        },
+        batch.prepare(&a, 2)?,
+    );
     let (values, vectors) = ([order], [order, order]);
     let outputs = [Out::Real(&values), Out::Number(&vectors)];
-    let (values, vectors) = batch.run_two(&work, &[&batch.prepare(&a.detach(), 2)?], outputs)?;
-    remember_hermitian(values, vectors, EIGH.name, a)
+    let [values, vectors] = batch.run(task, &[&input], outputs)?;
+    let (values, vectors) = remember_hermitian(values, vectors, EIGH.name, &a)?;
+    Ok((values.to(result.to_real())?, vectors.to(result)?))
 }
 
 /// The eigenvalues of Hermitian matrices, from the least. One triangle is read.
@@ -75,21 +56,39 @@ pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
 /// # Errors
 /// As [`eigh`].
 pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
-    let order = order(EIGVALSH.name, a)?;
-    call::result_dtype(&EIGVALSH, a.dtype())?;
-    if let Some(narrow) = narrow_result(&EIGH, &[a])? {
-        return eigvalsh(&a.to(narrow.compute())?, triangle)?.to(narrow);
-    }
-    let result = call::result_dtype(&EIGH, a.dtype())?;
-    let batch = Batch::with_result(EIGVALSH.name, result, &[(a, 2)])?;
-    let work = SelfAdjoint {
-        order,
-        upper: triangle == Triangle::Upper,
+    order(EIGVALSH.name, a)?;
+    let Begun {
+        operands: [a],
+        made,
+        result,
+    } = begin(&EIGVALSH, [a])?;
+    hermitian_values(EIGVALSH.name, made, &a, triangle)?.to(result)
+}
+
+/// The eigenvalues of Hermitian matrices in a real dtype, for an operation.
+pub(super) fn hermitian_values(
+    op: &'static str,
+    real: DType,
+    a: &Tensor,
+    triangle: Triangle,
+) -> Result<Tensor, Error> {
+    let batch = Batch::new(op, number_of(real, a), &[(a, 2)])?;
+    let task = Factorization::Eigh {
+        triangle,
         vectors: false,
     };
-    let input = batch.prepare(&a.detach(), 2)?;
-    let values = batch.run_one(&work, &[&input], Out::Real(&[order]))?;
-    remember_hermitian_values(values, EIGVALSH.name, a, triangle)
+    let input = batch.prepare(a, 2)?;
+    let values = batch.run_one(task, &[&input], Out::Real(&[order(op, a)?]))?;
+    remember_hermitian_values(values, op, a, triangle)
+}
+
+/// The dtype of numbers like the elements of `a`, of the width of a real one.
+pub(super) fn number_of(real: DType, a: &Tensor) -> DType {
+    if a.dtype().is_complex() {
+        real.to_complex()
+    } else {
+        real
+    }
 }
 
 /// The eigenvalues of square matrices, complex and in no order, and eigenvectors of norm one as
@@ -99,17 +98,11 @@ pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
 /// As [`eigh`].
 pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
     let order = order(EIG.name, a)?;
-    let (batch, input) = wide(EIG.name, call::result_dtype(&EIG, a.dtype())?, &a.detach())?;
-    let work = Eigen {
-        order,
-        vectors: true,
-    };
+    let (batch, input) = wide(EIG.name, Call::begin(&EIG, &[a])?.result, a)?;
     let (values, vectors) = ([order], [order, order]);
-    let outputs = [
-        Out::Rounded(DType::C128, &values),
-        Out::Rounded(DType::C128, &vectors),
-    ];
-    let (values, vectors) = batch.run_two(&work, &[&input], outputs)?;
+    let outputs = [Out::Number(&values), Out::Number(&vectors)];
+    let task = Factorization::Eig { vectors: true };
+    let [values, vectors] = batch.run(task, &[&input], outputs)?;
     remember_eigen(values, vectors, EIG.name, a)
 }
 
@@ -119,21 +112,18 @@ pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 /// As [`eigh`].
 pub fn eigvals(a: &Tensor) -> Result<Tensor, Error> {
     let order = order(EIGVALS.name, a)?;
+    let Call { result, .. } = Call::begin(&EIGVALS, &[a])?;
     if is_recorded(&[a]) {
-        call::result_dtype(&EIGVALS, a.dtype())?;
         return Ok(eig(a).map_err(|error| error.in_op(EIGVALS.name))?.0);
     }
-    let (batch, input) = wide(EIGVALS.name, call::result_dtype(&EIGVALS, a.dtype())?, a)?;
-    let work = Eigen {
-        order,
-        vectors: false,
-    };
-    batch.run_one(&work, &[&input], Out::Rounded(DType::C128, &[order]))
+    let (batch, input) = wide(EIGVALS.name, result, a)?;
+    let task = Factorization::Eig { vectors: false };
+    batch.run_one(task, &[&input], Out::Number(&[order]))
 }
 
 /// A batch that reads real matrices as real numbers, whatever the result is.
 fn wide(op: &'static str, result: DType, a: &Tensor) -> Result<(Batch, Tensor), Error> {
-    let mut batch = Batch::with_result(op, result, &[(a, 2)])?;
+    let mut batch = Batch::new(op, result, &[(a, 2)])?;
     if !a.dtype().is_complex() {
         batch.working = result.to_real();
     }
@@ -161,29 +151,25 @@ fn wide(op: &'static str, result: DType, a: &Tensor) -> Result<(Batch, Tensor), 
 /// infinities or NaN, a memory error.
 pub fn svd(a: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
     let (rows, columns) = sizes(SVD.name, a)?;
-    if let Some(narrow) = narrow_result(&SVD, &[a])? {
-        let (u, s, vh) = svd(&a.to(narrow.compute())?, full_matrices)?;
-        return Ok((u.to(narrow)?, s.to(narrow)?, vh.to(narrow)?));
-    }
-    let batch = Batch::new(&SVD, &[(a, 2)])?;
-    let inner = rows.min(columns);
-    let bases = if full_matrices {
-        [rows, columns]
+    let Begun {
+        operands: [a],
+        made,
+        result,
+    } = begin(&SVD, [a])?;
+    let batch = Batch::new(SVD.name, made, &[(&a, 2)])?;
+    let vectors = if full_matrices {
+        SingularVectors::Full
     } else {
-        [inner, inner]
+        SingularVectors::Reduced
     };
-    let work = Svd {
-        rows,
-        columns,
-        bases,
-    };
-    let (values, left, right) = ([inner], [rows, bases[0]], [bases[1], columns]);
+    let bases = vectors.sizes(rows, columns);
+    let (values, left, right) = ([rows.min(columns)], [rows, bases[0]], [bases[1], columns]);
     let outputs = [Out::Real(&values), Out::Number(&left), Out::Number(&right)];
-    let mut results = batch.run(&work, &[&batch.prepare(&a.detach(), 2)?], &outputs)?;
-    let (right, left) = (results.swap_remove(2), results.swap_remove(1));
-    let all = [left, results.swap_remove(0), right];
-    let [left, values, right] = remember_singular(all, SVD.name, a)?;
-    Ok((left, values, right))
+    let input = batch.prepare(&a, 2)?;
+    let [values, left, right] = batch.run(Factorization::Svd { vectors }, &[&input], outputs)?;
+    let [left, values, right] = remember_singular([left, values, right], SVD.name, &a)?;
+    let values = values.to(result.to_real())?;
+    Ok((left.to(result)?, values, right.to(result)?))
 }
 
 /// The singular values of matrices, from the greatest.
@@ -191,25 +177,18 @@ pub fn svd(a: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor), 
 /// # Errors
 /// As [`svd`].
 pub fn svdvals(a: &Tensor) -> Result<Tensor, Error> {
-    call::result_dtype(&SVDVALS, a.dtype())?;
-    singular_values(SVDVALS.name, call::result_dtype(&SVD, a.dtype())?, a)
+    let Call { result, .. } = Call::begin(&SVDVALS, &[a])?;
+    singular_values(SVDVALS.name, result, a)
 }
 
-/// The singular values, for an operation.
-pub(super) fn singular_values(
-    op: &'static str,
-    result: DType,
-    a: &Tensor,
-) -> Result<Tensor, Error> {
+/// The singular values in a real dtype, for an operation.
+pub(super) fn singular_values(op: &'static str, real: DType, a: &Tensor) -> Result<Tensor, Error> {
     let (rows, columns) = sizes(op, a)?;
-    let batch = Batch::with_result(op, result, &[(a, 2)])?;
-    let work = Svd {
-        rows,
-        columns,
-        bases: [0, 0],
+    let batch = Batch::new(op, number_of(real, a), &[(a, 2)])?;
+    let task = Factorization::Svd {
+        vectors: SingularVectors::None,
     };
-    let values = [rows.min(columns)];
-    let input = batch.prepare(&a.detach(), 2)?;
-    let values = batch.run_one(&work, &[&input], Out::Real(&values))?;
+    let input = batch.prepare(a, 2)?;
+    let values = batch.run_one(task, &[&input], Out::Real(&[rows.min(columns)]))?;
     remember_singular_values(values, op, a)
 }

@@ -19,7 +19,7 @@ fn distances(x: &Tensor) -> Result<Tensor, Error> {
 
 /// Square matrices over others, with zero on the diagonal.
 fn over(x: &Tensor, distances: &Tensor) -> Result<Tensor, Error> {
-    let mask = on_diagonal(x.shape().last().copied().unwrap_or(0))?;
+    let mask = on_diagonal(x.shape().last().copied().unwrap_or(0), x)?;
     x.div(&distances.masked_fill(&mask, true)?)?
         .masked_fill(&mask, false)
 }

@@ -1,7 +1,6 @@
 //! Gradients of solutions, inverses, determinants, exponentials.
 
 use allotrope_dtype::{DType, Error};
-use allotrope_op::structured::Structured;
 use smallvec::{SmallVec, smallvec};
 
 use super::super::operands::{adjoint, conjugate, is_any};
@@ -11,29 +10,15 @@ use super::power::matrix_exp;
 use super::solve::{inv, solve_ex, solve_triangular};
 use crate::Tensor;
 use crate::autograd::{is_recorded, with_rule_of};
-use crate::call;
-
-/// The dtype of the result, if it is narrower than what is computed in and recorded: then the wide
-/// numbers are recorded, so that gradients are rounded once too.
-pub(super) fn narrow_result(
-    row: &Structured,
-    operands: &[&Tensor],
-) -> Result<Option<DType>, Error> {
-    if !is_recorded(operands) {
-        return Ok(None);
-    }
-    let result = call::result_dtype(row, call::common_dtype(row.name, operands.iter().copied())?)?;
-    Ok((result.compute() != result).then_some(result))
-}
 
 /// A number for each matrix, as factor of its elements.
 pub(super) fn per_matrix(x: &Tensor) -> Result<Tensor, Error> {
     x.unsqueeze(-1)?.unsqueeze(-1)
 }
 
-/// The truth on the diagonals of square matrices.
-pub(super) fn on_diagonal(order: usize) -> Result<Tensor, Error> {
-    Tensor::eye(order, order, DType::Bool)
+/// The truth on the diagonals of square matrices, beside a tensor.
+pub(super) fn on_diagonal(order: usize, like: &Tensor) -> Result<Tensor, Error> {
+    like.new_eye(order, order, DType::Bool)
 }
 
 /// `X` of `A X = B`: `G_B = A⁻ᴴ G`, `G_A = -G_B Xᴴ`.
@@ -122,7 +107,9 @@ pub(super) fn remember_determinant(
 fn cofactors(a: &Tensor) -> Result<Tensor, Error> {
     let (u, s, vh) = svd(a, false)?;
     let order = s.shape().last().copied().unwrap_or(0);
-    let others = s.unsqueeze(-2)?.masked_fill(&on_diagonal(order)?, true)?;
+    let others = s
+        .unsqueeze(-2)?
+        .masked_fill(&on_diagonal(order, &s)?, true)?;
     let others = others.prod(Some(&[-1]), false, None)?.unsqueeze(-2)?;
     let turn = super::det(&u)?.mul(&super::det(&vh)?)?;
     let turn = per_matrix(&conjugate(&turn)?)?;

@@ -1,17 +1,17 @@
 //! What is left where an inverse does not exist: pseudo-inverses, least squares, rank, condition.
 
-use allotrope_cpu::kernel::linalg::{LeastSquares as LeastSquaresWork, PseudoInverse};
 use allotrope_dtype::{DType, Error};
-use allotrope_op::structured::linalg::{COND, EIGH, LSTSQ, MATRIX_RANK, PINV, SVD};
+use allotrope_op::structured::linalg::{COND, LSTSQ, MATRIX_NORM, MATRIX_RANK, PINV, SVD};
+use allotrope_op::task::Factorization;
 use allotrope_op::{Op, compute_dtype};
 
-use super::batch::{Batch, Out, misfit, order, sizes};
-use super::eig_svd::{Triangle, eigvalsh, singular_values};
+use super::batch::{Batch, Begun, Out, begin, misfit, order, sizes};
+use super::eig_svd::{Triangle, hermitian_values, number_of, singular_values};
 use super::eig_svd_gradient::remember_singular_values;
-use super::gradient::{narrow_result, remember_least_squares, remember_pseudo_inverse};
+use super::gradient::{remember_least_squares, remember_pseudo_inverse};
 use super::norm::{Order, matrix_norm_of};
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::{Operand, Tensor};
 
 /// Which singular values count as zero: those up to `max(absolute, relative × the greatest)`.
@@ -35,24 +35,31 @@ impl Tolerance {
     pub fn relative(value: f64) -> Result<Self, Error> {
         Ok(Self {
             absolute: None,
-            relative: Some(Tensor::full(&[], value, DType::F64)?),
+            relative: Some(Tensor::new(value)?),
         })
     }
 
-    /// Both tolerances for matrices of some size and a dtype, in float64.
-    fn resolve(&self, largest: usize, dtype: DType) -> Result<[Tensor; 2], Error> {
-        let zero = || Tensor::zeros(&[], DType::F64);
-        let usual = largest as f64 * compute_dtype(dtype).to_real().finfo()?.eps;
+    /// Both tolerances for matrices of some size, computed in a dtype, beside them and in the dtype
+    /// that sums are formed in there. One number for all follows the matrices.
+    fn resolve(&self, a: &Tensor, dtype: DType) -> Result<[Tensor; 2], Error> {
+        let real = compute_dtype(dtype).to_real();
+        let wide = a.backend().wide(real);
+        let largest = a.shape().iter().rev().take(2).max().copied().unwrap_or(0);
+        let usual = largest as f64 * real.finfo()?.eps;
+        let given = |tolerance: &Tensor| match tolerance.rank() {
+            0 => tolerance.detach().to(wide)?.beside(a),
+            _ => tolerance.to(wide),
+        };
         let absolute = match &self.absolute {
-            Some(absolute) => absolute.to(DType::F64)?,
-            None => zero()?,
+            Some(absolute) => given(absolute)?,
+            None => a.new_zeros(&[], wide)?,
         };
         let relative = match &self.relative {
-            Some(relative) => relative.to(DType::F64)?,
+            Some(relative) => given(relative)?,
             None => {
                 let given = absolute.gt(0.0)?;
                 let operands: [Operand<'_>; 3] = [(&given).into(), 0.0.into(), usual.into()];
-                Tensor::apply(Op::Where, &operands)?.to(DType::F64)?
+                Tensor::apply(Op::Where, &operands)?.to(wide)?
             }
         };
         Ok([absolute, relative])
@@ -71,29 +78,21 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
     if hermitian {
         order(op, a)?;
     }
-    let result = call::result_dtype(&PINV, a.dtype())?;
-    let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
-    if let Some(narrow) = narrow_result(&PINV, &[a])? {
-        let tolerance = Tolerance {
-            absolute: Some(absolute),
-            relative: Some(relative),
-        };
-        return pinv(&a.to(narrow.compute())?, &tolerance, hermitian)?.to(narrow);
-    }
-    let operands = [(a, 2), (&absolute, 0), (&relative, 0)];
-    let batch = Batch::with_result(op, result, &operands)?;
+    let Begun {
+        operands: [a],
+        made,
+        result,
+    } = begin(&PINV, [a])?;
+    let [absolute, relative] = tolerance.resolve(&a, made)?;
+    let batch = Batch::new(op, made, &[(&a, 2), (&absolute, 0), (&relative, 0)])?;
     let inputs = [
-        &batch.prepare(&a.detach(), 2)?,
+        &batch.prepare(&a, 2)?,
         &batch.prepare(&absolute, 0)?,
         &batch.prepare(&relative, 0)?,
     ];
-    let work = PseudoInverse {
-        rows,
-        columns,
-        hermitian,
-    };
-    let inverse = batch.run_one(&work, &inputs, Out::Number(&[columns, rows]))?;
-    remember_pseudo_inverse(inverse, op, a)
+    let task = Factorization::Pinv { hermitian };
+    let inverse = batch.run_one(task, &inputs, Out::Number(&[columns, rows]))?;
+    remember_pseudo_inverse(inverse, op, &a)?.to(result)
 }
 
 /// How many singular values of matrices are above a tolerance.
@@ -103,21 +102,21 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
 pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor, Error> {
     let op = MATRIX_RANK.name;
     let (rows, columns) = sizes(op, a)?;
-    call::result_dtype(&MATRIX_RANK, a.dtype())?;
-    let result = call::result_dtype(&SVD, a.dtype())?;
-    let [absolute, relative] = tolerance.resolve(rows.max(columns), result)?;
+    Call::begin(&MATRIX_RANK, &[a])?;
+    let result = SVD.result_dtype(a.dtype())?;
+    let [absolute, relative] = tolerance.resolve(a, result)?;
     let working = a.to(result.compute())?;
+    let real = working.dtype().to_real();
     let values = if hermitian {
         order(op, a)?;
-        let values = eigvalsh(&working, Triangle::Lower).map_err(|error| error.in_op(op))?;
-        values.abs()?
+        hermitian_values(op, real, &working, Triangle::Lower)?.abs()?
     } else {
-        singular_values(op, working.dtype(), &working)?
+        singular_values(op, real, &working)?
     };
-    let values = values.to(DType::F64)?;
+    let values = values.to(absolute.dtype())?;
     if rows.min(columns) == 0 {
-        let batch = Batch::with_result(op, result, &[(a, 2)])?;
-        return Tensor::zeros(&batch.sizes, DType::I64);
+        let batch = Batch::new(op, result, &[(a, 2)])?;
+        return a.new_zeros(&batch.sizes, DType::I64);
     }
     let greatest = values.amax(Some(&[-1]), true)?;
     let relative = greatest.mul(&relative.unsqueeze(-1)?)?;
@@ -135,17 +134,17 @@ pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result
 pub fn cond(a: &Tensor, order_of_norm: Option<Order>) -> Result<Tensor, Error> {
     let op = COND.name;
     let (rows, columns) = sizes(op, a)?;
-    let real = call::result_dtype(&COND, a.dtype())?;
-    let result = call::result_dtype(&EIGH, a.dtype())?;
+    let real = Call::begin(&COND, &[a])?.result;
+    let result = number_of(real, a);
     let working = a.to(result.compute())?;
     let kind = order_of_norm.unwrap_or(Order::Number(2.0));
     if let Order::Number(number) = kind
         && number.abs() == 2.0
     {
-        let values = singular_values(op, working.dtype(), &working)?;
+        let values = singular_values(op, working.dtype().to_real(), &working)?;
         if rows.min(columns) == 0 {
-            let batch = Batch::with_result(op, result, &[(a, 2)])?;
-            return Tensor::zeros(&batch.sizes, real);
+            let batch = Batch::new(op, result, &[(a, 2)])?;
+            return a.new_zeros(&batch.sizes, real);
         }
         let (greatest, least) = (values.select(-1, 0)?, values.select(-1, -1)?);
         let ratio = if number > 0.0 {
@@ -157,10 +156,11 @@ pub fn cond(a: &Tensor, order_of_norm: Option<Order>) -> Result<Tensor, Error> {
     }
     order(op, a)?;
     let (inverse, info) = super::inv_ex(&working).map_err(|error| error.in_op(op))?;
-    let norms = [
-        matrix_norm_of(op, &working, kind, &[-2, -1], false)?,
-        matrix_norm_of(op, &inverse.nan_to_zero(&info)?, kind, &[-2, -1], false)?,
-    ];
+    let norm = |x: &Tensor| {
+        let real = MATRIX_NORM.result_dtype(x.dtype())?;
+        matrix_norm_of(op, real, x, kind, &[-2, -1], false)
+    };
+    let norms = [norm(&working)?, norm(&inverse.nan_to_zero(&info)?)?];
     let product = norms[0].mul(&norms[1])?;
     let singular = info.ne(0)?;
     let operands: [Operand<'_>; 3] = [(&singular).into(), f64::INFINITY.into(), (&product).into()];
@@ -205,31 +205,26 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
     if fitting != rows {
         return Err(misfit(op, a, b));
     }
-    let batch = Batch::new(&LSTSQ, &[(a, 2), (&right, 2)])?;
-    let tolerance = rcond.map_or_else(|| Ok(Tolerance::default()), Tolerance::relative)?;
-    let [absolute, relative] = tolerance.resolve(rows.max(columns), batch.result)?;
-    if let Some(narrow) = narrow_result(&LSTSQ, &[a, b])? {
-        let wide = narrow.compute();
-        let usual = relative.to_vec::<f64>()?.first().copied();
-        let found = lstsq(&a.to(wide)?, &b.to(wide)?, usual)?;
-        return Ok(LeastSquares {
-            solution: found.solution.to(narrow)?,
-            residuals: found.residuals.to(narrow)?,
-            rank: found.rank,
-            singular_values: found.singular_values.to(narrow)?,
-        });
-    }
+    let Begun {
+        operands: [a, right],
+        made,
+        result,
+    } = begin(&LSTSQ, [a, &right])?;
+    let batch = Batch::new(op, made, &[(&a, 2), (&right, 2)])?;
+    let wide = a.backend().wide(batch.working.to_real());
+    let tolerance = Tolerance {
+        absolute: None,
+        relative: rcond
+            .map(|value| a.new_full(&[], value, wide))
+            .transpose()?,
+    };
+    let [absolute, relative] = tolerance.resolve(&a, made)?;
     let inputs = [
-        &batch.prepare(&a.detach(), 2)?,
-        &batch.prepare(&right.detach(), 2)?,
+        &batch.prepare(&a, 2)?,
+        &batch.prepare(&right, 2)?,
         &batch.prepare(&absolute, 0)?,
         &batch.prepare(&relative, 0)?,
     ];
-    let work = LeastSquaresWork {
-        rows,
-        columns,
-        width,
-    };
     let (own, sums, values) = ([columns, width], [width], [rows.min(columns)]);
     let outputs = [
         Out::Number(&own),
@@ -237,14 +232,11 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
         Out::Exact(DType::I64, &[]),
         Out::Real(&values),
     ];
-    let mut results = batch.run(&work, &inputs, &outputs)?;
-    let singular_values = results.swap_remove(3);
-    let rank = results.swap_remove(2);
-    let residuals = results.swap_remove(1);
-    let solution = results.swap_remove(0);
-    let solution = remember_least_squares(solution, op, a, &right, tolerance)?;
-    let singular_values = remember_singular_values(singular_values, op, a)?;
-    let residuals = if is_recorded(&[a, &right]) {
+    let [solution, residuals, rank, singular_values] =
+        batch.run(Factorization::Lstsq, &inputs, outputs)?;
+    let solution = remember_least_squares(solution, op, &a, &right, tolerance)?;
+    let singular_values = remember_singular_values(singular_values, op, &a)?;
+    let residuals = if is_recorded(&[&a, &right]) {
         let away = a.matmul(&solution)?.sub(&right)?.abs()?;
         away.square()?.sum(Some(&[-2]), false, None)?
     } else {
@@ -253,7 +245,7 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
     let is_full = rank.eq(columns as i64)?.all(None, false)?;
     let is_full = is_full.to_vec::<allotrope_dtype::Bool8>()?[0].get();
     let residuals = match (rows > columns && is_full, vector) {
-        (false, _) => Tensor::zeros(&[0], residuals.dtype())?,
+        (false, _) => residuals.new_zeros(&[0], residuals.dtype())?,
         (true, true) => residuals.squeeze(Some(&[-1]))?,
         (true, false) => residuals,
     };
@@ -263,9 +255,9 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
         solution
     };
     Ok(LeastSquares {
-        solution,
-        residuals,
+        solution: solution.to(result)?,
+        residuals: residuals.to(result.to_real())?,
         rank,
-        singular_values,
+        singular_values: singular_values.to(result.to_real())?,
     })
 }

@@ -3,9 +3,9 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `batch` | operands laid out for the kernels, results, and what failures say |
-//! | `solve` | solutions, inverses, determinants, elimination |
-//! | `lu` | eliminations taken apart |
+//! | `batch` | the beginning of a call, operands laid out for the kernels, results |
+//! | `solve` | solutions, inverses, determinants |
+//! | `lu` | elimination, whole and taken apart |
 //! | `cholesky` | triangular roots of positive definite matrices |
 //! | `qr` | QR and products of reflections |
 //! | `eig_svd` | eigenvalues and singular values |
@@ -41,12 +41,10 @@ mod vector;
 pub use cholesky::{cholesky, cholesky_ex, cholesky_inverse, cholesky_solve};
 pub use eig_svd::{Triangle, eig, eigh, eigvals, eigvalsh, svd, svdvals};
 pub use lstsq::{LeastSquares, Tolerance, cond, lstsq, matrix_rank, pinv};
-pub use lu::{lu_factor_ex, lu_unpack};
+pub use lu::{lu, lu_factor, lu_factor_ex, lu_solve, lu_unpack};
 pub use norm::{Order, matrix_norm, norm, vector_norm};
 pub use power::{matrix_exp, matrix_power};
 pub use qr::{QrMode, householder_product, qr};
-pub use solve::{
-    det, inv, inv_ex, lu, lu_factor, lu_solve, slogdet, solve, solve_ex, solve_triangular,
-};
+pub use solve::{det, inv, inv_ex, slogdet, solve, solve_ex, solve_triangular};
 pub use tensorsolve::{tensorinv, tensorsolve};
 pub use vector::{cross, vecdot};

@@ -39,16 +39,18 @@ impl Order {
     }
 }
 
-/// The elements in the dtype that a norm was asked for.
-fn in_dtype(row: &Structured, x: &Tensor, dtype: Option<DType>) -> Result<Tensor, Error> {
-    call::result_dtype(row, x.dtype())?;
-    match dtype {
+/// The elements in the dtype that a norm was asked for, and the dtype of the norm.
+fn in_dtype(row: &Structured, x: &Tensor, dtype: Option<DType>) -> Result<(Tensor, DType), Error> {
+    row.result_dtype(x.dtype())?;
+    let x = match dtype {
         Some(dtype) if !Set::Inexact.contains(dtype) => {
-            Err(Error::not_in_set(row.name, dtype, Set::Inexact, None))
+            return Err(Error::not_in_set(row.name, dtype, Set::Inexact, None));
         }
-        Some(dtype) => x.to(dtype).map_err(|error| error.in_op(row.name)),
-        None => Ok(x.clone()),
-    }
+        Some(dtype) => x.to(dtype).map_err(|error| error.in_op(row.name))?,
+        None => x.clone(),
+    };
+    let result = call::result_dtype(row, x.dtype())?;
+    Ok((x, result))
 }
 
 /// The norm of order `order` along dimensions, or of everything.
@@ -63,7 +65,7 @@ pub fn vector_norm(
     keepdim: bool,
     dtype: Option<DType>,
 ) -> Result<Tensor, Error> {
-    let x = in_dtype(&VECTOR_NORM, x, dtype)?;
+    let (x, _) = in_dtype(&VECTOR_NORM, x, dtype)?;
     x.norm(order, dims, keepdim)
         .map_err(|error| error.in_op(VECTOR_NORM.name))
 }
@@ -89,19 +91,19 @@ pub fn matrix_norm(
     keepdim: bool,
     dtype: Option<DType>,
 ) -> Result<Tensor, Error> {
-    let x = in_dtype(&MATRIX_NORM, x, dtype)?;
-    matrix_norm_of(MATRIX_NORM.name, &x, order, dims, keepdim)
+    let (x, real) = in_dtype(&MATRIX_NORM, x, dtype)?;
+    matrix_norm_of(MATRIX_NORM.name, real, &x, order, dims, keepdim)
 }
 
-/// A norm of matrices, for an operation.
+/// A norm of matrices in a real dtype, for an operation.
 pub(super) fn matrix_norm_of(
     op: &'static str,
+    real: DType,
     x: &Tensor,
     order: Order,
     dims: &[isize],
     keepdim: bool,
 ) -> Result<Tensor, Error> {
-    let real = call::result_dtype(&MATRIX_NORM, x.dtype()).map_err(|e| e.in_op(op))?;
     if x.rank() < 2 {
         let shape = x.shape().to_vec();
         return Err(Error::new(op, Problem::NotAMatrix { shape }));
@@ -113,7 +115,7 @@ pub(super) fn matrix_norm_of(
     };
     let (rows, columns) = (rows as isize, columns as isize);
     // Sums are rounded once, at the end.
-    let working = call::result_dtype(&SVD, x.dtype())?.compute();
+    let working = SVD.result_dtype(x.dtype())?.compute();
     let norm = match order {
         Order::Frobenius => x.norm(2.0, Some(&[rows, columns]), true),
         Order::Number(number) if number.abs() == 1.0 || number.is_infinite() => {
@@ -134,7 +136,7 @@ pub(super) fn matrix_norm_of(
         }
         Order::Nuclear | Order::Number(2.0 | -2.0) => {
             let last = x.movedim(&[rows, columns], &[-2, -1])?;
-            let values = singular_values(op, working, &last)?;
+            let values = singular_values(op, working.to_real(), &last)?;
             let norm = match order {
                 Order::Nuclear => values.sum(Some(&[-1]), false, None),
                 Order::Number(2.0) if values.shape().last() == Some(&0) => {
@@ -179,7 +181,7 @@ pub fn norm(
     dtype: Option<DType>,
 ) -> Result<Tensor, Error> {
     let op = NORM.name;
-    let x = in_dtype(&NORM, x, dtype)?;
+    let (x, real) = in_dtype(&NORM, x, dtype)?;
     let of_vectors = |order: f64, dims: Option<&[isize]>| {
         x.norm(order, dims, keepdim)
             .map_err(|error| error.in_op(op))
@@ -195,7 +197,7 @@ pub fn norm(
                 let problem = Problem::TooManyDimensions { given, most };
                 return Err(Error::new(op, problem).hint("dim=(-2, -1)"));
             }
-            matrix_norm_of(op, &x, order, dims.unwrap_or(&[-2, -1]), keepdim)
+            matrix_norm_of(op, real, &x, order, dims.unwrap_or(&[-2, -1]), keepdim)
         }
     }
 }

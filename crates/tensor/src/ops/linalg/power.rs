@@ -1,14 +1,15 @@
 //! Powers and exponentials of matrices.
 
-use allotrope_cpu::kernel::linalg::{Exponential, Power};
-use allotrope_dtype::{DType, Error, Set, default_dtype};
+use allotrope_dtype::{Error, Set, default_dtype};
 use allotrope_op::structured::linalg::{MATRIX_EXP, MATRIX_POWER};
+use allotrope_op::task::Factorization;
 
-use super::batch::{Batch, Out, order};
-use super::gradient::{narrow_result, remember_exponential};
+use super::batch::{Batch, Begun, Out, begin, order};
+use super::gradient::remember_exponential;
 use super::solve::inv;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::call::Call;
 use crate::ops::unvarying;
 
 /// Square matrices times themselves so many times: the identity for 0, the inverse for -1. Integers
@@ -26,23 +27,23 @@ pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor, Error> {
         let float = default_dtype();
         return matrix_power(&a.to(float.compute())?, n)?.to(float);
     }
-    let batch = Batch::new(&MATRIX_POWER, &[(a, 2)])?;
+    let Call { result, .. } = Call::begin(&MATRIX_POWER, &[a])?;
+    let batch = Batch::new(MATRIX_POWER.name, result, &[(a, 2)])?;
     if is_recorded(&[a]) {
         return power_by_products(&a.to(batch.working)?, n)?.to(batch.result);
     }
-    let work = Power { order, exponent: n };
-    batch.run_one(
-        &work,
-        &[&batch.prepare(a, 2)?],
-        Out::Number(&[order, order]),
-    )
+    let (task, input) = (
+        Factorization::MatrixPower { exponent: n },
+        batch.prepare(a, 2)?,
+    );
+    batch.run_one(task, &[&input], Out::Number(&[order, order]))
 }
 
 /// A power as products of squares, each of which is recorded.
 fn power_by_products(a: &Tensor, n: i64) -> Result<Tensor, Error> {
     if n == 0 {
         let size = a.shape()[a.rank() - 1];
-        let identity = Tensor::eye(size, size, a.dtype())?;
+        let identity = a.new_eye(size, size, a.dtype())?;
         let identity = identity.expand_as(a)?.contiguous()?;
         return unvarying(identity, MATRIX_POWER.name, &[a]);
     }
@@ -74,18 +75,13 @@ fn power_by_products(a: &Tensor, n: i64) -> Result<Tensor, Error> {
 /// A value error unless the matrices are square, a memory error.
 pub fn matrix_exp(a: &Tensor) -> Result<Tensor, Error> {
     let order = order(MATRIX_EXP.name, a)?;
-    if let Some(narrow) = narrow_result(&MATRIX_EXP, &[a])? {
-        return matrix_exp(&a.to(narrow.compute())?)?.to(narrow);
-    }
-    let batch = Batch::new(&MATRIX_EXP, &[(a, 2)])?;
-    let wide = if batch.working.is_complex() {
-        DType::C128
-    } else {
-        DType::F64
-    };
-    let own = [order, order];
-    let input = batch.prepare(&a.detach(), 2)?;
-    let work = Exponential { order };
-    let exponential = batch.run_one(&work, &[&input], Out::Rounded(wide, &own))?;
-    remember_exponential(exponential, MATRIX_EXP.name, a)
+    let Begun {
+        operands: [a],
+        made,
+        result,
+    } = begin(&MATRIX_EXP, [a])?;
+    let batch = Batch::new(MATRIX_EXP.name, made, &[(&a, 2)])?;
+    let (own, input) = ([order, order], batch.prepare(&a, 2)?);
+    let exponential = batch.run_one(Factorization::MatrixExp, &[&input], Out::Number(&own))?;
+    remember_exponential(exponential, MATRIX_EXP.name, &a)?.to(result)
 }

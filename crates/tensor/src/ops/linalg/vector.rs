@@ -5,7 +5,7 @@ use allotrope_op::normalize_axis;
 use allotrope_op::structured::linalg::{CROSS, VECDOT};
 
 use super::batch::misfit;
-use crate::call;
+use crate::call::Call;
 use crate::{Tensor, broadcast_tensors};
 
 /// The vector product of the vectors of three elements along a dimension.
@@ -23,7 +23,7 @@ use crate::{Tensor, broadcast_tensors};
 /// bool or where promotion refuses, a memory error.
 pub fn cross(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
     let op = CROSS.name;
-    let result = call::result_dtype(&CROSS, call::common_dtype(op, [x, y])?)?;
+    let Call { result, .. } = Call::begin(&CROSS, &[x, y])?;
     let working = result.compute();
     let both = broadcast_tensors(&[&x.to(working)?, &y.to(working)?]);
     let both = both.map_err(|error| error.in_op(op))?;
@@ -49,7 +49,7 @@ pub fn cross(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
 /// dtype error for bool or where promotion refuses, a memory error.
 pub fn vecdot(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
     let op = VECDOT.name;
-    let result = call::result_dtype(&VECDOT, call::common_dtype(op, [x, y])?)?;
+    let Call { result, .. } = Call::begin(&VECDOT, &[x, y])?;
     let working = result.compute();
     let (x, y) = (x.to(working)?, y.to(working)?);
     let x = if working.is_complex() { x.conj()? } else { x };
