@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use allotrope_cpu::kernel::random::{
-    Given, Law, Numbers, Stream, choose, choose_different, dirichlet, sample,
+    Given, Numbers, Stream, choose, choose_different, dirichlet, sample,
 };
 use allotrope_dtype::{DType, Level};
-use allotrope_op::{Layout, Shape};
+use allotrope_op::{Distribution, Layout, Shape};
 
 const STREAM: Stream = Stream {
     seed: 42,
@@ -13,18 +13,18 @@ const STREAM: Stream = Stream {
 };
 
 /// Values that every law accepts, small and large.
-fn parameters(law: Law) -> [Vec<f64>; 2] {
+fn parameters(law: Distribution) -> [Vec<f64>; 2] {
     let count = law.parameters().len();
     let accepted = |candidates: &[f64]| {
-        let pick = |parameter: &allotrope_cpu::kernel::random::Parameter| {
+        let pick = |parameter: &allotrope_op::DistributionParameter| {
             let mut found = candidates.iter().copied();
             found.find(|value| (parameter.holds)(*value)).unwrap()
         };
         law.parameters().iter().map(pick).collect::<Vec<f64>>()
     };
     match (law, count) {
-        (Law::TruncatedNormal, _) => [vec![0.0, 1.0, -1.0, 2.0], vec![0.0, 1.0, 3.0, 9.0]],
-        (Law::Binomial, _) => [vec![5.0, 0.3], vec![1000.0, 0.6]],
+        (Distribution::TruncatedNormal, _) => [vec![0.0, 1.0, -1.0, 2.0], vec![0.0, 1.0, 3.0, 9.0]],
+        (Distribution::Binomial, _) => [vec![5.0, 0.3], vec![1000.0, 0.6]],
         _ => [accepted(&[0.4, 0.9]), accepted(&[30.0, 0.9])],
     }
 }
@@ -33,7 +33,7 @@ fn levels() -> impl Iterator<Item = Level> {
     Level::available()
 }
 
-fn draw(law: Law, values: &[f64], level: Level, count: usize, stream: Stream) -> Vec<f64> {
+fn draw(law: Distribution, values: &[f64], level: Level, count: usize, stream: Stream) -> Vec<f64> {
     let numbers: Vec<Numbers<'_>> = values.iter().map(|value| Numbers::All(*value)).collect();
     let mut drawn = vec![0.0_f64; count];
     let bytes = bytemuck::cast_slice_mut(&mut drawn);
@@ -43,7 +43,7 @@ fn draw(law: Law, values: &[f64], level: Level, count: usize, stream: Stream) ->
 
 #[test]
 fn every_level_gives_the_same_bits() {
-    for law in Law::ALL {
+    for law in Distribution::ALL {
         for values in parameters(*law) {
             let want = draw(*law, &values, Level::Scalar, 70_001, STREAM);
             for level in levels() {
@@ -57,7 +57,7 @@ fn every_level_gives_the_same_bits() {
 
 #[test]
 fn an_element_depends_on_its_place_alone() {
-    for law in Law::ALL {
+    for law in Distribution::ALL {
         for values in parameters(*law) {
             let level = Level::current();
             let whole = draw(*law, &values, level, 70_000, STREAM);
@@ -75,7 +75,7 @@ fn an_element_depends_on_its_place_alone() {
 
 #[test]
 fn parameters_of_each_element_are_those_of_all() {
-    for law in Law::ALL {
+    for law in Distribution::ALL {
         for values in parameters(*law) {
             let count = 5000;
             let each: Vec<Vec<f64>> = values.iter().map(|value| vec![*value; count]).collect();
@@ -95,7 +95,13 @@ fn parameters_of_each_element_are_those_of_all() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let work = || {
-        let gamma = draw(Law::Gamma, &[0.7, 1.0], Level::current(), 100_000, STREAM);
+        let gamma = draw(
+            Distribution::Gamma,
+            &[0.7, 1.0],
+            Level::current(),
+            100_000,
+            STREAM,
+        );
         let mut shares = vec![0.0; 99_999];
         dirichlet(Level::current(), STREAM, &vec![0.5; 99_999], 3, &mut shares);
         // Short rows, and one that is too long for all of its sums to be kept.

@@ -7,7 +7,7 @@
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::compute_dtype;
 use allotrope_tensor::linalg::{QrMode, qr};
-use allotrope_tensor::{Generator, Law, Tensor, Written, no_grad};
+use allotrope_tensor::{Distribution, Generator, Tensor, Written, no_grad};
 
 use crate::Place;
 
@@ -69,7 +69,7 @@ pub fn trunc_normal_(
 ) -> Result<Written, Error> {
     overwrite("trunc_normal_", place, |x| {
         let parameters = [mean.into(), std.into(), low.into(), high.into()];
-        x.sample_like(Law::TruncatedNormal, &parameters, generator)
+        x.sample_like(Distribution::TruncatedNormal, &parameters, generator)
     })
 }
 

@@ -20,6 +20,7 @@
 //! | `in_place` | what is also spelled with an underscore |
 //! | `support` | [`support()`]: which operations work on which dtypes |
 //! | `compare` | comparisons that are exact whatever the dtypes |
+//! | `distribution` | [`Distribution`]: THE table of distributions |
 //! | `backend` | [`Backend`]: what every device does, and the [`Memory`] it does it in |
 //! | `work` | what a backend is told beside programs: [`Fold`], [`Piece`], [`Put`] and their kin |
 //! | [`task`] | work that has a kernel of its own, which a device performs or declines |
@@ -36,6 +37,7 @@ pub mod complex;
 mod compose;
 mod derivative;
 mod differentiate;
+mod distribution;
 pub mod elementary;
 mod in_place;
 mod infer;
@@ -58,6 +60,7 @@ pub use build::{Builder, Var};
 pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate};
+pub use distribution::{Distribution, DistributionParameter};
 pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
 pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};
@@ -72,4 +75,4 @@ pub use structured::Structured;
 pub use support::{Support, support, supported_names, without_gradient};
 pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
 pub use whole::{Mask, Whole};
-pub use work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream};
+pub use work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream, blocks_of};

@@ -143,6 +143,24 @@ pub struct Stream {
     pub offset: u64,
 }
 
+/// Elements that one block of the generator serves.
+const WORDS: usize = 4;
+
+impl Stream {
+    /// The stream from one of its elements on, the first of a block.
+    #[must_use]
+    pub const fn after(self, elements: usize) -> Self {
+        let offset = self.offset.wrapping_add((elements / WORDS) as u64);
+        Self { offset, ..self }
+    }
+}
+
+/// The blocks that a draw of so many elements takes: `⌈count / 4⌉`.
+#[must_use]
+pub const fn blocks_of(count: usize) -> u64 {
+    count.div_ceil(WORDS) as u64
+}
+
 /// Random numbers whose parameters are the same for every element, and known to fit the dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Draw {

@@ -3,7 +3,7 @@
 //! Those that torch has are functions of the package and in-place methods; all are in `al.random`.
 
 use allotrope_dtype::DType;
-use allotrope_tensor::{Law, Parameter, Tensor};
+use allotrope_tensor::{Distribution, Parameter, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 
@@ -55,7 +55,7 @@ struct Options<'a, 'py> {
 /// Draws from a law, whose parameters may have defaults.
 fn sample(
     py: Python<'_>,
-    law: Law,
+    law: Distribution,
     given: &[(Option<Any<'_, '_>>, Option<f64>)],
     options: &Options<'_, '_>,
 ) -> PyResult<PyTensor> {
@@ -104,7 +104,7 @@ macro_rules! laws {
                 device: Option<&str>,
             ) -> PyResult<PyTensor> {
                 let options = Options { size, generator, dtype, device };
-                sample(py, Law::$law, &[$(($parameter, $default)),*], &options)
+                sample(py, Distribution::$law, &[$(($parameter, $default)),*], &options)
             }
         )*
 
@@ -237,7 +237,7 @@ pub(crate) fn poisson_of(
     let generator = source(generator);
     let rates = [Parameter::Tensor(&input)];
     wrap(detach(py, || {
-        Tensor::sample(Law::Poisson, &rates, None, None, generator)
+        Tensor::sample(Distribution::Poisson, &rates, None, None, generator)
     }))
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn binomial_of(
     let generator = source(generator);
     let parameters = [Parameter::Tensor(&count), Parameter::Tensor(&prob)];
     wrap(detach(py, || {
-        Tensor::sample(Law::Binomial, &parameters, None, None, generator)
+        Tensor::sample(Distribution::Binomial, &parameters, None, None, generator)
     }))
 }
 
@@ -324,7 +324,7 @@ macro_rules! in_place {
                     let default: Option<f64> = $default;
                     Parameter::Number(needed(OP, stringify!($parameter), number.or(default))?)
                 }),*];
-                redraw(this, OP, |x| x.sample_like(Law::$law, &parameters, generator))
+                redraw(this, OP, |x| x.sample_like(Distribution::$law, &parameters, generator))
             }
         )*}
     };

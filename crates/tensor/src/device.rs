@@ -254,7 +254,17 @@ pub(crate) fn perform_here(
     tensors: &[&Tensor],
     outputs: &[Output],
 ) -> Result<Option<Results>, Error> {
-    let backend = common_backend(op, tensors)?;
+    offer(common_backend(op, tensors)?, op, task, tensors, outputs)
+}
+
+/// What a device makes of a task on tensors that it has.
+fn offer(
+    backend: &'static dyn Backend,
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+) -> Result<Option<Results>, Error> {
     let inputs: SmallVec<[Input<'_>; 4]> = tensors
         .iter()
         .map(|tensor| Input {
@@ -275,9 +285,20 @@ pub(crate) fn perform(
     tensors: &[&Tensor],
     outputs: &[Output],
 ) -> Result<Results, Error> {
-    match perform_here(op, task, tensors, outputs)? {
+    perform_on(common_backend(op, tensors)?, op, task, tensors, outputs)
+}
+
+/// [`perform`] on a device that has all of the tensors, of which there may be none.
+pub(crate) fn perform_on(
+    backend: &'static dyn Backend,
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+) -> Result<Results, Error> {
+    match offer(backend, op, task, tensors, outputs)? {
         Some(results) => Ok(results),
-        None => perform_on_host(op, task, tensors, outputs),
+        None => perform_on_host(backend, op, task, tensors, outputs),
     }
 }
 
@@ -318,12 +339,12 @@ pub(crate) fn perform_or(
 /// What the CPU makes of a task on tensors of another device, brought back there.
 #[cold]
 fn perform_on_host(
+    backend: &'static dyn Backend,
     op: &'static str,
     task: &Task<'_>,
     tensors: &[&Tensor],
     outputs: &[Output],
 ) -> Result<Results, Error> {
-    let backend = common_backend(op, tensors)?;
     report_hosted(op, backend.id());
     let moved: SmallVec<[(Shared, Layout); 4]> = tensors
         .iter()

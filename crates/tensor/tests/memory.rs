@@ -13,7 +13,7 @@ use allotrope_cpu::release_kept;
 use allotrope_dtype::DType;
 use allotrope_op::Slice;
 use allotrope_tensor::{
-    AttentionOptions, Beside, ConvolutionOptions, Edges, Generator, Index, Law, Padding,
+    AttentionOptions, Beside, ConvolutionOptions, Distribution, Edges, Generator, Index, Padding,
     QuantileInterpolation, SignalWindow, Tensor,
 };
 
@@ -175,7 +175,11 @@ fn draws_need_no_list_of_their_parameters() {
     let row = x.select(0, 0).unwrap();
     let seeded = Generator::new(0);
     let room = 10 * MEGABYTE;
-    for law in [Law::Exponential, Law::Poisson, Law::ChiSquare] {
+    for law in [
+        Distribution::Exponential,
+        Distribution::Poisson,
+        Distribution::ChiSquare,
+    ] {
         check(law.name(), room, || {
             let drawn = Tensor::sample(law, &[(&x).into()], None, None, Some(&seeded));
             vec![drawn.unwrap()]
@@ -183,7 +187,7 @@ fn draws_need_no_list_of_their_parameters() {
     }
     check("laplace", 2 * room, || {
         let given = [(&row).into(), (&x).into()];
-        let drawn = Tensor::sample(Law::Laplace, &given, None, None, Some(&seeded));
+        let drawn = Tensor::sample(Distribution::Laplace, &given, None, None, Some(&seeded));
         vec![drawn.unwrap()]
     });
     check("normal", room, || {

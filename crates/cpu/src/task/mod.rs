@@ -39,7 +39,7 @@ pub(crate) fn perform(
         Task::Indexing(task) => indexing::perform(&call, task),
         Task::Fourier(task) => fourier::perform(&call, task),
         Task::Factorization(task) => factorization::perform(&call, *task),
-        Task::Sampling(task) => sampling::perform(&call, task),
+        Task::Sampling(task) => sampling::perform(&call, *task),
         Task::Values(task) => values::perform(&call, task),
         _ => Ok(None),
     }

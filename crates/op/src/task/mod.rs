@@ -71,7 +71,7 @@ pub enum Task<'a> {
     /// Decompositions and solutions of matrices.
     Factorization(Factorization),
     /// Random numbers whose parameters are tensors.
-    Sampling(Sampling<'a>),
+    Sampling(Sampling),
     /// Checks and casts that look at values.
     Values(Values<'a>),
 }

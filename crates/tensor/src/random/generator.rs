@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use allotrope_cpu::kernel::random::{Stream, blocks_of};
 use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::{Stream, blocks_of};
 
 use crate::{Tensor, fork};
 
@@ -132,6 +132,16 @@ impl Generator {
             stream.offset = place.offset.wrapping_add(blocks_of(count));
             place
         })
+    }
+
+    /// Gives back the place for a draw that was refused, unless another was taken since.
+    pub(super) fn give_back(&self, place: Stream, count: usize) {
+        self.update(|stream| {
+            let offset = place.offset.wrapping_add(blocks_of(count));
+            if *stream == (Stream { offset, ..place }) {
+                *stream = place;
+            }
+        });
     }
 
     /// Reads or moves the place where this generator stands for this thread.

@@ -2,9 +2,9 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `distribution` | random tensors of any [`Law`](crate::Law) |
+//! | `distribution` | random tensors of any [`Distribution`](crate::Distribution) |
 //! | `multinomial` | indices drawn by weights |
-//! | `parameters` | numbers that draws are given as tensors, a piece at a time |
+//! | `parameters` | what draws are given: numbers or tensors |
 //! | `generator` | [`Generator`]: where a sequence of random draws stands |
 
 mod distribution;
@@ -12,19 +12,17 @@ mod generator;
 mod multinomial;
 mod parameters;
 
-use std::ops::RangeInclusive;
-
-use crate::host::{Buffer, CPU};
-use allotrope_cpu::kernel::random::{self, Chances, Moments};
-use allotrope_dtype::{DType, Error, Level, Problem, Scalar, Set, WeakScalar, promotion};
-use allotrope_op::{Backend, Draw, Shape, Target};
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, promotion};
+use allotrope_op::task::{Output, Sampling, Task};
+use allotrope_op::{Backend, Draw, Shape, Stream, Target};
 
 use crate::Tensor;
-use crate::create::room;
+use crate::device::{common_backend, perform_on};
+use crate::host::CPU;
 
-pub use distribution::Parameter;
 pub use generator::Generator;
-use parameters::{Reals, Room};
+pub use parameters::Parameter;
+use parameters::{DEVIATION, PROBABILITY, real};
 
 impl Tensor {
     /// Numbers from 0 to below 1, evenly; both parts of complex numbers.
@@ -48,7 +46,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform("rand", sizes, (0.0, 1.0), dtype, generator, &CPU)
+        draw_uniform(&CPU, "rand", sizes, (0.0, 1.0), dtype, generator)
     }
 
     /// Numbers from `low` to below `high`, evenly, or `low` if they are equal; both parts of complex
@@ -64,7 +62,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform("uniform", sizes, (low, high), dtype, generator, &CPU)
+        draw_uniform(&CPU, "uniform", sizes, (low, high), dtype, generator)
     }
 
     /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
@@ -77,7 +75,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal("randn", sizes, (0.0, 1.0), dtype, generator, &CPU)
+        draw_normal(&CPU, "randn", sizes, (0.0, 1.0), dtype, generator)
     }
 
     /// Normal numbers with this mean and standard deviation; the parts of complex numbers have half
@@ -92,7 +90,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal("normal", sizes, (mean, std), dtype, generator, &CPU)
+        draw_normal(&CPU, "normal", sizes, (mean, std), dtype, generator)
     }
 
     /// A normal number for each of these means and standard deviations, which are broadcast.
@@ -121,18 +119,13 @@ impl Tensor {
             return Err(Error::not_in_set(op, dtype, Set::Float, None));
         }
         let shape = Shape::broadcast(op, &[mean.shape(), std.shape()])?;
-        let (means, deviations) = (Reals::new(op, mean, &shape)?, Reals::new(op, std, &shape)?);
-        let target = Room::new(op, &shape, dtype)?;
-        DEVIATION.check_each(op, &deviations)?;
-        let mut rooms = [Vec::new(), Vec::new()];
-        let drawn = target.draw_pieces(generator, 1, &mut |stream, range, target| {
-            let [first, second] = &mut rooms;
-            let means = means.read(range.clone(), first)?;
-            let moments = Moments::Each(means, deviations.read(range, second)?);
-            random::normal(Level::current(), stream, moments, dtype, target);
-            Ok(())
-        })?;
-        drawn.beside(mean)
+        let given = [&real(op, mean, &shape)?, &real(op, std, &shape)?];
+        let backend = common_backend(op, &given)?;
+        let place = Place::take(generator, shape.count());
+        let task = Sampling::Normal {
+            stream: place.stream,
+        };
+        draw_by_task(backend, op, place, task, &given, dtype, shape)
     }
 
     /// Integers from `low` to below `high`, equally probable to 2^-64, in any real dtype that holds
@@ -156,7 +149,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_integers("randint", sizes, (low, high), dtype, generator, &CPU)
+        draw_integers(&CPU, "randint", sizes, (low, high), dtype, generator)
     }
 
     /// The integers from 0 to below `count` in random order.
@@ -168,15 +161,7 @@ impl Tensor {
         dtype: DType,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        let op = "randperm";
-        check_integers(op, 0, count.saturating_sub(1) as i128, dtype)?;
-        let (shape, bytes) = room(op, &[count], DType::I64)?;
-        let mut numbers = Buffer::for_overwrite(op, bytes)?;
-        let generator = generator.unwrap_or_else(|| Generator::of_process());
-        let stream = generator.take(count);
-        random::permutation(Level::current(), stream, numbers.elements_mut());
-        let order = Self::from_buffer(numbers, shape, DType::I64);
-        order.to(dtype).map_err(|error| error.in_op(op))
+        draw_permutation(&CPU, count, dtype, generator)
     }
 
     /// Ones and zeros of the same shape and dtype: a one with the probability that stands there.
@@ -208,7 +193,7 @@ impl Tensor {
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
         let (sizes, dtype, backend) = (self.shape(), self.dtype(), self.backend());
-        draw_uniform("uniform", sizes, (low, high), dtype, generator, backend)
+        draw_uniform(backend, "uniform", sizes, (low, high), dtype, generator)
     }
 
     /// Normal numbers in the shape and dtype of this tensor: what `normal_` gives it.
@@ -222,7 +207,7 @@ impl Tensor {
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
         let (sizes, dtype, backend) = (self.shape(), self.dtype(), self.backend());
-        draw_normal("normal", sizes, (mean, std), dtype, generator, backend)
+        draw_normal(backend, "normal", sizes, (mean, std), dtype, generator)
     }
 
     /// Integers in the shape and dtype of this tensor: what `random_` gives it. Without a lower
@@ -243,7 +228,7 @@ impl Tensor {
             .map_or_else(|| dtype.exact_integers(), |(_, last)| last);
         let bounds = (low.unwrap_or(0), high.unwrap_or(last + 1));
         let (sizes, backend) = (self.shape(), self.backend());
-        draw_integers("random", sizes, bounds, dtype, generator, backend)
+        draw_integers(backend, "random", sizes, bounds, dtype, generator)
     }
 
     /// Ones with probability `p` and zeros, in the shape and dtype of this tensor: what
@@ -266,7 +251,7 @@ impl Tensor {
         backend: &dyn Backend,
     ) -> Result<Self, Error> {
         PROBABILITY.check(op, p)?;
-        draw_alike(op, sizes, dtype, generator, backend, Draw::Bernoulli(p))
+        draw_on(backend, op, sizes, dtype, generator, Draw::Bernoulli(p))
     }
 
     /// Ones with probabilities that broadcast to this shape and zeros, in the shape and dtype of
@@ -280,44 +265,106 @@ impl Tensor {
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
         let (op, dtype) = ("bernoulli", self.dtype());
-        let chances = Reals::new(op, probabilities, self.shape())?;
-        let target = Room::new(op, self.shape(), dtype)?;
-        PROBABILITY.check_each(op, &chances)?;
-        let mut room = Vec::new();
-        let drawn = target.draw_pieces(generator, 1, &mut |stream, range, target| {
-            let chances = Chances::Each(chances.read(range, &mut room)?);
-            random::bernoulli(Level::current(), stream, chances, dtype, target);
-            Ok(())
-        })?;
-        drawn.beside(self)
+        let chances = real(op, probabilities, self.shape())?;
+        let backend = common_backend(op, &[self, &chances])?;
+        let place = Place::take(generator, self.count());
+        let task = Sampling::Bernoulli {
+            stream: place.stream,
+        };
+        let shape = self.shape().clone();
+        draw_by_task(backend, op, place, task, &[&chances], dtype, shape)
     }
 }
 
+/// A place in a generator's sequence that a draw has taken.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    generator: &'a Generator,
+    /// The elements that are drawn from there on.
+    count: usize,
+    stream: Stream,
+}
+
+impl<'a> Place<'a> {
+    /// The place for so many elements in the sequence of a generator, or of that of the process.
+    fn take(generator: Option<&'a Generator>, count: usize) -> Self {
+        let generator = generator.unwrap_or_else(|| Generator::of_process());
+        Self {
+            generator,
+            count,
+            stream: generator.take(count),
+        }
+    }
+}
+
+/// What a device, which has all of the tensors, makes of a task of one output. A draw that is refused
+/// advances no generator.
+fn draw_by_task(
+    backend: &'static dyn Backend,
+    op: &'static str,
+    place: Place<'_>,
+    task: Sampling,
+    tensors: &[&Tensor],
+    dtype: DType,
+    shape: Shape,
+) -> Result<Tensor, Error> {
+    let count = shape.count();
+    let output = Output { dtype, count };
+    match perform_on(backend, op, &Task::Sampling(task), tensors, &[output]) {
+        Ok(mut made) => {
+            let memory = made.remove(0).memory;
+            Ok(Tensor::from_memory_of(memory, shape, dtype))
+        }
+        Err(error) => {
+            place.generator.give_back(place.stream, place.count);
+            Err(error)
+        }
+    }
+}
+
+/// The integers from 0 to below `count` in random order, on a device.
+pub(crate) fn draw_permutation(
+    backend: &'static dyn Backend,
+    count: usize,
+    dtype: DType,
+    generator: Option<&Generator>,
+) -> Result<Tensor, Error> {
+    let op = "randperm";
+    check_integers(op, 0, count.saturating_sub(1) as i128, dtype)?;
+    let shape = Shape::new(op, &[count])?;
+    let place = Place::take(generator, count);
+    let task = Sampling::Permutation {
+        stream: place.stream,
+    };
+    let order = draw_by_task(backend, op, place, task, &[], DType::I64, shape)?;
+    order.to(dtype).map_err(|error| error.in_op(op))
+}
+
 /// Random numbers with one set of parameters, on a device.
-fn draw_alike(
+fn draw_on(
+    backend: &dyn Backend,
     op: &'static str,
     sizes: &[usize],
     dtype: DType,
     generator: Option<&Generator>,
-    backend: &dyn Backend,
     numbers: Draw,
 ) -> Result<Tensor, Error> {
     let shape = Shape::new(op, sizes)?;
     let mut memory = backend.allocate(op, dtype, shape.count())?;
-    let generator = generator.unwrap_or_else(|| Generator::of_process());
-    let stream = generator.take(shape.count());
+    let Place { stream, .. } = Place::take(generator, shape.count());
     let target = Target::new(op, &mut memory, shape.count())?;
     backend.draw(op, dtype, numbers, stream, target)?;
     Ok(Tensor::from_memory_of(memory, shape, dtype))
 }
 
-fn draw_uniform(
+/// Numbers evenly between two bounds, on a device.
+pub(crate) fn draw_uniform(
+    backend: &dyn Backend,
     op: &'static str,
     sizes: &[usize],
     (low, high): (f64, f64),
     dtype: DType,
     generator: Option<&Generator>,
-    backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     check_inexact(op, dtype)?;
     // NaN is no bound either.
@@ -334,30 +381,32 @@ fn draw_uniform(
         return Err(Error::new(op, Problem::WideInterval { low, high, dtype }));
     }
     let numbers = Draw::Uniform(bounds.0, bounds.1);
-    draw_alike(op, sizes, dtype, generator, backend, numbers)
+    draw_on(backend, op, sizes, dtype, generator, numbers)
 }
 
-fn draw_normal(
+/// Normal numbers of a mean and a deviation, on a device.
+pub(crate) fn draw_normal(
+    backend: &dyn Backend,
     op: &'static str,
     sizes: &[usize],
     (mean, std): (f64, f64),
     dtype: DType,
     generator: Option<&Generator>,
-    backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     check_inexact(op, dtype)?;
     DEVIATION.check(op, std)?;
     let numbers = Draw::Normal(mean, std);
-    draw_alike(op, sizes, dtype, generator, backend, numbers)
+    draw_on(backend, op, sizes, dtype, generator, numbers)
 }
 
-fn draw_integers(
+/// Integers between two bounds, on a device.
+pub(crate) fn draw_integers(
+    backend: &dyn Backend,
     op: &'static str,
     sizes: &[usize],
     (low, high): (i128, i128),
     dtype: DType,
     generator: Option<&Generator>,
-    backend: &dyn Backend,
 ) -> Result<Tensor, Error> {
     if !Set::Real.contains(dtype) {
         return Err(Error::not_in_set(op, dtype, Set::Real, None));
@@ -370,7 +419,7 @@ fn draw_integers(
     // Both are numbers of one dtype, so that at most 2^64 are between them.
     let count = (high - low).unsigned_abs();
     let numbers = Draw::Integers(low, count);
-    draw_alike(op, sizes, dtype, generator, backend, numbers)
+    draw_on(backend, op, sizes, dtype, generator, numbers)
 }
 
 /// Refuses a dtype that has no fractions.
@@ -410,49 +459,5 @@ fn round_bound(op: &'static str, bound: f64, dtype: DType) -> Result<f64, Error>
             let value = format!("{bound:?}");
             Err(Error::new(op, Problem::ScalarOverflow { value, dtype }))
         }
-    }
-}
-
-/// What an argument may be.
-struct Limits {
-    what: &'static str,
-    accepted: &'static str,
-    range: RangeInclusive<f64>,
-}
-
-const PROBABILITY: Limits = Limits {
-    what: "probability",
-    accepted: "0 to 1",
-    range: 0.0..=1.0,
-};
-
-const DEVIATION: Limits = Limits {
-    what: "standard deviation",
-    accepted: "0 and above",
-    range: 0.0..=f64::INFINITY,
-};
-
-impl Limits {
-    fn check(&self, op: &'static str, value: f64) -> Result<(), Error> {
-        if self.range.contains(&value) {
-            return Ok(());
-        }
-        Err(self.refuse(op, value, None))
-    }
-
-    fn check_each(&self, op: &'static str, values: &Reals) -> Result<(), Error> {
-        let holds = |value| self.range.contains(&value);
-        values.check(holds, |index, value| self.refuse(op, value, Some(index)))
-    }
-
-    #[cold]
-    fn refuse(&self, op: &'static str, value: f64, index: Option<usize>) -> Error {
-        let problem = Problem::OutOfRange {
-            what: self.what,
-            index,
-            value: format!("{value:?}"),
-            accepted: self.accepted,
-        };
-        Error::new(op, problem)
     }
 }

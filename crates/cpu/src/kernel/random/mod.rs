@@ -6,13 +6,12 @@
 //! | `normal` | [`normal()`], by Box and Muller |
 //! | `uniform_bits` | from random bits to the floats that both are made of |
 //! | `int` | [`integers`], [`bernoulli`] and [`permutation`] |
-//! | `distribution` | [`Law`]: THE table of distributions |
-//! | `sample` | [`sample()`]: draws of any of them |
-//! | `inverse_cdf` | laws of one formula: exponential, Laplace, Cauchy, log-normal, geometric |
+//! | `sample` | [`sample()`]: draws of any [`Distribution`](allotrope_op::Distribution) |
+//! | `inverse_cdf` | distributions of one formula: exponential, Laplace, Cauchy, log-normal, geometric |
 //! | `gamma` | gamma, beta, chi-square, Student's t, and [`dirichlet`] |
 //! | `discrete` | Poisson and binomial |
 //! | `truncated` | normal numbers between bounds |
-//! | `parameters` | [`Given`]: weights and parameters, read a few at a time |
+//! | `parameters` | [`Given`]: weights and parameters, read a piece at a time and checked |
 //! | `multinomial` | [`choose`] and [`choose_different`]: indices by weights |
 //!
 //! **Which bits an element is made of.** A draw begins at a block, the [`Stream`]'s offset. Element
@@ -25,7 +24,6 @@
 //! Loops are compiled for each instruction set, and all of them give the same bits.
 
 mod discrete;
-mod distribution;
 mod gamma;
 mod int;
 mod inverse_cdf;
@@ -39,13 +37,14 @@ mod uniform_bits;
 
 use allotrope_dtype::{CastOptions, DType, Level, cast_bytes_at, philox4x32};
 
-pub use allotrope_op::Stream;
-pub use distribution::{Law, Numbers, Parameter};
+pub use allotrope_op::{Stream, blocks_of};
 pub use gamma::dirichlet;
 pub use int::{Chances, bernoulli, integers, permutation};
+pub(crate) use multinomial::check_weights;
 pub use multinomial::{choose, choose_different};
 pub use normal::{Moments, normal};
-pub use parameters::Given;
+pub use parameters::{Given, Numbers};
+pub(crate) use parameters::{Source, check_bounds, draw_pieces};
 pub use sample::sample;
 pub use uniform::uniform;
 
@@ -60,12 +59,6 @@ const BLOCKS: usize = 128;
 const TILE: usize = BLOCKS * WORDS;
 /// The fourth word of the counter: stochastic rounding has 0, so that no draw shares its numbers.
 const PURPOSE: u32 = 1;
-
-/// The blocks that a draw of so many elements takes: `⌈count / 4⌉`.
-#[must_use]
-pub const fn blocks_of(count: usize) -> u64 {
-    count.div_ceil(WORDS) as u64
-}
 
 /// Something per element of consecutive blocks: `columns[w][b]` belongs to word `w` of block `b`.
 type Columns<T> = [[T; BLOCKS]; WORDS];

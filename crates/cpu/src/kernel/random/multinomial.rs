@@ -1,7 +1,7 @@
 //! Indices drawn with weights, with and without replacement.
 
 use crate::memory::try_with_capacity;
-use allotrope_dtype::{Error, Level};
+use allotrope_dtype::{Error, Level, Problem};
 
 use super::gamma::ln;
 use super::sample::open_fraction;
@@ -51,7 +51,7 @@ pub fn choose(
         parallel::for_each_block(&mut sums, kept, |row, sums| runs.add_up(first + row, sums));
         for_each_tile(
             level,
-            after(stream, first * count),
+            stream.after(first * count),
             target,
             |span, start, tile| {
                 let mut bits = [0; TILE];
@@ -72,14 +72,6 @@ pub fn choose(
         );
     }
     Ok(())
-}
-
-/// A stream from one of its elements on, the first of a block.
-fn after(stream: Stream, elements: usize) -> Stream {
-    Stream {
-        offset: stream.offset.wrapping_add((elements / WORDS) as u64),
-        ..stream
-    }
 }
 
 /// Rows of weights in runs of `2^shift`, at the end of each of which a sum is known.
@@ -178,7 +170,7 @@ pub fn choose_different(
                 row.iter_mut().for_each(|weight| *weight *= FACTOR);
             }
         });
-        run_clocks(level, after(stream, first), &mut times);
+        run_clocks(level, stream.after(first), &mut times);
         let work = |row: usize, chosen: &mut [i64]| {
             let times = &times[row * size..(row + 1) * size];
             let mut clocks: Vec<u128> = reserved(size)?;
@@ -275,7 +267,7 @@ fn choose_of_long(
         if is_small {
             times.iter_mut().for_each(|weight| *weight *= FACTOR);
         }
-        run_clocks(level, after(stream, start), &mut times);
+        run_clocks(level, stream.after(start), &mut times);
         for (i, time) in times.iter().enumerate().skip(skipped) {
             let clock = clock(*time, start + i - row.start);
             if clock < worst {
@@ -304,4 +296,79 @@ pub(super) fn draw_bits(level: Level, span: Span, bits: &mut [u64]) {
     }
 
     simd::run(level, Wide(span, bits));
+}
+
+/// Refuses weights that are none, and rows of `size` that have too few for so many samples.
+pub(crate) fn check_weights(
+    op: &'static str,
+    weights: &Given<'_>,
+    size: usize,
+    count: usize,
+    replacement: bool,
+) -> Result<(), Error> {
+    let refuse = |what, index, value: String, accepted| {
+        let index = Some(index);
+        let problem = Problem::OutOfRange {
+            what,
+            index,
+            value,
+            accepted,
+        };
+        Error::new(op, problem)
+    };
+    let (mut sum, mut positive, mut left) = (0.0, 0, size);
+    // What a row lacks is said after what is no weight at all, wherever that stands.
+    let (mut row, mut lack) = (0, None);
+    let mut finish_row = |sum: f64, positive: usize| {
+        let most = if replacement {
+            positive.min(1) * count
+        } else {
+            positive
+        };
+        if lack.is_none() && !sum.is_finite() {
+            lack = Some(refuse(
+                "sum of weights",
+                row,
+                format!("{sum:?}"),
+                "finite sums",
+            ));
+        } else if lack.is_none() && count > most {
+            let accepted = if replacement {
+                "rows with a positive weight"
+            } else {
+                "as many as a row has positive weights"
+            };
+            let given = count.to_string();
+            lack = Some(refuse("number of samples", row, given, accepted));
+        }
+        row += 1;
+    };
+    weights.for_each_piece(op, &mut |start, mut weights| {
+        let is_weight = |x: &f64| *x >= 0.0 && x.is_finite();
+        if let Some(index) = weights.iter().position(|x| !is_weight(x)) {
+            let value = format!("{:?}", weights[index]);
+            let accepted = "finite numbers from 0 on";
+            return Err(refuse("weight", start + index, value, accepted));
+        }
+        while !weights.is_empty() {
+            let (now, later) = weights.split_at(left.min(weights.len()));
+            sum = now.iter().fold(sum, |sum, weight| sum + weight);
+            positive += now.iter().filter(|weight| **weight > 0.0).count();
+            (left, weights) = (left - now.len(), later);
+            if left == 0 {
+                finish_row(sum, positive);
+                (sum, positive, left) = (0.0, 0, size);
+            }
+        }
+        Ok(())
+    })?;
+    if count == 0 {
+        return Ok(());
+    }
+    // A dimension of size zero has rows too, but no weights.
+    if size == 0 {
+        let given = count.to_string();
+        return Err(refuse("number of samples", 0, given, "0 of no weights"));
+    }
+    lack.map_or(Ok(()), Err)
 }

@@ -1,4 +1,4 @@
-//! Draws of any [`Law`]: the loop over tiles, and the random bits that an element may ask for.
+//! Draws of any [`Distribution`]: the loop over tiles, and the random bits that an element may ask for.
 //!
 //! A number is drawn in float64 and rounded to its dtype. An element has as many numbers of 64 bits
 //! as it needs: number `n` is that of lanes `4 ⌊n / 2⌋ + n % 2` and two further. Those of a law's
@@ -6,8 +6,9 @@
 //! further for each attempt. So an element still depends on seed, offset and index alone.
 
 use allotrope_dtype::{DType, Level, philox4x32};
+use allotrope_op::Distribution;
 
-use super::distribution::{Law, Numbers};
+use super::parameters::Numbers;
 use super::{PURPOSE, Span, Stream, TILE, WORDS, encode, for_each_tile_of, interleave};
 use super::{discrete, gamma, inverse_cdf, truncated};
 use crate::simd::{self, Body};
@@ -78,7 +79,7 @@ pub(super) fn open_fraction(bits: u64) -> f64 {
 pub fn sample(
     level: Level,
     stream: Stream,
-    law: Law,
+    distribution: Distribution,
     parameters: &[Numbers<'_>],
     dtype: DType,
     target: &mut [u8],
@@ -89,19 +90,19 @@ pub fn sample(
         parameters,
         dtype,
     };
-    match law {
-        Law::Exponential => job.fill(inverse_cdf::Exponential, target),
-        Law::Laplace => job.fill(inverse_cdf::Laplace, target),
-        Law::Cauchy => job.fill(inverse_cdf::Cauchy, target),
-        Law::LogNormal => job.fill(inverse_cdf::LogNormal, target),
-        Law::Geometric => job.fill(inverse_cdf::Geometric, target),
-        Law::Gamma => job.fill(gamma::Gamma, target),
-        Law::Beta => job.fill(gamma::Beta, target),
-        Law::ChiSquare => job.fill(gamma::ChiSquare, target),
-        Law::StudentT => job.fill(gamma::StudentT, target),
-        Law::Poisson => job.fill(discrete::Poisson, target),
-        Law::Binomial => job.fill(discrete::Binomial, target),
-        Law::TruncatedNormal => job.fill(truncated::TruncatedNormal, target),
+    match distribution {
+        Distribution::Exponential => job.fill(inverse_cdf::Exponential, target),
+        Distribution::Laplace => job.fill(inverse_cdf::Laplace, target),
+        Distribution::Cauchy => job.fill(inverse_cdf::Cauchy, target),
+        Distribution::LogNormal => job.fill(inverse_cdf::LogNormal, target),
+        Distribution::Geometric => job.fill(inverse_cdf::Geometric, target),
+        Distribution::Gamma => job.fill(gamma::Gamma, target),
+        Distribution::Beta => job.fill(gamma::Beta, target),
+        Distribution::ChiSquare => job.fill(gamma::ChiSquare, target),
+        Distribution::StudentT => job.fill(gamma::StudentT, target),
+        Distribution::Poisson => job.fill(discrete::Poisson, target),
+        Distribution::Binomial => job.fill(discrete::Binomial, target),
+        Distribution::TruncatedNormal => job.fill(truncated::TruncatedNormal, target),
     }
 }
 
