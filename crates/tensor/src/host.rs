@@ -4,4 +4,4 @@
 
 pub use allotrope_cpu::parallel::{set_thread_count, thread_count};
 pub use allotrope_cpu::{Buffer, CPU, Foreign};
-pub(crate) use allotrope_cpu::{Storage, interrupt, memory};
+pub(crate) use allotrope_cpu::{Storage, interrupt, memory, parallel};

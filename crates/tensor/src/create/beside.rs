@@ -2,6 +2,7 @@
 
 use allotrope_dtype::{DType, Element, Error, WeakScalar};
 
+use super::range::arange_on;
 use crate::Tensor;
 
 impl Tensor {
@@ -69,7 +70,7 @@ impl Tensor {
         step: impl Into<WeakScalar>,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::arange(start, end, step, dtype)?.beside(self)
+        arange_on(self.backend(), start.into(), end.into(), step.into(), dtype)
     }
 
     /// One on the diagonal, zero elsewhere, on the device of this tensor.

@@ -1,14 +1,15 @@
-//! Numbers in a row: `arange`, `linspace`, `logspace`.
+//! Numbers in a row: `arange`, `linspace`, `logspace`. They are computed in float64 and int64 by the
+//! host, rounded once, and brought to their device: the same bits everywhere.
 
-use allotrope_cpu::{Buffer, parallel};
 use allotrope_dtype::{
     CastOptions, DType, Element, Error, Overflow, Problem, Scalar, WeakScalar, c128, cast_bytes,
 };
-use allotrope_op::Number;
 use allotrope_op::elementary::pow64;
+use allotrope_op::{Backend, Number};
 
 use super::room;
 use crate::Tensor;
+use crate::host::{Buffer, CPU, parallel};
 use crate::view::out_of_memory;
 
 impl Tensor {
@@ -33,15 +34,7 @@ impl Tensor {
         step: impl Into<WeakScalar>,
         dtype: DType,
     ) -> Result<Self, Error> {
-        match (start.into(), end.into(), step.into()) {
-            (WeakScalar::Int(start), WeakScalar::Int(end), WeakScalar::Int(step)) => {
-                integer_range(start, end, step, dtype)
-            }
-            (start, end, step) => {
-                let float = |value| to_float(ARANGE, value);
-                float_range(float(start)?, float(end)?, float(step)?, dtype)
-            }
-        }
+        arange_on(&CPU, start.into(), end.into(), step.into(), dtype)
     }
 
     /// So many numbers from `start` to `end`, both included, evenly spaced; complex numbers along
@@ -67,25 +60,7 @@ impl Tensor {
         steps: usize,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let (op, start, end) = ("linspace", start.into(), end.into());
-        if dtype.is_complex() {
-            let (start, end) = (to_complex(start), to_complex(end));
-            let (real, imaginary) = (
-                Spacing::new(start.re, end.re, steps),
-                Spacing::new(start.im, end.im, steps),
-            );
-            return tabulate(op, steps, dtype, |i| c128::new(real.at(i), imaginary.at(i)));
-        }
-        if dtype.integer_range().is_some() {
-            let (start, end) = (to_integer(op, start, dtype)?, to_integer(op, end, dtype)?);
-            let last = steps.saturating_sub(1).max(1) as i128;
-            // Far below 127 bits, since so many steps have found room in memory.
-            return tabulate(op, steps, dtype, |i| {
-                ((start * last + (end - start) * i as i128) / last) as i64
-            });
-        }
-        let spacing = Spacing::new(to_float(op, start)?, to_float(op, end)?, steps);
-        tabulate(op, steps, dtype, |i| spacing.at(i))
+        linspace_on(&CPU, start.into(), end.into(), steps, dtype)
     }
 
     /// `base` to the power of each number of [`Tensor::linspace`]. Integers are truncated.
@@ -108,28 +83,90 @@ impl Tensor {
         base: f64,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let (op, start, end) = ("logspace", start.into(), end.into());
-        if dtype.is_complex() {
-            let (start, end) = (to_complex(start), to_complex(end));
-            let (real, imaginary) = (
-                Spacing::new(start.re, end.re, steps),
-                Spacing::new(start.im, end.im, steps),
-            );
-            return tabulate(op, steps, dtype, |i| {
-                match c128::new(real.at(i), imaginary.at(i)) {
-                    exponent if exponent.im == 0.0 && base >= 0.0 => {
-                        c128::new(power(base, exponent.re), 0.0)
-                    }
-                    exponent => c128::new(base, 0.0).powc(exponent),
-                }
-            });
-        }
-        let spacing = Spacing::new(to_float(op, start)?, to_float(op, end)?, steps);
-        tabulate(op, steps, dtype, |i| power(base, spacing.at(i)))
+        logspace_on(&CPU, start.into(), end.into(), steps, base, dtype)
     }
 }
 
+/// [`Tensor::linspace`] on a device.
+pub(crate) fn linspace_on(
+    backend: &'static dyn Backend,
+    start: WeakScalar,
+    end: WeakScalar,
+    steps: usize,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    let op = "linspace";
+    if dtype.is_complex() {
+        let (start, end) = (to_complex(start), to_complex(end));
+        let (real, imaginary) = (
+            Spacing::new(start.re, end.re, steps),
+            Spacing::new(start.im, end.im, steps),
+        );
+        return tabulate(backend, op, steps, dtype, |i| {
+            c128::new(real.at(i), imaginary.at(i))
+        });
+    }
+    if dtype.integer_range().is_some() {
+        let (start, end) = (to_integer(op, start, dtype)?, to_integer(op, end, dtype)?);
+        let last = steps.saturating_sub(1).max(1) as i128;
+        // Far below 127 bits, since so many steps have found room in memory.
+        return tabulate(backend, op, steps, dtype, |i| {
+            ((start * last + (end - start) * i as i128) / last) as i64
+        });
+    }
+    let spacing = Spacing::new(to_float(op, start)?, to_float(op, end)?, steps);
+    tabulate(backend, op, steps, dtype, |i| spacing.at(i))
+}
+
+/// [`Tensor::logspace`] on a device.
+pub(crate) fn logspace_on(
+    backend: &'static dyn Backend,
+    start: WeakScalar,
+    end: WeakScalar,
+    steps: usize,
+    base: f64,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    let op = "logspace";
+    if dtype.is_complex() {
+        let (start, end) = (to_complex(start), to_complex(end));
+        let (real, imaginary) = (
+            Spacing::new(start.re, end.re, steps),
+            Spacing::new(start.im, end.im, steps),
+        );
+        return tabulate(backend, op, steps, dtype, |i| {
+            match c128::new(real.at(i), imaginary.at(i)) {
+                exponent if exponent.im == 0.0 && base >= 0.0 => {
+                    c128::new(power(base, exponent.re), 0.0)
+                }
+                exponent => c128::new(base, 0.0).powc(exponent),
+            }
+        });
+    }
+    let spacing = Spacing::new(to_float(op, start)?, to_float(op, end)?, steps);
+    tabulate(backend, op, steps, dtype, |i| power(base, spacing.at(i)))
+}
+
 const ARANGE: &str = "arange";
+
+/// [`Tensor::arange`] on a device.
+pub(crate) fn arange_on(
+    backend: &'static dyn Backend,
+    start: WeakScalar,
+    end: WeakScalar,
+    step: WeakScalar,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    match (start, end, step) {
+        (WeakScalar::Int(start), WeakScalar::Int(end), WeakScalar::Int(step)) => {
+            integer_range(backend, start, end, step, dtype)
+        }
+        (start, end, step) => {
+            let float = |value| to_float(ARANGE, value);
+            float_range(backend, float(start)?, float(end)?, float(step)?, dtype)
+        }
+    }
+}
 
 fn power(base: f64, exponent: f64) -> f64 {
     // Unfused, so that every CPU gives the same bits.
@@ -176,14 +213,16 @@ impl Spacing {
     }
 }
 
-/// A vector of numbers that are computed from their indices, in the dtype that was asked for.
+/// A vector of numbers that are computed from their indices, in the dtype that was asked for, on a
+/// device.
 pub(super) fn tabulate<T: Element>(
+    backend: &'static dyn Backend,
     op: &'static str,
     count: usize,
     dtype: DType,
     number: impl Fn(usize) -> T + Send + Sync,
 ) -> Result<Tensor, Error> {
-    tabulate_bytes(op, count, T::DTYPE, dtype, &|first, bytes| {
+    tabulate_bytes(backend, op, count, T::DTYPE, dtype, &|first, bytes| {
         let places: &mut [T] = bytemuck::cast_slice_mut(bytes);
         for (i, place) in places.iter_mut().enumerate() {
             *place = number(first + i);
@@ -194,6 +233,7 @@ pub(super) fn tabulate<T: Element>(
 /// Numbers that `fill` writes from an index on, some at a time, in the dtype that was asked for, which
 /// must hold them if it is an integer one.
 fn tabulate_bytes(
+    backend: &'static dyn Backend,
     op: &'static str,
     count: usize,
     from: DType,
@@ -240,7 +280,11 @@ fn tabulate_bytes(
         }
         _ => error.in_op(op),
     })?;
-    Ok(Tensor::from_buffer(buffer, shape, to))
+    if backend.id() == CPU.id() {
+        return Ok(Tensor::from_buffer(buffer, shape, to));
+    }
+    let memory = backend.upload(op, to, &buffer)?;
+    Ok(Tensor::from_memory_of(memory, shape, to))
 }
 
 /// The real number that a scalar is.
@@ -284,7 +328,13 @@ fn to_integer(op: &'static str, value: WeakScalar, dtype: DType) -> Result<i128,
     }
 }
 
-fn integer_range(start: i128, end: i128, step: i128, dtype: DType) -> Result<Tensor, Error> {
+fn integer_range(
+    backend: &'static dyn Backend,
+    start: i128,
+    end: i128,
+    step: i128,
+    dtype: DType,
+) -> Result<Tensor, Error> {
     if step == 0 {
         return Err(Error::new(ARANGE, Problem::ZeroStep));
     }
@@ -306,15 +356,21 @@ fn integer_range(start: i128, end: i128, step: i128, dtype: DType) -> Result<Ten
     }
     if dtype.integer_range().is_none() && beyond((i64::MIN.into(), i64::MAX.into())).is_some() {
         // As floats, integers beyond 64 bits lose nothing that matters.
-        return float_range(start as f64, end as f64, step as f64, dtype);
+        return float_range(backend, start as f64, end as f64, step as f64, dtype);
     }
     // Modulo 2^64 every number is right, also those of uint64.
-    tabulate(ARANGE, count, dtype, |i| {
+    tabulate(backend, ARANGE, count, dtype, |i| {
         (start as i64).wrapping_add((step as i64).wrapping_mul(i as i64))
     })
 }
 
-fn float_range(start: f64, end: f64, step: f64, dtype: DType) -> Result<Tensor, Error> {
+fn float_range(
+    backend: &'static dyn Backend,
+    start: f64,
+    end: f64,
+    step: f64,
+    dtype: DType,
+) -> Result<Tensor, Error> {
     if step == 0.0 {
         return Err(Error::new(ARANGE, Problem::ZeroStep));
     }
@@ -328,7 +384,7 @@ fn float_range(start: f64, end: f64, step: f64, dtype: DType) -> Result<Tensor, 
     if count >= isize::MAX as f64 {
         return Err(out_of_memory(ARANGE));
     }
-    tabulate(ARANGE, count.max(0.0) as usize, dtype, |i| {
+    tabulate(backend, ARANGE, count.max(0.0) as usize, dtype, |i| {
         start + step * i as f64
     })
 }

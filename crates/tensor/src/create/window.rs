@@ -3,9 +3,11 @@
 use std::f64::consts::PI;
 
 use allotrope_dtype::{DType, Error, Set};
+use allotrope_op::Backend;
 
 use super::range::tabulate;
 use crate::Tensor;
+use crate::host::CPU;
 
 /// The shape of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,18 +94,29 @@ impl Tensor {
         periodic: bool,
         dtype: DType,
     ) -> Result<Self, Error> {
-        if !dtype.is_floating_point() {
-            return Err(Error::not_in_set(window.name(), dtype, Set::Float, None));
-        }
-        let steps = if periodic {
-            length as f64
-        } else {
-            length.saturating_sub(1) as f64
-        };
-        let at = |i: usize| match length {
-            1 => 1.0,
-            _ => window.at(i as f64 / steps),
-        };
-        tabulate(window.name(), length, dtype, at)
+        signal_window_on(&CPU, window, length, periodic, dtype)
     }
+}
+
+/// [`Tensor::signal_window`] on a device.
+pub(crate) fn signal_window_on(
+    backend: &'static dyn Backend,
+    window: SignalWindow,
+    length: usize,
+    periodic: bool,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    if !dtype.is_floating_point() {
+        return Err(Error::not_in_set(window.name(), dtype, Set::Float, None));
+    }
+    let steps = if periodic {
+        length as f64
+    } else {
+        length.saturating_sub(1) as f64
+    };
+    let at = |i: usize| match length {
+        1 => 1.0,
+        _ => window.at(i as f64 / steps),
+    };
+    tabulate(backend, window.name(), length, dtype, at)
 }
