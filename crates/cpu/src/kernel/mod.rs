@@ -7,7 +7,7 @@ mod copy;
 mod distance;
 pub(crate) mod elementwise;
 mod fold;
-pub mod fourier;
+pub(crate) mod fourier;
 pub(crate) mod fused;
 pub mod indexing;
 pub mod linalg;

@@ -67,7 +67,7 @@ pub enum Task<'a> {
     /// Searching, counting, and checks of indices.
     Indexing(Indexing<'a>),
     /// Fourier transforms of lines.
-    Fourier(Fourier<'a>),
+    Fourier(Fourier),
     /// Decompositions and solutions of matrices.
     Factorization(Factorization<'a>),
     /// Random numbers whose parameters are tensors.
