@@ -79,7 +79,6 @@ mod trace;
 mod variable;
 mod view;
 
-pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_cpu::kernel::random::Law;
 pub use allotrope_dtype::{
     Bool8, CastOptions, DType, Element, Error, ErrorKind, Family, Kind, Nested, Overflow, Policy,
@@ -87,6 +86,7 @@ pub use allotrope_dtype::{
     f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, scoped_default_dtype, scoped_promotion,
     set_default_dtype, set_promotion,
 };
+pub use allotrope_op::task::Edge;
 pub use allotrope_op::{Autocast, Backend, Builder, Dims, Layout, Op, Program, Shape, Slice, Var};
 pub use amp::{
     AutocastFlow, AutocastGuard, AutocastSetting, Condition, GradScaler, ScalerOptions,
