@@ -7,6 +7,9 @@
 )]
 
 mod apart;
+mod convolution;
+mod fourier;
+mod window;
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{CastOptions, DType, Error, ErrorKind, Overflow, Problem};
