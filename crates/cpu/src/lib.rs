@@ -28,7 +28,6 @@
 //! | `kernel/copy`, `kernel/movement` | elements from one layout to another, by width |
 //! | `kernel/fourier` | Fourier transforms of lines |
 //! | `kernel/indexing` | elements chosen by indices and masks |
-//! | `kernel/window` | windows along an axis of a grid |
 //! | `kernel/pool`, `kernel/conv`, `kernel/resample` | windows over grids: pooling, convolution, other sizes |
 //! | `kernel/linalg` | decompositions and solutions of matrices |
 //! | `kernel/random` | random numbers that depend on seed, offset and index alone |

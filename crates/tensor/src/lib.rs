@@ -71,13 +71,13 @@ mod trace;
 mod variable;
 mod view;
 
-pub use allotrope_cpu::kernel::Edge;
 pub use allotrope_dtype::{
     Bool8, Capabilities, CastOptions, DType, Element, Error, ErrorKind, Family, Kind, Nested,
     Overflow, Policy, Problem, Rounding, Scalar, Scope, ScopeId, Set, WeakScalar, bf16, c64, c128,
     default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, scoped_default_dtype,
     scoped_promotion, set_default_dtype, set_promotion,
 };
+pub use allotrope_op::task::Edge;
 pub use allotrope_op::{
     Autocast, Backend, Builder, Dims, Distribution, Layout, Op, Program, Shape, Slice, Var,
 };

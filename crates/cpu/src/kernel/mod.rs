@@ -7,7 +7,7 @@ mod copy;
 mod distance;
 pub(crate) mod elementwise;
 mod fold;
-pub mod fourier;
+pub(crate) mod fourier;
 pub(crate) mod fused;
 pub mod indexing;
 pub(crate) mod linalg;
@@ -23,25 +23,24 @@ mod rows;
 mod scan;
 mod softmax;
 pub mod sort;
-mod window;
 
 pub use allotrope_op::{Fold, Scan};
 pub use channels::{
     ChannelNorm, ChannelStatistics, normalize_channels, normalize_channels_backward,
 };
 pub use classes::{ClassTargets, entropy_backward};
-pub use conv::{Convolution, Depthwise, Edge, convolve, convolve_depthwise};
+pub(crate) use conv::{Layer, Operand, Transposed};
 pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
 pub use distance::distances;
-pub use movement::{Windows, add_windows, assemble, copy_view, keep_band, take_rows};
+pub(crate) use movement::add_windows;
+pub use movement::{assemble, copy_view, keep_band, take_rows};
 pub use norm::{Norm, NormGradients, normalize_lines, normalize_lines_backward};
-pub use pool::{
-    Divisor, Grid, Pooled, add_to_places, average, greatest, greatest_with_places, unpool,
+pub(crate) use pool::{
+    Grid, Pooled, add_to_places, average, greatest, greatest_with_places, unpool,
 };
 pub use reduce::{reduce, reduce_at};
-pub use resample::{Stencil, Weighting, blend, pick as pick_nearest};
+pub(crate) use resample::{blend, pick as pick_nearest};
 pub use rows::{LineInput, are_lines_short, pick};
 pub use scan::scan;
 pub use softmax::softmax;
-pub use window::Axis;

@@ -20,6 +20,7 @@
 //! | [`sampling`] | random numbers whose parameters are tensors |
 //! | [`values`] | checks and casts that look at values |
 
+mod axis;
 pub mod contraction;
 pub mod convolution;
 pub mod factorization;
@@ -37,8 +38,9 @@ use smallvec::SmallVec;
 use crate::Shared;
 use crate::backend::View;
 
+pub use axis::Axis;
 pub use contraction::Contraction;
-pub use convolution::Convolution;
+pub use convolution::{Convolution, Edge};
 pub use factorization::Factorization;
 pub use fourier::Fourier;
 pub use indexing::Indexing;
@@ -59,7 +61,7 @@ pub enum Task<'a> {
     /// Sums of products.
     Contraction(Contraction<'a>),
     /// Filters over grids.
-    Convolution(Convolution<'a>),
+    Convolution(Convolution),
     /// Windows over grids.
     Window(Window<'a>),
     /// Lines in order.
@@ -67,7 +69,7 @@ pub enum Task<'a> {
     /// Searching, counting, and checks of indices.
     Indexing(Indexing<'a>),
     /// Fourier transforms of lines.
-    Fourier(Fourier<'a>),
+    Fourier(Fourier),
     /// Decompositions and solutions of matrices.
     Factorization(Factorization),
     /// Random numbers whose parameters are tensors.

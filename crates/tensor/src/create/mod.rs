@@ -1,7 +1,9 @@
-//! Constructors of given elements, of one value, in `beside` of what operations make for themselves, and, in `range`, of numbers in a row, in `window` of
-//! windows over signals.
+//! Constructors of given elements, of one value, in `beside` of what operations make for themselves,
+//! in `range` of numbers in a row, in `window` of windows over signals, in `frequency` of those of
+//! their transforms.
 
 mod beside;
+mod frequency;
 mod range;
 mod window;
 
@@ -9,6 +11,7 @@ use crate::host::{Buffer, CPU};
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::{Backend, Shape};
 
+pub use frequency::{fftfreq, rfftfreq};
 pub use window::SignalWindow;
 
 use crate::Tensor;

@@ -1,17 +1,18 @@
 //! Windows of images as columns, and columns added up to images: `unfold` and `fold` of
 //! `nn.functional`.
 
-use allotrope_cpu::kernel::{Windows, add_windows};
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{FOLD, UNFOLD};
+use allotrope_op::task::window::Window;
+use allotrope_op::task::{Axis, Task};
 use allotrope_op::{Dims, Layout, Piece, Shape};
 use smallvec::smallvec;
 
 use super::segment::put_together;
 use crate::Tensor;
-use crate::autograd::is_recorded;
+use crate::autograd::{Pass, differentiable};
 use crate::call;
-use crate::elementwise::room;
+use crate::device::perform_one;
 
 /// How windows move over an image; each pair is for rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Default for Blocks {
 
 impl Blocks {
     /// The windows along both dimensions of an image.
-    fn over(&self, op: &'static str, sizes: [usize; 2]) -> Result<[Windows; 2], Error> {
+    fn over(&self, op: &'static str, sizes: [usize; 2]) -> Result<[Axis; 2], Error> {
         let along = |i: usize| {
             let (kernel, dilation, stride) = (self.kernel[i], self.dilation[i], self.stride[i]);
             let padding = self.padding[i];
@@ -71,13 +72,10 @@ impl Blocks {
                 ));
             }
             let count = (available - size) / stride + 1;
-            Ok(Windows {
-                size: sizes[i],
-                kernel,
-                dilation,
+            Ok(Axis {
                 padding,
-                stride,
-                count,
+                dilation,
+                ..Axis::sliding(sizes[i], kernel, stride, count)
             })
         };
         Ok([along(0)?, along(1)?])
@@ -93,96 +91,11 @@ impl Tensor {
     pub fn unfold_windows(&self, blocks: Blocks) -> Result<Self, Error> {
         let op = "unfold";
         let dtype = call::result_dtype(&UNFOLD, self.dtype())?;
-        if is_recorded(&[self]) {
-            let columns = self.detach().unfold_windows(blocks)?;
-            let sizes =
-                [-2, -1].map(|dim: isize| self.shape()[(self.rank() as isize + dim) as usize]);
-            return columns.with_rule(op, &[self], move |pass| {
-                Ok(smallvec![Some(
-                    pass.gradient()?.fold_windows(sizes, blocks)?
-                )])
-            });
-        }
-        let images = with_batch(op, self, 3)?;
-        let (shape, strides) = (images.shape(), images.layout().strides());
-        let [rows, columns] = blocks.over(op, [shape[2], shape[3]])?;
-        let sizes = [
-            shape[0],
-            shape[1],
-            rows.kernel,
-            columns.kernel,
-            rows.count,
-            columns.count,
-        ];
-        let whole = Shape::new(op, &sizes)?;
-        let zero = Self::zeros(&[], dtype)?.beside(self)?;
-        let mut pieces = Vec::new();
-        for k in 0..rows.kernel {
-            for l in 0..columns.kernel {
-                let (down, right) = (rows.inside(k), columns.inside(l));
-                let mut add =
-                    |memory, strides: [isize; 6], offset, [r, c]: [std::ops::Range<usize>; 2]| {
-                        if r.is_empty() || c.is_empty() {
-                            return Ok(());
-                        }
-                        let sizes = [shape[0], shape[1], 1, 1, r.len(), c.len()];
-                        pieces.push(Piece {
-                            memory,
-                            dtype,
-                            layout: Layout::from_parts(
-                                Shape::new(op, &sizes)?,
-                                Dims::from_slice(&strides),
-                                offset,
-                            ),
-                            start: Dims::from_slice(&[0, 0, k, l, r.start, c.start]),
-                        });
-                        Ok::<(), Error>(())
-                    };
-                let nothing = |r, c| [r, c];
-                if !down.is_empty() && !right.is_empty() {
-                    let row = down.start * rows.stride + k * rows.dilation - rows.padding;
-                    let column =
-                        right.start * columns.stride + l * columns.dilation - columns.padding;
-                    let offset = images.layout().offset() as isize
-                        + row as isize * strides[2]
-                        + column as isize * strides[3];
-                    let steps = [
-                        strides[0],
-                        strides[1],
-                        0,
-                        0,
-                        rows.stride as isize * strides[2],
-                        columns.stride as isize * strides[3],
-                    ];
-                    add(
-                        images.view_of().memory,
-                        steps,
-                        offset as usize,
-                        [down.clone(), right.clone()],
-                    )?;
-                }
-                // What is beyond the image: above, below, and on both sides.
-                for part in [
-                    nothing(0..down.start, 0..columns.count),
-                    nothing(down.end..rows.count, 0..columns.count),
-                    nothing(down.clone(), 0..right.start),
-                    nothing(down.clone(), right.end..columns.count),
-                ] {
-                    add(zero.view_of().memory, [0; 6], 0, part)?;
-                }
-            }
-        }
-        let result = put_together(op, whole, &images, &pieces)?;
-        let sizes = [
-            shape[0],
-            shape[1] * rows.kernel * columns.kernel,
-            rows.count * columns.count,
-        ];
-        let result = result.with_layout(Layout::contiguous(Shape::new(op, &sizes)?));
+        let columns = im2col(op, &with_batch(op, &self.to(dtype)?, 3)?, blocks)?;
         if self.rank() == 3 {
-            result.select(0, 0)
+            columns.select(0, 0)
         } else {
-            Ok(result)
+            Ok(columns)
         }
     }
 
@@ -196,38 +109,149 @@ impl Tensor {
     pub fn fold_windows(&self, sizes: [usize; 2], blocks: Blocks) -> Result<Self, Error> {
         let op = "fold";
         let dtype = call::result_dtype(&FOLD, self.dtype())?;
-        if is_recorded(&[self]) {
-            let images = self.detach().fold_windows(sizes, blocks)?;
-            return images.with_rule(op, &[self], move |pass| {
-                Ok(smallvec![Some(pass.gradient()?.unfold_windows(blocks)?)])
-            });
-        }
-        let columns_of = with_batch(op, self, 2)?.contiguous()?;
-        let [rows, columns] = blocks.over(op, sizes)?;
-        let (batch, given) = (columns_of.shape()[0], columns_of.shape()[1]);
-        let of = rows.kernel.saturating_mul(columns.kernel);
-        if !given.is_multiple_of(of) {
-            let what = "the number of rows";
-            return Err(Error::new(op, Problem::NotMultiple { what, given, of }));
-        }
-        let (from, to) = (
-            columns_of.shape()[2],
-            rows.count.saturating_mul(columns.count),
-        );
-        if from != to {
-            return Err(Error::new(op, Problem::LengthMismatch { from, to }));
-        }
-        let shape = Shape::new(op, &[batch, given / of, sizes[0], sizes[1]])?;
-        let mut buffer = room(op, &shape, dtype)?;
-        let bytes = columns_of.ordered_bytes(op)?;
-        add_windows(dtype, bytes, rows, columns, &mut buffer)?;
-        let images = Self::from_buffer(buffer, shape, dtype);
+        let images = col2im(op, &with_batch(op, &self.to(dtype)?, 2)?, sizes, blocks)?;
         if self.rank() == 2 {
             images.select(0, 0)
         } else {
             Ok(images)
         }
     }
+}
+
+/// The windows of images `[N, C, H, W]` as columns.
+fn im2col(op: &'static str, images: &Tensor, blocks: Blocks) -> Result<Tensor, Error> {
+    differentiable(
+        op,
+        [images],
+        |[images]| gather_windows(op, images, blocks),
+        |_| {
+            let sizes = [images.shape()[2], images.shape()[3]];
+            move |pass: &Pass<'_>| {
+                let gradient = col2im(op, &pass.gradient()?, sizes, blocks)?;
+                Ok(smallvec![Some(gradient)])
+            }
+        },
+    )
+}
+
+/// Columns `[N, C * kernel, windows]` added up to images.
+fn col2im(
+    op: &'static str,
+    columns: &Tensor,
+    sizes: [usize; 2],
+    blocks: Blocks,
+) -> Result<Tensor, Error> {
+    differentiable(
+        op,
+        [columns],
+        |[columns]| add_windows(op, columns, sizes, blocks),
+        |_| {
+            move |pass: &Pass<'_>| {
+                let gradient = im2col(op, &pass.gradient()?, blocks)?;
+                Ok(smallvec![Some(gradient)])
+            }
+        },
+    )
+}
+
+/// [`im2col`] without a record: each tap of all windows is a piece, and so is what lies beyond.
+fn gather_windows(op: &'static str, images: &Tensor, blocks: Blocks) -> Result<Tensor, Error> {
+    let (dtype, shape, strides) = (images.dtype(), images.shape(), images.layout().strides());
+    let [rows, columns] = blocks.over(op, [shape[2], shape[3]])?;
+    let sizes = [
+        shape[0],
+        shape[1],
+        rows.kernel,
+        columns.kernel,
+        rows.output,
+        columns.output,
+    ];
+    let whole = Shape::new(op, &sizes)?;
+    let zero = images.new_zeros(&[], dtype)?;
+    let mut pieces = Vec::new();
+    for k in 0..rows.kernel {
+        for l in 0..columns.kernel {
+            let (down, right) = (rows.outputs_of(k), columns.outputs_of(l));
+            let mut add =
+                |memory, strides: [isize; 6], offset, [r, c]: [std::ops::Range<usize>; 2]| {
+                    if r.is_empty() || c.is_empty() {
+                        return Ok(());
+                    }
+                    let sizes = [shape[0], shape[1], 1, 1, r.len(), c.len()];
+                    pieces.push(Piece {
+                        memory,
+                        dtype,
+                        layout: Layout::from_parts(
+                            Shape::new(op, &sizes)?,
+                            Dims::from_slice(&strides),
+                            offset,
+                        ),
+                        start: Dims::from_slice(&[0, 0, k, l, r.start, c.start]),
+                    });
+                    Ok::<(), Error>(())
+                };
+            if !down.is_empty() && !right.is_empty() {
+                let row = rows.place(down.start, k) as isize;
+                let column = columns.place(right.start, l) as isize;
+                let offset =
+                    images.layout().offset() as isize + row * strides[2] + column * strides[3];
+                let steps = [
+                    strides[0],
+                    strides[1],
+                    0,
+                    0,
+                    rows.stride as isize * strides[2],
+                    columns.stride as isize * strides[3],
+                ];
+                let inside = [down.clone(), right.clone()];
+                add(images.view_of().memory, steps, offset as usize, inside)?;
+            }
+            // What is beyond the image: above, below, and on both sides.
+            for part in [
+                [0..down.start, 0..columns.output],
+                [down.end..rows.output, 0..columns.output],
+                [down.clone(), 0..right.start],
+                [down.clone(), right.end..columns.output],
+            ] {
+                add(zero.view_of().memory, [0; 6], 0, part)?;
+            }
+        }
+    }
+    let result = put_together(op, whole, images, &pieces)?;
+    let sizes = [
+        shape[0],
+        shape[1] * rows.kernel * columns.kernel,
+        rows.output * columns.output,
+    ];
+    Ok(result.with_layout(Layout::contiguous(Shape::new(op, &sizes)?)))
+}
+
+/// [`col2im`] without a record.
+fn add_windows(
+    op: &'static str,
+    columns_of: &Tensor,
+    sizes: [usize; 2],
+    blocks: Blocks,
+) -> Result<Tensor, Error> {
+    let columns_of = columns_of.contiguous()?;
+    let axes = blocks.over(op, sizes)?;
+    let [rows, columns] = &axes;
+    let (batch, given) = (columns_of.shape()[0], columns_of.shape()[1]);
+    let of = rows.kernel.saturating_mul(columns.kernel);
+    if !given.is_multiple_of(of) {
+        let what = "the number of rows";
+        return Err(Error::new(op, Problem::NotMultiple { what, given, of }));
+    }
+    let (from, to) = (
+        columns_of.shape()[2],
+        rows.output.saturating_mul(columns.output),
+    );
+    if from != to {
+        return Err(Error::new(op, Problem::LengthMismatch { from, to }));
+    }
+    let shape = Shape::new(op, &[batch, given / of, sizes[0], sizes[1]])?;
+    let task = Task::Window(Window::Fold { axes });
+    perform_one(op, &task, &[&columns_of], columns_of.dtype(), &shape)
 }
 
 /// A tensor of one dimension more than `rank`, of which the first may be missing.

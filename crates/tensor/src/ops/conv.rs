@@ -1,17 +1,15 @@
 //! Convolution: sums of products of windows with filters.
 
-use allotrope_cpu::kernel::{
-    Axis, Convolution, Depthwise, Edge, Grid, Pooled, convolve, convolve_depthwise, copy,
-};
-use allotrope_dtype::{DType, Error, Kind, Level, Problem};
+use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::{Structured, convolution as row};
-use allotrope_op::{Dims, Program, Shape};
+use allotrope_op::task::{Axis, Convolution, Edge, Task};
+use allotrope_op::{Dims, Shape};
 
 use super::conv_gradient::{is_convolution_recorded, recorded_convolution};
 use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
 use crate::call;
-use crate::elementwise::room;
+use crate::device::perform_one;
 
 /// Places around a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +103,6 @@ fn slide(
     }
     check_bias(op, bias, filters)?;
     let axes = axes(op, x, weight, options, rank)?;
-    let image = as_volumes(x, rank)?;
-    let filters_of = as_volumes(weight, rank)?;
     let outputs = axes[3 - rank..].iter().map(|axis| axis.output);
     let sizes: Dims<usize> = x.shape()[..x.rank() - rank - 1]
         .iter()
@@ -114,107 +110,32 @@ fn slide(
         .chain([filters])
         .chain(outputs)
         .collect();
-    let shape = Shape::new(op, &sizes)?;
-    let mut out = room(op, &shape, dtype)?;
-    let layer = Layer {
-        op,
-        dtype,
-        weight: &filters_of,
-        bias,
-        groups,
+    let task = Task::Convolution(Convolution::Forward {
         axes,
+        groups,
         edge: options.padding_mode,
-    };
-    layer.run(&image, &mut out)?;
-    Ok(Tensor::from_buffer(out, shape, dtype))
+        has_bias: bias.is_some(),
+    });
+    let shape = Shape::new(op, &sizes)?;
+    perform(op, &task, [x, weight], bias, (dtype, &shape), rank)
 }
 
-/// Filters over volumes, with everything checked.
-pub(super) struct Layer<'a> {
-    pub(super) op: &'static str,
-    pub(super) dtype: DType,
-    /// `[filters, channels of a group, depth, height, width]`
-    pub(super) weight: &'a Tensor,
-    pub(super) bias: Option<&'a Tensor>,
-    pub(super) groups: usize,
-    pub(super) axes: [Axis; 3],
-    pub(super) edge: Edge,
-}
-
-impl Layer<'_> {
-    /// Writes `[batch, filters, windows]` of images `[batch, channels, depth, height, width]`.
-    pub(super) fn run(&self, image: &Tensor, out: &mut [u8]) -> Result<(), Error> {
-        /// Filters per channel beyond which a product of matrices reads the images less often.
-        const FEW: usize = 4;
-        if out.is_empty() {
-            return Ok(());
+/// What a task makes of images, filters and a bias, which is rounded to the dtype first.
+pub(super) fn perform(
+    op: &'static str,
+    task: &Task<'_>,
+    [x, weight]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+    (dtype, shape): (DType, &Shape),
+    rank: usize,
+) -> Result<Tensor, Error> {
+    let (images, filters) = (as_volumes(x, rank)?, as_volumes(weight, rank)?);
+    match bias {
+        None => perform_one(op, task, &[&images, &filters], dtype, shape),
+        Some(bias) => {
+            let bias = bias.to(dtype)?;
+            perform_one(op, task, &[&images, &filters, &bias], dtype, shape)
         }
-        let filters = self.weight.shape()[0];
-        let multiplier = filters / self.groups;
-        let is_depthwise = self.weight.shape()[1] == 1 && self.groups > 1 && multiplier <= FEW;
-        if is_depthwise && self.edge == Edge::Zeros {
-            return self.run_depthwise(image, out);
-        }
-        if let Some(bias) = self.bias {
-            let sizes = self.axes.map(|axis| axis.output);
-            let bias = bias.to(self.dtype)?.reshape(&[-1, 1, 1, 1])?;
-            let [depth, height, width] = sizes;
-            let batch = image.shape()[0];
-            let all = bias.expand(&[batch, filters, depth, height, width])?;
-            copy(self.dtype, all.storage(self.op)?, all.layout(), out);
-        }
-        let weight = self.weight.contiguous()?;
-        let convolution = Convolution {
-            op: self.op,
-            dtype: self.dtype,
-            image: (image.dtype(), image.storage(self.op)?, image.layout()),
-            weight: (weight.dtype(), weight.ordered_bytes(self.op)?),
-            groups: self.groups,
-            filters,
-            axes: self.axes,
-            edge: self.edge,
-            adds: self.bias.is_some(),
-        };
-        convolve(&convolution, out)
-    }
-
-    fn run_depthwise(&self, image: &Tensor, out: &mut [u8]) -> Result<(), Error> {
-        let sum = sum_dtype(self.dtype);
-        let convert = |tensor: &Tensor| tensor.to(self.dtype)?.to(sum)?.contiguous();
-        let weight = convert(self.weight)?;
-        let bias = self.bias.map(convert).transpose()?;
-        let bias = bias.as_ref().map(|bias| bias.ordered_bytes(self.op));
-        let mut program = Program::new(&[image.dtype()]);
-        let common = program.convert(0, self.dtype);
-        let summed = program.convert(common, sum);
-        program.output(summed);
-        let input = image.as_input(self.op)?;
-        let filters = self.weight.shape()[0];
-        let depthwise = Depthwise {
-            images: Pooled {
-                level: Level::current(),
-                program: &program,
-                inputs: &[input],
-            },
-            weight: weight.ordered_bytes(self.op)?,
-            bias: bias.transpose()?,
-            grid: Grid {
-                planes: image.shape()[0] * filters,
-                axes: self.axes,
-            },
-            filters,
-            multiplier: filters / self.groups,
-        };
-        convolve_depthwise(&depthwise, self.dtype, out)
-    }
-}
-
-/// The dtype in which products of a dtype are summed one by one; integers wrap in it.
-fn sum_dtype(dtype: DType) -> DType {
-    match dtype.kind() {
-        Kind::Float | Kind::Complex => dtype.compute(),
-        _ if dtype.itemsize() == 8 => DType::I64,
-        _ => DType::I32,
     }
 }
 

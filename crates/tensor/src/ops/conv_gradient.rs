@@ -1,8 +1,8 @@
 //! Convolutions that remember their operands; what the gradients are made of is in `sliding`.
 
-use allotrope_cpu::kernel::Edge;
 use allotrope_dtype::Error;
 use allotrope_op::structured::Structured;
+use allotrope_op::task::Edge;
 use allotrope_op::{Dims, Slice};
 use smallvec::smallvec;
 
@@ -180,7 +180,7 @@ fn with_edges(
     };
     let places: Vec<i64> = (-(before as i64)..size + after as i64).map(found).collect();
     let mut key = vec![Index::Range(Slice::ALL); x.rank()];
-    key[2 + place] = Index::Array(Tensor::from_slice(&places, &[places.len()])?);
+    key[2 + place] = Index::Array(x.new_from_slice(&places, &[places.len()])?);
     x.index(&key)
 }
 

@@ -1,21 +1,14 @@
 //! Transposed convolution: the way back of a convolution.
-//!
-//! With a stride `s`, results at places of equal remainder by `s` know only every `s`th tap: each
-//! such class is a convolution of stride 1 with some of the taps in reverse, and nothing is
-//! multiplied by the zeros between the elements. Classes are interleaved in the end.
 
-use crate::host::Buffer;
-use allotrope_cpu::kernel::{Axis, Edge, copy, copy_into};
-use allotrope_cpu::parallel::for_each_block;
-use allotrope_dtype::{DType, Error, Problem};
+use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::{Structured, convolution as row};
-use allotrope_op::{Dims, Layout, Shape, Slice};
+use allotrope_op::task::{Axis, Convolution, Task};
+use allotrope_op::{Dims, Shape};
 
-use super::conv::{Layer, as_volumes, bad_filters, check_bias, common_dtype};
+use super::conv::{bad_filters, check_bias, common_dtype, perform};
 use super::conv_gradient::{is_convolution_recorded, recorded_transposed};
 use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
-use crate::elementwise::room;
 
 /// How filters spread over a grid.
 #[derive(Clone, Copy, Debug)]
@@ -95,30 +88,11 @@ fn spread(
     if !fits {
         return Err(bad_filters(op, x, weight, groups));
     }
-    let of_group = weight.shape()[1];
-    let Some(filters) = of_group.checked_mul(groups) else {
+    let Some(filters) = weight.shape()[1].checked_mul(groups) else {
         return Err(bad_filters(op, x, weight, groups));
     };
     check_bias(op, bias, filters)?;
     let axes = axes(op, x, weight, options, rank)?;
-    let image = as_volumes(x, rank)?;
-    let window = as_volumes(weight, rank)?;
-    let taps: Dims<isize> = window.shape()[2..]
-        .iter()
-        .map(|size| *size as isize)
-        .collect();
-    // [groups, channels, filters, taps] to [filters, channels of a group, taps in reverse].
-    let per_group = (channels / groups) as isize;
-    let split = [
-        groups as isize,
-        per_group,
-        of_group as isize,
-        taps[0],
-        taps[1],
-        taps[2],
-    ];
-    let joined = [filters as isize, per_group, taps[0], taps[1], taps[2]];
-    let window = window.reshape(&split)?.transpose(1, 2)?.reshape(&joined)?;
     let sizes = axes.map(|axis| axis.output);
     let shape: Dims<usize> = x.shape()[..x.rank() - rank - 1]
         .iter()
@@ -127,18 +101,12 @@ fn spread(
         .chain(sizes[3 - rank..].iter().copied())
         .collect();
     let shape = Shape::new(op, &shape)?;
-    let mut out = room(op, &shape, dtype)?;
-    let back = Back {
-        op,
-        dtype,
-        image: &image,
-        window: &window,
-        bias,
-        groups,
+    let task = Task::Convolution(Convolution::Transposed {
         axes,
-    };
-    back.run(&mut out)?;
-    Ok(Tensor::from_buffer(out, shape, dtype))
+        groups,
+        has_bias: bias.is_some(),
+    });
+    perform(op, &task, [x, weight], bias, (dtype, &shape), rank)
 }
 
 /// The axes of a result: `input` and `output` are the sizes of the image and of the result.
@@ -185,189 +153,4 @@ pub(super) fn axes(
         };
     }
     Ok(axes)
-}
-
-/// The results of one class along an axis.
-#[derive(Clone, Copy)]
-struct Class {
-    /// The first place, and how many there are, a stride apart.
-    first: usize,
-    count: usize,
-    /// The first tap that reaches them, the distance to the next, and how many there are.
-    tap: usize,
-    step: usize,
-    taps: usize,
-    /// Elements at the start of the image that nothing reaches.
-    skipped: usize,
-    /// The convolution of stride 1 over the rest.
-    axis: Axis,
-}
-
-impl Class {
-    /// The classes of an axis that something reaches.
-    fn all(axis: &Axis) -> Vec<Self> {
-        let divisor = greatest_divisor(axis.stride, axis.dilation);
-        let step = axis.stride / divisor;
-        let class = |first: usize| {
-            // Tap k reaches place o from element (o + padding - k dilation) / stride.
-            let start = first + axis.padding;
-            let reaches = |tap: &usize| (tap * axis.dilation) % axis.stride == start % axis.stride;
-            let tap = (0..step.min(axis.kernel)).find(reaches);
-            let count = (axis.output - first).div_ceil(axis.stride);
-            let (tap, taps) = match tap {
-                Some(tap) => (tap, (axis.kernel - tap).div_ceil(step)),
-                None => (0, 0),
-            };
-            let dilation = axis.dilation / divisor;
-            let last = (tap + taps.saturating_sub(1) * step) * axis.dilation;
-            // Where the last tap, which comes first in reverse, reads for the first place.
-            let origin = (start as isize - last as isize) / axis.stride as isize;
-            let skipped = (origin.max(0).unsigned_abs()).min(axis.input);
-            Self {
-                first,
-                count,
-                tap,
-                step,
-                taps,
-                skipped,
-                axis: Axis {
-                    padding: (-origin).max(0).unsigned_abs(),
-                    dilation,
-                    ..Axis::sliding(axis.input - skipped, taps, 1, count)
-                },
-            }
-        };
-        let classes = (0..axis.stride.min(axis.output)).map(class);
-        classes
-            .filter(|class| class.taps > 0 && class.axis.input > 0)
-            .collect()
-    }
-}
-
-fn greatest_divisor(mut a: usize, mut b: usize) -> usize {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
-/// A transposed convolution with everything checked.
-struct Back<'a> {
-    op: &'static str,
-    dtype: DType,
-    /// `[batch, channels, depth, height, width]`
-    image: &'a Tensor,
-    /// `[filters, channels of a group, depth, height, width]`
-    window: &'a Tensor,
-    bias: Option<&'a Tensor>,
-    groups: usize,
-    axes: [Axis; 3],
-}
-
-impl Back<'_> {
-    fn run(&self, out: &mut [u8]) -> Result<(), Error> {
-        /// Bytes of a class that are computed before they are interleaved.
-        const WORKSPACE: usize = 16 << 20;
-        if out.is_empty() {
-            return Ok(());
-        }
-        let (batch, filters) = (self.image.shape()[0], self.window.shape()[0]);
-        let places: usize = self.axes.iter().map(|axis| axis.output).product();
-        let size = self.dtype.itemsize();
-        let classes = self.classes();
-        let all = self.axes.iter().map(|axis| axis.stride.min(axis.output));
-        let count: usize = all.product();
-        if classes.len() < count {
-            self.fill(out)?;
-        }
-        let per_image = filters * places * size;
-        let at_once = (WORKSPACE / (per_image / count).max(1)).clamp(1, batch);
-        for first in (0..batch).step_by(at_once) {
-            let images = at_once.min(batch - first);
-            let part = self.image.narrow(0, first as isize, images)?;
-            let out = &mut out[first * per_image..(first + images) * per_image];
-            for classes in &classes {
-                if count == 1 {
-                    self.run_class(&part, classes, out)?;
-                    continue;
-                }
-                let results: usize = classes.iter().map(|class| class.count).product();
-                let mut room = Buffer::for_overwrite(self.op, images * filters * results * size)?;
-                self.run_class(&part, classes, &mut room)?;
-                let layout = self.interleaved(classes);
-                for_each_block(out, places * size, |plane, out| {
-                    let results = &room[plane * results * size..(plane + 1) * results * size];
-                    copy_into(self.dtype, results, out, &layout);
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The classes of all axes, each with each.
-    fn classes(&self) -> Vec<[Class; 3]> {
-        let [depths, heights, widths] = self.axes.map(|axis| Class::all(&axis));
-        // bounded: as many as strides have phases.
-        let mut classes = Vec::with_capacity(depths.len() * heights.len() * widths.len());
-        for depth in &depths {
-            for height in &heights {
-                classes.extend(widths.iter().map(|width| [*depth, *height, *width]));
-            }
-        }
-        classes
-    }
-
-    /// Where the results of a class lie in a plane.
-    fn interleaved(&self, classes: &[Class; 3]) -> Layout {
-        let [_, height, width] = self.axes.map(|axis| axis.output);
-        let rows = [height * width, width, 1];
-        let mut strides = Dims::new();
-        let (mut sizes, mut offset) = (Dims::new(), 0);
-        for ((class, axis), row) in classes.iter().zip(&self.axes).zip(rows) {
-            sizes.push(class.count);
-            strides.push((axis.stride * row) as isize);
-            offset += class.first * row;
-        }
-        // Fewer elements than the plane has.
-        let shape = Shape::new(self.op, &sizes).unwrap_or_default();
-        Layout::from_parts(shape, strides, offset)
-    }
-
-    /// Writes the results of one class, next to each other.
-    fn run_class(&self, image: &Tensor, classes: &[Class; 3], out: &mut [u8]) -> Result<(), Error> {
-        let (mut image, mut window) = (image.clone(), self.window.clone());
-        for (dim, class) in (2..).zip(classes) {
-            image = image.narrow(dim, class.skipped as isize, class.axis.input)?;
-            let taps = Slice {
-                start: Some(class.tap as isize),
-                stop: None,
-                step: class.step as isize,
-            };
-            window = window.slice(dim, taps)?.flip(&[dim])?;
-        }
-        let layer = Layer {
-            op: self.op,
-            dtype: self.dtype,
-            weight: &window,
-            bias: self.bias,
-            groups: self.groups,
-            axes: classes.map(|class| class.axis),
-            edge: Edge::Zeros,
-        };
-        layer.run(&image, out)
-    }
-
-    /// What results are that nothing reaches.
-    fn fill(&self, out: &mut [u8]) -> Result<(), Error> {
-        let Some(bias) = self.bias else {
-            out.fill(0);
-            return Ok(());
-        };
-        let bias = bias.to(self.dtype)?.reshape(&[-1, 1, 1, 1])?;
-        let (batch, filters) = (self.image.shape()[0], self.window.shape()[0]);
-        let [depth, height, width] = self.axes.map(|axis| axis.output);
-        let all = bias.expand(&[batch, filters, depth, height, width])?;
-        copy(self.dtype, all.storage(self.op)?, all.layout(), out);
-        Ok(())
-    }
 }

@@ -233,24 +233,25 @@ impl Tensor {
             let count = size[2 + dim];
             let mut sizes = vec![1; rank + 2];
             sizes[1 + dim] = count;
-            let base = centres(count, align_corners)?.to(working.compute)?;
-            let base = base.reshape(&signed(&sizes))?;
+            let base = self.centres(count, align_corners)?;
+            let base = base.to(working.compute)?.reshape(&signed(&sizes))?;
             places = places.add(&between(&column(rank - 1 - dim)?)?.mul(&base)?)?;
         }
         places.to(working.result)?.expand(&shape)?.contiguous()
     }
-}
 
-/// The centres of so many pixels between -1 and 1, in float64.
-fn centres(count: usize, align_corners: bool) -> Result<Tensor, Error> {
-    let shrink = match count {
-        1 => 0.0,
-        _ if align_corners => 1.0,
-        _ => count.saturating_sub(1) as f64 / count as f64,
-    };
-    let last = count.saturating_sub(1).max(1) as f64;
-    let places = Tensor::arange(0, count as i64, 1, DType::F64)?;
-    places.mul(2.0)?.div(last)?.sub(1.0)?.mul(shrink)
+    /// The centres of so many pixels between -1 and 1, wide, beside this tensor.
+    fn centres(&self, count: usize, align_corners: bool) -> Result<Self, Error> {
+        let shrink = match count {
+            1 => 0.0,
+            _ if align_corners => 1.0,
+            _ => count.saturating_sub(1) as f64 / count as f64,
+        };
+        let last = count.saturating_sub(1).max(1) as f64;
+        let wide = self.backend().wide(DType::F32);
+        let places = self.new_arange(0, count as i64, 1, wide)?;
+        places.mul(2.0)?.div(last)?.sub(1.0)?.mul(shrink)
+    }
 }
 
 /// How many dimensions images have, if a grid is one for them.

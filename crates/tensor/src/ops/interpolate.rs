@@ -1,19 +1,15 @@
 //! `interpolate`: grids of another size.
 
-use crate::host::memory::try_collect;
-use allotrope_cpu::kernel::{Axis, Grid, Pooled, Stencil, Weighting, blend, pick_nearest};
-use allotrope_dtype::{DType, Error, Level, Problem, Set, default_dtype};
+use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
+use allotrope_op::Dims;
 use allotrope_op::structured::convolution::INTERPOLATE;
-use allotrope_op::{Dims, Shape};
 
-use super::conv::as_volumes;
 use super::interpolate_gradient::Resizing;
+use super::interpolate_weights::{Weighting, Weights};
 use super::window::does_not_fit;
 use crate::Tensor;
-use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::room;
-use crate::reduce::reading;
+use crate::host::memory::try_collect;
 
 /// How a result is made of the elements near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,23 +76,33 @@ impl Tensor {
         resized: Resized<'_>,
         options: InterpolationOptions,
     ) -> Result<Self, Error> {
-        let op = INTERPOLATE.name;
         let dtype = call::result_dtype(&INTERPOLATE, self.dtype())?;
-        let rank = check_grid(self, mode)?;
-        let grid = &self.shape()[2..];
-        let (sizes, scales) = resized.resolve(grid)?;
+        check_grid(self, mode)?;
+        let (sizes, scales) = resized.resolve(&self.shape()[2..])?;
         let chooses = matches!(mode, Interpolation::Nearest | Interpolation::NearestExact);
-        if !chooses && !Set::Inexact.contains(dtype) {
-            // Wide enough for what the dtype holds.
-            let wide = match dtype.itemsize() {
-                4.. => DType::F64,
-                _ => DType::F32,
-            };
-            let blended = self.to(wide)?.interpolate(mode, resized, options)?;
-            return blended.to(default_dtype());
+        if chooses || Set::Inexact.contains(dtype) {
+            return self.resize(mode, &sizes, &scales, options);
         }
+        // Wide enough for what the dtype holds.
+        let wide = match dtype.itemsize() {
+            4.. => self.backend().wide(DType::F32),
+            _ => DType::F32,
+        };
+        let blended = self.to(wide)?.resize(mode, &sizes, &scales, options)?;
+        blended.to(default_dtype())
+    }
+
+    /// The grids in another size, whose dtype the mode knows.
+    fn resize(
+        &self,
+        mode: Interpolation,
+        sizes: &[usize],
+        scales: &[Scale],
+        options: InterpolationOptions,
+    ) -> Result<Self, Error> {
+        let grid = &self.shape()[2..];
         if mode == Interpolation::Area {
-            return self.average_areas(&sizes, rank);
+            return self.average_areas(sizes, grid.len());
         }
         let weighting = match (mode, options.antialias) {
             (Interpolation::Cubic, false) => Weighting::Cubic,
@@ -104,72 +110,24 @@ impl Tensor {
             (_, false) => Weighting::Linear,
             (_, true) => Weighting::WideLinear,
         };
-        let stencil_of = |dim: usize| {
-            let (input, output, aligns) = (grid[dim], sizes[dim], options.align_corners);
-            let scale = scales[dim].distance(input, output, aligns);
-            Stencil::new(weighting, input, output, scale, aligns)
-        };
         let middle = match mode {
             Interpolation::Nearest => Some(0.0),
             Interpolation::NearestExact => Some(0.5),
             _ => None,
         };
-        if is_recorded(&[self]) {
-            let mut stencils = Vec::new();
-            for dim in 0..rank {
-                let stencil = match middle {
-                    Some(middle) => Stencil {
-                        places: nearest(grid[dim], sizes[dim], scales[dim], middle)?,
-                        ..Stencil::identity(sizes[dim])?
-                    },
-                    None => stencil_of(dim)?,
-                };
-                stencils.push((grid[dim], stencil));
-            }
-            return Resizing::new(mode, resized, options, stencils).recorded(self);
+        let mut axes = Vec::new();
+        for ((input, output), scale) in grid.iter().zip(sizes).zip(scales) {
+            let (input, output, aligns) = (*input, *output, options.align_corners);
+            let weights = match middle {
+                Some(middle) => Weights::of_places(nearest(input, output, *scale, middle)?)?,
+                None => {
+                    let distance = scale.distance(input, output, aligns);
+                    Weights::new(weighting, input, output, distance, aligns)?
+                }
+            };
+            axes.push((input, weights));
         }
-        let shape: Dims<usize> = self.shape()[..2].iter().chain(&sizes).copied().collect();
-        let shape = Shape::new(op, &shape)?;
-        let mut out = room(op, &shape, dtype)?;
-        let volumes = as_volumes(self, rank)?;
-        if shape.count() == 0 {
-            return Ok(Self::from_buffer(out, shape, dtype));
-        }
-        if let Some(middle) = middle {
-            let mut places = [const { Vec::new() }; 3];
-            for (place, list) in places.iter_mut().enumerate() {
-                *list = match place.checked_sub(3 - rank) {
-                    None => vec![0],
-                    Some(dim) => nearest(grid[dim], sizes[dim], scales[dim], middle)?,
-                };
-            }
-            pick_nearest(
-                dtype,
-                volumes.storage(op)?,
-                volumes.layout(),
-                &places,
-                &mut out,
-            );
-            return Ok(Self::from_buffer(out, shape, dtype));
-        }
-        let mut axes = [Axis::SINGLE; 3];
-        let one = || Stencil::identity(1);
-        let mut stencils = [one()?, one()?, one()?];
-        for dim in 0..rank {
-            let stencil = stencil_of(dim)?;
-            axes[3 - rank + dim] = Axis::sliding(grid[dim], stencil.taps, 1, sizes[dim]);
-            stencils[3 - rank + dim] = stencil;
-        }
-        let planes = shape[0] * shape[1];
-        let program = reading(dtype, dtype, dtype.compute());
-        let input = volumes.as_input(op)?;
-        let grids = Pooled {
-            level: Level::current(),
-            program: &program,
-            inputs: &[input],
-        };
-        blend(&grids, &Grid { planes, axes }, &stencils, dtype, &mut out)?;
-        Ok(Self::from_buffer(out, shape, dtype))
+        Resizing::new(middle.is_some(), axes).forward(self)
     }
 
     /// The mean of all elements that each result covers.
@@ -183,8 +141,8 @@ impl Tensor {
     }
 }
 
-/// The dimensions of the grid, if the mode knows such grids.
-fn check_grid(x: &Tensor, mode: Interpolation) -> Result<usize, Error> {
+/// Refuses grids that the mode does not know.
+fn check_grid(x: &Tensor, mode: Interpolation) -> Result<(), Error> {
     let (known, accepted) = match mode {
         Interpolation::Cubic => (4..=4, "4 (batch, channels, height, width)"),
         _ => (
@@ -201,7 +159,7 @@ fn check_grid(x: &Tensor, mode: Interpolation) -> Result<usize, Error> {
         };
         return Err(Error::new(INTERPOLATE.name, problem));
     }
-    Ok(x.rank() - 2)
+    Ok(())
 }
 
 /// How far results are apart: by the sizes, or by a factor that was asked for.

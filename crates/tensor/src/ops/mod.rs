@@ -19,6 +19,7 @@ mod grid_sample;
 mod indexing;
 mod interpolate;
 mod interpolate_gradient;
+mod interpolate_weights;
 mod join;
 pub mod linalg;
 mod linear;

@@ -175,8 +175,8 @@ fn pad_constant(
     ];
     let dtype = promotion().result_type(OP, &operands, default_dtype())?;
     let x = &x.to(dtype)?;
-    let value = Tensor::full(&[], value, dtype).map_err(|error| error.in_op(OP))?;
-    let value = value.beside(x)?;
+    let value = x.new_full(&[], value, dtype);
+    let value = value.map_err(|error| error.in_op(OP))?;
     let sides = x.shape().iter().zip(ends);
     let middles: Dims<Segment> = sides.map(|(size, ends)| middle(*size, *ends)).collect();
     // bounded: one per dimension.

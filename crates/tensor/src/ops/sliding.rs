@@ -1,9 +1,9 @@
 //! Convolution, its way back and the product that gives filters: all are linear in both of their
 //! operands, and each is the gradient of the others, so that rules of any order are made of the three.
 
-use allotrope_cpu::kernel::{Axis, Edge};
 use allotrope_dtype::Error;
 use allotrope_op::structured::matrix::MATMUL;
+use allotrope_op::task::{Axis, Edge};
 use allotrope_op::{Dims, Slice};
 use smallvec::smallvec;
 
@@ -204,7 +204,7 @@ impl Sliding {
             .collect();
         match total {
             Some(total) => total.reshape(&signed(&shape))?.to(windows.dtype()),
-            None => Tensor::zeros(&shape, windows.dtype()),
+            None => windows.new_zeros(&shape, windows.dtype()),
         }
     }
 
@@ -313,7 +313,7 @@ impl Sliding {
 
 /// A tensor within zeros, so many places from the start of each dimension behind the second.
 pub(super) fn inside_zeros(x: &Tensor, sizes: &[usize], before: &[usize]) -> Result<Tensor, Error> {
-    let mut whole = Tensor::zeros(sizes, x.dtype())?;
+    let mut whole = x.new_zeros(sizes, x.dtype())?;
     let range = |(dim, size): (usize, &usize)| {
         let start = dim.checked_sub(2).and_then(|place| before.get(place));
         let start = start.copied().unwrap_or(0) as isize;

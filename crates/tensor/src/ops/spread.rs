@@ -26,12 +26,12 @@ pub(super) fn spread_along(
 ) -> Result<Tensor, Error> {
     let mut sizes = x.shape().to_vec();
     sizes[dim] = size;
-    let mut total = Tensor::zeros(&sizes, x.dtype())?;
+    let mut total = x.new_zeros(&sizes, x.dtype())?;
     let along = dim as isize;
     for tap in taps {
         let mut part = match &tap.results {
             Some(results) => {
-                let results = Tensor::from_slice(results, &[results.len()])?;
+                let results = x.new_from_slice(results, &[results.len()])?;
                 x.index_select(along, &results)?
             }
             None => x.clone(),
@@ -39,11 +39,11 @@ pub(super) fn spread_along(
         if let Some(weights) = &tap.weights {
             let mut sizes = vec![1; x.rank()];
             sizes[dim] = weights.len();
-            let weights = Tensor::from_slice(weights, &[weights.len()])?;
+            let weights = x.new_from_slice(weights, &[weights.len()])?;
             let weights = weights.reshape(&signed(&sizes))?;
             part = part.mul(&weights.to(x.dtype())?)?;
         }
-        let places = Tensor::from_slice(&tap.places, &[tap.places.len()])?;
+        let places = x.new_from_slice(&tap.places, &[tap.places.len()])?;
         total = total.index_add(along, &places, &part, 1)?;
     }
     Ok(total)

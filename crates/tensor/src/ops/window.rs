@@ -1,8 +1,8 @@
 //! Windows over grids: sizes, strides and paddings per dimension, checked, and what they make.
 
-use allotrope_cpu::kernel::Axis;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::Dims;
+use allotrope_op::task::Axis;
 
 use crate::Tensor;
 

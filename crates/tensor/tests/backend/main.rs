@@ -6,6 +6,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod convolution;
+mod fourier;
+mod window;
+
 use allotrope_cpu::CPU;
 use allotrope_dtype::{CastOptions, DType, Error, ErrorKind, Overflow, Problem};
 use allotrope_op::{Backend, Op, Slice};

@@ -1,9 +1,8 @@
 //! Gradients of convolutions and transposed convolutions.
 
 use crate::checks::{check_both, close_in_every_float, complex_leaf, gradient_of, leaf, uniform};
-use allotrope_cpu::kernel::Edge;
 use allotrope_dtype::DType;
-use allotrope_tensor::{ConvolutionOptions, Padding, Tensor, TransposedOptions};
+use allotrope_tensor::{ConvolutionOptions, Edge, Padding, Tensor, TransposedOptions};
 
 fn options<'a>(
     stride: &'a [usize],

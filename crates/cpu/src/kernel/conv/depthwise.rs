@@ -7,24 +7,24 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
 use bytemuck::Pod;
 
 use crate::kernel::pool::{Band, Grid, Group, Pooled};
-use crate::kernel::window::Axis;
 use crate::simd::{self, Body};
 use crate::tile::Source;
+use allotrope_op::task::Axis;
 
 /// Images with filters of one channel. Filter `f` is for channel `f / multiplier`.
-pub struct Depthwise<'a> {
+pub(super) struct Depthwise<'a> {
     /// The images, in the dtype of the sums.
-    pub images: Pooled<'a>,
+    pub(super) images: Pooled<'a>,
     /// Filters in the dtype of the sums, `[filters, taps]`.
-    pub weight: &'a [u8],
+    pub(super) weight: &'a [u8],
     /// What each filter's sums start with, in the same dtype.
-    pub bias: Option<&'a [u8]>,
-    /// The windows; planes are those of the result.
-    pub grid: Grid,
+    pub(super) bias: Option<&'a [u8]>,
+    /// The windows.
+    pub(super) grid: Grid,
     /// Filters in all.
-    pub filters: usize,
+    pub(super) filters: usize,
     /// Filters per channel.
-    pub multiplier: usize,
+    pub(super) multiplier: usize,
 }
 
 /// Numbers with sums of products.
@@ -60,7 +60,7 @@ sum! {
 ///
 /// # Errors
 /// A memory error.
-pub fn convolve_depthwise(
+pub(super) fn convolve_depthwise(
     depthwise: &Depthwise<'_>,
     dtype: DType,
     out: &mut [u8],

@@ -8,10 +8,10 @@ use std::ops::Range;
 use allotrope_dtype::{DType, dispatch_width};
 use bytemuck::Pod;
 
+use super::Convolution;
 use super::taps::{Images, copy_steps};
-use super::{Convolution, Edge};
 use crate::gemm::{Field, Piece};
-use crate::kernel::window::Axis;
+use allotrope_op::task::{Axis, Edge};
 
 /// Results of a piece, about: its sums and planes stay in the second-level cache.
 const COLUMNS: usize = 768;

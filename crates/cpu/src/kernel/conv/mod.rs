@@ -4,88 +4,57 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `mod` | [`convolve`]: what is multiplied with what |
+//! | `layer` | [`Layer`]: operands made ready, and which kernel takes them |
+//! | `transposed` | [`Transposed`]: the way back, as convolutions |
 //! | `field` | planes that filters slide over |
 //! | `taps` | the rows of windows, for a product of matrices |
 //! | `depthwise` | one channel per filter, where a product would have one row |
 
 mod depthwise;
 mod field;
+mod layer;
 mod taps;
+mod transposed;
 
 use crate::memory::try_collect;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Layout;
+use allotrope_op::task::{Axis, Edge};
 
-use super::window::Axis;
 use crate::gemm::{
     Coefficient, Factor, Filters, Matrix, Output, Product, can_slide, multiply, slide,
 };
-pub use depthwise::{Depthwise, convolve_depthwise};
+use depthwise::{Depthwise, convolve_depthwise};
 use field::Bands;
+pub(crate) use layer::{Layer, Operand};
 use taps::{Images, Taps};
-
-/// What lies beyond the edges of a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Edge {
-    /// Zeros.
-    #[default]
-    Zeros,
-    /// The grid mirrored at its outermost elements.
-    Reflect,
-    /// The outermost elements.
-    Replicate,
-    /// The grid again.
-    Circular,
-}
-
-impl Edge {
-    /// Where the element of a place beyond the grid is found; none is zero.
-    pub(crate) fn place(self, place: isize, size: usize) -> Option<usize> {
-        let last = size as isize - 1;
-        if (0..=last).contains(&place) {
-            return Some(place as usize);
-        }
-        match self {
-            Self::Zeros => None,
-            Self::Replicate => Some(place.clamp(0, last) as usize),
-            Self::Circular => Some(place.rem_euclid(size as isize) as usize),
-            Self::Reflect if last == 0 => Some(0),
-            Self::Reflect => {
-                let folded = place.rem_euclid(2 * last);
-                Some(folded.min(2 * last - folded) as usize)
-            }
-        }
-    }
-}
+pub(crate) use transposed::Transposed;
 
 /// Images with filters.
-pub struct Convolution<'a> {
+struct Convolution<'a> {
     /// The name of the operation.
-    pub op: &'static str,
+    op: &'static str,
     /// The dtype in which both meet, in which sums wrap and which they are rounded to.
-    pub dtype: DType,
+    dtype: DType,
     /// The dtype and memory of the images, `[batch, channels, depth, height, width]`.
-    pub image: (DType, &'a [u8], &'a Layout),
+    image: (DType, &'a [u8], &'a Layout),
     /// The dtype and memory of the filters, row-major
     /// `[groups, filters of a group, channels of a group, taps]`.
-    pub weight: (DType, &'a [u8]),
+    weight: (DType, &'a [u8]),
     /// Groups of channels that know nothing of each other.
-    pub groups: usize,
+    groups: usize,
     /// The filters of all groups.
-    pub filters: usize,
+    filters: usize,
     /// The windows.
-    pub axes: [Axis; 3],
+    axes: [Axis; 3],
     /// What lies beyond the grid.
-    pub edge: Edge,
+    edge: Edge,
     /// Whether `out` has what results are added to.
-    pub adds: bool,
+    adds: bool,
 }
 
 /// Writes convolutions of images with filters: `[batch, filters, windows]`.
-///
-/// # Errors
-/// A memory error.
-pub fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> {
+fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> {
     let images = Images::new(convolution);
     let is_plain = images.is_matrix && convolution.axes.iter().all(is_identity);
     if is_plain {

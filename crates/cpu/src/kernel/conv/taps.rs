@@ -3,10 +3,10 @@
 use allotrope_dtype::{DType, dispatch_width};
 use bytemuck::Pod;
 
-use super::{Convolution, Edge};
+use super::Convolution;
 use crate::gemm::Rows;
 use crate::kernel::whole_elements;
-use crate::kernel::window::Axis;
+use allotrope_op::task::{Axis, Edge};
 
 /// Images in memory.
 #[derive(Clone, Copy)]

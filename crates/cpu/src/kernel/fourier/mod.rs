@@ -5,35 +5,30 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `layout` | lines laid out: cut, padded |
 //! | `plan` | the transforms of a length: rustfft's, and what makes them real |
 
+mod layout;
 mod plan;
 #[cfg(test)]
 mod tests;
 
 use allotrope_dtype::{DType, Error};
+use allotrope_op::task::fourier::Direction;
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 use crate::memory::try_vec;
 use crate::parallel::{self, CHUNK};
+pub(crate) use layout::Lines;
 use plan::Precision;
 pub(crate) use plan::{PlanGuards, lock_plans};
-
-/// The sign of the exponent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// `exp(-2πi jk / n)`.
-    Forward,
-    /// `exp(2πi jk / n)`.
-    Inverse,
-}
 
 /// Transforms lines of complex64 or complex128 in place, and multiplies by a factor.
 ///
 /// # Errors
 /// A memory error.
-pub fn transform(
+pub(crate) fn transform(
     dtype: DType,
     lines: &mut [u8],
     length: usize,
@@ -73,7 +68,7 @@ fn complex_lines<T: Precision>(
 ///
 /// # Errors
 /// A memory error.
-pub fn transform_real(
+pub(crate) fn transform_real(
     dtype: DType,
     from: &[u8],
     to: &mut [u8],
@@ -142,7 +137,7 @@ fn real_lines<T: Precision>(
 ///
 /// # Errors
 /// A memory error.
-pub fn transform_to_real(
+pub(crate) fn transform_to_real(
     dtype: DType,
     from: &[u8],
     to: &mut [u8],

@@ -20,6 +20,6 @@ mod view;
 
 pub use assemble::assemble;
 pub use band::keep_band;
-pub use overlap::{Windows, add_windows};
+pub(crate) use overlap::add_windows;
 pub use take::take_rows;
 pub use view::copy_view;

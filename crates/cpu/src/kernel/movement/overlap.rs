@@ -2,48 +2,17 @@
 
 use crate::memory::try_vec;
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
+use allotrope_op::task::Axis;
 use bytemuck::{Pod, Zeroable};
 
 use crate::parallel;
 use crate::simd::{self, Body};
 
-/// How windows lie along one dimension of a plane.
-#[derive(Clone, Copy, Debug)]
-pub struct Windows {
-    /// The size of the plane.
-    pub size: usize,
-    /// Elements of a window.
-    pub kernel: usize,
-    /// The distance between elements of a window.
-    pub dilation: usize,
-    /// Elements before the plane that the first window begins at.
-    pub padding: usize,
-    /// The distance between windows.
-    pub stride: usize,
-    /// The number of windows.
-    pub count: usize,
-}
-
-impl Windows {
-    /// The windows whose element `k` lies in the plane: the first, and one past the last.
-    #[must_use]
-    pub fn inside(&self, k: usize) -> std::ops::Range<usize> {
-        let reach = k * self.dilation;
-        // Window w has the element at place w * stride + reach - padding.
-        let first = self.padding.saturating_sub(reach).div_ceil(self.stride);
-        let end = (self.size + self.padding)
-            .saturating_sub(reach)
-            .div_ceil(self.stride);
-        let end = end.min(self.count);
-        first.min(end)..end
-    }
-
-    /// The window whose element `k` is at a place of the plane.
-    fn at(&self, place: usize, k: usize) -> Option<usize> {
-        let distance = (place + self.padding).checked_sub(k * self.dilation)?;
-        let is_window = distance.is_multiple_of(self.stride);
-        Some(distance / self.stride).filter(|window| is_window && *window < self.count)
-    }
+/// The window whose tap is at a place of the plane.
+fn window_at(axis: &Axis, place: usize, tap: usize) -> Option<usize> {
+    let distance = (place + axis.padding).checked_sub(tap * axis.dilation)?;
+    let is_window = distance.is_multiple_of(axis.stride);
+    Some(distance / axis.stride).filter(|window| is_window && *window < axis.output)
 }
 
 /// Planes of which each place is the sum of what windows have there: from row-major
@@ -51,11 +20,10 @@ impl Windows {
 ///
 /// # Errors
 /// None for the dtypes there are: a dtype converts to its compute dtype and back.
-pub fn add_windows(
+pub(crate) fn add_windows(
     dtype: DType,
     src: &[u8],
-    rows: Windows,
-    columns: Windows,
+    [rows, columns]: [Axis; 2],
     dst: &mut [u8],
 ) -> Result<(), Error> {
     let compute = dtype.compute();
@@ -84,8 +52,8 @@ pub fn add_windows(
 struct Sum<'a> {
     dtype: DType,
     src: &'a [u8],
-    rows: Windows,
-    columns: Windows,
+    rows: Axis,
+    columns: Axis,
     decode: Conversion,
     encode: Conversion,
 }
@@ -98,16 +66,16 @@ impl Sum<'_> {
         add: impl Fn(T, T) -> T + Copy + Send + Sync,
     ) -> Result<(), Error> {
         let (level, width) = (Level::current(), self.dtype.itemsize());
-        let row_bytes = self.columns.size * width;
+        let row_bytes = self.columns.input * width;
         if dst.is_empty() {
             return Ok(());
         }
         // Whole rows, about as many as a chunk has elements.
-        let per_block = (parallel::CHUNK / self.columns.size).max(1);
+        let per_block = (parallel::CHUNK / self.columns.input).max(1);
         parallel::try_for_each_part(dst, per_block * row_bytes, |block, bytes| {
             let mut work = Work {
-                sums: try_vec("fold", self.columns.size, T::zeroed())?,
-                window: try_vec("fold", self.columns.count, T::zeroed())?,
+                sums: try_vec("fold", self.columns.input, T::zeroed())?,
+                window: try_vec("fold", self.columns.output, T::zeroed())?,
                 scratch: Scratch::default(),
             };
             for (i, out) in bytes.chunks_exact_mut(row_bytes).enumerate() {
@@ -127,20 +95,20 @@ impl Sum<'_> {
         work: &mut Work<T>,
         add: impl Fn(T, T) -> T + Copy,
     ) {
-        let (plane, place) = (row / self.rows.size, row % self.rows.size);
-        let bytes = self.columns.count * self.dtype.itemsize();
+        let (plane, place) = (row / self.rows.input, row % self.rows.input);
+        let bytes = self.columns.output * self.dtype.itemsize();
         work.sums.fill(T::zeroed());
         for k in 0..self.rows.kernel {
-            let Some(window) = self.rows.at(place, k) else {
+            let Some(window) = window_at(&self.rows, place, k) else {
                 continue;
             };
             for l in 0..self.columns.kernel {
                 let element = (plane * self.rows.kernel + k) * self.columns.kernel + l;
-                let start = (element * self.rows.count + window) * bytes;
+                let start = (element * self.rows.output + window) * bytes;
                 let values = bytemuck::cast_slice_mut(&mut work.window);
                 let src = &self.src[start..start + bytes];
                 self.decode.run(level, src, values, &mut work.scratch);
-                let inside = self.columns.inside(l);
+                let inside = self.columns.outputs_of(l);
                 if inside.is_empty() {
                     continue;
                 }

@@ -9,9 +9,10 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set, c64, c128};
 use bytemuck::{Pod, Zeroable};
 
 use super::{Band, Grid, Group, Pooled, least};
-use crate::kernel::window::Axis;
 use crate::simd::{self, Body};
 use crate::tile::Source;
+use allotrope_op::task::Axis;
+use allotrope_op::task::window::Divisor;
 
 /// How the elements of a window become one.
 trait Fold: 'static {
@@ -99,23 +100,12 @@ sum! {
     C128 c128 => c128, |x| x;
 }
 
-/// What the sum of a window is divided by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Divisor {
-    /// The elements that lie within the grid.
-    Elements,
-    /// The places that lie within the grid or this many padded places after it on each axis.
-    Places([usize; 3]),
-    /// The same for every window.
-    Constant(f64),
-}
-
 /// The greatest of each window, to `out` of a dtype. The program gives floats of 32 or 64 bits,
 /// int32, int64 or uint64.
 ///
 /// # Errors
 /// A memory error.
-pub fn greatest(
+pub(crate) fn greatest(
     pooled: &Pooled<'_>,
     grid: &Grid,
     dtype: DType,
@@ -139,7 +129,7 @@ pub fn greatest(
 ///
 /// # Errors
 /// A memory error.
-pub fn average(
+pub(crate) fn average(
     pooled: &Pooled<'_>,
     grid: &Grid,
     divisor: Divisor,

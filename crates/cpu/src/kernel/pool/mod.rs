@@ -22,34 +22,20 @@ use bytemuck::Pod;
 
 use super::rows::{Accumulator, read};
 use super::scatter;
-use super::window::Axis;
 use crate::parallel::{self, CHUNK};
 use crate::tile::{Input, Source};
-pub use fold::{Divisor, average, greatest};
-pub use place::greatest_with_places;
+use allotrope_op::task::Axis;
+pub(crate) use fold::{average, greatest};
+pub(crate) use place::greatest_with_places;
 
-/// Planes of a grid, and the windows over each.
+/// The windows over each of many planes.
 #[derive(Clone, Debug)]
-pub struct Grid {
-    /// How many planes there are: batch times channels.
-    pub planes: usize,
+pub(crate) struct Grid {
     /// Depth, rows, columns.
-    pub axes: [Axis; 3],
+    pub(crate) axes: [Axis; 3],
 }
 
 impl Grid {
-    /// The windows of a plane.
-    #[must_use]
-    pub fn windows(&self) -> usize {
-        self.axes.iter().map(|axis| axis.output).product()
-    }
-
-    /// The elements of a plane.
-    #[must_use]
-    pub fn elements(&self) -> usize {
-        self.axes.iter().map(|axis| axis.input).product()
-    }
-
     /// Results of one piece of work: whole rows where there is room for them.
     fn chunk(&self) -> usize {
         let taps = self.axes.iter().map(|axis| axis.kernel);
@@ -189,13 +175,13 @@ fn least(dtype: DType) -> i128 {
 }
 
 /// What pooling reads: a program's output, in the dtype of the fold.
-pub struct Pooled<'a> {
+pub(crate) struct Pooled<'a> {
     /// The level of instructions.
-    pub level: Level,
+    pub(crate) level: Level,
     /// What is read for each element of the grid.
-    pub program: &'a Program,
+    pub(crate) program: &'a Program,
     /// The tensors, of the grid's shape.
-    pub inputs: &'a [Input<'a>],
+    pub(crate) inputs: &'a [Input<'a>],
 }
 
 impl<'a> Pooled<'a> {
@@ -206,7 +192,7 @@ impl<'a> Pooled<'a> {
 }
 
 /// Writes the elements of each plane to their places in a larger one; all places must exist.
-pub fn unpool(
+pub(crate) fn unpool(
     dtype: DType,
     elements: &[u8],
     places: &[i64],
@@ -228,7 +214,7 @@ pub fn unpool(
 ///
 /// # Errors
 /// A memory error.
-pub fn add_to_places(
+pub(crate) fn add_to_places(
     numbers: &Pooled<'_>,
     places: &[i64],
     [from, to]: [usize; 2],

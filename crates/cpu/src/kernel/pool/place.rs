@@ -4,6 +4,7 @@ use crate::memory::try_resize;
 use std::ops::Range;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, Set};
+use allotrope_op::task::Axis;
 use bytemuck::Pod;
 
 use super::{Band, Grid, Group, Pooled, least};
@@ -49,7 +50,7 @@ ordered! {
 ///
 /// # Errors
 /// A memory error.
-pub fn greatest_with_places(
+pub(crate) fn greatest_with_places(
     pooled: &Pooled<'_>,
     grid: &Grid,
     dtype: DType,
@@ -253,7 +254,7 @@ struct Find<'a, T> {
     /// The column of the first item.
     first: usize,
     columns: Range<usize>,
-    axis: &'a super::Axis,
+    axis: &'a Axis,
     /// The number of the row's first tap.
     tap: usize,
 }

@@ -3,9 +3,9 @@
 
 use crate::memory::{try_collect, try_resize};
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, c64, c128};
+use allotrope_op::task::window::AxisWeights;
 use bytemuck::Pod;
 
-use super::Stencil;
 use crate::kernel::pool::{Band, Grid, Group, Pooled};
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -47,16 +47,16 @@ blend! {
     C128 c128, f64, c128::new(-0.0, -0.0), |s, w, x| s + x * w, s + x * w;
 }
 
-/// Writes, for each plane of the grid, the results that stencils of the axes make of it, to `out` of
+/// Writes, for each plane of the grid, the results that the weights of the axes make of it, to `out` of
 /// a float or complex dtype. The inputs of the grid's axes are its sizes, their outputs those of the
 /// result.
 ///
 /// # Errors
 /// A memory error.
-pub fn blend(
+pub(crate) fn blend(
     grids: &Pooled<'_>,
     grid: &Grid,
-    stencils: &[Stencil; 3],
+    axes: &[AxisWeights<'_>; 3],
     dtype: DType,
     out: &mut [u8],
 ) -> Result<(), Error> {
@@ -67,7 +67,7 @@ pub fn blend(
         DType::C128 => run::<c128>,
         _ => run::<f32>,
     };
-    run(grids.level, &source, grid, stencils, dtype, out)
+    run(grids.level, &source, grid, axes, dtype, out)
 }
 
 /// What errors of this family say.
@@ -77,7 +77,7 @@ fn run<T: Blend>(
     level: Level,
     source: &Source<'_>,
     grid: &Grid,
-    stencils: &[Stencil; 3],
+    axes: &[AxisWeights<'_>; 3],
     dtype: DType,
     out: &mut [u8],
 ) -> Result<(), Error> {
@@ -85,7 +85,7 @@ fn run<T: Blend>(
         _ if dtype == T::DTYPE => None,
         _ => Some(Conversion::new(T::DTYPE, dtype)?),
     };
-    let weights = stencils[2].weights.iter().map(|weight| T::weight(*weight));
+    let weights = axes[2].weights.iter().map(|weight| T::weight(*weight));
     let weights: Vec<T::Weight> = try_collect(OP, weights)?;
     let size = dtype.itemsize();
     grid.for_each_chunk([out, &mut []], [size, 0], |first, [out, _]| {
@@ -93,7 +93,7 @@ fn run<T: Blend>(
         let (mut done, count) = (0, out.len() / size);
         while done < count {
             let group = Group::at(grid, first + done, count - done);
-            blend_group(level, source, grid, stencils, &weights, &group, &mut room)?;
+            blend_group(level, source, grid, axes, &weights, &group, &mut room)?;
             let bytes = bytemuck::cast_slice(&room.results);
             let out = &mut out[done * size..(done + group.len()) * size];
             match &encode {
@@ -129,14 +129,14 @@ fn blend_group<T: Blend>(
     level: Level,
     source: &Source<'_>,
     grid: &Grid,
-    [depth, height, width]: &[Stencil; 3],
+    [depth, height, width]: &[AxisWeights<'_>; 3],
     weights: &[T::Weight],
     group: &Group,
     room: &mut Room<T>,
 ) -> Result<(), Error> {
     let columns = group.columns.clone();
-    let reach = |stencil: &Stencil, part: std::ops::Range<usize>| {
-        let places = &stencil.places[part.start * stencil.taps..part.end * stencil.taps];
+    let reach = |axis: &AxisWeights<'_>, part: std::ops::Range<usize>| {
+        let places = &axis.places[part.start * axis.taps..part.end * axis.taps];
         let first = places.iter().copied().min().unwrap_or(0);
         first..places.iter().copied().max().map_or(first, |last| last + 1)
     };

@@ -3,11 +3,9 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `mod` | [`pick`]: one element for each result, by width |
-//! | `stencil` | [`Stencil`]: which elements a result is made of along an axis |
 //! | `blend` | [`blend()`]: sums with the weights of all axes |
 
 mod blend;
-mod stencil;
 
 use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::Layout;
@@ -15,12 +13,17 @@ use bytemuck::Pod;
 
 use super::whole_elements;
 use crate::parallel;
-pub use blend::blend;
-pub use stencil::{Stencil, Weighting};
+pub(crate) use blend::blend;
 
 /// Writes, for each plane of `[batch, channels, depth, height, width]`, the elements at the places
 /// named for each axis.
-pub fn pick(dtype: DType, bytes: &[u8], layout: &Layout, places: &[Vec<usize>; 3], out: &mut [u8]) {
+pub(crate) fn pick(
+    dtype: DType,
+    bytes: &[u8],
+    layout: &Layout,
+    places: [&[usize]; 3],
+    out: &mut [u8],
+) {
     dispatch_width!(dtype, |W| {
         pick_words::<W>(
             bytemuck::cast_slice(whole_elements(dtype, bytes)),
@@ -34,7 +37,7 @@ pub fn pick(dtype: DType, bytes: &[u8], layout: &Layout, places: &[Vec<usize>; 3
 fn pick_words<W: Pod + Send + Sync>(
     source: &[W],
     layout: &Layout,
-    places: &[Vec<usize>; 3],
+    places: [&[usize]; 3],
     out: &mut [W],
 ) {
     /// Elements of one piece of work.

@@ -1,17 +1,15 @@
-//! A transform's lines laid out for the kernel: cut or padded, in the working dtype, the
-//! transformed dimension last.
+//! A transform's lines laid out for the task: in the working dtype, the transformed dimension last.
 
-use crate::host::Buffer;
-use crate::host::memory::try_collect;
-use allotrope_cpu::kernel::copy_into;
-use allotrope_cpu::kernel::fourier::{Direction, transform, transform_real, transform_to_real};
 use allotrope_dtype::{DType, Error, Problem};
-use allotrope_op::{Dims, Layout, Shape, Slice, normalize_axis};
+use allotrope_op::task::Task;
+use allotrope_op::task::fourier::{Direction, Fourier, Transform};
+use allotrope_op::{Dims, Shape, normalize_axis};
 use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::room;
+use crate::device::perform_one;
+use crate::host::memory::try_collect;
 
 /// What is to be transformed along a dimension.
 pub(super) struct Lines<'a> {
@@ -57,14 +55,10 @@ impl<'a> Lines<'a> {
         result: DType,
         scale: f64,
     ) -> Result<Tensor, Error> {
-        let (mut buffer, shape) = self.laid_out(result, self.length)?;
-        if shape.count() > 0 {
-            transform(result, &mut buffer, self.length, direction, scale)
-                .map_err(|error| error.in_op(self.op))?;
-        }
-        let spectrum = self.put_back(Tensor::from_buffer(buffer, shape, result))?;
+        let task = Fourier::Complex(self.transform(direction, scale));
+        let spectrum = self.perform(task, result, result, self.length)?;
         self.remember(spectrum, move |lines| {
-            lines.complex(opposite(direction), result, scale)
+            lines.complex(direction.opposite(), result, scale)
         })
     }
 
@@ -77,30 +71,18 @@ impl<'a> Lines<'a> {
         scale: f64,
     ) -> Result<Tensor, Error> {
         let real = result.to_real();
-        let (lines, shape) = self.laid_out(real, self.length)?;
+        let task = Fourier::FromReal {
+            transform: self.transform(direction, scale),
+            is_onesided: !whole,
+        };
         let width = if whole {
             self.length
         } else {
             self.length / 2 + 1
         };
-        let shape = with_last(self.op, &shape, width)?;
-        let mut buffer = room(self.op, &shape, result)?;
-        if shape.count() > 0 {
-            let conjugate = direction == Direction::Inverse;
-            transform_real(
-                real,
-                &lines,
-                &mut buffer,
-                self.length,
-                whole,
-                conjugate,
-                scale,
-            )
-            .map_err(|error| error.in_op(self.op))?;
-        }
-        let spectrum = self.put_back(Tensor::from_buffer(buffer, shape, result))?;
+        let spectrum = self.perform(task, real, result, width)?;
         self.remember(spectrum, move |lines| {
-            let back = opposite(direction);
+            let back = direction.opposite();
             if whole {
                 return lines.complex(back, result, scale);
             }
@@ -123,17 +105,10 @@ impl<'a> Lines<'a> {
     ) -> Result<Tensor, Error> {
         let complex = result.to_complex();
         let real = complex.to_real();
-        let (lines, shape) = self.laid_out(complex, self.length / 2 + 1)?;
-        let shape = with_last(self.op, &shape, self.length)?;
-        let mut buffer = room(self.op, &shape, real)?;
-        if shape.count() > 0 {
-            let conjugate = direction == Direction::Forward;
-            transform_to_real(real, &lines, &mut buffer, self.length, conjugate, scale)
-                .map_err(|error| error.in_op(self.op))?;
-        }
-        let signal = self.put_back(Tensor::from_buffer(buffer, shape, real))?;
+        let task = Fourier::ToReal(self.transform(direction, scale));
+        let signal = self.perform(task, complex, real, self.length)?;
         let signal = self.remember(signal, move |lines| {
-            let half = lines.real(opposite(direction), complex, false, scale)?;
+            let half = lines.real(direction.opposite(), complex, false, scale)?;
             lines.weighted(&half, 2.0)
         })?;
         signal.to(result)
@@ -167,58 +142,44 @@ impl<'a> Lines<'a> {
         let weights: Vec<f64> = try_collect(self.op, weights)?;
         let mut sizes: Dims<isize> = half.shape().iter().map(|_| 1).collect();
         sizes[self.dim] = width as isize;
-        let weights = Tensor::from_slice(&weights, &[width])?.reshape(&sizes)?;
+        let weights = half.new_from_slice(&weights, &[width])?.reshape(&sizes)?;
         half.mul(&weights.to(half.dtype().to_real())?)
     }
 
-    /// Lines of `width` elements in a dtype, cut or padded with zeros, and their shape.
-    fn laid_out(&self, dtype: DType, width: usize) -> Result<(Buffer, Shape), Error> {
-        let op = self.op;
-        let last = self.x.detach().movedim(&[self.dim as isize], &[-1])?;
-        let present = last.shape().last().copied().unwrap_or(0).min(width);
-        let part = last.narrow(-1, 0, present)?.to(dtype)?.contiguous()?;
-        let shape = with_last(op, last.shape(), width)?;
-        let mut buffer = if present < width {
-            Buffer::zeroed(op, room_for(op, &shape, dtype)?)?
-        } else {
-            room(op, &shape, dtype)?
+    fn transform(&self, direction: Direction, scale: f64) -> Transform {
+        let length = self.length;
+        Transform {
+            direction,
+            length,
+            scale,
+        }
+    }
+
+    /// What a task makes of the lines in a dtype: lines of `width` elements of another.
+    fn perform(
+        &self,
+        task: Fourier,
+        from: DType,
+        to: DType,
+        width: usize,
+    ) -> Result<Tensor, Error> {
+        let dim = self.dim as isize;
+        let last = self.x.detach().movedim(&[dim], &[-1])?;
+        // What is cut off is not converted.
+        let reads = match task {
+            Fourier::ToReal(of) => of.length / 2 + 1,
+            _ => self.length,
         };
-        let place = Slice {
-            start: Some(0),
-            stop: Some(present as isize),
-            step: 1,
-        };
-        let layout = Layout::contiguous(shape.clone()).slice(op, -1, place)?;
-        copy_into(dtype, part.ordered_bytes(op)?, &mut buffer, &layout);
-        Ok((buffer, shape))
+        let present = last.shape()[last.rank() - 1].min(reads);
+        let lines = last.narrow(-1, 0, present)?.to(from)?;
+        let mut sizes: Dims<usize> = last.shape().iter().copied().collect();
+        if let Some(size) = sizes.last_mut() {
+            *size = width;
+        }
+        let shape = Shape::new(self.op, &sizes)?;
+        let made = perform_one(self.op, &Task::Fourier(task), &[&lines], to, &shape)?;
+        made.movedim(&[-1], &[dim])
     }
-
-    /// The transformed dimension where it was.
-    fn put_back(&self, lines: Tensor) -> Result<Tensor, Error> {
-        lines.movedim(&[-1], &[self.dim as isize])
-    }
-}
-
-fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::Forward => Direction::Inverse,
-        Direction::Inverse => Direction::Forward,
-    }
-}
-
-/// The bytes of a shape.
-fn room_for(op: &'static str, shape: &Shape, dtype: DType) -> Result<usize, Error> {
-    let bytes = shape.count().checked_mul(dtype.itemsize());
-    bytes.ok_or_else(|| crate::view::out_of_memory(op))
-}
-
-/// The sizes with another last one.
-fn with_last(op: &'static str, shape: &Shape, last: usize) -> Result<Shape, Error> {
-    let mut sizes: Dims<usize> = shape.iter().copied().collect();
-    if let Some(size) = sizes.last_mut() {
-        *size = last;
-    }
-    Shape::new(op, &sizes)
 }
 
 fn check_length(op: &'static str, length: usize) -> Result<(), Error> {

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `mod` | transforms along one dimension |
 //! | `several` | transforms along several |
-//! | `lines` | a transform's lines laid out for the kernel: cut, padded, moved |
+//! | `lines` | a transform's lines laid out for the task |
 //! | `short` | transforms of short windows along a signal |
-//! | `frequency` | the frequencies of a transform, and their order |
+//! | `frequency` | the order of frequencies |
 //!
 //! All give complex numbers of the width of their input, complex64 for floats of 8 and 16 bits,
 //! which compute in float32; transforms to real numbers give floats of the width of theirs. Integers
@@ -17,11 +17,11 @@ mod lines;
 mod several;
 mod short;
 
-use allotrope_cpu::kernel::fourier::Direction;
 use allotrope_dtype::Error;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::fft::{FFT, HFFT, IFFT, IHFFT, IRFFT, RFFT};
-pub use frequency::{fftfreq, fftshift, ifftshift, rfftfreq};
+use allotrope_op::task::fourier::Direction;
+pub use frequency::{fftshift, ifftshift};
 use lines::Lines;
 pub use several::{
     fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn,
@@ -30,6 +30,7 @@ pub use short::{Frames, istft, stft};
 
 use crate::Tensor;
 use crate::call;
+pub use crate::create::{fftfreq, rfftfreq};
 
 /// Which of a transform and its inverse is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Transforms along several dimensions, one after the other.
 
-use allotrope_cpu::kernel::fourier::Direction;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::fft::{
     FFT2, FFTN, HFFT2, HFFTN, IFFT2, IFFTN, IHFFT2, IHFFTN, IRFFT2, IRFFTN, RFFT2, RFFTN,
 };
+use allotrope_op::task::fourier::Direction;
 use allotrope_op::{Dims, normalize_axes, normalize_axis};
 
 use super::Norm;

@@ -40,7 +40,7 @@ impl Frames<'_> {
     }
 
     /// The window in the middle of `n_fft` elements; none if it is all ones.
-    fn window(&self, op: &'static str) -> Result<Option<Tensor>, Error> {
+    fn window(&self, op: &'static str, x: &Tensor) -> Result<Option<Tensor>, Error> {
         let length = self.win_length.unwrap_or(self.n_fft);
         if length == 0 || length > self.n_fft {
             return Err(out_of_range(op, "win_length", length, "1 to n_fft"));
@@ -49,7 +49,7 @@ impl Frames<'_> {
             Some(window) if window.shape()[..] == [length] => window.clone(),
             Some(window) => return Err(wrong_shape(op, "window", window, format!("[{length}]"))),
             None if length == self.n_fft => return Ok(None),
-            None => Tensor::ones(&[length], allotrope_dtype::default_dtype())?,
+            None => x.new_ones(&[length], allotrope_dtype::default_dtype())?,
         };
         let before = (self.n_fft - length) / 2;
         let after = self.n_fft - length - before;
@@ -97,7 +97,7 @@ pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor,
     if x.rank() == 1 {
         return stft(&x.unsqueeze(0)?, frames, padding)?.squeeze(Some(&[0]));
     }
-    let (hop, window) = (frames.hop(op)?, frames.window(op)?);
+    let (hop, window) = (frames.hop(op)?, frames.window(op, x)?);
     let is_complex = [Some(x), window.as_ref()]
         .into_iter()
         .flatten()
@@ -178,7 +178,7 @@ pub fn istft(
         return istft(&x.unsqueeze(0)?, frames, length, return_complex)?.squeeze(Some(&[0]));
     }
     let (n, hop) = (frames.n_fft, frames.hop(op)?);
-    let window = frames.window(op)?;
+    let window = frames.window(op, x)?;
     let is_complex = return_complex && !frames.onesided;
     if let Some(window) = window
         .as_ref()
@@ -215,7 +215,7 @@ pub fn istft(
             pieces = pieces.mul(window).map_err(|error| error.in_op(op))?;
             window.to(wide)?.square()?
         }
-        None => Tensor::ones(&[n], pieces.dtype().to_real())?,
+        None => x.new_ones(&[n], pieces.dtype().to_real())?,
     };
     let total = (count - 1)
         .checked_mul(hop)

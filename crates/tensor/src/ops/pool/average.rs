@@ -1,16 +1,15 @@
 //! The mean of each window.
 
-use allotrope_cpu::kernel::{Axis, Divisor, average};
-use allotrope_dtype::{DType, Error, Problem, Set};
+use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::{Structured, convolution as row};
+use allotrope_op::task::Axis;
+use allotrope_op::task::window::Divisor;
 
 use super::super::window::{Window, check_rank};
 use super::gradient::Means;
-use super::{convert, lay_out, pool, share_out};
+use super::share_out;
 use crate::Tensor;
-use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::room;
 
 /// What the sums of average pooling are divided by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,16 +87,7 @@ impl AverageOptions {
     }
 }
 
-/// The dtype in which a dtype is read for sums: float64 for integers, whose values it keeps.
-fn summed(dtype: DType) -> DType {
-    if Set::Inexact.contains(dtype) {
-        dtype.compute()
-    } else {
-        DType::F64
-    }
-}
-
-pub(super) fn take_average(
+fn take_average(
     row: Structured,
     x: &Tensor,
     axes: [Axis; 3],
@@ -105,22 +95,11 @@ pub(super) fn take_average(
     rank: usize,
 ) -> Result<Tensor, Error> {
     let dtype = call::result_dtype(&row, x.dtype())?;
-    if is_recorded(&[x]) {
-        let means = Means {
-            row,
-            axes,
-            divisor,
-            rank,
-        };
-        return means.recorded(x);
-    }
-    let (grid, shape) = lay_out(row.name, x, axes, rank)?;
-    let mut out = room(row.name, &shape, dtype)?;
-    let program = convert(x.dtype(), summed(x.dtype()));
-    if shape.count() > 0 {
-        pool(row.name, x, &program, |pooled| {
-            average(pooled, &grid, divisor, dtype, &mut out)
-        })?;
-    }
-    Ok(Tensor::from_buffer(out, shape, dtype))
+    let means = Means {
+        op: row.name,
+        axes,
+        divisor,
+        rank,
+    };
+    means.forward(x, dtype)
 }

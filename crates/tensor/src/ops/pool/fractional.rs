@@ -71,8 +71,8 @@ impl Draw<'_> {
                 return Err(wrong_shape(op, "samples", samples, accepted));
             }
             None => {
-                let sizes = [batch, channels, rank];
-                Tensor::rand(&sizes, DType::F64, self.generator)?
+                let room = x.new_empty(&[batch, channels, rank], DType::F64)?;
+                room.uniform_like(0.0, 1.0, self.generator)?
             }
         };
         let samples = samples.detach().to(DType::F64)?;
@@ -92,7 +92,7 @@ impl Draw<'_> {
         let mut shape = outer.to_vec();
         shape.extend(&output);
         if planes * count == 0 {
-            let places = Tensor::zeros(&shape, DType::I64)?;
+            let places = x.new_zeros(&shape, DType::I64)?;
             return Ok((take_from_places(op, x, &places, rank)?, places));
         }
         let flat = x.detach().reshape(&signed(&[planes, plane]))?;
@@ -118,7 +118,7 @@ impl Draw<'_> {
         }
         let places = match best {
             Some([_, places]) => places.reshape(&signed(&shape))?,
-            None => Tensor::zeros(&shape, DType::I64)?,
+            None => x.new_zeros(&shape, DType::I64)?,
         };
         Ok((take_from_places(op, x, &places, rank)?, places))
     }
@@ -133,11 +133,11 @@ fn begins(sample: &Tensor, input: usize, output: usize, kernel: usize) -> Result
     } else {
         0.0
     };
-    let order = Tensor::arange(0, output as i64, 1, DType::F64)?;
+    let order = sample.new_arange(0, output as i64, 1, DType::F64)?;
     let begins = order.add(sample)?.mul(step)?.floor()?;
     let begins = begins.sub(&sample.mul(step)?.floor()?)?;
     let is_last = order.eq((output as i64) - 1)?;
-    let ends = Tensor::full(&[], last, DType::F64)?;
+    let ends = sample.new_full(&[], last, DType::F64)?;
     let operands: [Operand<'_>; 3] = [(&is_last).into(), (&ends).into(), (&begins).into()];
     let begins = Tensor::apply(allotrope_op::Op::Where, &operands)?;
     begins.clamp(0.0, last)?.to(DType::I64)

@@ -1,18 +1,18 @@
 //! The gradients of pooling: back to the places that windows took their results from.
 
-use crate::host::memory::try_collect;
-use allotrope_cpu::kernel::{Axis, Divisor, add_to_places};
-use allotrope_dtype::{DType, Error};
-use allotrope_op::Shape;
-use allotrope_op::structured::Structured;
+use allotrope_dtype::{DType, Error, Set};
+use allotrope_op::task::window::{Divisor, Window};
+use allotrope_op::task::{Axis, Task};
+use allotrope_op::{Program, Shape};
 use smallvec::smallvec;
 
 use super::super::operands::signed;
 use super::super::spread::{Tap, spread_along};
-use super::average::take_average;
-use super::{convert, pool};
-use crate::autograd::is_recorded;
-use crate::elementwise::room;
+use super::shape_of;
+use crate::autograd::{Pass, differentiable, is_recorded};
+use crate::device::{perform_one, perform_or};
+use crate::host::memory::try_collect;
+use crate::reduce::reading;
 use crate::{Tensor, TransposedOptions};
 
 /// The sums of numbers in the places of each plane that windows took their results from: what
@@ -27,26 +27,17 @@ pub(super) fn put_to_places(
     let outer = shape.rank() - rank;
     let planes: usize = shape[..outer].iter().product();
     let plane: usize = shape[outer..].iter().product();
-    let made = if x.dtype().is_floating_point() && planes * plane > 0 {
-        let places = places.contiguous()?;
-        let count: usize = x.shape()[outer..].iter().product();
-        let mut out = room(op, shape, x.dtype())?;
-        let program = convert(x.dtype(), x.dtype().compute());
-        let taken = bytemuck::cast_slice(places.ordered_bytes(op)?);
-        pool(op, &x.detach(), &program, |numbers| {
-            add_to_places(numbers, taken, [count, plane], x.dtype(), &mut out)
-        })?;
-        Tensor::from_buffer(out, shape.clone(), x.dtype())
-    } else {
-        let (from, index) = (by_planes(&x.detach(), rank)?, by_planes(places, rank)?);
-        let made = Tensor::zeros(&[planes, plane], x.dtype())?;
-        made.scatter_add(1, &index, &from)?
-            .reshape(&signed(shape))?
-    };
+    let (numbers, places) = (x.detach(), places.contiguous()?);
+    let task = Task::Window(Window::MaxPoolBackward { rank, plane });
+    let made = perform_or(op, &task, &[&numbers, &places], x.dtype(), shape, || {
+        let (from, index) = (by_planes(&numbers, rank)?, by_planes(&places, rank)?);
+        let zeros = x.new_zeros(&[planes, plane], x.dtype())?;
+        let made = zeros.scatter_add(1, &index, &from)?;
+        made.reshape(&signed(shape))
+    })?;
     if !is_recorded(&[x]) {
         return Ok(made);
     }
-    let places = places.clone();
     made.with_rule(op, &[x], move |pass| {
         let gradient = pass.gradient()?;
         Ok(smallvec![Some(take_from_places(
@@ -87,58 +78,88 @@ fn by_planes(x: &Tensor, rank: usize) -> Result<Tensor, Error> {
 pub(super) fn stayed(places: &Tensor, plane: usize, rank: usize) -> Result<Tensor, Error> {
     let index = by_planes(places, rank)?;
     let (planes, count) = (index.shape()[0], index.shape()[1]);
-    let order = Tensor::arange(0, count as i64, 1, DType::I64)?.expand(&[planes, count])?;
-    let last = Tensor::zeros(&[planes, plane], DType::I64)?.scatter(1, &index, &order)?;
+    let order = places
+        .new_arange(0, count as i64, 1, DType::I64)?
+        .expand(&[planes, count])?;
+    let last = places.new_zeros(&[planes, plane], DType::I64)?;
+    let last = last.scatter(1, &index, &order)?;
     let stayed = last.gather(1, &index)?.eq(&order)?;
     stayed.reshape(&signed(places.shape()))
 }
 
 /// Means of windows, as average pooling takes them.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Means {
-    pub(super) row: Structured,
+    pub(super) op: &'static str,
     pub(super) axes: [Axis; 3],
     pub(super) divisor: Divisor,
     pub(super) rank: usize,
 }
 
 impl Means {
-    /// The means of a tensor, which remember it.
-    pub(super) fn recorded(self, x: &Tensor) -> Result<Tensor, Error> {
-        let result = self.forward(&x.detach())?;
-        let shape = x.shape().clone();
-        result.with_rule(self.row.name, &[x], move |pass| {
-            Ok(smallvec![Some(self.back(&pass.gradient()?, &shape)?)])
-        })
+    /// The means of a tensor, in a dtype.
+    pub(super) fn forward(self, x: &Tensor, dtype: DType) -> Result<Tensor, Error> {
+        differentiable(
+            self.op,
+            [x],
+            |[x]| self.of(x, &summed(x), dtype),
+            |_| {
+                let shape = x.shape().clone();
+                move |pass: &Pass<'_>| {
+                    let gradient = self.backward(&pass.gradient()?, &shape)?;
+                    Ok(smallvec![Some(gradient)])
+                }
+            },
+        )
     }
 
-    fn forward(&self, x: &Tensor) -> Result<Tensor, Error> {
-        take_average(self.row, x, self.axes, self.divisor, self.rank)
+    /// The means of what a program makes of a tensor, without a record.
+    pub(super) fn of(self, x: &Tensor, program: &Program, dtype: DType) -> Result<Tensor, Error> {
+        let Self {
+            op,
+            axes,
+            divisor,
+            rank,
+        } = self;
+        let shape = shape_of(op, x, &axes, rank)?;
+        let task = Task::Window(Window::AvgPool {
+            program,
+            axes,
+            divisor,
+        });
+        perform_one(op, &task, &[x], dtype, &shape)
     }
 
     /// The gradient of the grids from that of their means.
-    fn back(&self, gradient: &Tensor, shape: &Shape) -> Result<Tensor, Error> {
+    fn backward(self, gradient: &Tensor, shape: &Shape) -> Result<Tensor, Error> {
         let dtype = gradient.dtype();
-        let shares = gradient.detach().to(dtype.compute())?;
-        let shares = shares.mul(&self.shares()?.to(dtype.to_real().compute())?)?;
-        let made = self.sum_windows(&shares)?.reshape(&signed(shape))?;
-        let made = made.to(dtype)?;
-        if !is_recorded(&[gradient]) {
-            return Ok(made);
-        }
-        let means = self.clone();
-        made.with_rule(self.row.name, &[gradient], move |pass| {
-            Ok(smallvec![Some(means.forward(&pass.gradient()?)?)])
-        })
+        differentiable(
+            self.op,
+            [gradient],
+            |[gradient]| {
+                let shares = self.shares(gradient)?.to(dtype.to_real().compute())?;
+                let shares = gradient.to(dtype.compute())?.mul(&shares)?;
+                let made = self.sum_windows(&shares)?.reshape(&signed(shape))?;
+                made.to(dtype)
+            },
+            |_| {
+                move |pass: &Pass<'_>| {
+                    let gradient = self.forward(&pass.gradient()?, dtype)?;
+                    Ok(smallvec![Some(gradient)])
+                }
+            },
+        )
     }
 
     /// One over the divisor of each window: the mean of ones over their sum.
-    fn shares(&self) -> Result<Tensor, Error> {
+    fn shares(self, like: &Tensor) -> Result<Tensor, Error> {
         let grid = self.axes[3 - self.rank..].iter().map(|axis| axis.input);
         let sizes: Vec<usize> = [1].into_iter().chain(grid).collect();
-        let ones = Tensor::ones(&sizes, DType::F64)?;
+        let wide = like.backend().wide(DType::F32);
+        let ones = like.new_ones(&sizes, wide)?;
         let of = |divisor: Divisor| {
-            take_average(self.row, &ones, self.axes, divisor, self.rank)?.select(0, 0)
+            let means = Self { divisor, ..self };
+            means.of(&ones, &summed(&ones), wide)?.select(0, 0)
         };
         // A window of padding alone has no elements.
         let sums = of(Divisor::Constant(1.0))?.maximum(1.0)?;
@@ -146,7 +167,7 @@ impl Means {
     }
 
     /// The sums of windows' numbers in every place that they see, `[1, planes, grid]`.
-    fn sum_windows(&self, x: &Tensor) -> Result<Tensor, Error> {
+    fn sum_windows(self, x: &Tensor) -> Result<Tensor, Error> {
         let [depth, height, width] = self.axes.map(|axis| axis.output);
         let planes: usize = x.shape()[..x.rank() - self.rank].iter().product();
         let x = x.reshape(&signed(&[1, planes, depth, height, width]))?;
@@ -171,7 +192,7 @@ impl Means {
     }
 
     /// Windows that slide: a transposed convolution with ones.
-    fn spread_windows(&self, x: &Tensor, planes: usize) -> Result<Tensor, Error> {
+    fn spread_windows(self, x: &Tensor, planes: usize) -> Result<Tensor, Error> {
         let each = |field: fn(&Axis) -> usize| self.axes.map(|axis| field(&axis));
         // Windows that end beyond the padding see more than the grid, which is cut off.
         let reached =
@@ -179,7 +200,7 @@ impl Means {
         let wanted = each(|axis| axis.input + 2 * axis.padding);
         let added = [0, 1, 2].map(|place| wanted[place].saturating_sub(reached[place]));
         let taps = each(|axis| axis.kernel);
-        let ones = Tensor::ones(&[], x.dtype())?;
+        let ones = x.new_ones(&[], x.dtype())?;
         let ones = ones.expand(&[planes, 1, taps[0], taps[1], taps[2]])?;
         let options = TransposedOptions {
             stride: &each(|axis| axis.stride),
@@ -194,6 +215,17 @@ impl Means {
         }
         Ok(made)
     }
+}
+
+/// What is summed of a tensor: floats as they are computed with, integers as floats that keep them.
+fn summed(x: &Tensor) -> Program {
+    let dtype = x.dtype();
+    let to = if Set::Inexact.contains(dtype) {
+        dtype.compute()
+    } else {
+        x.backend().wide(DType::F32)
+    };
+    reading(dtype, to, to)
 }
 
 /// The elements of windows at each place within them.

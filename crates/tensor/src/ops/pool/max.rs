@@ -1,17 +1,17 @@
 //! The greatest of each window, and where it was.
 
-use allotrope_cpu::kernel::{Axis, greatest, greatest_with_places};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::{Structured, convolution as row};
+use allotrope_op::task::{self, Axis, Output, Task};
 use smallvec::smallvec;
 
 use super::super::window::{Window, check_rank};
 use super::gradient::put_to_places;
-use super::{convert, lay_out, pool, share_out};
+use super::{shape_of, share_out};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::room;
+use crate::device::{perform, perform_one};
 
 macro_rules! max_pools {
     ($($rank:literal, $what:literal,
@@ -72,39 +72,22 @@ max_pools! {
         adaptive_max_pool3d_with_indices, MAX_POOL3D, ADAPTIVE_MAX_POOL3D;
 }
 
-/// The dtype in which a dtype is compared: integers in few, since each is a set of loops.
-fn compared(dtype: DType) -> DType {
-    match dtype {
-        DType::Bool => DType::I32,
-        _ if dtype.fits_in(DType::I32) => DType::I32,
-        _ if dtype.fits_in(DType::I64) => DType::I64,
-        _ => dtype.compute(),
-    }
-}
-
 fn take_greatest(
     row: Structured,
     x: &Tensor,
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let (dtype, axes) = (
-        call::result_dtype(&row, x.dtype())?,
-        axes.map(|axis| axis.trimmed()),
-    );
+    let (op, dtype) = (row.name, call::result_dtype(&row, x.dtype())?);
     if is_recorded(&[x]) {
         // The way back asks where it was.
-        return find_greatest(row, x, axes, rank).map(|(greatest, _)| greatest);
+        return find(op, x, axes, rank).map(|(greatest, _)| greatest);
     }
-    let (grid, shape) = lay_out(row.name, x, axes, rank)?;
-    let mut out = room(row.name, &shape, dtype)?;
-    let program = convert(x.dtype(), compared(dtype));
-    if shape.count() > 0 {
-        pool(row.name, x, &program, |pooled| {
-            greatest(pooled, &grid, dtype, &mut out)
-        })?;
-    }
-    Ok(Tensor::from_buffer(out, shape, dtype))
+    let axes = axes.map(|axis| axis.trimmed());
+    let shape = shape_of(op, x, &axes, rank)?;
+    let has_places = false;
+    let task = Task::Window(task::Window::MaxPool { axes, has_places });
+    perform_one(op, &task, &[x], dtype, &shape)
 }
 
 fn find_greatest(
@@ -113,31 +96,30 @@ fn find_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<(Tensor, Tensor), Error> {
-    let (dtype, axes) = (
-        call::result_dtype(&row, x.dtype())?,
-        axes.map(|axis| axis.trimmed()),
-    );
-    if is_recorded(&[x]) {
-        let (greatest, places) = find_greatest(row, &x.detach(), axes, rank)?;
-        let (saved, shape) = (places.clone(), x.shape().clone());
-        let greatest = greatest.with_rule(row.name, &[x], move |pass| {
-            let gradient = pass.gradient()?;
-            let made = put_to_places(row.name, &gradient, &saved, &shape, rank)?;
-            Ok(smallvec![Some(made)])
-        })?;
-        return Ok((greatest, places));
-    }
-    let (grid, shape) = lay_out(row.name, x, axes, rank)?;
-    let mut out = room(row.name, &shape, dtype)?;
-    let mut places = room(row.name, &shape, DType::I64)?;
-    let program = convert(x.dtype(), compared(dtype));
-    if shape.count() > 0 {
-        pool(row.name, x, &program, |pooled| {
-            greatest_with_places(pooled, &grid, dtype, &mut out, &mut places)
-        })?;
-    }
-    Ok((
-        Tensor::from_buffer(out, shape.clone(), dtype),
-        Tensor::from_buffer(places, shape, DType::I64),
-    ))
+    call::result_dtype(&row, x.dtype())?;
+    find(row.name, x, axes, rank)
+}
+
+/// The greatest of each window and where it was.
+fn find(
+    op: &'static str,
+    x: &Tensor,
+    axes: [Axis; 3],
+    rank: usize,
+) -> Result<(Tensor, Tensor), Error> {
+    let axes = axes.map(|axis| axis.trimmed());
+    let shape = shape_of(op, x, &axes, rank)?;
+    let (has_places, count) = (true, shape.count());
+    let task = Task::Window(task::Window::MaxPool { axes, has_places });
+    let outputs = [x.dtype(), DType::I64].map(|dtype| Output { dtype, count });
+    let mut made = perform(op, &task, &[x], &outputs)?;
+    let (places, greatest) = (made.remove(1).memory, made.remove(0).memory);
+    let places = Tensor::from_memory_of(places, shape.clone(), DType::I64);
+    let greatest = Tensor::from_memory_of(greatest, shape, x.dtype());
+    let (saved, shape) = (places.clone(), x.shape().clone());
+    let greatest = greatest.with_rule(op, &[x], move |pass| {
+        let made = put_to_places(op, &pass.gradient()?, &saved, &shape, rank)?;
+        Ok(smallvec![Some(made)])
+    })?;
+    Ok((greatest, places))
 }

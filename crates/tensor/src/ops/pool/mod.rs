@@ -18,26 +18,19 @@ mod unpool;
 
 pub use average::AverageOptions;
 
-use allotrope_cpu::kernel::{Axis, Grid, Pooled};
-use allotrope_dtype::{DType, Error, Level, Problem};
-use allotrope_op::{Program, Shape};
+use allotrope_dtype::{Error, Problem};
+use allotrope_op::task::Axis;
+use allotrope_op::{Dims, Shape};
 
 use super::window::check_rank;
 use crate::Tensor;
 
-/// The grid of a tensor with windows, and the shape of the results.
-fn lay_out(
-    op: &'static str,
-    x: &Tensor,
-    axes: [Axis; 3],
-    rank: usize,
-) -> Result<(Grid, Shape), Error> {
-    let sizes = x.shape();
-    let outer = &sizes[..sizes.len() - rank];
-    let planes = outer.iter().product();
+/// The shape of the results of windows over a tensor.
+fn shape_of(op: &'static str, x: &Tensor, axes: &[Axis; 3], rank: usize) -> Result<Shape, Error> {
+    let outer = &x.shape()[..x.rank() - rank];
     let outputs = axes[3 - rank..].iter().map(|axis| axis.output);
-    let shape: Vec<usize> = outer.iter().copied().chain(outputs).collect();
-    Ok((Grid { planes, axes }, Shape::new(op, &shape)?))
+    let sizes: Dims<usize> = outer.iter().copied().chain(outputs).collect();
+    Shape::new(op, &sizes)
 }
 
 /// The windows that share the last dimensions of a tensor out; no size keeps that of the tensor.
@@ -74,27 +67,4 @@ fn share_out(
         *axis = Axis::adaptive(grid[place], size);
     }
     Ok(axes)
-}
-
-/// Runs a kernel over what a program makes of a tensor.
-fn pool(
-    op: &'static str,
-    x: &Tensor,
-    program: &Program,
-    kernel: impl FnOnce(&Pooled<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let input = x.as_input(op)?;
-    kernel(&Pooled {
-        level: Level::current(),
-        program,
-        inputs: &[input],
-    })
-}
-
-/// A program that only converts.
-fn convert(from: DType, to: DType) -> Program {
-    let mut program = Program::new(&[from]);
-    let result = program.convert(0, to);
-    program.output(result);
-    program
 }

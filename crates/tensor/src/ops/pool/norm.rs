@@ -1,17 +1,16 @@
 //! The root of the sum of powers of each window.
 
-use allotrope_cpu::kernel::{Divisor, average};
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::{Structured, convolution as row};
+use allotrope_op::task::window::Divisor;
 use allotrope_op::{Builder, Program};
 
 use super::super::window::{Window, check_rank};
-use super::average::take_average;
-use super::{lay_out, pool};
+use super::gradient::Means;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::{evaluate_one, room};
+use crate::elementwise::evaluate_one;
 use crate::reduce::root_of_sums;
 
 macro_rules! norm_pools {
@@ -57,15 +56,19 @@ fn take_norm(
         return Err(Error::new(row.name, problem));
     }
     let axes = window.axes(row.name, x.shape(), rank)?;
-    let divisor = Divisor::Places([0; 3]);
     let taps: usize = axes.iter().map(|axis| axis.kernel).product();
-    let (grid, shape) = lay_out(row.name, x, axes, rank)?;
+    let means = Means {
+        op: row.name,
+        axes,
+        divisor: Divisor::Places([0; 3]),
+        rank,
+    };
     // The sums stay in the dtype of computation until their roots are taken.
     let wide = dtype.compute();
     let program = raise(x.dtype(), wide, p);
     if is_recorded(&[x]) {
         let powers = evaluate_one(row.name, &program, &[x])?;
-        let sums = take_average(row, &powers, axes, divisor, rank)?.mul(taps as f64)?;
+        let sums = means.forward(&powers, wide)?.mul(taps as f64)?;
         let root = if p == 1.0 {
             sums
         } else {
@@ -73,13 +76,7 @@ fn take_norm(
         };
         return root.to(dtype);
     }
-    let mut sums = room(row.name, &shape, wide)?;
-    if shape.count() > 0 {
-        pool(row.name, x, &program, |pooled| {
-            average(pooled, &grid, divisor, wide, &mut sums)
-        })?;
-    }
-    let sums = Tensor::from_buffer(sums, shape, wide);
+    let sums = means.of(x, &program, wide)?;
     let builder = Builder::new(&[wide]);
     let sum = builder.input(0) * taps as f64;
     let root = if p == 1.0 {

@@ -1,18 +1,16 @@
 //! The elements back to where max pooling took them from, zero elsewhere.
 
-use crate::host::Buffer;
-use allotrope_cpu::kernel::unpool;
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::Shape;
 use allotrope_op::structured::{Structured, convolution as row};
+use allotrope_op::task::{self, Task};
 use smallvec::smallvec;
 
 use super::super::window::{Window, check_rank, per_axis};
 use super::gradient::{stayed, take_from_places};
 use crate::Tensor;
-use crate::autograd::is_recorded;
 use crate::call;
-use crate::view::out_of_memory;
+use crate::device::perform_one;
 
 macro_rules! unpools {
     ($($rank:literal, $what:literal, $pool:ident, $row:ident;)*) => {
@@ -50,16 +48,6 @@ fn put_back(
     rank: usize,
 ) -> Result<Tensor, Error> {
     let op = row.name;
-    if is_recorded(&[x]) {
-        let result = put_back(row, &x.detach(), indices, window, output, rank)?;
-        let (places, grid) = (indices.to(DType::I64)?, result.rank() - rank);
-        let plane = result.shape()[grid..].iter().product();
-        return result.with_rule(op, &[x], move |pass| {
-            let taken = take_from_places(op, &pass.gradient()?, &places, rank)?;
-            let stayed = stayed(&places, plane, rank)?.to(taken.dtype())?;
-            Ok(smallvec![Some(taken.mul(&stayed)?)])
-        });
-    }
     let dtype = call::result_dtype(&row, x.dtype())?;
     check_rank(op, x, rank)?;
     if !indices.dtype().is_integer() {
@@ -105,27 +93,13 @@ fn put_back(
     };
     let shape: Vec<usize> = outer.iter().chain(&sizes).copied().collect();
     let shape = Shape::new(op, &shape)?;
-    let bytes = shape.count().checked_mul(dtype.itemsize());
-    let mut out = Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)?;
-    let (x, places) = (x.contiguous()?, indices.to(DType::I64)?.contiguous()?);
-    let planes: usize = outer.iter().product();
-    let from: usize = grid.iter().product();
-    let to: usize = sizes.iter().product();
-    if let (elements, places, 1..) = (
-        x.ordered_bytes(op)?,
-        places.ordered_bytes(op)?,
-        planes * from,
-    ) {
-        let places: &[i64] = bytemuck::cast_slice(places);
-        if let Some(index) = places.iter().find(|place| !(0..to as i64).contains(place)) {
-            let problem = Problem::IndexOutOfRange {
-                index: *index as isize,
-                dim: outer.len(),
-                size: to,
-            };
-            return Err(Error::new(op, problem));
-        }
-        unpool(dtype, elements, places, from, to, &mut out);
-    }
-    Ok(Tensor::from_buffer(out, shape, dtype))
+    let (numbers, places) = (x.detach().contiguous()?, indices.to(DType::I64)?);
+    let (places, plane) = (places.contiguous()?, sizes.iter().product());
+    let task = Task::Window(task::Window::MaxUnpool { rank, plane });
+    let result = perform_one(op, &task, &[&numbers, &places], dtype, &shape)?;
+    result.with_rule(op, &[x], move |pass| {
+        let taken = take_from_places(op, &pass.gradient()?, &places, rank)?;
+        let stayed = stayed(&places, plane, rank)?.to(taken.dtype())?;
+        Ok(smallvec![Some(taken.mul(&stayed)?)])
+    })
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// An axis of a grid and the windows over it.
 ///
 /// ```
-/// use allotrope_cpu::kernel::Axis;
+/// use allotrope_op::task::Axis;
 /// let axis = Axis { padding: 1, ..Axis::sliding(5, 3, 2, 3) };
 /// assert_eq!((axis.first(0), axis.first(1)), (-1, 1));
 /// assert_eq!(axis.taps_inside(0), 1..3);

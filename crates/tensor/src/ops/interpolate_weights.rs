@@ -1,15 +1,16 @@
 //! Which elements a result is made of along one axis, and how much of each.
 
 use allotrope_dtype::Error;
+use allotrope_op::structured::convolution::INTERPOLATE;
+use allotrope_op::task::window::AxisWeights;
 
-use crate::memory::{try_collect, try_vec, try_with_capacity};
+use crate::host::memory::{try_collect, try_vec, try_with_capacity};
 
-/// What errors of this family say.
-const OP: &str = "interpolate";
+const OP: &str = INTERPOLATE.name;
 
 /// How elements near a place are weighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weighting {
+pub(super) enum Weighting {
     /// The two neighbours, by distance.
     Linear,
     /// Four neighbours, by Keys' cubic with `a = -3/4`.
@@ -22,25 +23,25 @@ pub enum Weighting {
 
 /// The elements and weights of every result along an axis, equally many for each.
 #[derive(Clone, Debug)]
-pub struct Stencil {
+pub(super) struct Weights {
     /// Elements per result.
-    pub taps: usize,
+    pub(super) taps: usize,
     /// Where they are; of those beyond an edge, the outermost.
-    pub places: Vec<usize>,
+    pub(super) places: Vec<usize>,
     /// How much of each.
-    pub weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
 }
 
-impl Stencil {
-    /// Every element itself.
+impl Weights {
+    /// One element for each result.
     ///
     /// # Errors
     /// A memory error.
-    pub fn identity(size: usize) -> Result<Self, Error> {
+    pub(super) fn of_places(places: Vec<usize>) -> Result<Self, Error> {
         Ok(Self {
             taps: 1,
-            places: try_collect(OP, 0..size)?,
-            weights: try_vec(OP, size, 1.0)?,
+            weights: try_vec(OP, places.len(), 1.0)?,
+            places,
         })
     }
 
@@ -49,7 +50,7 @@ impl Stencil {
     ///
     /// # Errors
     /// A memory error.
-    pub fn new(
+    pub(super) fn new(
         weighting: Weighting,
         input: usize,
         output: usize,
@@ -60,7 +61,7 @@ impl Stencil {
             return Self::wide(weighting, input, output, scale);
         }
         let taps = if weighting == Weighting::Linear { 2 } else { 4 };
-        let mut stencil = Self {
+        let mut made = Self {
             taps,
             places: try_with_capacity(OP, output.saturating_mul(taps))?,
             weights: try_with_capacity(OP, output.saturating_mul(taps))?,
@@ -84,11 +85,11 @@ impl Stencil {
             };
             let start = first as isize - if weighting == Weighting::Linear { 0 } else { 1 };
             for (tap, weight) in (start..).zip(weights).take(taps) {
-                stencil.places.push(tap.clamp(0, last) as usize);
-                stencil.weights.push(weight);
+                made.places.push(tap.clamp(0, last) as usize);
+                made.weights.push(weight);
             }
         }
-        Ok(stencil)
+        Ok(made)
     }
 
     /// Filters that widen with the distance of results.
@@ -122,27 +123,32 @@ impl Stencil {
         }
         let taps = rows.iter().map(|(_, weights)| weights.len()).max();
         let taps = taps.unwrap_or(1);
-        let mut stencil = Self {
+        let mut made = Self {
             taps,
             places: try_with_capacity(OP, output.saturating_mul(taps))?,
             weights: try_with_capacity(OP, output.saturating_mul(taps))?,
         };
         for (first, weights) in rows {
             for tap in 0..taps {
-                stencil.places.push((first + tap).min(input - 1));
-                stencil
-                    .weights
-                    .push(weights.get(tap).copied().unwrap_or(0.0));
+                made.places.push((first + tap).min(input - 1));
+                made.weights.push(weights.get(tap).copied().unwrap_or(0.0));
             }
         }
-        Ok(stencil)
+        Ok(made)
     }
 
-    /// The elements and weights of a result.
-    pub(super) fn of(&self, index: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let part = index * self.taps..(index + 1) * self.taps;
-        let places = self.places[part.clone()].iter().copied();
-        places.zip(self.weights[part].iter().copied())
+    /// How many results there are.
+    pub(super) fn results(&self) -> usize {
+        self.places.len() / self.taps.max(1)
+    }
+
+    /// The same, lent to a task.
+    pub(super) fn lend(&self) -> AxisWeights<'_> {
+        AxisWeights {
+            taps: self.taps,
+            places: &self.places,
+            weights: &self.weights,
+        }
     }
 }
 
