@@ -361,7 +361,7 @@ impl Backend for Cpu {
         let (source, places) = (bytes(op, dtype, from)?, places(op, indices)?);
         let mut buffer = Buffer::for_elements(op, dtype, from.layout.shape().count())?;
         if !buffer.is_empty() {
-            indexing::pick(dtype, source, from.layout, step, places, &mut buffer);
+            indexing::gather(dtype, source, from.layout, step, places, &mut buffer);
         }
         Ok(share(buffer))
     }
@@ -374,7 +374,7 @@ impl Backend for Cpu {
         job: &Put<'_>,
         target: Target<'_>,
     ) -> Result<(), Error> {
-        indexing::put(op, dtype, combine, job, target.on_host(op, dtype)?)
+        indexing::scatter(op, dtype, combine, job, target.on_host(op, dtype)?)
     }
 
     fn compress(

@@ -7,7 +7,7 @@ use allotrope_op::structured::movement::{FOLD, UNFOLD};
 use allotrope_op::{Dims, Layout, Piece, Shape};
 use smallvec::smallvec;
 
-use super::segment::put_together;
+use super::pieces::put_together;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;

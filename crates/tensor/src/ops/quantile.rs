@@ -3,7 +3,7 @@
 use crate::host::memory::{try_collect, try_vec};
 use std::str::FromStr;
 
-use allotrope_cpu::kernel::sort::{Rank, count_numbers, select_rank, sort};
+use allotrope_cpu::kernel::sort::{Rank, count_numbers, nth, sort};
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::Shape;
 use allotrope_op::structured::Structured;
@@ -11,7 +11,7 @@ use allotrope_op::structured::order::{NANQUANTILE, QUANTILE};
 
 use smallvec::smallvec;
 
-use super::lines::Lines;
+use super::axis_view::AxisView;
 use crate::autograd::{is_grad_enabled, is_recorded};
 use crate::call;
 use crate::elementwise::room;
@@ -116,7 +116,7 @@ impl Tensor {
             let sizes: Vec<isize> = q.shape().iter().map(|size| *size as isize).collect();
             return found.reshape(&[sizes, vec![1; self.rank()]].concat());
         };
-        let lines = Lines::new(op, self, dim)?;
+        let lines = AxisView::new(op, self, dim)?;
         lines.need_elements()?;
         let (length, count) = (lines.length(), lines.count());
         let is_recorded = is_recorded(&[self, q]);
@@ -239,7 +239,7 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     fn new(
-        lines: &'a Lines,
+        lines: &'a AxisView,
         range: std::ops::Range<usize>,
         selects: bool,
         ordered: bool,
@@ -284,7 +284,7 @@ impl<'a> Part<'a> {
                 let (size, length) = (self.dtype.itemsize(), self.bytes.len());
                 for (place, value) in places.iter().zip(values.chunks_mut(size)) {
                     let rank = Rank::Place(*place as usize);
-                    select_rank(self.dtype, self.bytes, length / size, rank, value, &mut [0])?;
+                    nth(self.dtype, self.bytes, length / size, rank, value, &mut [0])?;
                 }
                 Tensor::from_buffer(values, shape, self.dtype)
             }

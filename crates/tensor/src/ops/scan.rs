@@ -1,6 +1,6 @@
 //! Running totals and extremes along a dimension.
 
-use allotrope_cpu::kernel::sort::running_extreme;
+use allotrope_cpu::kernel::sort::cummax;
 use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{
@@ -8,8 +8,8 @@ use allotrope_op::structured::order::{
 };
 use allotrope_op::{Program, Scan, View, normalize_axis};
 
+use super::axis_view::{AxisView, remember_places};
 use super::difference::join_along;
-use super::lines::{Lines, remember_places};
 use super::scan_gradient::remember_scan;
 use crate::Tensor;
 use crate::call;
@@ -168,12 +168,12 @@ impl Tensor {
 
     fn running(&self, row: &Structured, greatest: bool, dim: isize) -> Result<(Self, Self), Error> {
         let dtype = call::result_dtype(row, self.dtype())?;
-        let lines = Lines::new(row.name, self, dim)?;
+        let lines = AxisView::new(row.name, self, dim)?;
         let length = lines.length();
         let mut values = lines.room(length, dtype)?;
         let mut places = lines.room(length, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
-        running_extreme(dtype, bytes, length, greatest, &mut values, to)?;
+        cummax(dtype, bytes, length, greatest, &mut values, to)?;
         let values = lines.finish(values, length, dtype)?;
         let places = lines.finish(places, length, DType::I64)?;
         let values = remember_places(values, row.name, self, dim, &places, true)?;

@@ -1,11 +1,11 @@
 //! A few elements of each line by their rank, without sorting the rest.
 
-use allotrope_cpu::kernel::sort::{Rank, mode, select_rank, top};
+use allotrope_cpu::kernel::sort::{Rank, mode, nth, topk};
 use allotrope_dtype::{DType, Error, Kind, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{KTHVALUE, MEDIAN, MODE, NANMEDIAN, TOPK};
 
-use super::lines::{Lines, remember_places};
+use super::axis_view::{AxisView, remember_places};
 use crate::Tensor;
 use crate::call;
 
@@ -24,7 +24,7 @@ impl Tensor {
         sorted: bool,
     ) -> Result<(Self, Self), Error> {
         let dtype = call::result_dtype(&TOPK, self.dtype())?;
-        let lines = Lines::new(TOPK.name, self, dim)?;
+        let lines = AxisView::new(TOPK.name, self, dim)?;
         let length = lines.length();
         if k > length {
             return Err(bad_rank(
@@ -36,7 +36,7 @@ impl Tensor {
         let mut values = lines.room(k, dtype)?;
         let mut places = lines.room(k, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
-        top(dtype, bytes, length, k, largest, sorted, &mut values, to)?;
+        topk(dtype, bytes, length, k, largest, sorted, &mut values, to)?;
         let values = lines.finish(values, k, dtype)?;
         let places = lines.finish(places, k, DType::I64)?;
         let values = remember_places(values, TOPK.name, self, dim, &places, true)?;
@@ -50,7 +50,7 @@ impl Tensor {
     /// index error for a dimension out of range, a memory error.
     pub fn kthvalue(&self, k: isize, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
         call::result_dtype(&KTHVALUE, self.dtype())?;
-        let lines = Lines::new(KTHVALUE.name, self, dim)?;
+        let lines = AxisView::new(KTHVALUE.name, self, dim)?;
         if k < 1 || k as usize > lines.length() {
             return Err(bad_rank(
                 KTHVALUE.name,
@@ -112,7 +112,7 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<(Self, Self), Error> {
         call::result_dtype(row, self.dtype())?;
-        let lines = Lines::new(row.name, self, dim)?;
+        let lines = AxisView::new(row.name, self, dim)?;
         lines.need_elements()?;
         self.ranked(row, &lines, rank, dim, keepdim)
     }
@@ -128,7 +128,7 @@ impl Tensor {
     fn ranked(
         &self,
         row: &Structured,
-        lines: &Lines,
+        lines: &AxisView,
         rank: Rank,
         dim: isize,
         keepdim: bool,
@@ -137,7 +137,7 @@ impl Tensor {
         let mut values = lines.room(1, dtype)?;
         let mut places = lines.room(1, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
-        select_rank(dtype, bytes, lines.length(), rank, &mut values, to)?;
+        nth(dtype, bytes, lines.length(), rank, &mut values, to)?;
         let values = lines.finish_one(values, dtype, keepdim)?;
         let places = lines.finish_one(places, DType::I64, keepdim)?;
         let values = remember_places(values, row.name, self, dim, &places, keepdim)?;
@@ -151,7 +151,7 @@ impl Tensor {
     /// As [`median`](Self::median).
     pub fn mode(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
         let dtype = call::result_dtype(&MODE, self.dtype())?;
-        let lines = Lines::new(MODE.name, self, dim)?;
+        let lines = AxisView::new(MODE.name, self, dim)?;
         lines.need_elements()?;
         let mut values = lines.room(1, dtype)?;
         let mut places = lines.room(1, DType::I64)?;

@@ -4,7 +4,7 @@ use allotrope_cpu::kernel::sort::sort;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::order::{ARGSORT, MSORT, SORT};
 
-use super::lines::{Lines, remember_places};
+use super::axis_view::{AxisView, remember_places};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -27,7 +27,7 @@ impl Tensor {
     /// error.
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Self, Self), Error> {
         let dtype = call::result_dtype(&SORT, self.dtype())?;
-        let lines = Lines::new(SORT.name, self, dim)?;
+        let lines = AxisView::new(SORT.name, self, dim)?;
         let length = lines.length();
         let mut values = lines.room(length, dtype)?;
         let mut places = lines.room(length, DType::I64)?;
@@ -45,7 +45,7 @@ impl Tensor {
     /// As [`sort`](Self::sort).
     pub fn argsort(&self, dim: isize, descending: bool) -> Result<Self, Error> {
         call::result_dtype(&ARGSORT, self.dtype())?;
-        let lines = Lines::new(ARGSORT.name, self, dim)?;
+        let lines = AxisView::new(ARGSORT.name, self, dim)?;
         let length = lines.length();
         let mut places = lines.room(length, DType::I64)?;
         let (bytes, to) = (lines.bytes(), places.elements_mut());
@@ -65,7 +65,7 @@ impl Tensor {
                 .map_err(|error| error.in_op(MSORT.name))?
                 .0);
         }
-        let lines = Lines::new(MSORT.name, self, 0)?;
+        let lines = AxisView::new(MSORT.name, self, 0)?;
         let mut values = lines.room(lines.length(), dtype)?;
         sort(
             dtype,

@@ -1,7 +1,7 @@
 //! Different elements, and the different parts along a dimension.
 
 use crate::host::Buffer;
-use allotrope_cpu::kernel::sort::{distinct, group_rows};
+use allotrope_cpu::kernel::sort::{unique, unique_rows};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{UNIQUE, UNIQUE_CONSECUTIVE};
@@ -89,7 +89,7 @@ impl Tensor {
             return group_parts(row.name, &rows, dim, &places, sorted);
         }
         let bytes = rows.ordered_bytes(row.name)?;
-        let found = distinct(row.name, dtype, bytes, sorted, beside)?;
+        let found = unique(row.name, dtype, bytes, sorted, beside)?;
         let list = |buffer: Buffer, dtype: DType| {
             let shape = Shape::new(row.name, &[buffer.len() / dtype.itemsize()])?;
             Ok::<_, Error>(Self::from_buffer(buffer, shape, dtype))
@@ -118,7 +118,7 @@ fn group_parts(
     let parts = if dtype.is_complex() { 2 } else { 1 };
     let width = rows.shape()[1..].iter().product::<usize>() * parts;
     let bytes = rows.ordered_bytes(op)?;
-    let groups = group_rows(op, dtype.to_real(), bytes, width, count, sorted)?;
+    let groups = unique_rows(op, dtype.to_real(), bytes, width, count, sorted)?;
     let found = Shape::new(op, &[groups.starts.len()])?;
     let mut firsts = room(op, &found, DType::I64)?;
     let mut counts = room(op, &found, DType::I64)?;

@@ -4,23 +4,23 @@
 //! |---|---|
 //! | `key` | keys of unsigned integers, whose order is that of the values |
 //! | `radix` | pairs of key and place in order, digit by digit |
-//! | `alone` | keys in order without places |
-//! | `distinct` | one of each element |
+//! | `keys_only` | keys in order without places |
+//! | `unique` | one of each element |
 //! | `select` | a few of a line without sorting it; the most frequent |
-//! | `rank` | one of a long line, by counting |
-//! | `running` | the greatest or least so far |
+//! | `nth` | one of a long line, by counting |
+//! | `cummax` | the greatest or least so far |
 //!
 //! A line is a contiguous run of `length` elements. Results are values and places in the line;
 //! where one of them is not wanted its slice is empty. They are unique, whatever way they are found:
 //! of equal elements the earlier comes first.
 
-mod alone;
-mod distinct;
+mod cummax;
 mod key;
+mod keys_only;
+mod nth;
 mod radix;
-mod rank;
-mod running;
 mod select;
+mod unique;
 
 use crate::memory::{probe, try_vec, try_with_capacity};
 use std::cmp::Ordering;
@@ -33,9 +33,9 @@ use crate::interrupt::Caller;
 use crate::parallel::{self, CHUNK};
 use key::{Pair, Way, Word};
 
-pub use distinct::{Beside, Distinct, distinct};
-pub use running::running_extreme;
-pub use select::{Rank, count_numbers, mode, select_rank, top};
+pub use cummax::cummax;
+pub use select::{Rank, count_numbers, mode, nth, topk};
+pub use unique::{Beside, Uniques, unique};
 
 /// Runs an expression with the word of a real dtype.
 macro_rules! with_word {
@@ -274,7 +274,7 @@ fn sort_places(
 ///
 /// # Errors
 /// A memory error.
-pub fn group_rows(
+pub fn unique_rows(
     op: &'static str,
     dtype: DType,
     src: &[u8],

@@ -10,7 +10,7 @@ use crate::interrupt::Watch;
 use crate::parallel;
 
 use super::key::{Order, Pair, Way, Word};
-use super::rank::{self, LongLine};
+use super::nth::{self, LongLine};
 use super::{Room, for_each_line, is_long, radix, with_sorted, with_word, words_mut};
 
 /// Elements that are compared with the worst candidate at once.
@@ -26,7 +26,7 @@ const PART: usize = 64 << 10;
 /// # Errors
 /// A memory error.
 #[allow(clippy::too_many_arguments, reason = "a line, what of it, where to")]
-pub fn top(
+pub fn topk(
     dtype: DType,
     src: &[u8],
     length: usize,
@@ -189,7 +189,7 @@ pub fn count_numbers(dtype: DType, src: &[u8]) -> usize {
 /// Calls `work` with the keys of a line, as they are read.
 fn with_keys<W: Word, R>(way: &Way<W>, line: &[W], work: impl FnOnce(&LongLine<'_>) -> R) -> R {
     let read = |start: usize, out: &mut [u64]| {
-        let mut keys = [W::MAX; rank::BLOCK];
+        let mut keys = [W::MAX; nth::BLOCK];
         let keys = &mut keys[..out.len()];
         way.keys(&line[start..start + out.len()], keys);
         for (out, key) in out.iter_mut().zip(keys) {
@@ -209,7 +209,7 @@ fn with_keys<W: Word, R>(way: &Way<W>, line: &[W], work: impl FnOnce(&LongLine<'
 ///
 /// # Errors
 /// A memory error.
-pub fn select_rank(
+pub fn nth(
     dtype: DType,
     src: &[u8],
     length: usize,

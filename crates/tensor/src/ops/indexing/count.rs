@@ -7,7 +7,7 @@ use allotrope_op::structured::indexing::{BINCOUNT, HISTC, HISTOGRAM};
 use allotrope_op::{Outcome, Shape};
 use smallvec::smallvec;
 
-use super::target::Target;
+use super::scatter_core::Target;
 use super::{Indices, Negative, elements, negative_or, wrong_shape, zeroed};
 use crate::Tensor;
 use crate::call;

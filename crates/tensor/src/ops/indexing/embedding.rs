@@ -7,8 +7,8 @@ use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
 use allotrope_op::{Outcome, Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::put::IndexReduction;
-use super::target::{Target, accumulator, neutral};
+use super::scatter::IndexReduction;
+use super::scatter_core::{Target, accumulator, neutral};
 use super::{
     Indices, Negative, common_dtype, elements, negative_or, sum_slices, wrong_shape, zeroed,
 };

@@ -2,11 +2,11 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `pick` | `gather`, `index_select`, `take`, `take_along_dim` |
-//! | `put` | `scatter` and its kin, `put`, `index_put` |
-//! | `put_gradient` | the gradients of what is put |
-//! | `slices` | `index_add`, `index_copy`, `index_fill`, `index_reduce` |
-//! | `target` | what they share: elements combined into a tensor along a dimension |
+//! | `gather` | `gather`, `index_select`, `take`, `take_along_dim` |
+//! | `scatter` | `scatter` and its kin, `put`, `index_put` |
+//! | `scatter_gradient` | the gradients of what is put |
+//! | `index_add` | `index_add`, `index_copy`, `index_fill`, `index_reduce` |
+//! | `scatter_core` | what they share: elements combined into a tensor along a dimension |
 //! | `mask` | `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere` |
 //! | `search` | `searchsorted`, `bucketize`, `isin` |
 //! | `count` | `bincount`, `histc`, `histogram` |
@@ -16,20 +16,20 @@
 mod coordinates;
 mod count;
 mod embedding;
+mod gather;
+mod index_add;
 mod mask;
-mod pick;
-mod put;
-mod put_gradient;
+mod scatter;
+mod scatter_core;
+mod scatter_gradient;
 mod search;
-mod slices;
-mod target;
 
 pub use count::Edges;
 pub use embedding::{BagMode, Bags, Embedding};
-pub use put::IndexReduction;
-pub(super) use put::sum_elements;
+pub(crate) use index_add::sum_slices;
+pub use scatter::IndexReduction;
+pub(super) use scatter::sum_elements;
 pub use search::Search;
-pub(crate) use slices::sum_slices;
 
 use crate::call::common_dtype;
 use crate::host::Buffer;

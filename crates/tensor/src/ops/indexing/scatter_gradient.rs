@@ -5,7 +5,7 @@ use allotrope_op::{Shape, compute_dtype};
 use smallvec::smallvec;
 
 use super::super::operands::{conjugate, is_any};
-use super::put::IndexReduction;
+use super::scatter::IndexReduction;
 use crate::Tensor;
 use crate::autograd::is_grad_enabled;
 

@@ -11,7 +11,7 @@ use crate::autograd::is_recorded;
 use crate::view::out_of_memory;
 
 /// The elements of a tensor with one dimension moved to the end, in row-major order.
-pub(super) struct Lines {
+pub(super) struct AxisView {
     op: &'static str,
     tensor: Tensor,
     dim: usize,
@@ -19,7 +19,7 @@ pub(super) struct Lines {
     rank: usize,
 }
 
-impl Lines {
+impl AxisView {
     /// The lines along a dimension.
     pub(super) fn new(op: &'static str, tensor: &Tensor, dim: isize) -> Result<Self, Error> {
         let rank = tensor.rank();

@@ -7,9 +7,9 @@ use allotrope_op::structured::indexing::{INDEX_ADD, INDEX_COPY, INDEX_FILL, INDE
 use allotrope_op::{Layout, Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::put::{IndexReduction, reduced};
-use super::put_gradient::Scattered;
-use super::target::{Target, accumulator};
+use super::scatter::{IndexReduction, reduced};
+use super::scatter_core::{Target, accumulator};
+use super::scatter_gradient::Scattered;
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;

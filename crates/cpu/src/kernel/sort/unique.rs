@@ -6,8 +6,8 @@ use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error};
 use bytemuck::Pod;
 
-use super::alone::sort_keys;
 use super::key::{Order, Way, Word};
+use super::keys_only::sort_keys;
 use super::{sort, with_word};
 use crate::Buffer;
 use crate::parallel::{self, CHUNK};
@@ -25,7 +25,7 @@ pub struct Beside {
 }
 
 /// Different elements; what was not asked for is empty.
-pub struct Distinct {
+pub struct Uniques {
     /// One of each: the first of those that are equal.
     pub values: Buffer,
     /// The place of each element among the values, in int64.
@@ -41,13 +41,13 @@ pub struct Distinct {
 ///
 /// # Errors
 /// A memory error.
-pub fn distinct(
+pub fn unique(
     op: &'static str,
     dtype: DType,
     src: &[u8],
     sorted: bool,
     beside: Beside,
-) -> Result<Distinct, Error> {
+) -> Result<Uniques, Error> {
     let has_nan = Order::has_nan(dtype);
     with_word!(dtype, |W| {
         let way = Way::<W>::new(dtype, false);
@@ -145,7 +145,7 @@ impl<W: Word> Work<'_, W> {
     }
 
     /// Neighbours that are equal as one; `order` has which element is at which place.
-    fn runs(&self, words: &[W], keys: &[W], order: Option<&[i64]>) -> Result<Distinct, Error> {
+    fn runs(&self, words: &[W], keys: &[W], order: Option<&[i64]>) -> Result<Uniques, Error> {
         let count = keys.len();
         let chunks = count.div_ceil(CHUNK);
         let found = parallel::try_map(chunks, |chunk| {
@@ -204,7 +204,7 @@ impl<W: Word> Work<'_, W> {
                 inverse
             }
         };
-        Ok(Distinct {
+        Ok(Uniques {
             values,
             inverse,
             counts,
@@ -240,7 +240,7 @@ impl<W: Word> Work<'_, W> {
     }
 
     /// The values, and how often they occur, from keys in order.
-    fn sort_keys(&self, words: &[W]) -> Result<Distinct, Error> {
+    fn sort_keys(&self, words: &[W]) -> Result<Uniques, Error> {
         let mut ordered = room::<W>(self.op, words.len())?;
         sort_keys(self.way, words, elements_mut(&mut ordered));
         let ordered = elements(&ordered);
@@ -265,7 +265,7 @@ impl<W: Word> Work<'_, W> {
     }
 
     /// Words of few bits, of which each has a count.
-    fn count_codes(&self, words: &[W]) -> Result<Distinct, Error> {
+    fn count_codes(&self, words: &[W]) -> Result<Uniques, Error> {
         let codes = 1_usize << W::BITS.min(16);
         let keys = self.keys(words)?;
         let keys: &[W] = elements(&keys);
@@ -315,7 +315,7 @@ impl<W: Word> Work<'_, W> {
             *group = places[code] as i64;
             places[code] += u64::from(is_nan(code));
         }
-        Ok(Distinct {
+        Ok(Uniques {
             values,
             inverse,
             counts,

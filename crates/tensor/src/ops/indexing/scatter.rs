@@ -11,9 +11,9 @@ use allotrope_op::{Combine, compute_dtype};
 use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::pick::check_fits;
-use super::put_gradient::Scattered;
-use super::target::{Target, accumulator};
+use super::gather::check_fits;
+use super::scatter_core::{Target, accumulator};
+use super::scatter_gradient::Scattered;
 use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
 use crate::autograd::is_recorded;
 use crate::call;

@@ -5,8 +5,8 @@ use allotrope_op::structured::indexing::{GATHER, INDEX_SELECT, TAKE, TAKE_ALONG_
 use allotrope_op::{Dims, Layout, Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::put::sum_elements;
-use super::slices::sum_slices;
+use super::index_add::sum_slices;
+use super::scatter::sum_elements;
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
