@@ -449,7 +449,12 @@ impl Backend for Cpu {
 }
 
 /// Elements in another dtype.
-fn rounded(op: &'static str, folded: Buffer, from: DType, to: DType) -> Result<Buffer, Error> {
+pub(crate) fn rounded(
+    op: &'static str,
+    folded: Buffer,
+    from: DType,
+    to: DType,
+) -> Result<Buffer, Error> {
     if from == to {
         return Ok(folded);
     }

@@ -16,7 +16,7 @@ use crate::walk::Walk;
 
 /// Writes to `dst`, in row-major order, the elements that lie `index * step` behind the place that
 /// `base` gives each. All these places must exist in `src`.
-pub fn gather(
+pub(crate) fn gather(
     dtype: DType,
     src: &[u8],
     base: &Layout,

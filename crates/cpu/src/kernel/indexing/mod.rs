@@ -19,10 +19,10 @@ mod mask;
 mod scatter;
 mod search;
 
-pub use count::{Bins, count_bins, count_indices};
-pub use embedding_bag::{BagRows, add_bags};
-pub use gather::gather;
-pub use indices::{Places, index_range, wrap_negative};
-pub use mask::{Mask, expand_true, fill_true, true_coordinates, true_elements};
-pub use scatter::scatter;
-pub use search::{KEYS, find_bins, pairs, search, sort_keys, which_belong, which_equal};
+pub(crate) use count::{Bins, count_bins, count_indices};
+pub(crate) use embedding_bag::{BagRows, add_bags};
+pub(crate) use gather::gather;
+pub(crate) use indices::{Places, index_range, wrap_in_place, wrap_negative};
+pub(crate) use mask::{Mask, expand_true, fill_true, true_coordinates, true_elements};
+pub(crate) use scatter::scatter;
+pub(crate) use search::{find_bins, pairs, search, sort_keys, which_belong, which_equal};

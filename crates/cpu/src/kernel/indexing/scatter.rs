@@ -18,7 +18,7 @@ use crate::walk::{Run, Walk};
 ///
 /// # Errors
 /// A device error for memory that the CPU cannot read.
-pub fn scatter(
+pub(crate) fn scatter(
     op: &'static str,
     dtype: DType,
     combine: Combine,

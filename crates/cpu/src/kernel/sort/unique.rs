@@ -4,6 +4,7 @@
 
 use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error};
+use allotrope_op::task::order::Beside;
 use bytemuck::Pod;
 
 use super::key::{Order, Way, Word};
@@ -15,23 +16,14 @@ use crate::parallel::{self, CHUNK};
 /// Elements from which those of 16 bits are counted.
 const COUNTED: usize = 16 << 10;
 
-/// What is wanted beside the values.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
-    /// The place of each element among the values.
-    pub inverse: bool,
-    /// How often each value occurs.
-    pub counts: bool,
-}
-
 /// Different elements; what was not asked for is empty.
-pub struct Uniques {
+pub(crate) struct Uniques {
     /// One of each: the first of those that are equal.
-    pub values: Buffer,
+    pub(crate) values: Buffer,
     /// The place of each element among the values, in int64.
-    pub inverse: Buffer,
+    pub(crate) inverse: Buffer,
     /// How often each value occurs, in int64.
-    pub counts: Buffer,
+    pub(crate) counts: Buffer,
 }
 
 /// The different elements of a real dtype in order, or as they are, if `sorted` is not asked for, without
@@ -41,7 +33,7 @@ pub struct Uniques {
 ///
 /// # Errors
 /// A memory error.
-pub fn unique(
+pub(crate) fn unique(
     op: &'static str,
     dtype: DType,
     src: &[u8],
