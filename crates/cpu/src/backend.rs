@@ -4,8 +4,8 @@
 use allotrope_dtype::{Capabilities, Conversion, DType, Error, Level, Problem, Scratch};
 use allotrope_op::task::{Input as TaskInput, Output, Results, Task};
 use allotrope_op::{
-    Backend, Band, Combine, DeviceId, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece, Program,
-    Put, Rewrite, Scan, Shape, Shared, Stream, Target, View,
+    Backend, Band, Combine, DeviceId, Dims, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece,
+    Program, Put, Rewrite, Scan, Shape, Shared, Slot, Stream, Target, View,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -134,7 +134,18 @@ impl Backend for Cpu {
         shape: &Shape,
         views: &[View<'_>],
     ) -> Result<SmallVec<[Shared; 2]>, Error> {
-        let inputs = inputs(op, program, views)?;
+        let mut ordered: SmallVec<[Option<(Buffer, Layout)>; 2]> = SmallVec::new();
+        let mut inputs = inputs(op, program, views)?;
+        if shape.count() >= REORDER_FROM && inputs.iter().any(is_read_across) {
+            for (input, dtype) in inputs.iter().zip(program.input_dtypes()) {
+                ordered.push(in_rows(op, *dtype, *input)?);
+            }
+            for (input, ordered) in inputs.iter_mut().zip(&ordered) {
+                if let Some((bytes, layout)) = ordered {
+                    *input = Input { bytes, layout };
+                }
+            }
+        }
         if let [output] = program.outputs() {
             let mut buffer = Buffer::for_elements(op, program.dtype(*output), shape.count())?;
             run(program, shape, &inputs, &mut [&mut buffer[..]])?;
@@ -191,6 +202,14 @@ impl Backend for Cpu {
     ) -> Result<Shared, Error> {
         let op = row.name();
         let count = operands.first().map_or(0, |x| x.layout.shape().count());
+        if let Some(first) = operands.first().filter(|_| count > CHUNK) {
+            let mut program = Program::new(&[dtype; MAX_ARITY][..operands.len()]);
+            let slots: SmallVec<[Slot; MAX_ARITY]> = (0..operands.len() as Slot).collect();
+            let value = program.apply(row, &slots);
+            program.output(value);
+            let mut outputs = self.run(op, &program, first.layout.shape(), operands)?;
+            return Ok(outputs.remove(0));
+        }
         let size = dtype.itemsize();
         let mut slices: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
         for (slice, operand) in slices.iter_mut().zip(operands) {
@@ -361,7 +380,7 @@ impl Backend for Cpu {
         let (source, places) = (bytes(op, dtype, from)?, places(op, indices)?);
         let mut buffer = Buffer::for_elements(op, dtype, from.layout.shape().count())?;
         if !buffer.is_empty() {
-            indexing::pick(dtype, source, from.layout, step, places, &mut buffer);
+            indexing::gather(dtype, source, from.layout, step, places, &mut buffer);
         }
         Ok(share(buffer))
     }
@@ -374,7 +393,7 @@ impl Backend for Cpu {
         job: &Put<'_>,
         target: Target<'_>,
     ) -> Result<(), Error> {
-        indexing::put(op, dtype, combine, job, target.on_host(op, dtype)?)
+        indexing::scatter(op, dtype, combine, job, target.on_host(op, dtype)?)
     }
 
     fn compress(
@@ -446,6 +465,45 @@ impl Backend for Cpu {
         }
         Ok(())
     }
+}
+
+/// Elements from which an input that is read across its rows is first put in order.
+const REORDER_FROM: usize = 16 << 10;
+
+/// Whether neighbours in a row are apart in memory.
+fn is_read_across(input: &Input<'_>) -> bool {
+    let last = input.layout.strides().last();
+    last.is_some_and(|stride| stride.unsigned_abs() > 1)
+}
+
+/// The elements of an input that is read across its rows, put in order if they are many: copies go by
+/// square blocks, tiles along the rows. What is repeated is there once.
+fn in_rows(
+    op: &'static str,
+    dtype: DType,
+    input: Input<'_>,
+) -> Result<Option<(Buffer, Layout)>, Error> {
+    let (shape, strides) = (input.layout.shape(), input.layout.strides());
+    let sizes = shape
+        .iter()
+        .zip(strides)
+        .map(|(size, stride)| match stride {
+            0 => (*size).min(1),
+            _ => *size,
+        });
+    let once = Shape::new(op, &sizes.collect::<Dims<usize>>())?;
+    if !is_read_across(&input) || once.count() < REORDER_FROM {
+        return Ok(None);
+    }
+    let strides = Dims::from_slice(strides);
+    let layout = Layout::from_parts(once.clone(), strides, input.layout.offset());
+    if layout.is_contiguous() {
+        return Ok(None);
+    }
+    let mut buffer = Buffer::for_elements(op, dtype, once.count())?;
+    kernel::copy(dtype, input.bytes, &layout, &mut buffer);
+    let layout = Layout::contiguous(once).broadcast_to(op, shape)?;
+    Ok(Some((buffer, layout)))
 }
 
 /// Elements in another dtype.

@@ -1,16 +1,14 @@
 //! Casts, and values out of a tensor.
 
 use crate::host::memory::try_to_vec;
-use allotrope_cpu::parallel::{self, CHUNK};
-use allotrope_dtype::{
-    CastOptions, Casting, DType, Element, Error, Overflow, Problem, Rounding, Scalar, can_cast,
-    cast_bytes,
-};
+use allotrope_dtype::{CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast};
+use allotrope_op::task::{Task, Values};
 use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
 
 use crate::Tensor;
-use crate::elementwise::{evaluate_one, room};
+use crate::device::perform_one;
+use crate::elementwise::evaluate_one;
 
 impl Tensor {
     /// The values in another dtype, rounded once, with the default overflow; the tensor itself if
@@ -25,7 +23,7 @@ impl Tensor {
     /// The values in another dtype, with rounding and overflow as given.
     ///
     /// # Errors
-    /// As [`cast_bytes`]: an overflow error if it is to be raised, a dtype error for complex to
+    /// As [`cast_bytes`](allotrope_dtype::cast_bytes): an overflow error if it is to be raised, a dtype error for complex to
     /// real, a value error for an option without a meaning; a memory error.
     pub fn to_with(&self, dtype: DType, options: CastOptions) -> Result<Self, Error> {
         if dtype == self.dtype() {
@@ -34,31 +32,8 @@ impl Tensor {
         if options == CastOptions::default() && can_cast(self.dtype(), dtype, Casting::Any) {
             return self.converted(dtype);
         }
-        // Options that look at values are the CPU's work, wherever the tensor is.
-        let source = self.read("to")?;
-        let mut buffer = room("to", self.shape(), dtype)?;
-        // An error names the first index of all.
-        let is_apart =
-            self.dtype().is_floating_point() && options.overflow != Some(Overflow::Raise);
-        match options.rounding {
-            Rounding::Stochastic { seed, offset } if is_apart => {
-                // Every element draws a word of its own, so that chunks are the same in any order.
-                let (from, to) = (self.dtype().itemsize(), dtype.itemsize());
-                parallel::try_for_each_part(&mut buffer, CHUNK * to, |index, part| {
-                    let (first, count) = (index * CHUNK, part.len() / to);
-                    let offset = offset.wrapping_add(first as u64);
-                    let rounding = Rounding::Stochastic { seed, offset };
-                    let options = CastOptions {
-                        rounding,
-                        ..options
-                    };
-                    let source = &source[first * from..(first + count) * from];
-                    cast_bytes(self.dtype(), source, dtype, part, options)
-                })?;
-            }
-            _ => cast_bytes(self.dtype(), &source, dtype, &mut buffer, options)?,
-        }
-        let cast = Self::from_buffer(buffer, self.shape().clone(), dtype).beside(self)?;
+        let task = Task::Values(Values::Cast(options));
+        let cast = perform_one("to", &task, &[self], dtype, self.shape())?;
         cast.with_rule("to", &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 

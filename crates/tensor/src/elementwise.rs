@@ -1,18 +1,20 @@
 //! Elementwise operations: every one is a row, and all go through [`record`].
 
 use crate::host::Buffer;
-use allotrope_cpu::parallel::CHUNK;
-use allotrope_dtype::{Casting, DType, Error, Problem, WeakScalar, can_cast};
+use allotrope_dtype::{Casting, DType, Error, Problem, Scalar, WeakScalar, can_cast};
+use allotrope_op::task::values::Refused;
+use allotrope_op::task::{Task, Values};
 use allotrope_op::{
-    Argument, Cell, Layout, MAX_ARITY, Op, Origin, Program, Rewrite, Shape, Signature, Step, View,
-    compute_dtype, for_each_op, infer,
+    Argument, Builder, Cell, Fold, Layout, MAX_ARITY, Op, Origin, Program, Rewrite, Shape,
+    Signature, Step, View, compute_dtype, for_each_op, infer,
 };
 use smallvec::{SmallVec, smallvec};
 
 use crate::Tensor;
 use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
-use crate::device::common_backend;
+use crate::device::{common_backend, perform_here};
+use crate::reduce::Plan;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
@@ -96,8 +98,7 @@ fn cast_row(op: Op, operands: &[Operand<'_>]) -> Result<Option<SmallVec<[Tensor;
 
 /// The result of one operation on operands as they are.
 fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
-    let small = record_small(op, operands);
-    if let Some(result) = small {
+    if let Some(result) = record_plain(op, operands) {
         let has_history = |operand: &Operand<'_>| match operand {
             Operand::Tensor(tensor) => tensor.requires_grad(),
             Operand::Scalar(_) => false,
@@ -217,9 +218,9 @@ fn remember(
     Ok(outputs.into_iter().next().unwrap_or(spare))
 }
 
-/// The usual small operation: tensors of one compute dtype and shape, contiguous, in one piece of
-/// work. It needs no program, which would take longer than its elements.
-fn record_small(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error>> {
+/// The usual operation: tensors of one compute dtype and shape, contiguous. It needs no program, which
+/// may take longer than its elements.
+fn record_plain(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error>> {
     let Some(Operand::Tensor(first)) = operands.first() else {
         return None;
     };
@@ -230,7 +231,7 @@ fn record_small(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error
         _ => return None,
     };
     let in_place = row.cell(dtype.kind()) == Cell::Formula && compute_dtype(dtype) == dtype;
-    if !in_place || dtype == DType::Bool || first.count() > CHUNK || needs_guard(op, dtype) {
+    if !in_place || dtype == DType::Bool || needs_guard(op, dtype) {
         return None;
     }
     let mut views = [first.view_of(); MAX_ARITY];
@@ -338,19 +339,16 @@ pub(crate) fn evaluate_one(
 /// An input as it is, or with the layout that broadcasting gives it.
 enum Prepared<'a> {
     AsIs(&'a Tensor),
-    Viewed(Box<(Tensor, Layout)>),
+    Viewed(&'a Tensor, Box<Layout>),
 }
 
 fn views<'a>(prepared: &'a [Prepared<'a>]) -> SmallVec<[View<'a>; 4]> {
     let view = |input: &'a Prepared<'a>| match input {
         Prepared::AsIs(tensor) => tensor.view_of(),
-        Prepared::Viewed(view) => view.0.seen_as(&view.1),
+        Prepared::Viewed(tensor, layout) => tensor.seen_as(layout),
     };
     prepared.iter().map(view).collect()
 }
-
-/// Elements from which an input that is read across its rows is first put in order.
-const REORDER_FROM: usize = 16 << 10;
 
 /// The inputs broadcast to a shape.
 fn prepare<'a>(
@@ -360,20 +358,11 @@ fn prepare<'a>(
 ) -> Result<SmallVec<[Prepared<'a>; 2]>, Error> {
     let mut prepared = SmallVec::new();
     for tensor in inputs {
-        // Transposed copies go by square blocks, tiles along the rows.
-        let strides = tensor.layout().strides();
-        let across = strides
-            .last()
-            .is_some_and(|stride| stride.unsigned_abs() > 1);
-        prepared.push(if across && tensor.count() >= REORDER_FROM {
-            let ordered = tensor.contiguous()?;
-            let layout = ordered.layout().broadcast_to(op, shape)?;
-            Prepared::Viewed(Box::new((ordered, layout)))
-        } else if tensor.shape() == shape {
+        prepared.push(if tensor.shape() == shape {
             Prepared::AsIs(tensor)
         } else {
             let layout = tensor.layout().broadcast_to(op, shape)?;
-            Prepared::Viewed(Box::new(((*tensor).clone(), layout)))
+            Prepared::Viewed(tensor, Box::new(layout))
         });
     }
     Ok(prepared)
@@ -396,8 +385,8 @@ pub(crate) fn needs_guard(op: Op, dtype: DType) -> bool {
 /// Refuses integers that have no answer: a divisor of zero, an exponent below it.
 fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Error> {
     let refused = match op {
-        Op::FloorDivide | Op::TruncDivide | Op::Remainder | Op::Fmod => Op::Eq,
-        Op::Pow => Op::Lt,
+        Op::FloorDivide | Op::TruncDivide | Op::Remainder | Op::Fmod => Refused::Zero,
+        Op::Pow => Refused::Negative,
         _ => return Ok(()),
     };
     let in_integers = program.steps().iter().any(|step| match step {
@@ -415,7 +404,7 @@ fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Erro
     };
     match second {
         Operand::Scalar(WeakScalar::Int(value)) => {
-            let bad = if refused == Op::Eq {
+            let bad = if refused == Refused::Zero {
                 *value == 0
             } else {
                 *value < 0
@@ -426,22 +415,47 @@ fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Erro
                 Ok(())
             }
         }
-        Operand::Scalar(WeakScalar::Bool(false)) if refused == Op::Eq => {
+        Operand::Scalar(WeakScalar::Bool(false)) if refused == Refused::Zero => {
             Err(Error::new(op.name(), problem(None)))
         }
         Operand::Scalar(_) => Ok(()),
         Operand::Tensor(tensor) => {
-            let bad = record(refused, &[(*second), WeakScalar::Int(0).into()])?;
-            let place = bad.read(op.name())?.iter().position(|byte| *byte != 0);
-            match place {
-                Some(index) => {
-                    let index = (tensor.rank() > 0).then_some(index);
-                    Err(Error::new(op.name(), problem(index)))
-                }
-                None => Ok(()),
+            let check = Task::Values(Values::CheckIntegers(refused));
+            match perform_here(op.name(), &check, &[tensor], &[])? {
+                Some(_) => Ok(()),
+                None => check_integers(op.name(), tensor, refused, problem),
             }
         }
     }
+}
+
+/// [`Values::CheckIntegers`] where there is no kernel for it.
+fn check_integers(
+    op: &'static str,
+    integers: &Tensor,
+    refused: Refused,
+    problem: impl FnOnce(Option<usize>) -> Problem,
+) -> Result<(), Error> {
+    let x = integers.detach();
+    let builder = Builder::new(&[x.dtype()]);
+    let (value, zero) = (
+        builder.input(0),
+        builder.constant(Scalar::new(false, x.dtype())?),
+    );
+    let is_refused = match refused {
+        Refused::Zero => value.eq(zero),
+        Refused::Negative => value.lt(zero),
+    };
+    let program = builder.finish(&[is_refused]);
+    // One truth value comes back; all of them only if there is an error.
+    let plan = Plan::new(op, &x, None)?;
+    let any = plan.fold(op, Fold::Max, &program, &[&x], x.shape())?;
+    if x.count() == 0 || any.read(op)?.iter().all(|byte| *byte == 0) {
+        return Ok(());
+    }
+    let each = evaluate_one(op, &program, &[&x])?;
+    let place = each.read(op)?.iter().position(|byte| *byte != 0);
+    Err(Error::new(op, problem(place.filter(|_| x.rank() > 0))))
 }
 
 macro_rules! methods {

@@ -1,6 +1,7 @@
 //! The kernels: safe code over slices of bytes and layouts.
 
 mod channels;
+pub(crate) mod check;
 mod classes;
 mod conv;
 mod copy;
@@ -9,7 +10,7 @@ pub(crate) mod elementwise;
 mod fold;
 pub(crate) mod fourier;
 pub(crate) mod fused;
-pub mod indexing;
+pub(crate) mod indexing;
 pub(crate) mod linalg;
 mod movement;
 mod norm;
@@ -22,7 +23,7 @@ mod resample;
 mod rows;
 mod scan;
 mod softmax;
-pub mod sort;
+pub(crate) mod sort;
 
 pub use allotrope_op::{Fold, Scan};
 pub use channels::{
@@ -34,7 +35,7 @@ pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
 pub use distance::distances;
 pub(crate) use movement::add_windows;
-pub use movement::{assemble, copy_view, keep_band, take_rows};
+pub use movement::{assemble, copy_view, keep_band};
 pub use norm::{Norm, NormGradients, normalize_lines, normalize_lines_backward};
 pub(crate) use pool::{
     Grid, Pooled, add_to_places, average, greatest, greatest_with_places, unpool,

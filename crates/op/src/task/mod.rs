@@ -65,9 +65,9 @@ pub enum Task<'a> {
     /// Windows over grids.
     Window(Window<'a>),
     /// Lines in order.
-    Order(Order<'a>),
+    Order(Order),
     /// Searching, counting, and checks of indices.
-    Indexing(Indexing<'a>),
+    Indexing(Indexing),
     /// Fourier transforms of lines.
     Fourier(Fourier),
     /// Decompositions and solutions of matrices.
@@ -75,7 +75,7 @@ pub enum Task<'a> {
     /// Random numbers whose parameters are tensors.
     Sampling(Sampling),
     /// Checks and casts that look at values.
-    Values(Values<'a>),
+    Values(Values),
 }
 
 /// Elements that a task reads, in any layout.

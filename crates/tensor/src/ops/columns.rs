@@ -8,7 +8,7 @@ use allotrope_op::task::{Axis, Task};
 use allotrope_op::{Dims, Layout, Piece, Shape};
 use smallvec::smallvec;
 
-use super::segment::put_together;
+use super::pieces::put_together;
 use crate::Tensor;
 use crate::autograd::{Pass, differentiable};
 use crate::call;

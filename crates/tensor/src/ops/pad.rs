@@ -5,7 +5,7 @@ use allotrope_op::structured::movement::PAD;
 use allotrope_op::{Dims, Piece, Shape, compute_dtype};
 use smallvec::smallvec;
 
-use super::segment::{Segment, Segments, cut, gathered_back, put_together};
+use super::pieces::{Segment, Segments, cut, gathered_back, put_together};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;

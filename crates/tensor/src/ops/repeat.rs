@@ -1,17 +1,14 @@
 //! Elements several times: `repeat`, `tile`, `repeat_interleave`.
 
-use crate::host::memory::{try_collect, try_with_capacity};
-use allotrope_cpu::kernel::take_rows;
+use crate::host::memory::try_with_capacity;
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
 use allotrope_op::{Dims, Layout, Shape, compute_dtype, normalize_axis};
 use smallvec::smallvec;
 
-use super::indexing::sum_slices;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::room;
 
 /// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
 const ADDED_UP_TO: usize = 8;
@@ -129,29 +126,11 @@ impl Tensor {
             .iter()
             .fold(0_usize, |sum, count| sum.saturating_add(*count));
         check_total(sum, total)?;
-        let mut sizes: Dims<usize> = x.shape().iter().copied().collect();
-        sizes[dim] = sum;
-        let shape = Shape::new(op, &sizes)?;
-        let mut buffer = room(op, &shape, x.dtype())?;
         let mut rows = try_with_capacity(op, sum)?;
         for (row, count) in counts.iter().enumerate() {
-            rows.extend(std::iter::repeat_n(row, *count));
+            rows.extend(std::iter::repeat_n(row as i64, *count));
         }
-        let inner = sizes[dim + 1..].iter().product();
-        let x = x.contiguous()?;
-        let bytes = x.ordered_bytes(op)?;
-        take_rows(x.dtype(), bytes, [size, inner], &rows, &mut buffer);
-        let repeated = Self::from_buffer(buffer, shape, x.dtype());
-        if !is_recorded(&[&x]) {
-            return Ok(repeated);
-        }
-        let rows: Vec<i64> = try_collect(op, rows.iter().map(|row| *row as i64))?;
-        let rows = Self::from_slice(&rows, &[sum])?;
-        let sizes = x.shape().clone();
-        repeated.with_rule(op, &[&x], move |pass| {
-            let sums = sum_slices(op, &sizes, dim, &rows, &pass.gradient()?)?;
-            Ok(smallvec![Some(sums)])
-        })
+        x.select_known(op, dim, &x.new_from_slice(&rows, &[sum])?)
     }
 }
 

@@ -5,7 +5,7 @@ use allotrope_op::structured::movement::ROLL;
 use allotrope_op::{Dims, normalize_axis};
 use smallvec::{SmallVec, smallvec};
 
-use super::segment::{Segment, Segments, cut, put_together};
+use super::pieces::{Segment, Segments, cut, put_together};
 use crate::Tensor;
 use crate::call;
 

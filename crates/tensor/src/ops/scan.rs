@@ -1,15 +1,15 @@
 //! Running totals and extremes along a dimension.
 
-use allotrope_cpu::kernel::sort::running_extreme;
 use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{
     CUMMAX, CUMMIN, CUMPROD, CUMSUM, CUMULATIVE_PROD, CUMULATIVE_SUM, LOGCUMSUMEXP,
 };
+use allotrope_op::task::Order;
 use allotrope_op::{Program, Scan, View, normalize_axis};
 
+use super::axis_view::{AxisView, remember_places};
 use super::difference::join_along;
-use super::lines::{Lines, remember_places};
 use super::scan_gradient::remember_scan;
 use crate::Tensor;
 use crate::call;
@@ -105,10 +105,9 @@ impl Tensor {
         let mut sizes = self.shape().to_vec();
         sizes[axis] = 1;
         let initial = match scan {
-            Scan::Prod => Self::ones(&sizes, sums.dtype())?,
-            _ => Self::zeros(&sizes, sums.dtype())?,
+            Scan::Prod => sums.new_ones(&sizes, sums.dtype())?,
+            _ => sums.new_zeros(&sizes, sums.dtype())?,
         };
-        let initial = initial.beside(&sums)?;
         join_along(row.name, &[&initial, &sums], axis)
     }
 
@@ -167,15 +166,9 @@ impl Tensor {
     }
 
     fn running(&self, row: &Structured, greatest: bool, dim: isize) -> Result<(Self, Self), Error> {
-        let dtype = call::result_dtype(row, self.dtype())?;
-        let lines = Lines::new(row.name, self, dim)?;
-        let length = lines.length();
-        let mut values = lines.room(length, dtype)?;
-        let mut places = lines.room(length, DType::I64)?;
-        let (bytes, to) = (lines.bytes(), places.elements_mut());
-        running_extreme(dtype, bytes, length, greatest, &mut values, to)?;
-        let values = lines.finish(values, length, dtype)?;
-        let places = lines.finish(places, length, DType::I64)?;
+        call::result_dtype(row, self.dtype())?;
+        let lines = AxisView::new(row.name, self, dim)?;
+        let (values, places) = lines.choose(Order::Cummax { greatest }, lines.length())?;
         let values = remember_places(values, row.name, self, dim, &places, true)?;
         Ok((values, places))
     }

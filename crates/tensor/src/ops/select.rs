@@ -1,11 +1,12 @@
 //! A few elements of each line by their rank, without sorting the rest.
 
-use allotrope_cpu::kernel::sort::{Rank, mode, select_rank, top};
-use allotrope_dtype::{DType, Error, Kind, Problem};
+use allotrope_dtype::{Error, Kind, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{KTHVALUE, MEDIAN, MODE, NANMEDIAN, TOPK};
+use allotrope_op::task::Order;
+use allotrope_op::task::order::Rank;
 
-use super::lines::{Lines, remember_places};
+use super::axis_view::{AxisView, remember_places};
 use crate::Tensor;
 use crate::call;
 
@@ -23,22 +24,16 @@ impl Tensor {
         largest: bool,
         sorted: bool,
     ) -> Result<(Self, Self), Error> {
-        let dtype = call::result_dtype(&TOPK, self.dtype())?;
-        let lines = Lines::new(TOPK.name, self, dim)?;
-        let length = lines.length();
-        if k > length {
+        call::result_dtype(&TOPK, self.dtype())?;
+        let lines = AxisView::new(TOPK.name, self, dim)?;
+        if k > lines.length() {
             return Err(bad_rank(
                 TOPK.name,
                 k as isize,
                 "0 up to the size of the dimension",
             ));
         }
-        let mut values = lines.room(k, dtype)?;
-        let mut places = lines.room(k, DType::I64)?;
-        let (bytes, to) = (lines.bytes(), places.elements_mut());
-        top(dtype, bytes, length, k, largest, sorted, &mut values, to)?;
-        let values = lines.finish(values, k, dtype)?;
-        let places = lines.finish(places, k, DType::I64)?;
+        let (values, places) = lines.choose(Order::Topk { k, largest, sorted }, k)?;
         let values = remember_places(values, TOPK.name, self, dim, &places, true)?;
         Ok((values, places))
     }
@@ -50,7 +45,7 @@ impl Tensor {
     /// index error for a dimension out of range, a memory error.
     pub fn kthvalue(&self, k: isize, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
         call::result_dtype(&KTHVALUE, self.dtype())?;
-        let lines = Lines::new(KTHVALUE.name, self, dim)?;
+        let lines = AxisView::new(KTHVALUE.name, self, dim)?;
         if k < 1 || k as usize > lines.length() {
             return Err(bad_rank(
                 KTHVALUE.name,
@@ -58,7 +53,8 @@ impl Tensor {
                 "1 up to the size of the dimension",
             ));
         }
-        self.ranked(&KTHVALUE, &lines, Rank::Place(k as usize - 1), dim, keepdim)
+        let task = Order::Nth(Rank::Place(k as usize - 1));
+        self.chosen(&KTHVALUE, &lines, task, dim, keepdim)
     }
 
     /// The middle element along `dim` in order, and its place. Of an even number of elements it is
@@ -112,34 +108,40 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<(Self, Self), Error> {
         call::result_dtype(row, self.dtype())?;
-        let lines = Lines::new(row.name, self, dim)?;
-        lines.need_elements()?;
-        self.ranked(row, &lines, rank, dim, keepdim)
+        self.one_of_lines(row, Order::Nth(rank), dim, keepdim)
     }
 
     fn middle_of_all(&self, row: &Structured, rank: Rank) -> Result<Self, Error> {
         call::result_dtype(row, self.dtype())?;
         if self.count() == 0 && self.dtype().kind() == Kind::Float {
-            return Self::full(&[], f64::NAN, self.dtype());
+            return self.new_full(&[], f64::NAN, self.dtype());
         }
-        Ok(self.ravel()?.middle(row, rank, 0, false)?.0)
+        let flat = self.ravel()?;
+        Ok(flat.one_of_lines(row, Order::Nth(rank), 0, false)?.0)
     }
 
-    fn ranked(
+    /// The one element that a task chooses from every line, which must have some.
+    fn one_of_lines(
         &self,
         row: &Structured,
-        lines: &Lines,
-        rank: Rank,
+        task: Order,
         dim: isize,
         keepdim: bool,
     ) -> Result<(Self, Self), Error> {
-        let dtype = self.dtype();
-        let mut values = lines.room(1, dtype)?;
-        let mut places = lines.room(1, DType::I64)?;
-        let (bytes, to) = (lines.bytes(), places.elements_mut());
-        select_rank(dtype, bytes, lines.length(), rank, &mut values, to)?;
-        let values = lines.finish_one(values, dtype, keepdim)?;
-        let places = lines.finish_one(places, DType::I64, keepdim)?;
+        let lines = AxisView::new(row.name, self, dim)?;
+        lines.need_elements()?;
+        self.chosen(row, &lines, task, dim, keepdim)
+    }
+
+    fn chosen(
+        &self,
+        row: &Structured,
+        lines: &AxisView,
+        task: Order,
+        dim: isize,
+        keepdim: bool,
+    ) -> Result<(Self, Self), Error> {
+        let (values, places) = lines.choose_one(task, keepdim)?;
         let values = remember_places(values, row.name, self, dim, &places, keepdim)?;
         Ok((values, places))
     }
@@ -150,17 +152,8 @@ impl Tensor {
     /// # Errors
     /// As [`median`](Self::median).
     pub fn mode(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
-        let dtype = call::result_dtype(&MODE, self.dtype())?;
-        let lines = Lines::new(MODE.name, self, dim)?;
-        lines.need_elements()?;
-        let mut values = lines.room(1, dtype)?;
-        let mut places = lines.room(1, DType::I64)?;
-        let (bytes, to) = (lines.bytes(), places.elements_mut());
-        mode(dtype, bytes, lines.length(), &mut values, to)?;
-        let values = lines.finish_one(values, dtype, keepdim)?;
-        let places = lines.finish_one(places, DType::I64, keepdim)?;
-        let values = remember_places(values, MODE.name, self, dim, &places, keepdim)?;
-        Ok((values, places))
+        call::result_dtype(&MODE, self.dtype())?;
+        self.one_of_lines(&MODE, Order::Mode, dim, keepdim)
     }
 }
 

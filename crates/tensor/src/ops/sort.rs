@@ -1,10 +1,10 @@
 //! Elements in order along a dimension.
 
-use allotrope_cpu::kernel::sort::sort;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::order::{ARGSORT, MSORT, SORT};
+use allotrope_op::task::Order;
 
-use super::lines::{Lines, remember_places};
+use super::axis_view::{AxisView, remember_places};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -26,16 +26,24 @@ impl Tensor {
     /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
     /// error.
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Self, Self), Error> {
-        let dtype = call::result_dtype(&SORT, self.dtype())?;
-        let lines = Lines::new(SORT.name, self, dim)?;
-        let length = lines.length();
-        let mut values = lines.room(length, dtype)?;
-        let mut places = lines.room(length, DType::I64)?;
-        let (bytes, to) = (lines.bytes(), places.elements_mut());
-        sort(dtype, bytes, length, descending, &mut values, to)?;
-        let values = lines.finish(values, length, dtype)?;
-        let places = lines.finish(places, length, DType::I64)?;
-        let values = remember_places(values, SORT.name, self, dim, &places, true)?;
+        call::result_dtype(&SORT, self.dtype())?;
+        self.sorted(SORT.name, dim, descending)
+    }
+
+    fn sorted(
+        &self,
+        op: &'static str,
+        dim: isize,
+        descending: bool,
+    ) -> Result<(Self, Self), Error> {
+        let lines = AxisView::new(op, self, dim)?;
+        let task = Order::Sort {
+            descending,
+            values: true,
+            indices: true,
+        };
+        let (values, places) = lines.choose(task, lines.length())?;
+        let values = remember_places(values, op, self, dim, &places, true)?;
         Ok((values, places))
     }
 
@@ -45,12 +53,12 @@ impl Tensor {
     /// As [`sort`](Self::sort).
     pub fn argsort(&self, dim: isize, descending: bool) -> Result<Self, Error> {
         call::result_dtype(&ARGSORT, self.dtype())?;
-        let lines = Lines::new(ARGSORT.name, self, dim)?;
-        let length = lines.length();
-        let mut places = lines.room(length, DType::I64)?;
-        let (bytes, to) = (lines.bytes(), places.elements_mut());
-        sort(self.dtype(), bytes, length, descending, &mut [], to)?;
-        lines.finish(places, length, DType::I64)
+        let task = Order::Sort {
+            descending,
+            values: false,
+            indices: true,
+        };
+        AxisView::new(ARGSORT.name, self, dim)?.rearrange(task, DType::I64)
     }
 
     /// The elements in order along the first dimension.
@@ -60,21 +68,13 @@ impl Tensor {
     pub fn msort(&self) -> Result<Self, Error> {
         let dtype = call::result_dtype(&MSORT, self.dtype())?;
         if is_recorded(&[self]) {
-            return Ok(self
-                .sort(0, false)
-                .map_err(|error| error.in_op(MSORT.name))?
-                .0);
+            return Ok(self.sorted(MSORT.name, 0, false)?.0);
         }
-        let lines = Lines::new(MSORT.name, self, 0)?;
-        let mut values = lines.room(lines.length(), dtype)?;
-        sort(
-            dtype,
-            lines.bytes(),
-            lines.length(),
-            false,
-            &mut values,
-            &mut [],
-        )?;
-        lines.finish(values, lines.length(), dtype)
+        let task = Order::Sort {
+            descending: false,
+            values: true,
+            indices: false,
+        };
+        AxisView::new(MSORT.name, self, 0)?.rearrange(task, dtype)
     }
 }

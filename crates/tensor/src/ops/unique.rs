@@ -1,17 +1,17 @@
 //! Different elements, and the different parts along a dimension.
 
-use crate::host::Buffer;
-use allotrope_cpu::kernel::sort::{distinct, group_rows};
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{UNIQUE, UNIQUE_CONSECUTIVE};
-use allotrope_op::{Shape, normalize_axis};
+use allotrope_op::task::{Order, Output, Task};
+use allotrope_op::{Layout, Shape, normalize_axis};
+use smallvec::SmallVec;
 
-pub use allotrope_cpu::kernel::sort::Beside;
+pub use allotrope_op::task::order::Beside;
 
 use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::room;
+use crate::device::perform;
 use crate::{Index, Tensor};
 
 /// Different elements, or parts along a dimension.
@@ -88,21 +88,40 @@ impl Tensor {
         if dtype.is_complex() || rows.rank() != 1 || is_recorded(&[self]) {
             return group_parts(row.name, &rows, dim, &places, sorted);
         }
-        let bytes = rows.ordered_bytes(row.name)?;
-        let found = distinct(row.name, dtype, bytes, sorted, beside)?;
-        let list = |buffer: Buffer, dtype: DType| {
-            let shape = Shape::new(row.name, &[buffer.len() / dtype.itemsize()])?;
-            Ok::<_, Error>(Self::from_buffer(buffer, shape, dtype))
+        let task = Order::Unique { sorted, beside };
+        let found = found(row.name, task, &rows, [dtype, DType::I64, DType::I64])?;
+        let [values, inverse, counts] = found;
+        let inverse = match beside.inverse {
+            true => inverse.with_layout(Layout::contiguous(places)),
+            false => inverse,
         };
         Ok(Unique {
-            values: list(found.values, dtype)?,
-            inverse: match beside.inverse {
-                true => Self::from_buffer(found.inverse, places, DType::I64),
-                false => list(found.inverse, DType::I64)?,
-            },
-            counts: list(found.counts, DType::I64)?,
+            values,
+            inverse,
+            counts,
         })
     }
+}
+
+/// What a task finds in rows, as vectors.
+fn found(
+    op: &'static str,
+    task: Order,
+    rows: &Tensor,
+    dtypes: [DType; 3],
+) -> Result<[Tensor; 3], Error> {
+    let count = rows.shape()[0];
+    let outputs = dtypes.map(|dtype| Output { dtype, count });
+    let made = perform(op, &Task::Order(task), &[rows], &outputs)?;
+    let lists = made.into_iter().zip(dtypes).map(|(made, dtype)| {
+        let shape = Shape::new(op, &[made.count])?;
+        Ok(Tensor::from_memory_of(made.memory, shape, dtype))
+    });
+    let lists: SmallVec<[Tensor; 3]> = lists.collect::<Result<_, Error>>()?;
+    lists.into_inner().map_err(|lists| {
+        let (from, to) = (lists.len(), 3);
+        Error::new(op, Problem::LengthMismatch { from, to })
+    })
 }
 
 /// The different parts along the first dimension, which goes back to `dim`; `places` is the shape of
@@ -114,36 +133,17 @@ fn group_parts(
     places: &Shape,
     sorted: bool,
 ) -> Result<Unique, Error> {
-    let (dtype, count) = (rows.dtype(), rows.shape()[0]);
-    let parts = if dtype.is_complex() { 2 } else { 1 };
-    let width = rows.shape()[1..].iter().product::<usize>() * parts;
-    let bytes = rows.ordered_bytes(op)?;
-    let groups = group_rows(op, dtype.to_real(), bytes, width, count, sorted)?;
-    let found = Shape::new(op, &[groups.starts.len()])?;
-    let mut firsts = room(op, &found, DType::I64)?;
-    let mut counts = room(op, &found, DType::I64)?;
-    let mut inverse = room(op, places, DType::I64)?;
-    let ends = groups.starts.iter().skip(1).chain([&count]);
-    let lists = firsts.elements_mut::<i64>().iter_mut();
-    let lists = lists.zip(counts.elements_mut::<i64>());
-    let to = inverse.elements_mut::<i64>();
-    for (group, ((start, end), (first, number))) in
-        groups.starts.iter().zip(ends).zip(lists).enumerate()
-    {
-        let members = &groups.order[*start..*end];
-        for place in members {
-            to[*place as usize] = group as i64;
-        }
-        (*first, *number) = (members[0], members.len() as i64);
-    }
-    let firsts = Tensor::from_buffer(firsts, found.clone(), DType::I64);
+    let (count, width) = (rows.shape()[0], rows.shape()[1..].iter().product::<usize>());
+    let matrix = rows.detach().reshape(&[count as isize, width as isize])?;
+    let task = Order::UniqueRows { sorted };
+    let [firsts, inverse, counts] = found(op, task, &matrix, [DType::I64; 3])?;
     let mut values = rows.index(&[Index::Array(firsts)])?;
     if let Some(dim) = dim {
         values = values.movedim(&[0], &[dim])?.contiguous()?;
     }
     Ok(Unique {
         values,
-        inverse: Tensor::from_buffer(inverse, places.clone(), DType::I64),
-        counts: Tensor::from_buffer(counts, found, DType::I64),
+        inverse: inverse.with_layout(Layout::contiguous(places.clone())),
+        counts,
     })
 }

@@ -10,21 +10,21 @@ const FEW: usize = 4096;
 
 /// Bins of one width between two bounds; the last one includes its upper bound.
 #[derive(Clone, Copy, Debug)]
-pub struct Bins {
+pub(crate) struct Bins {
     /// The lower bound of the first.
-    pub low: f64,
+    pub(crate) low: f64,
     /// The upper bound of the last, above the lower one.
-    pub high: f64,
+    pub(crate) high: f64,
 }
 
 /// Adds to `counts` how often each index occurs; all must be below the number of counts.
-pub fn count_indices(indices: &[i64], counts: &mut [i64]) {
+pub(crate) fn count_indices(indices: &[i64], counts: &mut [i64]) {
     count(indices, counts, |index| Some(*index as usize));
 }
 
 /// Adds to `counts`, one per bin, how many float32 or float64 fall into it. Those outside and NaN
 /// are left out.
-pub fn count_bins(dtype: DType, values: &[u8], bins: Bins, counts: &mut [i64]) {
+pub(crate) fn count_bins(dtype: DType, values: &[u8], bins: Bins, counts: &mut [i64]) {
     let (number, width) = (counts.len(), bins.high - bins.low);
     let bin = |x: f64| {
         // Halves, since the width may overflow.

@@ -13,7 +13,7 @@ use crate::parallel::{self, CHUNK};
 const BLOCK: usize = 64;
 
 /// A mask of truth values in row-major order, and how many of each chunk are true.
-pub struct Mask<'a> {
+pub(crate) struct Mask<'a> {
     op: &'static str,
     bytes: &'a [u8],
     counts: Vec<usize>,
@@ -24,7 +24,7 @@ impl<'a> Mask<'a> {
     ///
     /// # Errors
     /// A memory error.
-    pub fn new(op: &'static str, bytes: &'a [u8]) -> Result<Self, Error> {
+    pub(crate) fn new(op: &'static str, bytes: &'a [u8]) -> Result<Self, Error> {
         // Sums of a block fit a byte, which the loop adds many of at a time.
         let count = |chunk: &[u8]| -> usize {
             let blocks = chunk.chunks(BLOCK);
@@ -42,7 +42,7 @@ impl<'a> Mask<'a> {
 
     /// How many are true.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.counts.iter().sum()
     }
 
@@ -91,7 +91,7 @@ fn for_each_true(mask: &[u8], mut visit: impl FnMut(usize, &[u8])) {
 ///
 /// # Errors
 /// A memory error.
-pub fn true_elements(
+pub(crate) fn true_elements(
     dtype: DType,
     src: &[u8],
     mask: &Mask<'_>,
@@ -129,7 +129,12 @@ fn compress<W: Pod>(src: &[W], mask: &[u8], dst: &mut [W]) {
 ///
 /// # Errors
 /// A memory error.
-pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn expand_true(
+    dtype: DType,
+    src: &[u8],
+    mask: &Mask<'_>,
+    dst: &mut [u8],
+) -> Result<(), Error> {
     let starts = mask.counts.iter().scan(0, |start, count| {
         *start += count;
         Some(*start - count)
@@ -151,7 +156,7 @@ pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) ->
 }
 
 /// Writes one element to wherever a mask is true in `dst`.
-pub fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
+pub(crate) fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
     dispatch_width!(dtype, |W| {
         let (src, dst): (&[W], &mut [W]) =
             (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
@@ -170,7 +175,11 @@ pub fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
 ///
 /// # Errors
 /// A memory error.
-pub fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) -> Result<(), Error> {
+pub(crate) fn true_coordinates(
+    mask: &Mask<'_>,
+    shape: &Shape,
+    dst: &mut [i64],
+) -> Result<(), Error> {
     let Some(last) = shape.last().copied() else {
         return Ok(());
     };

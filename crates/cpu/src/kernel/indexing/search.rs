@@ -1,7 +1,8 @@
 //! Places in sorted sequences, and membership in sets. Nothing is rounded for a comparison.
 //!
-//! Keys are of one of [`KEYS`]. Numbers that no other of them holds all of are pairs: a number
-//! rounded to float64, which keeps the order, and what the rounding left out. NaN is the greatest.
+//! Keys are int64, uint64, float32 or float64. Numbers that none of them holds all of are pairs: a
+//! number rounded to float64, which keeps the order, and what the rounding left out, as complex128.
+//! NaN is the greatest.
 //!
 //! Searches go four abreast without a branch, since each step waits for memory; integers of one
 //! dtype that are looked for among few are compared as they are.
@@ -16,9 +17,6 @@ use rayon::prelude::*;
 use crate::Buffer;
 use crate::interrupt::Caller;
 use crate::parallel;
-
-/// The dtypes of keys; complex128 stands for pairs.
-pub const KEYS: [DType; 5] = [DType::I64, DType::U64, DType::F32, DType::F64, DType::C128];
 
 /// What can be put in order.
 trait Key: Pod + Send + Sync + PartialEq {
@@ -125,7 +123,7 @@ macro_rules! with_key {
 }
 
 /// Integers as pairs: rounded, and what that left out.
-pub fn pairs(dtype: DType, integers: &[u8], out: &mut [u8]) {
+pub(crate) fn pairs(dtype: DType, integers: &[u8], out: &mut [u8]) {
     let out: &mut [c128] = bytemuck::cast_slice_mut(out);
     let pair = |integer: i128| {
         let rounded = integer as f64;
@@ -152,7 +150,7 @@ pub fn pairs(dtype: DType, integers: &[u8], out: &mut [u8]) {
 }
 
 /// Puts keys in order.
-pub fn sort_keys(dtype: DType, keys: &mut [u8]) {
+pub(crate) fn sort_keys(dtype: DType, keys: &mut [u8]) {
     with_key!(dtype, |K| {
         let keys: &mut [K] = bytemuck::cast_slice_mut(keys);
         let caller = Caller::current();
@@ -170,7 +168,7 @@ pub fn sort_keys(dtype: DType, keys: &mut [u8]) {
 /// For each value, how many keys of its sorted row are less, or with `right` not greater.
 ///
 /// There are `length` keys to a row and `values_per_row` values for it.
-pub fn search(
+pub(crate) fn search(
     dtype: DType,
     sorted: &[u8],
     length: usize,
@@ -257,7 +255,7 @@ const TILE: usize = 1024;
 ///
 /// # Errors
 /// A memory error.
-pub fn which_belong(
+pub(crate) fn which_belong(
     op: &'static str,
     dtype: DType,
     sorted: &[u8],
@@ -306,7 +304,13 @@ pub fn which_belong(
 
 /// For each value, whether it is one of a few integers of the same dtype, or with `invert` whether it
 /// is none; false if these are no integers, or too many, and nothing is done.
-pub fn which_equal(dtype: DType, few: &[u8], values: &[u8], invert: bool, out: &mut [u8]) -> bool {
+pub(crate) fn which_equal(
+    dtype: DType,
+    few: &[u8],
+    values: &[u8],
+    invert: bool,
+    out: &mut [u8],
+) -> bool {
     let are_few = few.len() <= FEW * dtype.itemsize();
     if !dtype.is_integer() || !are_few {
         return false;
@@ -342,7 +346,7 @@ fn compare_with_each<T: Copy + Sync + PartialEq>(
 /// below its upper one, which the last bin includes. Values outside get the number of bins.
 ///
 /// There must be at least two edges.
-pub fn find_bins(dtype: DType, edges: &[u8], values: &[u8], out: &mut [i64]) {
+pub(crate) fn find_bins(dtype: DType, edges: &[u8], values: &[u8], out: &mut [i64]) {
     with_key!(dtype, |K| {
         let (edges, values): (&[K], &[K]) =
             (bytemuck::cast_slice(edges), bytemuck::cast_slice(values));

@@ -5,7 +5,6 @@
 //! | `view` | from one layout to another |
 //! | `assemble` | a tensor put together of pieces |
 //! | `band` | matrices without what is beyond a diagonal |
-//! | `take` | rows chosen by their numbers |
 //! | `overlap` | windows added up where they overlap |
 //! | `steps` | the loops of a copy |
 //! | `transpose` | rows that become columns |
@@ -14,12 +13,10 @@ mod assemble;
 mod band;
 mod overlap;
 mod steps;
-mod take;
 mod transpose;
 mod view;
 
 pub use assemble::assemble;
 pub use band::keep_band;
 pub(crate) use overlap::add_windows;
-pub use take::take_rows;
 pub use view::copy_view;

@@ -4,23 +4,25 @@
 //! |---|---|
 //! | `key` | keys of unsigned integers, whose order is that of the values |
 //! | `radix` | pairs of key and place in order, digit by digit |
-//! | `alone` | keys in order without places |
-//! | `distinct` | one of each element |
+//! | `keys_only` | keys in order without places |
+//! | `unique` | one of each element |
 //! | `select` | a few of a line without sorting it; the most frequent |
-//! | `rank` | one of a long line, by counting |
-//! | `running` | the greatest or least so far |
+//! | `nth` | one of a long line, by counting |
+//! | `cummax` | the greatest or least so far |
+//! | `quantile` | numbers at fractions of the order |
 //!
 //! A line is a contiguous run of `length` elements. Results are values and places in the line;
 //! where one of them is not wanted its slice is empty. They are unique, whatever way they are found:
 //! of equal elements the earlier comes first.
 
-mod alone;
-mod distinct;
+mod cummax;
 mod key;
+mod keys_only;
+mod nth;
+mod quantile;
 mod radix;
-mod rank;
-mod running;
 mod select;
+mod unique;
 
 use crate::memory::{probe, try_vec, try_with_capacity};
 use std::cmp::Ordering;
@@ -33,9 +35,11 @@ use crate::interrupt::Caller;
 use crate::parallel::{self, CHUNK};
 use key::{Pair, Way, Word};
 
-pub use distinct::{Beside, Distinct, distinct};
-pub use running::running_extreme;
-pub use select::{Rank, count_numbers, mode, select_rank, top};
+pub(crate) use cummax::cummax;
+pub(crate) use quantile::{Neighbours, Quantile};
+use select::count_numbers;
+pub(crate) use select::{mode, nth, topk};
+pub(crate) use unique::unique;
 
 /// Runs an expression with the word of a real dtype.
 macro_rules! with_word {
@@ -68,7 +72,7 @@ use with_word;
 ///
 /// # Errors
 /// A memory error.
-pub fn sort(
+pub(crate) fn sort(
     dtype: DType,
     src: &[u8],
     length: usize,
@@ -241,11 +245,11 @@ fn for_each_line<W: Word>(
 }
 
 /// Rows of `width` elements by which are equal.
-pub struct Groups {
+pub(crate) struct Groups {
     /// The places of the rows, those of a group next to each other and in order.
-    pub order: Vec<i64>,
+    pub(crate) order: Vec<i64>,
     /// Where in `order` each group begins.
-    pub starts: Vec<usize>,
+    pub(crate) starts: Vec<usize>,
 }
 
 /// Places in an order, of which this sees a pointer: the sort is compiled once and not per width.
@@ -274,7 +278,7 @@ fn sort_places(
 ///
 /// # Errors
 /// A memory error.
-pub fn group_rows(
+pub(crate) fn unique_rows(
     op: &'static str,
     dtype: DType,
     src: &[u8],

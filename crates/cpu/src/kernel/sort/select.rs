@@ -5,12 +5,13 @@
 
 use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::task::order::Rank;
 
 use crate::interrupt::Watch;
 use crate::parallel;
 
 use super::key::{Order, Pair, Way, Word};
-use super::rank::{self, LongLine};
+use super::nth::{self, LongLine};
 use super::{Room, for_each_line, is_long, radix, with_sorted, with_word, words_mut};
 
 /// Elements that are compared with the worst candidate at once.
@@ -26,7 +27,7 @@ const PART: usize = 64 << 10;
 /// # Errors
 /// A memory error.
 #[allow(clippy::too_many_arguments, reason = "a line, what of it, where to")]
-pub fn top(
+pub(crate) fn topk(
     dtype: DType,
     src: &[u8],
     length: usize,
@@ -145,26 +146,13 @@ fn cut<P: Pair>(pairs: &mut Vec<P>, count: usize) -> Option<u64> {
     Some(worst)
 }
 
-/// Which element of a line, in ascending order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rank {
-    /// The one that this many precede.
-    Place(usize),
-    /// The middle one, the lower of two; the first NaN if there is one.
-    Median,
-    /// The middle one of those that are not NaN; the first NaN if all are.
-    NanMedian,
-}
-
-impl Rank {
-    /// How many precede it in a line of so many, of which some are numbers.
-    fn index(self, numbers: usize, count: usize) -> usize {
-        match self {
-            Self::Place(index) => index.min(count - 1),
-            // NaN follow the numbers in order of place.
-            Self::Median if numbers < count => numbers,
-            _ => numbers.saturating_sub(1) / 2,
-        }
+/// How many elements precede that of a rank in a line of so many, of which some are numbers.
+fn index_of(rank: Rank, numbers: usize, count: usize) -> usize {
+    match rank {
+        Rank::Place(index) => index.min(count - 1),
+        // NaN follow the numbers in order of place.
+        Rank::Median if numbers < count => numbers,
+        _ => numbers.saturating_sub(1) / 2,
     }
 }
 
@@ -174,7 +162,7 @@ const LONG: usize = (1 << 20) + 1;
 
 /// How many elements are no NaN.
 #[must_use]
-pub fn count_numbers(dtype: DType, src: &[u8]) -> usize {
+pub(crate) fn count_numbers(dtype: DType, src: &[u8]) -> usize {
     let count = src.len() / dtype.itemsize();
     if !Order::has_nan(dtype) {
         return count;
@@ -189,7 +177,7 @@ pub fn count_numbers(dtype: DType, src: &[u8]) -> usize {
 /// Calls `work` with the keys of a line, as they are read.
 fn with_keys<W: Word, R>(way: &Way<W>, line: &[W], work: impl FnOnce(&LongLine<'_>) -> R) -> R {
     let read = |start: usize, out: &mut [u64]| {
-        let mut keys = [W::MAX; rank::BLOCK];
+        let mut keys = [W::MAX; nth::BLOCK];
         let keys = &mut keys[..out.len()];
         way.keys(&line[start..start + out.len()], keys);
         for (out, key) in out.iter_mut().zip(keys) {
@@ -209,7 +197,7 @@ fn with_keys<W: Word, R>(way: &Way<W>, line: &[W], work: impl FnOnce(&LongLine<'
 ///
 /// # Errors
 /// A memory error.
-pub fn select_rank(
+pub(crate) fn nth(
     dtype: DType,
     src: &[u8],
     length: usize,
@@ -261,7 +249,7 @@ fn select_of_line<W: Word, P: Pair>(
                 true => keys.below(W::MAX.wide()),
                 false => line.len(),
             };
-            keys.at(rank.index(numbers, line.len()))
+            keys.at(index_of(rank, numbers, line.len()))
         });
         if let Some((key, at)) = found {
             radix::write(way, line, &[u128::new(key, at)], value, place);
@@ -276,7 +264,7 @@ fn select_of_line<W: Word, P: Pair>(
     } else {
         line.len()
     };
-    let index = rank.index(numbers, line.len());
+    let index = index_of(rank, numbers, line.len());
     let found = *room.select_nth_unstable(index).1;
     radix::write(way, line, &[found], value, place);
     Ok(())
@@ -289,7 +277,7 @@ fn select_of_line<W: Word, P: Pair>(
 ///
 /// # Errors
 /// A memory error.
-pub fn mode(
+pub(crate) fn mode(
     dtype: DType,
     src: &[u8],
     length: usize,

@@ -57,7 +57,7 @@ impl Tensor {
         }
         let shapes: Vec<&Shape> = indices.iter().map(|index| index.shape()).collect();
         let common = Shape::broadcast(op, &shapes)?;
-        let mut flat = Self::zeros(&common, DType::I64)?;
+        let mut flat = indices[0].new_zeros(&common, DType::I64)?;
         let strides = shape.contiguous_strides();
         for (dim, index) in indices.iter().enumerate() {
             call::result_dtype(&RAVEL_MULTI_INDEX, index.dtype())?;

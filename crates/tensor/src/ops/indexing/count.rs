@@ -1,16 +1,17 @@
 //! `bincount`, `histc`, `histogram`: how many elements fall into each bin.
 
-use allotrope_cpu::kernel::indexing::{Bins, count_bins, count_indices};
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{BINCOUNT, HISTC, HISTOGRAM};
+use allotrope_op::task::{Indexing, Task};
 use allotrope_op::{Outcome, Shape};
 use smallvec::smallvec;
 
-use super::target::Target;
-use super::{Indices, Negative, elements, negative_or, wrong_shape, zeroed};
+use super::scatter_core::Target;
+use super::{Indices, Negative, negative_or, wrong_shape};
 use crate::Tensor;
 use crate::call;
+use crate::device::{perform_one, perform_or};
 
 /// The bins of a histogram.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,8 @@ impl Tensor {
                 return Err(wrong_shape(op, "weights", weights.shape(), accepted));
             }
             let dtype = Outcome::Total.of(weights.dtype());
-            let zeros = Self::zeros(&shape, dtype).map_err(|error| error.in_op(op))?;
+            let zeros = weights.new_zeros(&shape, dtype);
+            let zeros = zeros.map_err(|error| error.in_op(op))?;
             let places = indices.layout.clone();
             let mut target = Target::new(op, &zeros, dtype, 0, &indices, places)?;
             target.combine(Combine::Add, &weights.detach())?;
@@ -70,10 +72,16 @@ impl Tensor {
                 Ok(smallvec![Some(pass.gradient()?.index_select(0, &index)?)])
             });
         }
-        let mut buffer = zeroed(op, &shape, DType::I64)?;
+        let task = Task::Indexing(Indexing::CountIndices);
         let ordered = indices.compact.expand(self.shape())?.contiguous()?;
-        count_indices(elements(op, &ordered)?, buffer.elements_mut());
-        Ok(Self::from_buffer(buffer, shape, DType::I64))
+        perform_or(op, &task, &[&ordered], DType::I64, &shape, || {
+            let zeros = ordered.new_zeros(&shape, DType::I64)?;
+            let places = indices.layout.clone();
+            let mut target = Target::new(op, &zeros, DType::I64, 0, &indices, places)?;
+            drop(zeros);
+            target.combine(Combine::Add, &ordered.new_full(&[], 1, DType::I64)?)?;
+            target.finish()
+        })
     }
 
     /// How many elements fall into each of `bins` of one width between two bounds, which are the
@@ -93,14 +101,8 @@ impl Tensor {
         };
         let (low, high) = check_bounds(op, bounds)?;
         let shape = Shape::new(op, &[bins])?;
-        let narrow = self.dtype().fits_in(DType::F32);
-        let x = self
-            .to(if narrow { DType::F32 } else { DType::F64 })?
-            .contiguous()?;
-        let mut buffer = zeroed(op, &shape, DType::I64)?;
-        let bytes = x.ordered_bytes(op)?;
-        count_bins(x.dtype(), bytes, Bins { low, high }, buffer.elements_mut());
-        Self::from_buffer(buffer, shape, DType::I64).to(dtype)
+        let task = Task::Indexing(Indexing::CountBins { low, high });
+        perform_one(op, &task, &[self], DType::I64, &shape)?.to(dtype)
     }
 
     /// How many elements fall into each bin, or the sums of their weights, and the edges of the
@@ -135,6 +137,7 @@ impl Tensor {
                     DType::F64
                 };
                 Self::linspace(low, high, count.saturating_add(1), exact)
+                    .and_then(|edges| edges.beside(self))
                     .map_err(|error| error.in_op(op))?
             }
             Edges::Given(edges) => {
@@ -153,7 +156,7 @@ impl Tensor {
         let hist = match weights {
             None => {
                 // Counts add up in any order: places exist for a piece of the elements at a time.
-                let mut hist = Self::zeros(&[count + 1], DType::I64)?;
+                let mut hist = x.new_zeros(&[count + 1], DType::I64)?;
                 let piece = count.max(256 << 10);
                 for start in (0..x.count()).step_by(piece) {
                     let now = x.narrow(0, start as isize, piece.min(x.count() - start))?;

@@ -1,20 +1,22 @@
 //! `one_hot`, `embedding`, `embedding_bag`: rows that indices name.
 
-use allotrope_cpu::kernel::indexing::{BagRows, add_bags};
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
+use allotrope_op::task::{Indexing, Output, Task};
 use allotrope_op::{Outcome, Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::put::IndexReduction;
-use super::target::{Target, accumulator, neutral};
+use super::scatter::IndexReduction;
+use super::scatter_core::{Target, accumulator, neutral};
 use super::{
-    Indices, Negative, common_dtype, elements, negative_or, sum_slices, wrong_shape, zeroed,
+    Indices, Negative, chooser_beside, common_dtype, negative_or, sum_slices, wrong_shape,
 };
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
+use crate::device::perform_here;
+use crate::host::memory::try_vec;
 
 /// Elements of gathered rows that are held at a time.
 const AT_A_TIME: usize = 256 << 10;
@@ -122,11 +124,12 @@ impl Tensor {
         let indices = Indices::new(op, &places, self.rank(), classes, Negative::Refuse);
         let indices = indices.map_err(|error| negative_or(error, op, self))?;
         let sizes = [&self.shape()[..], &[classes]].concat();
-        let zeros = Self::zeros(&sizes, dtype).map_err(|error| error.in_op(op))?;
+        let zeros = self.new_zeros(&sizes, dtype);
+        let zeros = zeros.map_err(|error| error.in_op(op))?;
         let places = indices.layout_between(op, &[], &[1])?;
         let mut target = Target::new(op, &zeros, dtype, self.rank(), &indices, places)?;
         drop(zeros);
-        target.combine(Combine::Replace, &Self::full(&[], true, dtype)?)?;
+        target.combine(Combine::Replace, &self.new_full(&[], true, dtype)?)?;
         target.finish()
     }
 
@@ -150,7 +153,8 @@ impl Tensor {
         let op = EMBEDDING.name;
         call::result_dtype(&EMBEDDING, self.dtype())?;
         self.check_table(op, &options)?;
-        self.rows(op, index, &options)?.to(self.dtype())
+        let index = chooser_beside(index, self)?;
+        self.rows(op, &index, &options)?.to(self.dtype())
     }
 
     fn check_table(&self, op: &'static str, options: &Embedding) -> Result<(), Error> {
@@ -203,10 +207,10 @@ impl Tensor {
             Some(padding) => vec![normalize_axis(op, padding, rows)? as i64],
             None => vec![],
         };
-        let padding = Self::from_slice(&padding, &[padding.len()])?;
+        let padding = self.new_from_slice(&padding, &[padding.len()])?;
         let times = match options.scale_grad_by_freq {
             true => index.ravel()?.bincount(None, rows)?.maximum(1)?,
-            false => Self::full(&[1], 1, DType::I64)?,
+            false => self.new_full(&[1], 1, DType::I64)?,
         };
         let times = times.unsqueeze(1)?;
         let is_scaled = options.scale_grad_by_freq;
@@ -255,7 +259,8 @@ impl Tensor {
             let what = "mode with per_sample_weights";
             return Err(Error::unknown_option(op, what, &given, &["sum"]));
         }
-        let (number, owners) = owners(op, index, &bags)?;
+        let index = chooser_beside(index, self)?;
+        let (number, owners) = owners(op, &index, &bags)?;
         let mut index = index.ravel()?.as_int64(op)?;
         let mut owners = owners;
         let mut weights = match bags.per_sample_weights {
@@ -287,8 +292,11 @@ impl Tensor {
         let is_plain = weights.is_none()
             && bags.embedding.max_norm.is_none()
             && !bags.embedding.scale_grad_by_freq;
-        if how == Combine::Add && is_plain && self.storage(op).is_ok() {
-            let (sums, counts) = self.summed_bags(op, &index, &owners, number, compute)?;
+        if how == Combine::Add
+            && is_plain
+            && let Some(summed) = self.summed_bags(op, &index, &owners, number, compute)?
+        {
+            let (sums, counts) = summed;
             let result = match bags.mode {
                 BagMode::Mean => sums.div(&counts.maximum(1)?.to(compute)?)?,
                 _ => sums,
@@ -307,12 +315,12 @@ impl Tensor {
                 BagMode::Mean => IndexReduction::Mean,
                 BagMode::Max => IndexReduction::Amax,
             };
-            let zeros = Self::zeros(&[number, columns], compute)?;
+            let zeros = self.new_zeros(&[number, columns], compute)?;
             let bags = zeros.index_reduce(0, &owners, &rows, reduction, false)?;
             return bags.to(dtype);
         }
         let start = neutral(how, compute);
-        let mut result = Self::full(&[number, columns], start, compute)?;
+        let mut result = self.new_full(&[number, columns], start, compute)?;
         let converted = (self.is_read_often(&index) && bags.embedding.max_norm.is_none())
             .then(|| self.to(compute))
             .transpose()?;
@@ -351,7 +359,7 @@ impl Tensor {
     }
 
     /// The sums of the rows of this matrix in each of so many bags, in the dtype `sum`, and the numbers
-    /// of rows in them as a column. Owners are in order.
+    /// of rows in them as a column, if the device has a kernel for it. Owners are in order.
     fn summed_bags(
         &self,
         op: &'static str,
@@ -359,50 +367,33 @@ impl Tensor {
         owners: &Self,
         number: usize,
         sum: DType,
-    ) -> Result<(Self, Self), Error> {
+    ) -> Result<Option<(Self, Self)>, Error> {
         let (size, columns) = (self.shape()[0], self.shape()[1]);
         let places = Indices::new(op, index, 0, size, Negative::Refuse)?;
         let places = places.compact.expand(index.shape())?.contiguous()?;
         let owners = owners.contiguous()?;
-        let bags = elements(op, &owners)?;
-        let column = Shape::new(op, &[number, 1])?;
-        let mut counts = zeroed(op, &column, DType::I64)?;
-        for bag in bags {
-            counts.elements_mut::<i64>()[*bag as usize] += 1;
-        }
-        let mut ends = zeroed(op, &column, DType::I64)?;
-        let mut total = 0;
-        let each = ends.elements_mut::<i64>().iter_mut();
-        for (end, count) in each.zip(counts.elements::<i64>()) {
-            total += count;
-            *end = total;
-        }
-        let shape = Shape::new(op, &[number, columns])?;
-        let mut buffer = zeroed(op, &shape, sum)?;
-        let table = match self.is_read_often(index) {
-            true => self.detach().to(sum)?,
-            false => self.clone(),
+        let (shape, column) = (
+            Shape::new(op, &[number, columns])?,
+            Shape::new(op, &[number, 1])?,
+        );
+        let outputs = [(sum, shape.count()), (DType::I64, number)];
+        let outputs = outputs.map(|(dtype, count)| Output { dtype, count });
+        let task = Task::Indexing(Indexing::EmbeddingBag);
+        let Some(made) = perform_here(op, &task, &[self, &places, &owners], &outputs)? else {
+            return Ok(None);
         };
-        let table = table.contiguous()?;
-        let rows = BagRows {
-            dtype: table.dtype(),
-            table: table.ordered_bytes(op)?,
-            columns,
-            places: elements(op, &places)?,
-            ends: ends.elements(),
+        let mut made = made.into_iter().map(|made| made.memory);
+        let (Some(sums), Some(counts)) = (made.next(), made.next()) else {
+            return Ok(None);
         };
-        add_bags(rows, sum, &mut buffer)?;
-        let sums = Self::from_buffer(buffer, shape, sum);
-        let counts = Self::from_buffer(counts, column, DType::I64);
-        if !is_recorded(&[self]) {
-            return Ok((sums, counts));
-        }
+        let sums = Self::from_memory_of(sums, shape, sum);
+        let counts = Self::from_memory_of(counts, column, DType::I64);
         let sizes = self.shape().clone();
         let sums = sums.with_rule(op, &[self], move |pass| {
             let rows = pass.gradient()?.index_select(0, &owners)?;
             Ok(smallvec![Some(sum_slices(op, &sizes, 0, &places, &rows)?)])
         })?;
-        Ok((sums, counts))
+        Ok(Some((sums, counts)))
     }
 }
 
@@ -411,7 +402,8 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
     let offsets = match (bags.offsets, index.rank()) {
         (None, 2) => {
             let (number, length) = (index.shape()[0], index.shape()[1]);
-            let owners = Tensor::arange(0, number as i64, 1, DType::I64)?.unsqueeze(1)?;
+            let owners = index.new_arange(0, number as i64, 1, DType::I64)?;
+            let owners = owners.unsqueeze(1)?;
             let owners = owners.expand(&[number, length])?.ravel()?;
             return Ok((number, owners));
         }
@@ -422,12 +414,12 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
         }
     };
     let count = index.count();
-    let starts = elements(op, &offsets)?;
+    let read = offsets.read(op)?;
+    let starts: &[i64] = bytemuck::cast_slice(&read);
     let number = match (bags.include_last_offset, starts.len()) {
         (true, given) => given.saturating_sub(1),
         (false, given) => given,
     };
-    let mut owners = Tensor::zeros(&[count], DType::I64)?;
     let mut before = 0;
     for (place, start) in starts.iter().enumerate() {
         let in_order = (before..=count as i64).contains(start) && (place > 0 || *start == 0);
@@ -453,13 +445,10 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
         let accepted = format!("bags end at {end}; every index must belong to one");
         return Err(wrong_shape(op, "input", index.shape(), accepted));
     }
-    owners.rewrite(op, DType::I64, |target| {
-        let owners: &mut [i64] = bytemuck::cast_slice_mut(target.on_host(op, DType::I64)?);
-        for (bag, start) in starts.iter().take(number).enumerate() {
-            let stop = starts.get(bag + 1).map_or(count, |stop| *stop as usize);
-            owners[*start as usize..stop].fill(bag as i64);
-        }
-        Ok(())
-    })?;
-    Ok((number, owners))
+    let mut owners = try_vec(op, count, 0_i64)?;
+    for (bag, start) in starts.iter().take(number).enumerate() {
+        let stop = starts.get(bag + 1).map_or(count, |stop| *stop as usize);
+        owners[*start as usize..stop].fill(bag as i64);
+    }
+    Ok((number, index.new_from_slice(&owners, &[count])?))
 }

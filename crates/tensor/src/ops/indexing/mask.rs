@@ -1,6 +1,8 @@
 //! `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere`: elements where something
 //! is true.
 
+use std::borrow::Cow;
+
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::indexing::{
     ARGWHERE, MASKED_FILL, MASKED_SCATTER, MASKED_SELECT, NONZERO,
@@ -8,7 +10,7 @@ use allotrope_op::structured::indexing::{
 use allotrope_op::{Op, Shape};
 use smallvec::smallvec;
 
-use super::{common_dtype, wrong_shape};
+use super::{chooser_beside, common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -30,7 +32,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let (op, value) = (MASKED_FILL.name, value.into());
         call::result_dtype(&MASKED_FILL, self.dtype())?;
-        check_mask(op, mask)?;
+        let mask = &*check_mask(op, mask, self)?;
         if let Operand::Tensor(tensor) = value
             && tensor.rank() > 0
         {
@@ -57,14 +59,14 @@ impl Tensor {
     pub fn masked_select(&self, mask: &Self) -> Result<Self, Error> {
         let op = MASKED_SELECT.name;
         call::result_dtype(&MASKED_SELECT, self.dtype())?;
-        check_mask(op, mask)?;
+        let mask = &*check_mask(op, mask, self)?;
         if is_recorded(&[self]) {
             let selected = self.detach().masked_select(mask)?;
             let (shape, mask) = (self.shape().clone(), mask.clone());
             return selected.with_rule(op, &[self], move |pass| {
                 let gradient = pass.gradient()?;
-                let zeros = Self::full(&[], false, gradient.dtype())?;
-                let zeros = zeros.beside(&gradient)?.expand(&shape)?;
+                let zeros = gradient.new_full(&[], false, gradient.dtype())?;
+                let zeros = zeros.expand(&shape)?;
                 Ok(smallvec![Some(zeros.masked_scatter(&mask, &gradient)?)])
             });
         }
@@ -89,7 +91,7 @@ impl Tensor {
         let op = MASKED_SCATTER.name;
         let dtype = common_dtype(op, [self, source])?;
         let dtype = call::result_dtype(&MASKED_SCATTER, dtype)?;
-        check_mask(op, mask)?;
+        let mask = &*check_mask(op, mask, self)?;
         if is_recorded(&[self, source]) {
             let put = self.detach().masked_scatter(mask, &source.detach())?;
             let (mask, sizes) = (mask.clone(), source.shape().clone());
@@ -168,10 +170,14 @@ impl Tensor {
     }
 }
 
-/// Refuses masks of numbers.
-fn check_mask(op: &'static str, mask: &Tensor) -> Result<(), Error> {
+/// A mask beside a tensor; those of numbers are refused.
+fn check_mask<'a>(
+    op: &'static str,
+    mask: &'a Tensor,
+    x: &Tensor,
+) -> Result<Cow<'a, Tensor>, Error> {
     if mask.dtype() == DType::Bool {
-        Ok(())
+        chooser_beside(mask, x)
     } else {
         let hint = Some("mask.to(bool), or index_put for indices");
         Err(Error::not_in_set(op, mask.dtype(), Set::Bool, hint))

@@ -2,11 +2,11 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `pick` | `gather`, `index_select`, `take`, `take_along_dim` |
-//! | `put` | `scatter` and its kin, `put`, `index_put` |
-//! | `put_gradient` | the gradients of what is put |
-//! | `slices` | `index_add`, `index_copy`, `index_fill`, `index_reduce` |
-//! | `target` | what they share: elements combined into a tensor along a dimension |
+//! | `gather` | `gather`, `index_select`, `take`, `take_along_dim` |
+//! | `scatter` | `scatter` and its kin, `put`, `index_put` |
+//! | `scatter_gradient` | the gradients of what is put |
+//! | `index_add` | `index_add`, `index_copy`, `index_fill`, `index_reduce` |
+//! | `scatter_core` | what they share: elements combined into a tensor along a dimension |
 //! | `mask` | `masked_fill`, `masked_select`, `masked_scatter`, `nonzero`, `argwhere` |
 //! | `search` | `searchsorted`, `bucketize`, `isin` |
 //! | `count` | `bincount`, `histc`, `histogram` |
@@ -16,43 +16,38 @@
 mod coordinates;
 mod count;
 mod embedding;
+mod gather;
+mod index_add;
 mod mask;
-mod pick;
-mod put;
-mod put_gradient;
+mod scatter;
+mod scatter_core;
+mod scatter_gradient;
 mod search;
-mod slices;
-mod target;
 
 pub use count::Edges;
 pub use embedding::{BagMode, Bags, Embedding};
-pub use put::IndexReduction;
-pub(super) use put::sum_elements;
+pub(crate) use index_add::sum_slices;
+pub use scatter::IndexReduction;
+pub(super) use scatter::sum_elements;
 pub use search::Search;
-pub(crate) use slices::sum_slices;
+
+use std::borrow::Cow;
+
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar};
+pub(crate) use allotrope_op::task::indexing::Negative;
+use allotrope_op::task::{Indexing, Output, Task};
+use allotrope_op::{Builder, Dims, Fold, Layout, Shape, View};
 
 use crate::call::common_dtype;
-use crate::host::Buffer;
-use allotrope_cpu::kernel::indexing::{index_range, wrap_negative};
-use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
-use allotrope_op::{Dims, Layout, Op, Shape, View};
-
-use crate::elementwise::{Operand, room};
-use crate::{Tensor, view::out_of_memory};
+use crate::device::perform_here;
+use crate::elementwise::{Operand, evaluate_one};
+use crate::reduce::{Plan, reading};
+use crate::{Device, Tensor};
 
 /// Indices of one dimension, checked: int64, not negative, below its size.
 pub(crate) struct Indices {
     compact: Tensor,
     layout: Layout,
-}
-
-/// What negative indices mean.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Negative {
-    /// They count from the end.
-    FromEnd,
-    /// They are out of range.
-    Refuse,
 }
 
 impl Indices {
@@ -64,44 +59,44 @@ impl Indices {
         size: usize,
         negative: Negative,
     ) -> Result<Self, Error> {
-        let wide = index.as_int64(op)?;
+        if !index.dtype().is_integer() {
+            return Err(Error::not_in_set(op, index.dtype(), Set::Integer, None));
+        }
         // Repeated indices are checked and stored once.
-        let mut once = wide.clone();
-        for (axis, stride) in wide.layout().strides().iter().enumerate() {
-            if *stride == 0 && wide.shape()[axis] > 1 {
-                once = once.narrow(axis as isize, 0, 1)?;
+        let mut once = Cow::Borrowed(index);
+        for (axis, stride) in index.layout().strides().iter().enumerate() {
+            if *stride == 0 && index.shape()[axis] > 1 {
+                once = Cow::Owned(once.narrow(axis as isize, 0, 1)?);
             }
         }
-        let mut compact = once.settled()?;
-        let Some((low, high)) = compact.range_of_indices(op)? else {
-            let layout = compact.layout().broadcast_to(op, index.shape())?;
-            return Ok(Self { compact, layout });
-        };
-        let signed = size as i64;
-        let least = match negative {
-            Negative::FromEnd if index.dtype() != DType::U64 => -signed,
-            _ => 0,
-        };
-        if low < least || high >= signed {
-            let read = compact.read(op)?;
-            let wrong = bytemuck::cast_slice(&read)
-                .iter()
-                .find(|index: &&i64| !(least..signed).contains(*index));
-            let index = match wrong {
-                // An unsigned integer beyond int64.
-                Some(..0) if index.dtype() == DType::U64 => isize::MAX,
-                wrong => wrong.map_or(0, |index| *index as isize),
-            };
-            return Err(Error::new(
-                op,
-                Problem::IndexOutOfRange { index, dim, size },
-            ));
+        // What is checked must not change before it is used.
+        if once.is_foreign() {
+            once = Cow::Owned(once.copied()?);
         }
-        if low < 0 {
-            compact = compact.counted_from_end(op, signed)?;
-        }
+        let task = Indexing::CheckIndices {
+            dim,
+            size,
+            negative,
+        };
+        let (dtype, count) = (DType::I64, once.count());
+        let outputs = [Output { dtype, count }];
+        let made = perform_here(op, &Task::Indexing(task), &[&once], &outputs)?;
+        let compact = match made.map(|mut made| made.pop()) {
+            Some(Some(made)) => Tensor::from_memory_of(made.memory, once.shape().clone(), dtype),
+            Some(None) => once.reinterpret(once.layout().clone(), dtype),
+            None => once.checked_in_passes(op, dim, size, negative)?,
+        };
         let layout = compact.layout().broadcast_to(op, index.shape())?;
         Ok(Self { compact, layout })
+    }
+
+    /// Indices that are known to be in range, of a contiguous tensor of int64.
+    pub(super) fn known(indices: Tensor) -> Self {
+        let layout = indices.layout().clone();
+        Self {
+            compact: indices,
+            layout,
+        }
     }
 
     /// The indices as a tensor.
@@ -143,32 +138,49 @@ impl Tensor {
         }
     }
 
-    /// The least and the greatest of contiguous indices; `None` if there are none.
-    fn range_of_indices(&self, op: &'static str) -> Result<Option<(i64, i64)>, Error> {
-        if let Some(bytes) = self.contiguous_bytes() {
-            return Ok(index_range(bytemuck::cast_slice(bytes)));
+    /// Indices as [`Indexing::CheckIndices`] makes them, where there is no kernel for it.
+    fn checked_in_passes(
+        &self,
+        op: &'static str,
+        dim: usize,
+        size: usize,
+        negative: Negative,
+    ) -> Result<Self, Error> {
+        let wide = self.as_int64(op)?.contiguous()?;
+        if wide.count() == 0 {
+            return Ok(wide);
         }
-        if self.count() == 0 {
-            return Ok(None);
-        }
-        let number = |extreme: Self| -> Result<i64, Error> {
-            let bytes = extreme.read(op)?;
-            Ok(bytemuck::pod_read_unaligned(&bytes))
+        let extreme = |fold: Fold| -> Result<i64, Error> {
+            let (dtype, plan) = (DType::I64, Plan::new(op, &wide, None)?);
+            let program = reading(dtype, dtype, dtype);
+            let extreme = plan.fold(op, fold, &program, &[&wide], wide.shape())?;
+            Ok(bytemuck::pod_read_unaligned(&extreme.read(op)?))
         };
-        let (low, high) = (self.amin(None, false)?, self.amax(None, false)?);
-        Ok(Some((number(low)?, number(high)?)))
-    }
-
-    /// Contiguous indices with `size` added to those below zero.
-    fn counted_from_end(&self, op: &'static str, size: i64) -> Result<Self, Error> {
-        if let Some(bytes) = self.contiguous_bytes() {
-            let mut buffer = room(op, self.shape(), DType::I64)?;
-            wrap_negative(bytemuck::cast_slice(bytes), size, buffer.elements_mut());
-            return Ok(Self::from_buffer(buffer, self.shape().clone(), DType::I64));
+        let (low, high, signed) = (extreme(Fold::Min)?, extreme(Fold::Max)?, size as i64);
+        let least = match negative {
+            Negative::FromEnd if self.dtype() != DType::U64 => -signed,
+            _ => 0,
+        };
+        if low < least || high >= signed {
+            let read = wide.read(op)?;
+            let is_wrong = |index: &&i64| !(least..signed).contains(*index);
+            let index = match bytemuck::cast_slice(&read).iter().find(is_wrong) {
+                // An unsigned integer beyond int64.
+                Some(..0) if self.dtype() == DType::U64 => isize::MAX,
+                wrong => wrong.map_or(0, |index| *index as isize),
+            };
+            let problem = Problem::IndexOutOfRange { index, dim, size };
+            return Err(Error::new(op, problem));
         }
-        let (is_negative, moved) = (self.lt(0)?, self.add(size)?);
-        let operands = [(&is_negative).into(), (&moved).into(), self.into()];
-        Self::apply(Op::Where, &operands)
+        if low >= 0 {
+            return Ok(wide);
+        }
+        let builder = Builder::new(&[DType::I64]);
+        let (index, zero) = (builder.input(0), Scalar::new(0_i64, DType::I64)?);
+        let is_negative = index.lt(builder.constant(zero));
+        let size = builder.constant(Scalar::new(signed, DType::I64)?);
+        let program = builder.finish(&[is_negative.pick(index + size, index)]);
+        evaluate_one(op, &program, &[&wide])
     }
 
     /// The tensor itself, or with one dimension if it has none.
@@ -187,9 +199,15 @@ impl Tensor {
     }
 }
 
-/// The elements of a contiguous tensor of int64, for an operation that only the CPU has.
-fn elements<'a>(op: &'static str, tensor: &'a Tensor) -> Result<&'a [i64], Error> {
-    tensor.ordered_bytes(op).map(bytemuck::cast_slice)
+/// Indices or a mask beside a tensor: those of the CPU are moved to it, since they only choose.
+pub(crate) fn chooser_beside<'a>(
+    chooser: &'a Tensor,
+    x: &Tensor,
+) -> Result<Cow<'a, Tensor>, Error> {
+    if chooser.is_beside(x) || chooser.device() != Device::cpu() {
+        return Ok(Cow::Borrowed(chooser));
+    }
+    chooser.to_device(x.device()).map(Cow::Owned)
 }
 
 /// An operand as a tensor of a dtype; a number beside another tensor.
@@ -202,8 +220,8 @@ fn as_tensor(
     match operand {
         Operand::Tensor(tensor) => tensor.to(dtype),
         Operand::Scalar(scalar) => {
-            let value = Tensor::full(&[], scalar, dtype).map_err(|error| error.in_op(op))?;
-            value.beside(beside)
+            let value = beside.new_full(&[], scalar, dtype);
+            value.map_err(|error| error.in_op(op))
         }
     }
 }
@@ -241,10 +259,4 @@ fn wrong_shape(
         accepted,
     };
     Error::new(op, problem)
-}
-
-/// Zeroed memory for the elements of a shape.
-fn zeroed(op: &'static str, shape: &Shape, dtype: DType) -> Result<Buffer, Error> {
-    let bytes = shape.count().checked_mul(dtype.itemsize());
-    Buffer::zeroed(op, bytes.ok_or_else(|| out_of_memory(op))?)
 }

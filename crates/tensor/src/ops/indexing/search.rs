@@ -1,17 +1,15 @@
 //! `searchsorted`, `bucketize`, `isin`: numbers looked up among others. Comparisons are exact
 //! whatever the dtypes; NaN is greater than any number, and equal to none.
 
-use allotrope_cpu::kernel::indexing::{
-    find_bins, pairs, search, sort_keys, which_belong, which_equal,
-};
-use allotrope_dtype::{DType, Error, Kind, Policy, Problem, Set, promotion};
+use allotrope_dtype::{DType, Error, Policy, Problem, Set, promotion};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{BUCKETIZE, ISIN, SEARCHSORTED};
+use allotrope_op::task::{Indexing, Task};
 
 use super::wrong_shape;
 use crate::Tensor;
 use crate::call;
-use crate::elementwise::room;
+use crate::device::perform_one;
 
 /// The options of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,24 +107,9 @@ impl Tensor {
             };
             return Err(Error::new(op, problem));
         }
-        let (sorted, values_) = keys(op, self, values)?;
-        let mut buffer = room(op, values.shape(), DType::I64)?;
-        let per_row = match rows {
-            [] => values.count(),
-            _ => values.shape().last().copied().unwrap_or(1),
-        };
-        if values.count() > 0 {
-            search(
-                sorted.dtype(),
-                sorted.ordered_bytes(op)?,
-                *length,
-                values_.ordered_bytes(op)?,
-                per_row,
-                options.right,
-                buffer.elements_mut(),
-            );
-        }
-        let result = Self::from_buffer(buffer, values.shape().clone(), DType::I64);
+        let right = options.right;
+        let task = Task::Indexing(Indexing::Search { right });
+        let result = perform_one(op, &task, &[self, values], DType::I64, values.shape())?;
         if options.out_int32 {
             result.to(DType::I32)
         } else {
@@ -137,19 +120,8 @@ impl Tensor {
     /// The bin between neighbours of this vector that each value falls into, whatever the policy; the
     /// number of bins for those outside.
     pub(super) fn bins_of(&self, op: &'static str, values: &Self) -> Result<Self, Error> {
-        let (edges, values_) = keys(op, self, values)?;
-        let mut buffer = room(op, values.shape(), DType::I64)?;
-        find_bins(
-            edges.dtype(),
-            edges.ordered_bytes(op)?,
-            values_.ordered_bytes(op)?,
-            buffer.elements_mut(),
-        );
-        Ok(Self::from_buffer(
-            buffer,
-            values.shape().clone(),
-            DType::I64,
-        ))
+        let task = Task::Indexing(Indexing::FindBins);
+        perform_one(op, &task, &[self, values], DType::I64, values.shape())
     }
 
     /// Whether each element is one of others, or with `invert` whether it is none of them.
@@ -170,28 +142,8 @@ impl Tensor {
         let op = ISIN.name;
         call::result_dtype(&ISIN, self.dtype())?;
         check_policy(op, self, others)?;
-        let mut buffer = room(op, self.shape(), DType::Bool)?;
-        if let Some((few, values)) = equal_as_bits(self, others)? {
-            let (few, bytes) = (few.ordered_bytes(op)?, values.ordered_bytes(op)?);
-            if which_equal(values.dtype(), few, bytes, invert, &mut buffer) {
-                return Ok(Self::from_buffer(buffer, self.shape().clone(), DType::Bool));
-            }
-        }
-        let (mut sorted, values) = keys(op, &others.ravel()?, self)?;
-        let key = sorted.dtype();
-        sorted.rewrite(op, key, |target| {
-            sort_keys(key, target.on_host(op, key)?);
-            Ok(())
-        })?;
-        which_belong(
-            op,
-            key,
-            sorted.ordered_bytes(op)?,
-            values.ordered_bytes(op)?,
-            invert,
-            &mut buffer,
-        )?;
-        Ok(Self::from_buffer(buffer, self.shape().clone(), DType::Bool))
+        let task = Task::Indexing(Indexing::IsIn { invert });
+        perform_one(op, &task, &[self, others], DType::Bool, self.shape())
     }
 }
 
@@ -201,40 +153,4 @@ fn check_policy(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(), Error> {
         Policy::Strict.promote_types(op, a.dtype(), b.dtype())?;
     }
     Ok(())
-}
-
-/// Others and values in row-major order as integers of one dtype, if that is what they are.
-fn equal_as_bits(values: &Tensor, others: &Tensor) -> Result<Option<(Tensor, Tensor)>, Error> {
-    // Truth values have many patterns.
-    let dtype = match values.dtype() {
-        DType::Bool => DType::U8,
-        dtype => dtype,
-    };
-    if values.dtype() != others.dtype() || !dtype.is_integer() {
-        return Ok(None);
-    }
-    let ordered = |x: &Tensor| x.to(dtype)?.settled();
-    Ok(Some((ordered(others)?, ordered(values)?)))
-}
-
-/// Two tensors in row-major order as keys of one dtype, which keeps every value.
-fn keys(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), Error> {
-    let holds = |key: &DType| a.dtype().fits_in(*key) && b.dtype().fits_in(*key);
-    let plain = [DType::I64, DType::U64, DType::F32, DType::F64];
-    let key = plain.into_iter().find(holds).unwrap_or(DType::C128);
-    Ok((key_of(op, a, key)?, key_of(op, b, key)?))
-}
-
-fn key_of(op: &'static str, x: &Tensor, key: DType) -> Result<Tensor, Error> {
-    let is_wide = matches!(x.dtype().kind(), Kind::Signed | Kind::Unsigned);
-    if key != DType::C128 || !is_wide {
-        return x.to(key)?.settled();
-    }
-    let wide = match x.dtype() {
-        DType::U64 => x.settled()?,
-        _ => x.to(DType::I64)?.settled()?,
-    };
-    let mut buffer = room(op, x.shape(), key)?;
-    pairs(wide.dtype(), wide.ordered_bytes(op)?, &mut buffer);
-    Ok(Tensor::from_buffer(buffer, x.shape().clone(), key))
 }

@@ -67,7 +67,7 @@ impl<'a> Target<'a> {
     pub(super) fn forget(&mut self, how: Combine) -> Result<(), Error> {
         self.widen()?;
         let start = neutral(how, self.compute);
-        let start = Tensor::full(&[], start, self.compute)?.beside(&self.value)?;
+        let start = self.value.new_full(&[], start, self.compute)?;
         let start = start.expand(self.places.shape())?;
         self.put(Combine::Replace, &start)
     }
@@ -119,7 +119,7 @@ impl<'a> Target<'a> {
     /// The tensor divided by how many numbers each element is the sum of.
     pub(super) fn finish_mean(self, include_self: bool) -> Result<Tensor, Error> {
         let start = i64::from(include_self);
-        let start = Tensor::full(&[], start, DType::I64)?.beside(&self.value)?;
+        let start = self.value.new_full(&[], start, DType::I64)?;
         let start = start.expand(self.value.shape())?;
         let mut counts = Self {
             value: start.copied()?,
@@ -130,7 +130,7 @@ impl<'a> Target<'a> {
             indices: self.indices,
             places: self.places.clone(),
         };
-        let one = Tensor::full(&[], 1, DType::I64)?.beside(&self.value)?;
+        let one = self.value.new_full(&[], 1, DType::I64)?;
         counts.combine(Combine::Add, &one)?;
         // Elements that nothing was put to stay as they are.
         let counts = counts.finish()?.maximum(1)?.to(self.compute)?;

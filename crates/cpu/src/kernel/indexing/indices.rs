@@ -8,11 +8,11 @@ use crate::simd::{self, Body};
 
 /// An index for every element of a shape: all are at least zero and below the size they index.
 #[derive(Clone, Copy)]
-pub struct Places<'a> {
+pub(crate) struct Places<'a> {
     /// The indices.
-    pub indices: &'a [i64],
+    pub(crate) indices: &'a [i64],
     /// Which of them each element has.
-    pub layout: &'a Layout,
+    pub(crate) layout: &'a Layout,
 }
 
 /// As many parts at the most: what is found in each is listed.
@@ -20,7 +20,7 @@ const PARTS: usize = 1024;
 
 /// The least and the greatest index; `None` if there are none.
 #[must_use]
-pub fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
+pub(crate) fn index_range(indices: &[i64]) -> Option<(i64, i64)> {
     let level = Level::current();
     let range = |indices: &[i64]| simd::run(level, Range { indices });
     let join = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
@@ -56,10 +56,19 @@ impl Body for Range<'_> {
 }
 
 /// The indices with `size` added to those below zero.
-pub fn wrap_negative(indices: &[i64], size: i64, out: &mut [i64]) {
+pub(crate) fn wrap_negative(indices: &[i64], size: i64, out: &mut [i64]) {
     parallel::for_each_chunk(out, |first, chunk| {
         for (out, index) in chunk.iter_mut().zip(&indices[first..]) {
             *out = if *index < 0 { *index + size } else { *index };
+        }
+    });
+}
+
+/// Adds `size` to the indices below zero.
+pub(crate) fn wrap_in_place(indices: &mut [i64], size: i64) {
+    parallel::for_each_chunk(indices, |_, chunk| {
+        for index in chunk {
+            *index += if *index < 0 { size } else { 0 };
         }
     });
 }

@@ -7,10 +7,10 @@ use allotrope_op::structured::indexing::{INDEX_ADD, INDEX_COPY, INDEX_FILL, INDE
 use allotrope_op::{Layout, Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::put::{IndexReduction, reduced};
-use super::put_gradient::Scattered;
-use super::target::{Target, accumulator};
-use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
+use super::scatter::{IndexReduction, reduced};
+use super::scatter_core::{Target, accumulator};
+use super::scatter_gradient::Scattered;
+use super::{Indices, Negative, as_tensor, chooser_beside, common_dtype, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -93,7 +93,8 @@ impl Tensor {
             let copied = self.detach().index_copy(dim, index, &source.detach())?;
             let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
             let dim = normalize_axis(op, dim, x.rank())?;
-            let places = Scattered::slices(op, dim, index, source.shape())?;
+            let index = chooser_beside(index, &x)?;
+            let places = Scattered::slices(op, dim, &index, source.shape())?;
             let copied = copied.in_shape(x.shape())?;
             let copied = places.remember_replaced(copied, &x, &source)?;
             return copied.in_shape(self.shape());
@@ -165,7 +166,8 @@ impl Tensor {
         let target = Target::new(op, &x.detach(), dtype, dim, &indices, places)?;
         let mut result = reduced(target, &source.detach(), reduction, include_self)?;
         if is_recorded(&[&x, &source]) {
-            let places = Scattered::slices(op, dim, index, source.shape())?;
+            let index = chooser_beside(index, &x)?;
+            let places = Scattered::slices(op, dim, &index, source.shape())?;
             result = places.remember_reduced(result, &x, &source, reduction, include_self)?;
         }
         result.in_shape(self.shape())
@@ -198,7 +200,7 @@ pub(crate) fn sum_slices(
     source: &Tensor,
 ) -> Result<Tensor, Error> {
     let dtype = source.dtype();
-    let zeros = Tensor::zeros(shape, accumulator(dtype))?.beside(source)?;
+    let zeros = source.new_zeros(shape, accumulator(dtype))?;
     let (dim, indices, places) = slices(op, &zeros, dim as isize, index, source)?;
     let mut target = Target::new(op, &zeros, accumulator(dtype), dim, &indices, places)?;
     // The memory is then nobody else's, and written in place.
@@ -224,13 +226,8 @@ fn slices(
     if index.rank() > 1 {
         return Err(wrong_shape(op, "index", index.shape(), "a vector"));
     }
-    let indices = Indices::new(
-        op,
-        &index.at_least_one_dim()?,
-        dim,
-        x.shape()[dim],
-        Negative::FromEnd,
-    )?;
+    let index = chooser_beside(index, x)?.at_least_one_dim()?;
+    let indices = Indices::new(op, &index, dim, x.shape()[dim], Negative::FromEnd)?;
     let (before, after) = (&x.shape()[..dim], &x.shape()[dim + 1..]);
     let places = indices.layout_between(op, before, after)?;
     if source.shape() != places.shape() {

@@ -11,10 +11,10 @@ use allotrope_op::{Combine, compute_dtype};
 use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::pick::check_fits;
-use super::put_gradient::Scattered;
-use super::target::{Target, accumulator};
-use super::{Indices, Negative, as_tensor, common_dtype, wrong_shape};
+use super::gather::check_fits;
+use super::scatter_core::{Target, accumulator};
+use super::scatter_gradient::Scattered;
+use super::{Indices, Negative, as_tensor, chooser_beside, common_dtype, wrong_shape};
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::elementwise::Operand;
@@ -200,6 +200,7 @@ impl Tensor {
             let accepted = format!("as many elements as the index has, {}", index.count());
             return Err(wrong_shape(op, "source", source.shape(), accepted));
         }
+        let index = chooser_beside(index, self)?;
         self.put_flat(op, dtype, &index.ravel()?, &source.ravel()?, accumulate)
     }
 
@@ -278,7 +279,7 @@ pub(crate) fn sum_elements(
     source: &Tensor,
 ) -> Result<Tensor, Error> {
     let dtype = source.dtype();
-    let zeros = Tensor::zeros(shape, accumulator(dtype))?.beside(source)?;
+    let zeros = source.new_zeros(shape, accumulator(dtype))?;
     let axis = normalize_axis(op, dim, zeros.rank())?;
     let indices = Indices::new(op, index, axis, shape[axis], Negative::FromEnd)?;
     let places = indices.layout.clone();
@@ -350,6 +351,7 @@ fn fit(
     index: &Tensor,
     source: &Tensor,
 ) -> Result<(Tensor, Tensor, Tensor), Error> {
+    let index = chooser_beside(index, x)?;
     let (x, index) = (x.at_least_one_dim()?, index.at_least_one_dim()?);
     let dim = normalize_axis(op, dim, x.rank())?;
     if index.count() == 0 {

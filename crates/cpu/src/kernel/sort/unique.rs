@@ -4,10 +4,11 @@
 
 use crate::memory::try_with_capacity;
 use allotrope_dtype::{DType, Error};
+use allotrope_op::task::order::Beside;
 use bytemuck::Pod;
 
-use super::alone::sort_keys;
 use super::key::{Order, Way, Word};
+use super::keys_only::sort_keys;
 use super::{sort, with_word};
 use crate::Buffer;
 use crate::parallel::{self, CHUNK};
@@ -15,23 +16,14 @@ use crate::parallel::{self, CHUNK};
 /// Elements from which those of 16 bits are counted.
 const COUNTED: usize = 16 << 10;
 
-/// What is wanted beside the values.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
-    /// The place of each element among the values.
-    pub inverse: bool,
-    /// How often each value occurs.
-    pub counts: bool,
-}
-
 /// Different elements; what was not asked for is empty.
-pub struct Distinct {
+pub(crate) struct Uniques {
     /// One of each: the first of those that are equal.
-    pub values: Buffer,
+    pub(crate) values: Buffer,
     /// The place of each element among the values, in int64.
-    pub inverse: Buffer,
+    pub(crate) inverse: Buffer,
     /// How often each value occurs, in int64.
-    pub counts: Buffer,
+    pub(crate) counts: Buffer,
 }
 
 /// The different elements of a real dtype in order, or as they are, if `sorted` is not asked for, without
@@ -41,13 +33,13 @@ pub struct Distinct {
 ///
 /// # Errors
 /// A memory error.
-pub fn distinct(
+pub(crate) fn unique(
     op: &'static str,
     dtype: DType,
     src: &[u8],
     sorted: bool,
     beside: Beside,
-) -> Result<Distinct, Error> {
+) -> Result<Uniques, Error> {
     let has_nan = Order::has_nan(dtype);
     with_word!(dtype, |W| {
         let way = Way::<W>::new(dtype, false);
@@ -145,7 +137,7 @@ impl<W: Word> Work<'_, W> {
     }
 
     /// Neighbours that are equal as one; `order` has which element is at which place.
-    fn runs(&self, words: &[W], keys: &[W], order: Option<&[i64]>) -> Result<Distinct, Error> {
+    fn runs(&self, words: &[W], keys: &[W], order: Option<&[i64]>) -> Result<Uniques, Error> {
         let count = keys.len();
         let chunks = count.div_ceil(CHUNK);
         let found = parallel::try_map(chunks, |chunk| {
@@ -204,7 +196,7 @@ impl<W: Word> Work<'_, W> {
                 inverse
             }
         };
-        Ok(Distinct {
+        Ok(Uniques {
             values,
             inverse,
             counts,
@@ -240,7 +232,7 @@ impl<W: Word> Work<'_, W> {
     }
 
     /// The values, and how often they occur, from keys in order.
-    fn sort_keys(&self, words: &[W]) -> Result<Distinct, Error> {
+    fn sort_keys(&self, words: &[W]) -> Result<Uniques, Error> {
         let mut ordered = room::<W>(self.op, words.len())?;
         sort_keys(self.way, words, elements_mut(&mut ordered));
         let ordered = elements(&ordered);
@@ -265,7 +257,7 @@ impl<W: Word> Work<'_, W> {
     }
 
     /// Words of few bits, of which each has a count.
-    fn count_codes(&self, words: &[W]) -> Result<Distinct, Error> {
+    fn count_codes(&self, words: &[W]) -> Result<Uniques, Error> {
         let codes = 1_usize << W::BITS.min(16);
         let keys = self.keys(words)?;
         let keys: &[W] = elements(&keys);
@@ -315,7 +307,7 @@ impl<W: Word> Work<'_, W> {
             *group = places[code] as i64;
             places[code] += u64::from(is_nan(code));
         }
-        Ok(Distinct {
+        Ok(Uniques {
             values,
             inverse,
             counts,

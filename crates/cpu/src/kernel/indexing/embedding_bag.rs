@@ -13,24 +13,24 @@ const TILE: usize = 2048;
 
 /// Rows of a matrix, and which of them belong together.
 #[derive(Clone, Copy, Debug)]
-pub struct BagRows<'a> {
+pub(crate) struct BagRows<'a> {
     /// The dtype of the matrix.
-    pub dtype: DType,
+    pub(crate) dtype: DType,
     /// The matrix, row by row.
-    pub table: &'a [u8],
+    pub(crate) table: &'a [u8],
     /// Its columns.
-    pub columns: usize,
+    pub(crate) columns: usize,
     /// The rows of all bags; all must be rows of the matrix.
-    pub places: &'a [i64],
+    pub(crate) places: &'a [i64],
     /// Where among the places each bag ends.
-    pub ends: &'a [i64],
+    pub(crate) ends: &'a [i64],
 }
 
 /// Adds to each row of `out`, which is of dtype `sum`, the rows of its bag in order.
 ///
 /// # Errors
 /// A dtype error for sums that are not float32, float64, complex or integers of 64 bits.
-pub fn add_bags(rows: BagRows<'_>, sum: DType, out: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn add_bags(rows: BagRows<'_>, sum: DType, out: &mut [u8]) -> Result<(), Error> {
     match sum {
         DType::F32 => rows.add::<f32>(sum, out),
         DType::F64 => rows.add::<f64>(sum, out),

@@ -16,7 +16,7 @@ use crate::walk::Walk;
 
 /// Writes to `dst`, in row-major order, the elements that lie `index * step` behind the place that
 /// `base` gives each. All these places must exist in `src`.
-pub fn pick(
+pub(crate) fn gather(
     dtype: DType,
     src: &[u8],
     base: &Layout,
@@ -26,7 +26,7 @@ pub fn pick(
 ) {
     let walk = Walk::new([base, places.layout]);
     dispatch_width!(dtype, |Word| {
-        pick_words::<Word>(
+        gather_words::<Word>(
             bytemuck::cast_slice(whole_elements(dtype, src)),
             &walk,
             step,
@@ -36,7 +36,7 @@ pub fn pick(
     });
 }
 
-fn pick_words<W: Pod + Send + Sync>(
+fn gather_words<W: Pod + Send + Sync>(
     src: &[W],
     walk: &Walk<2>,
     step: isize,
@@ -60,7 +60,7 @@ fn pick_words<W: Pod + Send + Sync>(
                     let on = before.map_or(0, |before: usize| start.saturating_sub(before));
                     prefetch_line(src, start + on, out.len());
                     before = Some(start);
-                    pick_line(&src[start..], &indices[place..], out);
+                    gather_line(&src[start..], &indices[place..], out);
                 }
                 (0, 1) => {
                     for (out, index) in out.iter_mut().zip(&indices[place..]) {
@@ -91,7 +91,7 @@ fn prefetch_line<W: Pod>(src: &[W], start: usize, count: usize) {
 }
 
 /// Elements of a line at an index each, four at a time: their checks do not wait for each other.
-fn pick_line<W: Pod>(line: &[W], indices: &[i64], out: &mut [W]) {
+fn gather_line<W: Pod>(line: &[W], indices: &[i64], out: &mut [W]) {
     let (indices, last) = indices[..out.len()].as_chunks::<4>();
     let (out, rest) = out.as_chunks_mut::<4>();
     for (out, [a, b, c, d]) in out.iter_mut().zip(indices) {

@@ -1,19 +1,12 @@
 //! Grids and choices: `meshgrid`, `cartesian_prod`, `combinations`, `vander`.
 
-use crate::host::memory::try_collect;
-use allotrope_cpu::kernel::take_rows;
+use crate::Tensor;
+use crate::call;
+use crate::device::common_backend;
+use crate::view::out_of_memory;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
 use allotrope_op::{Dims, Piece, Shape};
-use smallvec::smallvec;
-
-use super::indexing::sum_slices;
-use crate::Tensor;
-use crate::autograd::is_recorded;
-use crate::call;
-use crate::device::common_backend;
-use crate::elementwise::room;
-use crate::view::out_of_memory;
 
 impl Tensor {
     /// The coordinates of a grid: for each tensor of at most one dimension a view over the grid that
@@ -125,27 +118,11 @@ impl Tensor {
             return Err(Error::new(op, problem));
         }
         if length == 0 {
-            return Self::empty(&[0], dtype);
+            return self.new_empty(&[0], dtype);
         }
         let places = choices(self.count(), length, replacement).ok_or_else(|| out_of_memory(op))?;
-        let shape = Shape::new(op, &[places.len() / length, length])?;
-        let mut buffer = room(op, &shape, dtype)?;
-        let x = self.contiguous()?;
-        let bytes = x.ordered_bytes(op)?;
-        take_rows(dtype, bytes, [x.count(), 1], &places, &mut buffer);
-        let chosen = Self::from_buffer(buffer, shape, dtype);
-        if !is_recorded(&[self]) {
-            return Ok(chosen);
-        }
-        let places: Vec<i64> = try_collect(op, places.iter().map(|place| *place as i64))?;
-        let places = Self::from_slice(&places, &[places.len()])?;
-        let sizes = self.shape().clone();
-        chosen.with_rule(op, &[self], move |pass| {
-            let gradient = pass.gradient()?.ravel()?;
-            Ok(smallvec![Some(sum_slices(
-                op, &sizes, 0, &places, &gradient
-            )?)])
-        })
+        let places = self.new_from_slice(&places, &[places.len() / length, length])?;
+        self.select_known(op, 0, &places)
     }
 
     /// The powers of each element as rows: from the highest of `columns` down to 0, or from 0 up.
@@ -167,10 +144,11 @@ impl Tensor {
         let columns = columns.unwrap_or(self.count());
         let shape = Shape::new(op, &[self.count(), columns])?;
         if shape.count() == 0 {
-            return Self::empty(&shape, dtype);
+            return self.new_empty(&shape, dtype);
         }
         // Refused before anything is computed.
-        drop(room(op, &shape, dtype)?);
+        let room = self.new_empty(&shape, dtype);
+        drop(room.map_err(|error| error.in_op(op))?);
         // Narrow floats are multiplied as float32 and rounded once.
         let x = self.to(dtype.compute())?;
         let mut powers = vec![x.ones_like()?];
@@ -206,7 +184,7 @@ fn lines(op: &'static str, tensors: &[&Tensor]) -> Result<(Vec<Tensor>, Shape), 
 }
 
 /// The places of every choice, in order; `None` if there are too many for memory.
-fn choices(size: usize, length: usize, replacement: bool) -> Option<Vec<usize>> {
+fn choices(size: usize, length: usize, replacement: bool) -> Option<Vec<i64>> {
     let mut places = Vec::new();
     let options = if replacement && size > 0 {
         size.checked_add(length - 1)?
@@ -226,7 +204,7 @@ fn choices(size: usize, length: usize, replacement: bool) -> Option<Vec<usize>> 
     // bounded: no longer than a row of what there is room for.
     let mut chosen: Vec<usize> = (0..length).map(|i| i * step).collect();
     loop {
-        places.extend_from_slice(&chosen);
+        places.extend(chosen.iter().map(|place| *place as i64));
         // The last place that can move on, and those behind it as near as they may be.
         let highest = |i: usize| size - 1 - (length - 1 - i) * step;
         let Some(turn) = (0..length).rev().find(|i| chosen[*i] < highest(*i)) else {

@@ -18,7 +18,7 @@ use crate::walk::{Run, Walk};
 ///
 /// # Errors
 /// A device error for memory that the CPU cannot read.
-pub fn put(
+pub(crate) fn scatter(
     op: &'static str,
     dtype: DType,
     combine: Combine,
@@ -36,7 +36,7 @@ pub fn put(
     macro_rules! with_types {
         ($combine:expr, $($dtype:pat => $type:ty),*) => {
             match dtype {
-                $($dtype => put_words::<$type>(dtype, job, dst, $combine),)*
+                $($dtype => scatter_words::<$type>(dtype, job, dst, $combine),)*
                 _ => {}
             }
         };
@@ -44,32 +44,35 @@ pub fn put(
     macro_rules! arithmetic {
         ($float:expr, $double:expr, $complex:expr, $wide:expr, $byte:expr, $short:expr, $int:expr, $long:expr) => {
             match dtype {
-                DType::F32 => put_words::<f32>(dtype, job, dst, $float),
-                DType::F64 => put_words::<f64>(dtype, job, dst, $double),
-                DType::C64 => put_words::<c64>(dtype, job, dst, $complex),
-                DType::C128 => put_words::<c128>(dtype, job, dst, $wide),
+                DType::F32 => scatter_words::<f32>(dtype, job, dst, $float),
+                DType::F64 => scatter_words::<f64>(dtype, job, dst, $double),
+                DType::C64 => scatter_words::<c64>(dtype, job, dst, $complex),
+                DType::C128 => scatter_words::<c128>(dtype, job, dst, $wide),
                 // Two's complement: the bits of sums and products do not depend on the sign.
                 _ => match dtype.itemsize() {
-                    1 => put_words::<u8>(dtype, job, dst, $byte),
-                    2 => put_words::<u16>(dtype, job, dst, $short),
-                    4 => put_words::<u32>(dtype, job, dst, $int),
-                    _ => put_words::<u64>(dtype, job, dst, $long),
+                    1 => scatter_words::<u8>(dtype, job, dst, $byte),
+                    2 => scatter_words::<u16>(dtype, job, dst, $short),
+                    4 => scatter_words::<u32>(dtype, job, dst, $int),
+                    _ => scatter_words::<u64>(dtype, job, dst, $long),
                 },
             }
         };
     }
     match combine {
         Combine::Replace => {
-            dispatch_width!(dtype, |Word| put_words::<Word>(dtype, job, dst, |to, x| {
-                *to = x
-            }));
+            dispatch_width!(dtype, |Word| scatter_words::<Word>(
+                dtype,
+                job,
+                dst,
+                |to, x| { *to = x }
+            ));
         }
         // Not by a comparison, which nobody can foretell the outcome of: twice as long.
         Combine::Add | Combine::Max if dtype == DType::Bool => {
-            put_words::<u8>(dtype, job, dst, |to, x| *to |= x);
+            scatter_words::<u8>(dtype, job, dst, |to, x| *to |= x);
         }
         Combine::Multiply | Combine::Min if dtype == DType::Bool => {
-            put_words::<u8>(dtype, job, dst, |to, x| *to &= x);
+            scatter_words::<u8>(dtype, job, dst, |to, x| *to &= x);
         }
         Combine::Add => arithmetic!(
             |to, x| *to += x,
@@ -126,7 +129,7 @@ const PARTS: usize = 8;
 /// Puts a run of elements, given as bytes, to a part of the target that begins at an element.
 type PutRun<'a> = &'a (dyn Fn(&[u8], &Run<3>, usize, &mut [u8]) + Sync);
 
-fn put_words<W: Pod>(
+fn scatter_words<W: Pod>(
     dtype: DType,
     job: &Job<'_>,
     dst: &mut [u8],
@@ -134,13 +137,13 @@ fn put_words<W: Pod>(
 ) {
     let run: PutRun<'_> = &|src, run, start, dst| {
         let (src, dst) = (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
-        put_run::<W>(src, job.indices, job.put.step, run, start, dst, apply);
+        scatter_run::<W>(src, job.indices, job.put.step, run, start, dst, apply);
     };
-    put_runs(dtype, job, dst, run);
+    scatter_runs(dtype, job, dst, run);
 }
 
 /// Puts all elements, shared out over threads; only what becomes of a run depends on their type.
-fn put_runs(dtype: DType, job: &Job<'_>, dst: &mut [u8], put: PutRun<'_>) {
+fn scatter_runs(dtype: DType, job: &Job<'_>, dst: &mut [u8], put: PutRun<'_>) {
     let &Job {
         put: job,
         source: src,
@@ -194,7 +197,7 @@ fn put_runs(dtype: DType, job: &Job<'_>, dst: &mut [u8], put: PutRun<'_>) {
 
 /// Puts a run of elements to a part of the target that begins at `start`.
 #[inline(always)]
-fn put_run<W: Pod>(
+fn scatter_run<W: Pod>(
     src: &[W],
     indices: &[i64],
     step: usize,

@@ -5,7 +5,7 @@ use allotrope_op::{Shape, compute_dtype};
 use smallvec::smallvec;
 
 use super::super::operands::{conjugate, is_any};
-use super::put::IndexReduction;
+use super::scatter::IndexReduction;
 use crate::Tensor;
 use crate::autograd::is_grad_enabled;
 
@@ -44,9 +44,10 @@ impl Scattered {
 
     /// Which elements of the source are still there: the last of those with one place.
     fn last(&self, shape: &Shape) -> Result<Tensor, Error> {
-        let numbers = Tensor::arange(0, self.index.count() as i64, 1, DType::I64)?;
-        let numbers = numbers.beside(&self.index)?.reshape_as(&self.index)?;
-        let zeros = Tensor::zeros(shape, DType::I64)?.beside(&self.index)?;
+        let count = self.index.count() as i64;
+        let numbers = self.index.new_arange(0, count, 1, DType::I64)?;
+        let numbers = numbers.reshape_as(&self.index)?;
+        let zeros = self.index.new_zeros(shape, DType::I64)?;
         let put = zeros.scatter(self.dim, &self.index, &numbers)?;
         self.at(&put)?.eq(&numbers)
     }
@@ -104,7 +105,7 @@ impl Scattered {
                     (own, Some(put))
                 }
                 _ if reduction == IndexReduction::Mean => {
-                    let own = Tensor::full(&[], include_self, DType::Bool)?.beside(&gradient)?;
+                    let own = gradient.new_full(&[], include_self, DType::Bool)?;
                     let counts = self.counts(&own.expand(gradient.shape())?, None)?;
                     let share = gradient.div(&counts.to(gradient.dtype())?)?;
                     (share.clone(), pass.give(1, || self.at(&share))?)
@@ -127,7 +128,7 @@ impl Scattered {
         let put = match put {
             Some(put) => put.to(DType::I64)?,
             None => {
-                let one = Tensor::full(&[], 1, DType::I64)?.beside(own)?;
+                let one = own.new_full(&[], 1, DType::I64)?;
                 one.expand(self.index.shape())?
             }
         };

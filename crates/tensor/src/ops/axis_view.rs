@@ -1,17 +1,18 @@
-//! A tensor along one dimension: contiguous lines for kernels, and their results as tensors.
+//! A tensor along one dimension: contiguous lines for tasks, and their results as tensors.
 
-use crate::host::Buffer;
 use allotrope_dtype::{DType, Error, Problem};
+use allotrope_op::task::{Made, Order, Output, Results, Task};
 use allotrope_op::{Shape, normalize_axis};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::indexing::sum_elements;
 use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::device::perform;
 use crate::view::out_of_memory;
 
 /// The elements of a tensor with one dimension moved to the end, in row-major order.
-pub(super) struct Lines {
+pub(super) struct AxisView {
     op: &'static str,
     tensor: Tensor,
     dim: usize,
@@ -19,7 +20,7 @@ pub(super) struct Lines {
     rank: usize,
 }
 
-impl Lines {
+impl AxisView {
     /// The lines along a dimension.
     pub(super) fn new(op: &'static str, tensor: &Tensor, dim: isize) -> Result<Self, Error> {
         let rank = tensor.rank();
@@ -29,12 +30,9 @@ impl Lines {
         } else {
             tensor.movedim(&[dim as isize], &[-1])?
         };
-        let tensor = moved.settled()?;
-        // Only the CPU works on lines.
-        tensor.storage(op)?;
         Ok(Self {
             op,
-            tensor,
+            tensor: moved.settled()?,
             dim,
             rank,
         })
@@ -43,11 +41,6 @@ impl Lines {
     /// The operation.
     pub(super) fn op(&self) -> &'static str {
         self.op
-    }
-
-    /// The dtype of the elements.
-    pub(super) fn dtype(&self) -> DType {
-        self.tensor.dtype()
     }
 
     /// The elements of a line.
@@ -62,13 +55,14 @@ impl Lines {
     }
 
     /// The elements, line after line.
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.tensor.contiguous_bytes().unwrap_or_default()
-    }
-
-    /// The elements, line after line, as a tensor.
     pub(super) fn flat(&self) -> Result<Tensor, Error> {
         self.tensor.ravel()
+    }
+
+    /// The lines as rows of a matrix.
+    pub(super) fn matrix(&self) -> Result<Tensor, Error> {
+        let (rows, columns) = (self.count() as isize, self.length() as isize);
+        self.tensor.detach().reshape(&[rows, columns])
     }
 
     /// Refuses lines without elements.
@@ -82,25 +76,58 @@ impl Lines {
         Ok(())
     }
 
-    /// Room for some results per line.
-    pub(super) fn room(&self, results: usize, dtype: DType) -> Result<Buffer, Error> {
-        let bytes = self.count().checked_mul(results);
-        let bytes = bytes.and_then(|count| count.checked_mul(dtype.itemsize()));
-        Buffer::for_overwrite(self.op, bytes.ok_or_else(|| out_of_memory(self.op))?)
+    /// What a task makes of the lines: so many results of each dtype per line.
+    fn perform(&self, task: Order, results: usize, dtypes: &[DType]) -> Result<Results, Error> {
+        let count = self.count().checked_mul(results);
+        let count = count.ok_or_else(|| out_of_memory(self.op))?;
+        let outputs = dtypes.iter().map(|dtype| Output {
+            dtype: *dtype,
+            count,
+        });
+        let outputs: SmallVec<[Output; 2]> = outputs.collect();
+        perform(self.op, &Task::Order(task), &[&self.tensor], &outputs)
+    }
+
+    /// The values and indices that a task chooses, so many per line.
+    pub(super) fn choose(&self, task: Order, results: usize) -> Result<(Tensor, Tensor), Error> {
+        let dtypes = [self.tensor.dtype(), DType::I64];
+        let made = self.perform(task, results, &dtypes)?;
+        let made = made.into_iter().zip(dtypes);
+        let mut made = made.map(|(made, dtype)| self.finish(made, results, dtype));
+        match (made.next(), made.next()) {
+            (Some(values), Some(indices)) => Ok((values?, indices?)),
+            _ => Err(Error::new(
+                self.op,
+                Problem::LengthMismatch { from: 0, to: 2 },
+            )),
+        }
+    }
+
+    /// [`choose`](Self::choose) one per line, without the dimension unless it is to stay.
+    pub(super) fn choose_one(&self, task: Order, keepdim: bool) -> Result<(Tensor, Tensor), Error> {
+        let (values, indices) = self.choose(task, 1)?;
+        if keepdim || self.rank == 0 {
+            return Ok((values, indices));
+        }
+        let dim = [self.dim as isize];
+        Ok((values.squeeze(Some(&dim))?, indices.squeeze(Some(&dim))?))
+    }
+
+    /// The one output of a task, as many elements as the lines have.
+    pub(super) fn rearrange(&self, task: Order, dtype: DType) -> Result<Tensor, Error> {
+        let length = self.length();
+        let mut made = self.perform(task, length, &[dtype])?;
+        self.finish(made.remove(0), length, dtype)
     }
 
     /// Results per line as a tensor, along the dimension of the lines.
-    pub(super) fn finish(
-        &self,
-        buffer: Buffer,
-        results: usize,
-        dtype: DType,
-    ) -> Result<Tensor, Error> {
+    fn finish(&self, made: Made, results: usize, dtype: DType) -> Result<Tensor, Error> {
         let mut sizes = self.tensor.shape().to_vec();
         if let Some(last) = sizes.last_mut() {
             *last = results;
         }
-        let tensor = Tensor::from_buffer(buffer, Shape::new(self.op, &sizes)?, dtype);
+        let shape = Shape::new(self.op, &sizes)?;
+        let tensor = Tensor::from_memory_of(made.memory, shape, dtype);
         if self.rank == 0 {
             return if results == 1 {
                 tensor.reshape(&[])
@@ -109,21 +136,6 @@ impl Lines {
             };
         }
         tensor.movedim(&[-1], &[self.dim as isize])?.contiguous()
-    }
-
-    /// One result per line as a tensor without the dimension, unless it is to stay.
-    pub(super) fn finish_one(
-        &self,
-        buffer: Buffer,
-        dtype: DType,
-        keepdim: bool,
-    ) -> Result<Tensor, Error> {
-        let tensor = self.finish(buffer, 1, dtype)?;
-        if keepdim || self.rank == 0 {
-            Ok(tensor)
-        } else {
-            tensor.squeeze(Some(&[self.dim as isize]))
-        }
     }
 
     /// The sizes without the dimension of the lines, or with one in its place.

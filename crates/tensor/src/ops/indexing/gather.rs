@@ -5,9 +5,9 @@ use allotrope_op::structured::indexing::{GATHER, INDEX_SELECT, TAKE, TAKE_ALONG_
 use allotrope_op::{Dims, Layout, Shape, normalize_axis};
 use smallvec::smallvec;
 
-use super::put::sum_elements;
-use super::slices::sum_slices;
-use super::{Indices, Negative, wrong_shape};
+use super::index_add::sum_slices;
+use super::scatter::sum_elements;
+use super::{Indices, Negative, chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -36,6 +36,7 @@ impl Tensor {
     }
 
     fn gathered(&self, op: &'static str, dim: isize, index: &Self) -> Result<Self, Error> {
+        let index = &*chooser_beside(index, self)?;
         let (x, wide) = (self.at_least_one_dim()?, index.at_least_one_dim()?);
         let dim = normalize_axis(op, dim, x.rank())?;
         if index.count() == 0 {
@@ -101,13 +102,36 @@ impl Tensor {
         negative: Negative,
     ) -> Result<Self, Error> {
         let dim = normalize_axis(op, dim, self.rank())?;
+        let index = &*chooser_beside(index, self)?;
         let indices = Indices::new(op, index, dim, self.shape()[dim], negative)?;
+        self.slices_at(op, dim, &indices, index)
+    }
+
+    /// The slices along a dimension at contiguous indices of int64 in range, whose dimensions take its
+    /// place.
+    pub(in crate::ops) fn select_known(
+        &self,
+        op: &'static str,
+        dim: usize,
+        index: &Self,
+    ) -> Result<Self, Error> {
+        self.slices_at(op, dim, &Indices::known(index.clone()), index)
+    }
+
+    /// The slices along a dimension at indices, which are those of a tensor.
+    fn slices_at(
+        &self,
+        op: &'static str,
+        dim: usize,
+        indices: &Indices,
+        index: &Self,
+    ) -> Result<Self, Error> {
         let (before, after) = (&self.shape()[..dim], &self.shape()[dim + 1..]);
         let layout = indices.layout_between(op, before, after)?;
         let own = self.layout().strides();
         let still = vec![0; index.rank()];
         let strides = Dims::from_vec([&own[..dim], &still, &own[dim + 1..]].concat());
-        let picked = self.picked(op, dim, layout.shape().clone(), strides, &indices, &layout)?;
+        let picked = self.picked(op, dim, layout.shape().clone(), strides, indices, &layout)?;
         if !is_recorded(&[self]) {
             return Ok(picked);
         }

@@ -18,7 +18,7 @@ const BLOCK: usize = 512;
 ///
 /// # Errors
 /// A memory error.
-pub fn running_extreme(
+pub(crate) fn cummax(
     dtype: DType,
     src: &[u8],
     length: usize,
