@@ -12,10 +12,14 @@ mod sampling;
 mod values;
 mod window;
 
-use allotrope_dtype::{DType, Error};
+use std::ops::Deref;
+
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 use allotrope_op::task::{Input, Made, Output, Results, Task};
 
 use crate::backend::{bytes, in_order};
+use crate::kernel::copy;
+use crate::memory::try_vec;
 use crate::{Buffer, Input as Bytes, Storage};
 
 /// What a task makes of its inputs; `None` where a composition of primitives is better.
@@ -71,6 +75,29 @@ impl<'a> Call<'a> {
         in_order(self.op, dtype, view)
     }
 
+    /// The bytes of an input in row-major order: where they are, or copied.
+    fn ordered(&self, index: usize) -> Result<Ordered<'a>, Error> {
+        let Input { dtype, view } = self.inputs[index];
+        if view.layout.is_contiguous() {
+            return in_order(self.op, dtype, view).map(Ordered::InPlace);
+        }
+        let count = view.layout.shape().count();
+        let mut buffer = Buffer::for_elements(self.op, dtype, count)?;
+        let bytes = bytes(self.op, dtype, view)?;
+        copy(dtype, bytes, view.layout, &mut buffer);
+        Ok(Ordered::Copied(buffer))
+    }
+
+    /// The numbers of an input in float64, in row-major order.
+    fn numbers(&self, index: usize) -> Result<Vec<f64>, Error> {
+        let Input { dtype, view } = self.inputs[index];
+        let mut numbers = try_vec(self.op, view.layout.shape().count(), 0.0)?;
+        let (from, to) = (self.ordered(index)?, bytemuck::cast_slice_mut(&mut numbers));
+        let widen = Conversion::new(dtype, DType::F64)?;
+        widen.run(Level::current(), &from, to, &mut Scratch::default());
+        Ok(numbers)
+    }
+
     /// The dtype of an input.
     fn dtype(&self, index: usize) -> DType {
         self.inputs[index].dtype
@@ -92,5 +119,22 @@ impl<'a> Call<'a> {
             })
             .collect(),
         )
+    }
+}
+
+/// Bytes of elements, one after the other.
+enum Ordered<'a> {
+    InPlace(&'a [u8]),
+    Copied(Buffer),
+}
+
+impl Deref for Ordered<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::InPlace(bytes) => bytes,
+            Self::Copied(buffer) => buffer,
+        }
     }
 }

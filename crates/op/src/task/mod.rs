@@ -9,7 +9,7 @@
 //!
 //! | file | tasks |
 //! |---|---|
-//! | [`rowwise`] | lines along an axis: softmax, norms and their gradients |
+//! | [`rowwise`] | lines along an axis: softmax, norms, losses of classes |
 //! | [`contraction`] | sums of products: matrix products, attention, distances |
 //! | [`convolution`] | filters over grids |
 //! | [`window`] | windows over grids: pooling, interpolation, im2col |
@@ -59,7 +59,7 @@ pub enum Task<'a> {
     /// Lines along an axis.
     Rowwise(Rowwise<'a>),
     /// Sums of products.
-    Contraction(Contraction<'a>),
+    Contraction(Contraction),
     /// Filters over grids.
     Convolution(Convolution),
     /// Windows over grids.

@@ -1,14 +1,15 @@
 //! `scaled_dot_product_attention`: values weighted by the softmax of queries and keys.
 
-use allotrope_cpu::gemm::{Attention, Mask, Matrix, attend};
 use allotrope_dtype::{DType, Error, Problem, WeakScalar};
 use allotrope_op::Shape;
 use allotrope_op::structured::matrix::ATTENTION;
+use allotrope_op::task::Task;
+use allotrope_op::task::contraction::{Attention, Contraction};
 
 use super::attention_gradient::{is_attention_recorded, recorded_attention};
-use super::product::{Dtypes, walk};
+use super::product::{Dtypes, over_batch};
 use crate::Tensor;
-use crate::elementwise::room;
+use crate::device::perform_or;
 
 /// What attention may be told beside its operands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,69 +103,34 @@ impl Tensor {
         let batch = Shape::broadcast(op, &[&batches[0], &batches[1], &batches[2]])?;
         let scale = options.scale.unwrap_or_else(|| 1.0 / (depth as f64).sqrt());
         if options.dropout > 0.0 {
-            return self.dropped_attention(keys, values, options, scale, dtypes);
+            return self.composed_attention(keys, values, options, scale, dtypes);
         }
         if is_attention_recorded([self, keys, values], options.mask) {
             return recorded_attention([self, keys, values], options, scale, dtypes.common);
         }
-        let spread = |tensor: &Self, rows: usize, columns: usize| {
-            let sizes: Vec<usize> = batch.iter().copied().chain([rows, columns]).collect();
-            tensor.layout().broadcast_to(op, &Shape::new(op, &sizes)?)
-        };
-        let layout_q = spread(self, queries, depth)?;
-        let layout_k = spread(keys, count, depth)?;
-        let layout_v = spread(values, count, width)?;
-        let layout_m = match options.mask {
-            Some(mask) => spread(mask, queries, count)?,
-            None => layout_q.clone(),
-        };
-        let layouts = [&layout_q, &layout_k, &layout_v, &layout_m];
-        let outer = batch.rank();
-        let mut offsets = Vec::new();
-        walk(&batch, layouts.map(|layout| layout.strides()), |away| {
-            let mut places = layouts.map(|layout| layout.offset());
-            for (place, away) in places.iter_mut().zip(away) {
-                *place = place.wrapping_add_signed(away);
-            }
-            offsets.push(places);
+        let operands = [
+            over_batch(op, self, &batch)?,
+            over_batch(op, keys, &batch)?,
+            over_batch(op, values, &batch)?,
+        ];
+        let mask = options.mask.map(|mask| {
+            let sizes: Vec<usize> = batch.iter().copied().chain([queries, count]).collect();
+            let layout = mask.layout().broadcast_to(op, &Shape::new(op, &sizes)?)?;
+            Ok(mask.with_layout(layout))
         });
-        let matrix = |tensor: &'_ Self, strides: &[isize]| -> (DType, isize, isize) {
-            (tensor.dtype(), strides[outer], strides[outer + 1])
-        };
-        fn stored<'a>(
-            op: &'static str,
-            tensor: &'a Tensor,
-            (dtype, rows, columns): (DType, isize, isize),
-        ) -> Result<Matrix<'a>, Error> {
-            Ok(Matrix {
-                dtype,
-                bytes: tensor.storage(op)?,
-                row_stride: rows,
-                column_stride: columns,
-            })
-        }
-        let mask = match options.mask {
-            Some(mask) => Some(Mask {
-                matrix: stored(op, mask, matrix(mask, layout_m.strides()))?,
-            }),
-            None => None,
-        };
-        let attention = Attention {
-            queries: stored(op, self, matrix(self, layout_q.strides()))?,
-            keys: stored(op, keys, matrix(keys, layout_k.strides()))?,
-            values: stored(op, values, matrix(values, layout_v.strides()))?,
-            mask,
-            offsets: &offsets,
-            sizes: [queries, count, depth, width],
+        let mask = mask.transpose()?;
+        let task = Task::Contraction(Contraction::Attention(Attention {
+            common: dtypes.common,
             scale,
             causal: options.causal,
-            common: dtypes.common,
-        };
+            mask: mask.is_some(),
+        }));
+        let inputs: Vec<&Self> = operands.iter().map(|x| &**x).chain(&mask).collect();
         let sizes: Vec<usize> = batch.iter().copied().chain([queries, width]).collect();
         let shape = Shape::new(op, &sizes)?;
-        let mut buffer = room(op, &shape, dtypes.result)?;
-        attend(op, &attention, dtypes.result, &mut buffer)?;
-        Ok(Self::from_buffer(buffer, shape, dtypes.result))
+        perform_or(op, &task, &inputs, dtypes.result, &shape, || {
+            self.composed_attention(keys, values, options, scale, dtypes)
+        })
     }
 
     /// Attention where each head of keys serves as many heads of queries.
@@ -205,8 +171,8 @@ impl Tensor {
         result.flatten(-4, -3)
     }
 
-    /// Attention that drops weights at random, by way of the matrix of them.
-    fn dropped_attention(
+    /// Attention by way of the matrix of weights, of which some may be dropped at random.
+    fn composed_attention(
         &self,
         keys: &Self,
         values: &Self,
@@ -217,7 +183,7 @@ impl Tensor {
         let float = dtypes.common.compute();
         let scores = self.matmul_in(&keys.transpose(-1, -2)?, Some(float), None)?;
         let mut scores = scores.mul(scale)?;
-        let lowest = Self::full(&[], f64::NEG_INFINITY, float)?;
+        let lowest = self.new_full(&[], f64::NEG_INFINITY, float)?;
         if let Some(mask) = options.mask {
             scores = if mask.dtype() == DType::Bool {
                 mask.where_(&scores, &lowest)?
@@ -228,21 +194,25 @@ impl Tensor {
         if options.causal {
             let rank = scores.rank();
             let (rows, columns) = (scores.shape()[rank - 2], scores.shape()[rank - 1]);
-            let row = Self::arange(0, rows as i64, 1, DType::I64)?.unsqueeze(1)?;
-            let column = Self::arange(0, columns as i64, 1, DType::I64)?;
+            let row = self
+                .new_arange(0, rows as i64, 1, DType::I64)?
+                .unsqueeze(1)?;
+            let column = self.new_arange(0, columns as i64, 1, DType::I64)?;
             scores = column.le(&row)?.where_(&scores, &lowest)?;
         }
         // What is subtracted of all scores alike has no gradient.
         let best = scores.detach().amax(Some(&[-1]), true)?;
-        let zero = Self::zeros(&[], float)?;
+        let zero = self.new_zeros(&[], float)?;
         let seen = best.ne(&lowest)?;
         let weights = scores.sub(&seen.where_(&best, &zero)?)?.exp()?;
         let total = weights.sum(Some(&[-1]), true, None)?;
-        let one = Self::ones(&[], float)?;
+        let one = self.new_ones(&[], float)?;
         let weights = weights.div(&total.ne(&zero)?.where_(&total, &one)?)?;
-        let kept = Self::full(weights.shape(), 1.0 - options.dropout, float)?;
-        let kept = kept.bernoulli(None)?.to(float)?;
-        let weights = if options.dropout < 1.0 {
+        let weights = if options.dropout == 0.0 {
+            weights
+        } else if options.dropout < 1.0 {
+            let kept = weights.new_full(weights.shape(), 1.0 - options.dropout, float)?;
+            let kept = kept.bernoulli(None)?.to(float)?;
             weights
                 .mul(&kept)?
                 .div(WeakScalar::Float(1.0 - options.dropout))?

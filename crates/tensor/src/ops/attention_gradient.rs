@@ -225,11 +225,11 @@ impl Back {
     ) -> Result<Tensor, Error> {
         let float = self.float;
         let mut scores = queries.matmul_in(&keys.transpose(-1, -2)?, Some(float), None)?;
-        let lowest = Tensor::full(&[], f64::NEG_INFINITY, float)?;
+        let lowest = scores.new_full(&[], f64::NEG_INFINITY, float)?;
         if self.causal {
             let (start, end) = (first as i64, (first + rows) as i64);
-            let row = Tensor::arange(start, end, 1, DType::I64)?.unsqueeze(1)?;
-            let column = Tensor::arange(0, seen as i64, 1, DType::I64)?;
+            let row = scores.new_arange(start, end, 1, DType::I64)?.unsqueeze(1)?;
+            let column = scores.new_arange(0, seen as i64, 1, DType::I64)?;
             scores = column.le(&row)?.where_(&scores, &lowest)?;
         }
         let Some(mask) = &slab.mask else {
@@ -243,7 +243,7 @@ impl Back {
         if seen == 0 {
             return Ok(scores);
         }
-        let zero = Tensor::zeros(&[], float)?;
+        let zero = scores.new_zeros(&[], float)?;
         let sees = scores.detach().amax(Some(&[-1]), true)?.ne(&lowest)?;
         let weights = sees.where_(&scores, &zero)?.softmax(-1, None)?;
         sees.where_(&weights, &zero)
@@ -317,7 +317,7 @@ fn added(
         None => {
             let mut sizes = part.shape().to_vec();
             sizes[part.rank() - 2] = count;
-            Tensor::zeros(&sizes, part.dtype())?
+            part.new_zeros(&sizes, part.dtype())?
         }
         Some(total) => total,
     };

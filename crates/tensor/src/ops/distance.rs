@@ -1,15 +1,16 @@
 //! How far vectors are from each other: norms of differences, cosines.
 
-use allotrope_cpu::kernel::{Fold, distances};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{CDIST, COSINE_SIMILARITY, PAIRWISE_DISTANCE, PDIST};
-use allotrope_op::{Builder, Shape, Var, normalize_axis};
+use allotrope_op::task::contraction::Contraction;
+use allotrope_op::task::{Output, Task};
+use allotrope_op::{Builder, Fold, Shape, Var, normalize_axis};
 use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::room;
+use crate::device::perform_here;
 use crate::reduce::{Plan, power_of, root_of_sums};
 
 /// Distances that `pdist` forms together.
@@ -23,13 +24,13 @@ impl Tensor {
     /// do not broadcast, an index error for a dimension out of range, a memory error.
     pub fn cosine_similarity(&self, other: &Self, dim: isize, eps: f64) -> Result<Self, Error> {
         let op = COSINE_SIMILARITY.name;
-        let working = Working::of(&COSINE_SIMILARITY, &[self, other])?;
         if self.rank() == 0 && other.rank() == 0 {
             // Single numbers are vectors of one.
             return self
                 .unsqueeze(0)?
                 .cosine_similarity(&other.unsqueeze(0)?, dim, eps);
         }
+        let working = Working::of(&COSINE_SIMILARITY, &[self, other])?;
         let [dot, left, right] = products(op, self, other, working, dim)?;
         let length = |squares: &Self| root_of_sums(squares, 2.0)?.maximum(eps);
         let lengths = [length(&left)?, length(&right)?];
@@ -141,7 +142,7 @@ impl Tensor {
                 parts.push(all);
                 continue;
             }
-            let above = Self::triu_indices(count, others, 0, DType::I64)?;
+            let above = Self::triu_indices(count, others, 0, DType::I64)?.beside(self)?;
             let places = above
                 .select(0, 0)?
                 .mul(others as i64)?
@@ -149,7 +150,7 @@ impl Tensor {
             parts.push(all.index_select(0, &places)?);
         }
         match parts.is_empty() {
-            true => Self::zeros(&[0], working.result),
+            true => self.new_zeros(&[0], working.result),
             // bounded: as many as passes are cut into.
             false => Self::cat(&parts.iter().collect::<Vec<_>>(), 0),
         }
@@ -164,25 +165,49 @@ fn all_distances(
     working: Working,
     p: f64,
 ) -> Result<Tensor, Error> {
-    let is_here = x.storage(op).is_ok() && y.storage(op).is_ok();
-    if p != 2.0 || !is_here {
-        let (left, right) = (x.unsqueeze(-2)?, y.unsqueeze(-3)?);
-        let wide = wide_distance(op, &left, &right, working, p, 0.0)?;
-        return wide.to(working.result)?.squeeze(Some(&[-1]));
+    match p == 2.0 {
+        true => euclidean_distances(op, x, y, working),
+        false => composed_distances(op, x, y, working, p),
     }
+}
+
+/// The distances without a kernel for them.
+fn composed_distances(
+    op: &'static str,
+    x: &Tensor,
+    y: &Tensor,
+    working: Working,
+    p: f64,
+) -> Result<Tensor, Error> {
+    let (left, right) = (x.unsqueeze(-2)?, y.unsqueeze(-3)?);
+    let wide = wide_distance(op, &left, &right, working, p, 0.0)?;
+    wide.to(working.result)?.squeeze(Some(&[-1]))
+}
+
+fn euclidean_distances(
+    op: &'static str,
+    x: &Tensor,
+    y: &Tensor,
+    working: Working,
+) -> Result<Tensor, Error> {
     let [(x_batch, x_sizes), (y_batch, y_sizes)] = [x, y].map(|x| x.shape().split_at(x.rank() - 2));
     let batch = Shape::broadcast(op, &[&Shape::new(op, x_batch)?, &Shape::new(op, y_batch)?])?;
     let read = |x: &Tensor, sizes: &[usize]| {
         let x = x.to(working.result)?.to(working.compute)?;
         x.expand(&[&batch[..], sizes].concat())?.contiguous()
     };
-    let (x, y) = (read(x, x_sizes)?, read(y, y_sizes)?);
-    let sizes = [batch.count(), x_sizes[0], y_sizes[0], x_sizes[1]];
-    let shape = Shape::new(op, &[&batch[..], &sizes[1..3]].concat())?;
-    let mut buffer = room(op, &shape, working.compute)?;
-    let rows = [x.ordered_bytes(op)?, y.ordered_bytes(op)?];
-    distances(op, working.compute, rows, sizes, &mut buffer)?;
-    let found = Tensor::from_buffer(buffer, shape, working.compute);
+    let (from, to) = (read(x, x_sizes)?, read(y, y_sizes)?);
+    let shape = Shape::new(op, &[&batch[..], &[x_sizes[0], y_sizes[0]]].concat())?;
+    let task = Task::Contraction(Contraction::Distances);
+    let output = Output {
+        dtype: working.compute,
+        count: shape.count(),
+    };
+    let Some(mut made) = perform_here(op, &task, &[&from, &to], &[output])? else {
+        return composed_distances(op, x, y, working, 2.0);
+    };
+    let found = Tensor::from_memory_of(made.remove(0).memory, shape, working.compute);
+    let (x, y) = (from, to);
     if !is_recorded(&[&x, &y]) {
         return found.to(working.result);
     }
@@ -203,9 +228,10 @@ fn all_distances(
 
 /// The sum of `w (x - y)` over all rows `y`, for every row `x`.
 fn pull(op: &'static str, weights: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor, Error> {
-    if x.dtype() == DType::F32 {
+    let wide = x.backend().wide(x.dtype());
+    if x.dtype() != wide {
         // As a product: what cancels in float64 leaves more digits than float32 has.
-        let [weights, wide, y] = [weights, x, y].map(|tensor| tensor.to(DType::F64));
+        let [weights, wide, y] = [weights, x, y].map(|tensor| tensor.to(wide));
         let (weights, wide) = (weights?, wide?);
         let all = weights.sum(Some(&[-1]), true, None)?;
         return wide.mul(&all)?.sub(&weights.matmul(&y?)?)?.to(x.dtype());
@@ -220,7 +246,7 @@ fn pull(op: &'static str, weights: &Tensor, x: &Tensor, y: &Tensor) -> Result<Te
     sum.to(x.dtype())?.squeeze(Some(&[-2]))
 }
 
-/// Sums along a dimension in float64, which stays: of the products of two tensors with each other
+/// Sums along a dimension, not rounded, which stays: of the products of two tensors with each other
 /// and of each with itself.
 pub(super) fn products(
     op: &'static str,
@@ -233,7 +259,7 @@ pub(super) fn products(
     let axis = normalize_axis(op, dim, shape.rank())? as isize;
     let wide = Working {
         result: working.result,
-        compute: DType::F64,
+        compute: x.backend().wide(working.compute),
     };
     let total = |a: &Tensor, b: &Tensor| {
         let program = wide.program(&[a.dtype(), b.dtype()], |v| v[0] * v[1]);
@@ -243,7 +269,7 @@ pub(super) fn products(
     Ok([total(x, y)?, total(x, x)?, total(y, y)?])
 }
 
-/// The norm of a difference plus `eps` along the last dimension, in float64; the dimension stays.
+/// The norm of a difference plus `eps` along the last dimension, not rounded; the dimension stays.
 pub(super) fn wide_distance(
     op: &'static str,
     x: &Tensor,
@@ -277,7 +303,7 @@ pub(super) fn wide_distance(
         return plan.fold(op, Fold::Sum, &builder.finish(&[term]), &[x, y], &shape);
     }
     let total = plan.fold(op, fold, &builder.finish(&[term]), &[x, y], &shape)?;
-    let total = total.to(DType::F64)?;
+    let total = total.to(x.backend().wide(working.compute.to_real()))?;
     if p.is_infinite() || p == 0.0 || p == 1.0 {
         Ok(total)
     } else {

@@ -1,17 +1,20 @@
 //! What all matrix products share: the dtypes, broadcasting, and the way to the kernels.
 
-use crate::host::memory::try_with_capacity;
-use allotrope_cpu::gemm::{Coefficient, Factor, Matrix, Output, Product, multiply};
-use allotrope_cpu::kernel::{Fold, copy};
-use allotrope_dtype::{Conversion, DType, Error, Policy, Problem, WeakScalar};
-use allotrope_op::structured::Structured;
-use allotrope_op::{Builder, Dims, Program, Shape, Var};
-use smallvec::SmallVec;
+use std::borrow::Cow;
 
+use allotrope_dtype::{Conversion, DType, Error, Policy, Problem, WeakScalar, c128};
+use allotrope_op::structured::Structured;
+use allotrope_op::task::Task;
+use allotrope_op::task::contraction::{Contraction, MatrixProduct};
+use allotrope_op::{Builder, Dims, Fold, Program, Shape, Var};
+use smallvec::{SmallVec, smallvec};
+
+use super::operands::dtypes_of;
 use super::product_gradient::{is_product_recorded, recorded_product};
 use crate::Tensor;
 use crate::call;
-use crate::elementwise::room;
+use crate::device::perform_or;
+use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
@@ -146,133 +149,93 @@ pub(crate) fn multiply_matrices(
             &Shape::new(op, &b.shape()[..rank_b - 2])?,
         ],
     )?;
-    let sizes: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
+    let sizes: Dims<usize> = batch.iter().copied().chain([m, n]).collect();
     let shape = Shape::new(op, &sizes)?;
     // Of many short vectors a call for each would take longer than the products do.
     let are_dots = m == 1 && n == 1 && batch.count() >= MANY;
     if addend.is_none() && (are_dots || (m == 1 || n == 1) && k >= LONG) {
         return fold_products(op, a, b, dtypes, &batch);
     }
-    let spread = |tensor: &Tensor| {
-        let rank = tensor.rank();
-        let sizes = batch.iter().chain(&tensor.shape()[rank - 2..]);
-        let sizes: Vec<usize> = sizes.copied().collect();
-        let layout = tensor.layout();
-        layout.broadcast_to(op, &Shape::new(op, &sizes)?)
-    };
-    let (layout_a, layout_b) = (spread(a)?, spread(b)?);
-    let (strides_a, strides_b) = (layout_a.strides(), layout_b.strides());
-    let outer = batch.rank();
-    // One right matrix for all: the rows of all left ones are the rows of one, if they lie evenly. The
-    // strides of sizes of one mean nothing.
-    let rows_of_all: Dims<usize> = (0..=outer).filter(|dim| sizes[*dim] != 1).collect();
-    let folds = outer > 0
-        && strides_b[..outer].iter().all(|stride| *stride == 0)
-        && rows_of_all.windows(2).all(|pair| {
-            let [dim, inner] = [pair[0], pair[1]];
-            strides_a[dim] == strides_a[inner] * sizes[inner] as isize
-        });
-    let mut matrix_a = [strides_a[outer], strides_a[outer + 1]];
-    let (rows, mut offsets) = if shape.count() == 0 {
-        (m, Vec::new())
-    } else if folds {
-        if let Some(innermost) = rows_of_all.last() {
-            matrix_a[0] = strides_a[*innermost];
+    let (a, b) = (over_batch(op, a, &batch)?, over_batch(op, b, &batch)?);
+    let former = match &addend {
+        Some(addend) => {
+            let layout = addend.former.layout().broadcast_to(op, &shape)?;
+            (!is_zero(addend.beta)).then(|| addend.former.with_layout(layout))
         }
-        let rows = batch.count() * m;
-        (rows, vec![(layout_a.offset(), layout_b.offset())])
-    } else {
-        let mut offsets = try_with_capacity(op, batch.count())?;
-        walk(&batch, [strides_a, strides_b], |[x, y]| {
-            let place = |offset: usize, away: isize| offset.wrapping_add_signed(away);
-            offsets.push((place(layout_a.offset(), x), place(layout_b.offset(), y)));
-        });
-        (m, offsets)
+        None => None,
     };
-    if k == 0 {
-        // Nothing is read, and an empty matrix may begin beyond its memory.
-        offsets.fill((0, 0));
-    }
-    let mut product = Product {
+    let former = former.map(|former| former.to(dtypes.common)?.to(dtypes.result));
+    let former = former.transpose()?;
+    let (alpha, beta) = match &addend {
+        Some(addend) => (addend.alpha, former.as_ref().map(|_| addend.beta)),
+        None => (WeakScalar::Int(1), None),
+    };
+    let task = Task::Contraction(Contraction::MatrixProduct(MatrixProduct {
         common: dtypes.common,
         sum: dtypes.sum,
-        ..Product::new(
-            [rows, k, n],
-            factor(op, a, &matrix_a)?,
-            factor(op, b, &strides_b[outer..])?,
-            &offsets,
-            dtypes.common,
-        )
-    };
-    let mut buffer = room(op, &shape, dtypes.result)?;
-    if let Some(addend) = addend {
-        product.alpha = addend.alpha.into();
-        product.beta = addend.beta.into();
-        let former = addend.former.layout().broadcast_to(op, &shape)?;
-        if product.beta != Coefficient::ZERO {
-            let former = addend
-                .former
-                .with_layout(former)
-                .to(dtypes.common)?
-                .to(dtypes.result)?;
-            copy(
-                dtypes.result,
-                former.storage(op)?,
-                former.layout(),
-                &mut buffer,
-            );
-        }
-    }
-    let output = Output::contiguous(dtypes.result, &mut buffer, rows, n);
-    multiply(op, &product, output)?;
-    Ok(Tensor::from_buffer(buffer, shape, dtypes.result))
+        alpha,
+        beta,
+    }));
+    let inputs: SmallVec<[&Tensor; 3]> = [&*a, &*b].into_iter().chain(&former).collect();
+    perform_or(op, &task, &inputs, dtypes.result, &shape, || {
+        let Some(addend) = &addend else {
+            return fold_products(op, &a, &b, dtypes, &batch);
+        };
+        let product = fold_products(op, &a, &b, dtypes.unrounded(), &batch)?;
+        add_scaled(op, &product, addend, former.as_ref(), dtypes)
+    })
 }
 
-fn factor<'a>(
+/// A tensor whose dimensions before the last two are those of a batch.
+pub(super) fn over_batch<'a>(
     op: &'static str,
     tensor: &'a Tensor,
-    strides: &[isize],
-) -> Result<Factor<'a>, Error> {
-    Ok(Factor::Stored(Matrix {
-        dtype: tensor.dtype(),
-        bytes: tensor.storage(op)?,
-        row_stride: strides[0],
-        column_stride: strides[1],
-    }))
+    batch: &[usize],
+) -> Result<Cow<'a, Tensor>, Error> {
+    let (own, matrix) = tensor.shape().split_at(tensor.rank() - 2);
+    if own == batch {
+        return Ok(Cow::Borrowed(tensor));
+    }
+    let sizes: Dims<usize> = batch.iter().chain(matrix).copied().collect();
+    let layout = tensor.layout().broadcast_to(op, &Shape::new(op, &sizes)?)?;
+    Ok(Cow::Owned(tensor.with_layout(layout)))
 }
 
-/// Calls `visit` with how far each index of a shape is from the first, in several strides.
-pub(crate) fn walk<const N: usize>(
-    shape: &[usize],
-    strides: [&[isize]; N],
-    mut visit: impl FnMut([isize; N]),
-) {
-    let mut index: Dims<usize> = SmallVec::from_elem(0, shape.len());
-    let mut away = [0_isize; N];
-    if shape.contains(&0) {
-        return;
+fn is_zero(value: WeakScalar) -> bool {
+    match value {
+        WeakScalar::Bool(value) => !value,
+        WeakScalar::Int(value) => value == 0,
+        WeakScalar::Float(value) => value == 0.0,
+        WeakScalar::Complex(value) => value == c128::new(0.0, 0.0),
     }
-    loop {
-        visit(away);
-        let mut dim = shape.len();
-        loop {
-            if dim == 0 {
-                return;
-            }
-            dim -= 1;
-            index[dim] += 1;
-            for (away, strides) in away.iter_mut().zip(strides) {
-                *away += strides[dim];
-            }
-            if index[dim] < shape[dim] {
-                break;
-            }
-            for (away, strides) in away.iter_mut().zip(strides) {
-                *away -= strides[dim] * shape[dim] as isize;
-            }
-            index[dim] = 0;
-        }
+}
+
+/// `alpha * product + beta * former` of sums that are not rounded yet, without a kernel.
+fn add_scaled(
+    op: &'static str,
+    product: &Tensor,
+    addend: &Addend<'_>,
+    former: Option<&Tensor>,
+    dtypes: Dtypes,
+) -> Result<Tensor, Error> {
+    // Truth values are counted, and true where there are any.
+    let work = match product.dtype() {
+        DType::Bool => DType::I64,
+        dtype => dtype,
+    };
+    let number = |value: WeakScalar| product.new_full(&[], value, work);
+    let mut inputs: SmallVec<[Tensor; 4]> = smallvec![product.clone(), number(addend.alpha)?];
+    if let Some(former) = former {
+        inputs.extend([former.clone(), number(addend.beta)?]);
     }
+    let inputs: SmallVec<[&Tensor; 4]> = inputs.iter().collect();
+    let builder = Builder::new(&dtypes_of(&inputs));
+    let mut value = builder.input(0).to(work) * builder.input(1);
+    if former.is_some() {
+        value = value + builder.input(2).to(work) * builder.input(3);
+    }
+    let rounded = value.to(dtypes.sum).to(dtypes.result);
+    evaluate_one(op, &builder.finish(&[rounded]), &inputs)
 }
 
 /// A product with a vector, as a sum of products: reads its operands once, in place.
