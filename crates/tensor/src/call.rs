@@ -104,6 +104,22 @@ impl Call {
 /// # Errors
 /// A dtype error outside the accepted set.
 pub(crate) fn result_dtype(row: &impl Tabled, common: DType) -> Result<DType, Error> {
+    let (question, result) = ask(row, common)?;
+    if is_tracing() {
+        result_chosen(question, result);
+    }
+    Ok(result)
+}
+
+/// [`result_dtype`] for what is no call: no trace shows it.
+///
+/// # Errors
+/// As [`result_dtype`].
+pub(crate) fn expected_dtype(row: &impl Tabled, common: DType) -> Result<DType, Error> {
+    ask(row, common).map(|(_, result)| result)
+}
+
+fn ask(row: &impl Tabled, common: DType) -> Result<(Question, DType), Error> {
     let question = Question {
         name: row.name(),
         autocast: row.autocast(),
@@ -115,10 +131,7 @@ pub(crate) fn result_dtype(row: &impl Tabled, common: DType) -> Result<DType, Er
     } else {
         question.result
     };
-    if is_tracing() {
-        result_chosen(question, result);
-    }
-    Ok(result)
+    Ok((question, result))
 }
 
 /// The dtype that operands meet in, by the policy in force.

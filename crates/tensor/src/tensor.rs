@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use allotrope_cpu::kernel::whole_elements;
-use allotrope_cpu::{Buffer, Input, Storage};
+use allotrope_cpu::{Buffer, Storage};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::{Backend, Layout, Memory, Shape, Shared, Target, View};
 
@@ -118,14 +118,6 @@ impl Tensor {
     /// The address of the memory, if the CPU can read it.
     pub(crate) fn host_address(&self) -> Option<usize> {
         self.memory.host().map(|bytes| bytes.as_ptr().addr())
-    }
-
-    /// The tensor as kernels of the CPU read it.
-    pub(crate) fn as_input(&self, op: &'static str) -> Result<Input<'_>, Error> {
-        Ok(Input {
-            bytes: self.storage(op)?,
-            layout: &self.layout,
-        })
     }
 
     /// Sizes, strides and offset.

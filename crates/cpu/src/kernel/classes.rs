@@ -8,7 +8,7 @@ use crate::simd::{self, Body};
 
 /// What the gradient of each line is made of, beside the numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct ClassTargets<'a> {
+pub(crate) struct ClassTargets<'a> {
     /// The logarithm of the sum of the exponentials of each line.
     pub logs: &'a [f64],
     /// The class of each line, or a number that is none.
@@ -25,7 +25,7 @@ pub struct ClassTargets<'a> {
 ///
 /// # Errors
 /// A memory error.
-pub fn entropy_backward(
+pub(crate) fn entropy_backward(
     targets: ClassTargets<'_>,
     from: LineInput<'_>,
     dtype: DType,

@@ -55,7 +55,7 @@ impl_real!(f32 f64);
 ///
 /// # Errors
 /// A memory error.
-pub fn distances(
+pub(crate) fn distances(
     op: &'static str,
     dtype: DType,
     [x, y]: [&[u8]; 2],

@@ -2,6 +2,7 @@
 
 mod channels;
 pub(crate) mod check;
+mod class_loss;
 mod classes;
 mod conv;
 mod copy;
@@ -26,22 +27,23 @@ mod softmax;
 pub(crate) mod sort;
 
 pub use allotrope_op::{Fold, Scan};
-pub use channels::{
+pub(crate) use channels::{
     ChannelNorm, ChannelStatistics, normalize_channels, normalize_channels_backward,
 };
-pub use classes::{ClassTargets, entropy_backward};
+pub(crate) use class_loss::{ClassLines, class_indices, label_counts, multilabel_margin};
+pub(crate) use classes::{ClassTargets, entropy_backward};
 pub(crate) use conv::{Layer, Operand, Transposed};
 pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
-pub use distance::distances;
+pub(crate) use distance::distances;
 pub(crate) use movement::add_windows;
 pub use movement::{assemble, copy_view, keep_band};
-pub use norm::{Norm, NormGradients, normalize_lines, normalize_lines_backward};
+pub(crate) use norm::{Norm, NormGradients, normalize_lines, normalize_lines_backward};
 pub(crate) use pool::{
     Grid, Pooled, add_to_places, average, greatest, greatest_with_places, unpool,
 };
 pub use reduce::{reduce, reduce_at};
 pub(crate) use resample::{blend, pick as pick_nearest};
-pub use rows::{LineInput, are_lines_short, pick};
+pub(crate) use rows::{LineInput, are_lines_short, pick};
 pub use scan::scan;
-pub use softmax::softmax;
+pub(crate) use softmax::softmax;

@@ -22,7 +22,7 @@ mod scaling;
 use crate::memory::{try_collect, try_vec, try_with_capacity};
 use allotrope_dtype::{DType, Error, Level};
 
-pub use self::backward::{NormGradients, normalize_lines_backward};
+pub(crate) use self::backward::{NormGradients, normalize_lines_backward};
 pub(super) use self::backward::{back, sums_of_two};
 use self::halves::Halves;
 pub(super) use self::measure::Measured;
@@ -35,7 +35,7 @@ use crate::tile::Source;
 
 /// How lines are normalised.
 #[derive(Clone, Copy, Debug)]
-pub struct Norm<'a> {
+pub(crate) struct Norm<'a> {
     /// Whether the mean is subtracted first.
     pub centers: bool,
     /// What is added to the variance or mean square.
@@ -53,7 +53,7 @@ pub struct Norm<'a> {
 ///
 /// # Errors
 /// A memory error.
-pub fn normalize_lines(
+pub(crate) fn normalize_lines(
     norm: Norm<'_>,
     from: LineInput<'_>,
     dtype: DType,

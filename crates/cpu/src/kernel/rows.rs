@@ -48,7 +48,7 @@ pub(crate) const LANES: usize = 64;
 
 /// Whether lines of this length are short enough for the kernels of this kind.
 #[must_use]
-pub fn are_lines_short(length: usize, inner: usize) -> bool {
+pub(crate) fn are_lines_short(length: usize, inner: usize) -> bool {
     length
         <= if inner == 1 {
             LONGEST
@@ -123,7 +123,7 @@ pub(crate) trait Lines<C>: Sync {
 
 /// Elements seen as lines, and the program that reads them in the dtype they are worked on in.
 #[derive(Clone, Copy)]
-pub struct LineInput<'a> {
+pub(crate) struct LineInput<'a> {
     /// The program; its output is float32 or float64.
     pub program: &'a Program,
     /// What it reads; the order of the layout is `[outer, length, inner]`.
@@ -343,7 +343,7 @@ impl<C> Default for Memory<C> {
 
 /// The element of each line along an axis that an index names; the lines go in row-major order of
 /// the other axes, and the indices are in range.
-pub fn pick(
+pub(crate) fn pick(
     dtype: DType,
     bytes: &[u8],
     layout: &Layout,

@@ -22,7 +22,7 @@ use crate::simd::{self, Body};
 ///
 /// # Errors
 /// A memory error.
-pub fn softmax(
+pub(crate) fn softmax(
     kind: Softmax,
     from: LineInput<'_>,
     dtype: DType,

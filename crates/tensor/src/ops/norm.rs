@@ -1,21 +1,21 @@
 //! Normalisation over dimensions: layers, groups, instances, batches.
 
-use allotrope_cpu::kernel::{
-    ChannelNorm, ChannelStatistics, Fold, LineInput, Norm, are_lines_short, normalize_channels,
-    normalize_lines,
-};
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::Error;
 use allotrope_op::structured::neural::{
     BATCH_NORM, GROUP_NORM, INSTANCE_NORM, LAYER_NORM, RMS_NORM,
 };
-use allotrope_op::{Builder, Shape, Structured, sizes_around};
+use allotrope_op::task::rowwise::{ChannelNorm, Norm, Rowwise};
+use allotrope_op::task::{Output, Task};
+use allotrope_op::{Builder, Fold, Shape, sizes_around};
+use smallvec::SmallVec;
 
 use super::norm_gradient::{recorded_batch, recorded_groups, recorded_last};
 use super::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
-use crate::elementwise::{evaluate_one, room};
+use crate::device::{perform_here, perform_or};
+use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 
 /// What a normalisation over a batch gives.
@@ -81,7 +81,10 @@ impl Tensor {
         bias: Option<&Self>,
         eps: f64,
     ) -> Result<Self, Error> {
-        self.normalize_last(&LAYER_NORM, normalized_shape, [weight, bias], eps, true)
+        let affine = [weight, bias];
+        let working = Working::of(&LAYER_NORM, &with_terms(self, affine))?;
+        let op = LAYER_NORM.name;
+        self.normalize_last(op, working, normalized_shape, affine, eps, true)
     }
 
     /// The last dimensions divided by the root of their mean square plus `eps` (that of the dtype if
@@ -95,13 +98,14 @@ impl Tensor {
         weight: Option<&Self>,
         eps: Option<f64>,
     ) -> Result<Self, Error> {
-        let result = call::result_dtype(&RMS_NORM, self.dtype())?;
-        let eps = eps.map_or_else(|| result.to_real().finfo().map(|info| info.eps), Ok)?;
+        let own = call::expected_dtype(&RMS_NORM, self.dtype())?;
+        let eps = eps.map_or_else(|| own.to_real().finfo().map(|info| info.eps), Ok)?;
         let working = Working::of(&RMS_NORM, &with_terms(self, [weight, None]))?;
         if working.result.is_complex() {
             return self.complex_rms_norm(working, normalized_shape, weight, eps);
         }
-        self.normalize_last(&RMS_NORM, normalized_shape, [weight, None], eps, false)
+        let (op, affine) = (RMS_NORM.name, [weight, None]);
+        self.normalize_last(op, working, normalized_shape, affine, eps, false)
     }
 
     /// `rms_norm` as recorded operations, for complex numbers.
@@ -115,7 +119,8 @@ impl Tensor {
         let first = self.first_normalized(RMS_NORM.name, sizes, [weight, None])?;
         let axes: Vec<isize> = (first as isize..self.rank() as isize).collect();
         let x = self.to(working.result)?.to(working.compute)?;
-        let mean = x.square()?.mean(Some(&axes), true, Some(DType::C128))?;
+        let wide = x.backend().wide(working.compute);
+        let mean = x.square()?.mean(Some(&axes), true, Some(wide))?;
         let scaled = x.mul(&mean.add(eps)?.rsqrt()?.to(working.compute)?)?;
         let scaled = match weight {
             Some(weight) => scaled.mul(&weight.to(working.result)?.to(working.compute)?)?,
@@ -148,28 +153,31 @@ impl Tensor {
 
     pub(super) fn normalize_last(
         &self,
-        row: &'static Structured,
+        op: &'static str,
+        working: Working,
         sizes: &[usize],
         affine: [Option<&Self>; 2],
         eps: f64,
         centers: bool,
     ) -> Result<Self, Error> {
-        let op = row.name;
         if is_recorded(&with_terms(self, affine)) {
-            return recorded_last(row, self, sizes, affine, eps, centers);
+            return recorded_last(op, working, self, sizes, affine, eps, centers);
         }
-        let working = Working::of(row, &with_terms(self, affine))?;
         let first = self.first_normalized(op, sizes, affine)?;
         let length = Shape::new(op, sizes)?.count();
-        let norm = Terms::read(working, affine, length)?;
         let x = self.contiguous()?;
-        if are_lines_short(length, 1) {
-            let lines = [x.count() / length.max(1), length, 1];
-            return run_lines(op, &x, working, &norm.norm(centers, eps, 1), lines);
-        }
-        let axes: Vec<isize> = (first as isize..self.rank() as isize).collect();
-        let statistics = Statistics::measure(op, &x, working, &axes, centers)?;
-        statistics.apply(op, &x, working, affine, eps)
+        let lines = Lines {
+            length,
+            terms: length,
+            period: 1,
+            centers,
+            eps,
+        };
+        lines.normalize(op, &x, working, affine, || {
+            let axes: Vec<isize> = (first as isize..self.rank() as isize).collect();
+            let statistics = Statistics::measure(op, &x, working, &axes, centers)?;
+            statistics.apply(op, &x, working, affine, eps)
+        })
     }
 
     /// Groups of neighbouring channels (dimension 1) brought to mean 0 and variance 1, item by item;
@@ -185,21 +193,22 @@ impl Tensor {
         bias: Option<&Self>,
         eps: f64,
     ) -> Result<Self, Error> {
-        self.normalize_groups(&GROUP_NORM, Some(num_groups), [weight, bias], eps)
+        let affine = [weight, bias];
+        let working = Working::of(&GROUP_NORM, &with_terms(self, affine))?;
+        self.normalize_groups(GROUP_NORM.name, working, Some(num_groups), affine, eps)
     }
 
     pub(super) fn normalize_groups(
         &self,
-        row: &'static Structured,
+        op: &'static str,
+        working: Working,
         groups: Option<usize>,
         affine: [Option<&Self>; 2],
         eps: f64,
     ) -> Result<Self, Error> {
-        let op = row.name;
         if is_recorded(&with_terms(self, affine)) {
-            return recorded_groups(row, self, groups, affine, eps);
+            return recorded_groups(op, working, self, groups, affine, eps);
         }
-        let working = Working::of(row, &with_terms(self, affine))?;
         let channels = channels(op, self, affine)?;
         let groups = groups.unwrap_or(channels.max(1));
         if groups == 0 || !channels.is_multiple_of(groups) {
@@ -208,30 +217,27 @@ impl Tensor {
         }
         let x = self.contiguous()?;
         let items = self.shape()[0];
-        let length = x.count() / (items * groups).max(1);
         let spatial: usize = self.shape()[2..].iter().product();
-        if are_lines_short(length, 1) {
-            let terms = Terms::read(working, affine, channels)?;
-            let lines = [items * groups, length, 1];
-            return run_lines(
-                op,
-                &x,
-                working,
-                &terms.norm(true, eps, spatial.max(1)),
-                lines,
-            );
-        }
-        let view = [items, groups, channels / groups, spatial];
-        let view = x.reshape(&signed(&view))?;
-        let term = |term: Option<&Self>| {
-            let sizes = [groups as isize, (channels / groups) as isize, 1];
-            term.map(|term| term.reshape(&sizes)).transpose()
+        let lines = Lines {
+            length: x.count() / (items * groups).max(1),
+            terms: channels,
+            period: spatial.max(1),
+            centers: true,
+            eps,
         };
-        let affine = [term(affine[0])?, term(affine[1])?];
-        let statistics = Statistics::measure(op, &view, working, &[2, 3], true)?;
-        let affine = [affine[0].as_ref(), affine[1].as_ref()];
-        let result = statistics.apply(op, &view, working, affine, eps)?;
-        result.reshape(&signed(self.shape()))
+        lines.normalize(op, &x, working, affine, || {
+            let view = [items, groups, channels / groups, spatial];
+            let view = x.reshape(&signed(&view))?;
+            let term = |term: Option<&Self>| {
+                let sizes = [groups as isize, (channels / groups) as isize, 1];
+                term.map(|term| term.reshape(&sizes)).transpose()
+            };
+            let affine = [term(affine[0])?, term(affine[1])?];
+            let statistics = Statistics::measure(op, &view, working, &[2, 3], true)?;
+            let affine = [affine[0].as_ref(), affine[1].as_ref()];
+            let result = statistics.apply(op, &view, working, affine, eps)?;
+            result.reshape(&signed(self.shape()))
+        })
     }
 
     /// Each channel (dimension 1) brought to mean 0 and variance 1 over the batch, or with the
@@ -255,33 +261,40 @@ impl Tensor {
         if self.shape()[..] == [0] {
             // Nothing, of no channels: torch takes it for an empty batch.
             let nothing = self.reshape(&[0, 0])?;
-            let made = nothing.batch_norm(options)?;
+            let made = nothing.normalize_batch(BATCH_NORM.name, working, options)?;
             return Ok(BatchNorm {
                 output: made.output.reshape(&[0])?,
                 ..made
             });
         }
-        if is_recorded(&with_terms(self, affine)) {
-            return recorded_batch(self, options);
+        self.normalize_batch(BATCH_NORM.name, working, options)
+    }
+
+    fn normalize_batch(
+        &self,
+        op: &'static str,
+        working: Working,
+        options: BatchNormOptions<'_>,
+    ) -> Result<BatchNorm, Error> {
+        if is_recorded(&with_terms(self, [options.weight, options.bias])) {
+            return recorded_batch(op, working, self, options);
         }
-        Ok(self.batch_norm_with_statistics(working, options)?.0)
+        Ok(self.batch_norm_with_statistics(op, working, options)?.0)
     }
 
     /// `batch_norm`, not recorded, with the mean and variance that it took if a kernel told them.
     pub(super) fn batch_norm_with_statistics(
         &self,
+        op: &'static str,
         working: Working,
         options: BatchNormOptions<'_>,
-    ) -> Result<(BatchNorm, Option<ChannelStatistics>), Error> {
-        let op = BATCH_NORM.name;
+    ) -> Result<(BatchNorm, Option<Statistics>), Error> {
         let affine = [options.weight, options.bias];
         let channels = channels(op, self, affine)?;
-        let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
-        let terms = [terms[0].as_ref(), terms[1].as_ref()];
         check_running(op, options.running, channels)?;
         let given = match options.training {
             true => None,
-            false => Some(Statistics::running(op, self, options.running)?),
+            false => Some(Statistics::running(op, self, working, options.running)?),
         };
         let count = self.count() / channels.max(1);
         if given.is_none() && count == 1 {
@@ -295,17 +308,13 @@ impl Tensor {
             });
             updated.transpose()
         };
-        if self.storage(op).is_ok() && self.count() > 0 {
-            let given = given.map(|given| given.by_channel()).transpose()?;
-            let made = run_channels(self, working, affine, options.eps, given.as_ref())?;
-            let (output, statistics) = made;
-            let seen = Statistics {
-                mean: Self::from_slice(&statistics.mean, &[channels])?,
-                variance: Self::from_slice(&statistics.variance, &[channels])?,
-            };
-            let running = running(&seen)?;
-            return Ok((BatchNorm { output, running }, Some(statistics)));
+        let made = normalize_channels(op, self, working, affine, options.eps, given.as_ref())?;
+        if let Some((output, taken)) = made {
+            let running = running(&taken)?;
+            return Ok((BatchNorm { output, running }, Some(taken)));
         }
+        let terms = [per_channel(self, affine[0])?, per_channel(self, affine[1])?];
+        let terms = [terms[0].as_ref(), terms[1].as_ref()];
         let axes: Vec<isize> = (0..self.rank() as isize).filter(|dim| *dim != 1).collect();
         let statistics = match given {
             Some(given) => given,
@@ -324,11 +333,11 @@ impl Tensor {
     pub fn instance_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
         let op = INSTANCE_NORM.name;
         let affine = [options.weight, options.bias];
-        call::result_dtype(&INSTANCE_NORM, self.dtype())?;
+        let working = Working::of(&INSTANCE_NORM, &with_terms(self, affine))?;
         let channels = channels(op, self, affine)?;
         check_running(op, options.running, channels)?;
         if !options.training {
-            return self.batch_norm(options).map_err(|error| error.in_op(op));
+            return self.normalize_batch(op, working, options);
         }
         let count: usize = self.shape()[2..].iter().product();
         if count <= 1 {
@@ -336,7 +345,6 @@ impl Tensor {
         }
         let running = options.running.map(|running| {
             let axes: Vec<isize> = (2..self.rank() as isize).collect();
-            let working = Working::in_dtype(call::result_dtype(&INSTANCE_NORM, self.dtype())?);
             let statistics = Statistics::measure(op, &self.detach(), working, &axes, true)?;
             // The mean over the items of what each would make of the running numbers.
             let over_items = |x: &Self| -> Result<Self, Error> {
@@ -348,7 +356,7 @@ impl Tensor {
             update(running, &mean, &variance, count, options.momentum)
         });
         Ok(BatchNorm {
-            output: self.normalize_groups(&INSTANCE_NORM, None, affine, options.eps)?,
+            output: self.normalize_groups(op, working, None, affine, options.eps)?,
             running: running.transpose()?,
         })
     }
@@ -405,64 +413,60 @@ fn update(
 ) -> Result<(Tensor, Tensor), Error> {
     let sampled = batch_variance.mul(count as f64 / (count as f64 - 1.0))?;
     let mix = |old: &Tensor, new: &Tensor| -> Result<Tensor, Error> {
-        let wide = old.detach().to(DType::F64)?;
+        let wide = old.detach().to(new.dtype())?;
         let mixed = wide.mul(1.0 - momentum)?.add(&new.mul(momentum)?)?;
         mixed.to(old.dtype())
     };
     Ok((mix(mean, batch_mean)?, mix(variance, &sampled)?))
 }
 
-/// Factors and summands in float64, rounded to the common dtype.
-struct Terms {
-    weight: Option<Vec<f64>>,
-    bias: Option<Vec<f64>>,
-    count: usize,
+/// Lines in memory that have one mean and deviation each.
+struct Lines {
+    length: usize,
+    /// How many weights and biases there are, if any.
+    terms: usize,
+    /// Neighbours that share one.
+    period: usize,
+    centers: bool,
+    eps: f64,
 }
 
-impl Terms {
-    fn read(working: Working, terms: [Option<&Tensor>; 2], count: usize) -> Result<Self, Error> {
-        let read = |term: &Tensor| term.to(working.result)?.to(DType::F64)?.to_vec::<f64>();
-        Ok(Self {
-            weight: terms[0].map(read).transpose()?,
-            bias: terms[1].map(read).transpose()?,
-            count,
-        })
-    }
-
-    fn norm(&self, centers: bool, eps: f64, period: usize) -> Norm<'_> {
-        let is_plain = self.weight.is_none() && self.bias.is_none();
-        Norm {
-            centers,
-            eps,
-            weight: self.weight.as_deref(),
-            bias: self.bias.as_deref(),
-            period: if is_plain { self.count.max(1) } else { period },
-        }
+impl Lines {
+    /// A contiguous tensor normalised by the kernel of its device, or in passes over all lines.
+    fn normalize(
+        &self,
+        op: &'static str,
+        x: &Tensor,
+        working: Working,
+        affine: [Option<&Tensor>; 2],
+        in_passes: impl FnOnce() -> Result<Tensor, Error>,
+    ) -> Result<Tensor, Error> {
+        let program = working.reading(x.dtype());
+        let terms = rounded(affine, working)?;
+        let task = Task::Rowwise(Rowwise::Norm(Norm {
+            program: &program,
+            length: self.length,
+            centers: self.centers,
+            eps: self.eps,
+            affine: affine.map(|term| term.is_some()),
+            period: if terms.is_empty() {
+                self.terms.max(1)
+            } else {
+                self.period
+            },
+        }));
+        let inputs: SmallVec<[&Tensor; 3]> = [x].into_iter().chain(&terms).collect();
+        perform_or(op, &task, &inputs, working.result, x.shape(), in_passes)
     }
 }
 
-/// Lines that are short enough for a cache.
-fn run_lines(
-    op: &'static str,
-    x: &Tensor,
+/// The terms that there are, in the common dtype.
+pub(super) fn rounded(
+    terms: [Option<&Tensor>; 2],
     working: Working,
-    norm: &Norm<'_>,
-    sizes: [usize; 3],
-) -> Result<Tensor, Error> {
-    let program = working.reading(x.dtype());
-    let mut buffer = room(op, x.shape(), working.result)?;
-    let input = x.as_input(op)?;
-    let from = LineInput {
-        program: &program,
-        input,
-        sizes,
-    };
-    normalize_lines(*norm, from, working.result, &mut buffer)?;
-    Ok(Tensor::from_buffer(
-        buffer,
-        x.shape().clone(),
-        working.result,
-    ))
+) -> Result<SmallVec<[Tensor; 2]>, Error> {
+    let terms = terms.into_iter().flatten();
+    terms.map(|term| term.to(working.result)).collect()
 }
 
 /// The sizes of a tensor around its channels.
@@ -470,36 +474,55 @@ pub(super) fn around_channels(x: &Tensor) -> [usize; 3] {
     sizes_around(x.shape(), 1, 1)
 }
 
-/// Channels by the kernel for them, and the mean and variance that it took.
-fn run_channels(
+/// Channels by the kernel for them, and the mean and variance that it took; none without a kernel.
+fn normalize_channels(
+    op: &'static str,
     x: &Tensor,
     working: Working,
     affine: [Option<&Tensor>; 2],
     eps: f64,
-    given: Option<&ChannelStatistics>,
-) -> Result<(Tensor, ChannelStatistics), Error> {
-    let op = BATCH_NORM.name;
-    let sizes = around_channels(x);
-    let terms = Terms::read(working, affine, sizes[1])?;
-    let norm = ChannelNorm {
-        eps,
-        weight: terms.weight.as_deref(),
-        bias: terms.bias.as_deref(),
-        given,
-    };
+    given: Option<&Statistics>,
+) -> Result<Option<(Tensor, Statistics)>, Error> {
     let program = working.reading(x.dtype());
-    let mut buffer = room(op, x.shape(), working.result)?;
-    let from = LineInput {
+    let sizes = around_channels(x);
+    let task = Task::Rowwise(Rowwise::ChannelNorm(ChannelNorm {
         program: &program,
-        input: x.as_input(op)?,
         sizes,
+        eps,
+        affine: affine.map(|term| term.is_some()),
+        given: given.is_some(),
+    }));
+    let terms = rounded(affine, working)?;
+    let given = given.map(|given| [&given.mean, &given.variance]);
+    let inputs: SmallVec<[&Tensor; 5]> = [x]
+        .into_iter()
+        .chain(&terms)
+        .chain(given.into_iter().flatten())
+        .collect();
+    let (result, wide) = (working.result, working.wide(x).compute);
+    let output = |dtype, count| Output { dtype, count };
+    let outputs = [
+        output(result, x.count()),
+        output(wide, sizes[1]),
+        output(wide, sizes[1]),
+    ];
+    let Some(made) = perform_here(op, &task, &inputs, &outputs)? else {
+        return Ok(None);
     };
-    let statistics = normalize_channels(norm, from, working.result, &mut buffer)?;
-    let output = Tensor::from_buffer(buffer, x.shape().clone(), working.result);
-    Ok((output, statistics))
+    let channels = Shape::new(op, &[sizes[1]])?;
+    let shapes = [x.shape(), &channels, &channels];
+    let mut made = made.into_iter().zip(shapes).zip([result, wide, wide]);
+    let mut next = || {
+        let ((made, shape), dtype) = made.next()?;
+        Some(Tensor::from_memory_of(made.memory, shape.clone(), dtype))
+    };
+    let (Some(normalized), Some(mean), Some(variance)) = (next(), next(), next()) else {
+        return Ok(None);
+    };
+    Ok(Some((normalized, Statistics { mean, variance })))
 }
 
-/// Mean and variance in float64, with the reduced dimensions.
+/// Mean and variance, not rounded, with the reduced dimensions or one number per channel.
 #[derive(Clone)]
 pub(super) struct Statistics {
     pub(super) mean: Tensor,
@@ -517,17 +540,14 @@ impl Statistics {
     ) -> Result<Self, Error> {
         let plan = Plan::new(op, x, Some(axes))?;
         let count = plan.count() as f64;
-        let wide = Working {
-            result: working.result,
-            compute: DType::F64,
-        };
+        let wide = working.wide(x);
         let mean = plan.fold(op, Fold::Sum, &wide.reading(x.dtype()), &[x], x.shape())?;
         let mean = if centers {
             mean.div(count)?
         } else {
             mean.zeros_like()?
         };
-        let builder = Builder::new(&[x.dtype(), DType::F64]);
+        let builder = Builder::new(&[x.dtype(), mean.dtype()]);
         let away = wide.read(builder.input(0)) - builder.input(1);
         let program = builder.finish(&[away.square()]);
         let variance = plan.fold(op, Fold::Sum, &program, &[x, &mean], x.shape())?;
@@ -537,27 +557,21 @@ impl Statistics {
         })
     }
 
-    /// As the kernel for channels takes them.
-    fn by_channel(&self) -> Result<ChannelStatistics, Error> {
-        Ok(ChannelStatistics {
-            mean: self.mean.to_vec::<f64>()?,
-            variance: self.variance.to_vec::<f64>()?,
-        })
-    }
-
     /// Those that were given, one per channel.
     pub(super) fn running(
         op: &'static str,
         x: &Tensor,
+        working: Working,
         running: Option<(&Tensor, &Tensor)>,
     ) -> Result<Self, Error> {
         let Some((mean, variance)) = running else {
             let accepted = "running_mean and running_var, or training";
             return Err(out_of_range(op, "running statistics", "none", accepted));
         };
+        let dtype = working.wide(x).compute;
         let wide = |given: &Tensor| -> Result<Tensor, Error> {
             let placed = per_channel(x, Some(given))?;
-            placed.map_or_else(|| given.to(DType::F64), |placed| placed.to(DType::F64))
+            placed.map_or_else(|| given.to(dtype), |placed| placed.to(dtype))
         };
         Ok(Self {
             mean: wide(&mean.detach())?,
@@ -579,7 +593,7 @@ impl Statistics {
         let mean = self.mean.to(compute)?;
         let term = |term: Option<&Tensor>, default: f64| match term {
             Some(term) => term.to(result)?.to(compute),
-            None => Tensor::full(&[], default, compute),
+            None => x.new_full(&[], default, compute),
         };
         let (weight, bias) = (term(terms[0], 1.0)?, term(terms[1], 0.0)?);
         let builder = Builder::new(&[x.dtype(), compute, compute, compute, compute]);

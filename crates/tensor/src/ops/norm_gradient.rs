@@ -1,25 +1,24 @@
 //! The gradients of normalisations, from the operand alone: mean and deviation are measured again,
 //! so that nothing of the size of the operand is saved beside it.
 
-use allotrope_cpu::kernel::{
-    ChannelNorm, ChannelStatistics, Fold, LineInput, Norm, NormGradients, are_lines_short,
-    normalize_channels_backward, normalize_lines_backward,
-};
 use allotrope_dtype::{DType, Error};
-use allotrope_op::structured::neural::BATCH_NORM;
-use allotrope_op::{Builder, Shape, Structured, Var};
+use allotrope_op::task::rowwise::{ChannelNorm, Norm, Rowwise};
+use allotrope_op::task::{Output, Task};
+use allotrope_op::{Builder, Fold, Shape, Var};
 use smallvec::SmallVec;
 
-use super::norm::{BatchNorm, BatchNormOptions, Statistics, around_channels, with_terms};
+use super::norm::{BatchNorm, BatchNormOptions, Statistics, around_channels, rounded, with_terms};
 use super::operands::{Working, signed};
 use crate::Tensor;
 use crate::autograd::{Gradients, is_recorded};
-use crate::elementwise::{evaluate_one, room};
+use crate::device::perform_here;
+use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 
 /// A normalisation over the last dimensions that remembers its operands.
 pub(super) fn recorded_last(
-    row: &'static Structured,
+    op: &'static str,
+    working: Working,
     x: &Tensor,
     sizes: &[usize],
     affine: [Option<&Tensor>; 2],
@@ -29,12 +28,12 @@ pub(super) fn recorded_last(
     let plain = affine.map(|term| term.map(Tensor::detach));
     let plain = [plain[0].as_ref(), plain[1].as_ref()];
     let result = x.detach();
-    let result = result.normalize_last(row, sizes, plain, eps, centers)?;
+    let result = result.normalize_last(op, working, sizes, plain, eps, centers)?;
     let last = sizes.len() as isize;
     let count = sizes.iter().product();
     let norm = Normalized {
-        op: row.name,
-        working: Working::of(row, &with_terms(x, affine))?,
+        op,
+        working,
         view: signed(x.shape()),
         term: signed(sizes),
         axes: (-last..0).collect(),
@@ -51,7 +50,8 @@ pub(super) fn recorded_last(
 
 /// A normalisation of groups of channels that remembers its operands.
 pub(super) fn recorded_groups(
-    row: &'static Structured,
+    op: &'static str,
+    working: Working,
     x: &Tensor,
     groups: Option<usize>,
     affine: [Option<&Tensor>; 2],
@@ -59,14 +59,15 @@ pub(super) fn recorded_groups(
 ) -> Result<Tensor, Error> {
     let plain = affine.map(|term| term.map(Tensor::detach));
     let plain = [plain[0].as_ref(), plain[1].as_ref()];
-    let result = x.detach().normalize_groups(row, groups, plain, eps)?;
+    let result = x.detach();
+    let result = result.normalize_groups(op, working, groups, plain, eps)?;
     let (items, channels) = (x.shape()[0], x.shape()[1]);
     let groups = groups.unwrap_or(channels.max(1));
     let of_group = channels / groups;
     let spatial: usize = x.shape()[2..].iter().product();
     let norm = Normalized {
-        op: row.name,
-        working: Working::of(row, &with_terms(x, affine))?,
+        op,
+        working,
         view: signed(&[items, groups, of_group, spatial]),
         term: signed(&[groups, of_group, 1]),
         axes: vec![2, 3],
@@ -83,27 +84,30 @@ pub(super) fn recorded_groups(
 
 /// A normalisation over a batch, which is measured, that remembers its operands.
 pub(super) fn recorded_batch(
+    op: &'static str,
+    working: Working,
     x: &Tensor,
     options: BatchNormOptions<'_>,
 ) -> Result<BatchNorm, Error> {
     let affine = [options.weight, options.bias];
-    let working = Working::of(&BATCH_NORM, &with_terms(x, affine))?;
     let plain = affine.map(|term| term.map(Tensor::detach));
     let options = BatchNormOptions {
         weight: plain[0].as_ref(),
         bias: plain[1].as_ref(),
         ..options
     };
-    let (made, measured) = x.detach().batch_norm_with_statistics(working, options)?;
+    let (made, taken) = x
+        .detach()
+        .batch_norm_with_statistics(op, working, options)?;
     let given = match options.training {
         true => None,
-        false => Some(Statistics::running(BATCH_NORM.name, x, options.running)?),
+        false => Some(Statistics::running(op, x, working, options.running)?),
     };
     let axes: Vec<isize> = (0..x.rank() as isize).filter(|dim| *dim != 1).collect();
     let mut term = vec![1; x.rank() - 1];
     term[0] = x.shape()[1] as isize;
     let norm = Normalized {
-        op: BATCH_NORM.name,
+        op,
         working,
         view: signed(x.shape()),
         term,
@@ -111,7 +115,7 @@ pub(super) fn recorded_batch(
         axes,
         outer: Vec::new(),
         lines: None,
-        channels: measured,
+        channels: taken,
         given,
         centers: true,
         eps: options.eps,
@@ -137,7 +141,7 @@ struct Normalized {
     /// many neighbours share one; none where there are no such lines.
     lines: Option<[usize; 3]>,
     /// The mean and variance of each channel, where channels were normalised by their kernel.
-    channels: Option<ChannelStatistics>,
+    channels: Option<Statistics>,
     /// Mean and variance that were given: they do not depend on the operand.
     given: Option<Statistics>,
     centers: bool,
@@ -193,77 +197,89 @@ impl Normalized {
         })
     }
 
-    /// The gradients by a kernel of their own, unless they are recorded themselves or there is none for
-    /// lines so long.
+    /// The gradients by a kernel of their own, unless they are recorded themselves or the device has
+    /// none for lines so long.
     fn by_kernel(
         &self,
         x: &Tensor,
         weight: Option<&Tensor>,
         gradient: &Tensor,
-        [wants_x, wants_weight, wants_bias]: [bool; 3],
+        wanted: [bool; 3],
     ) -> Result<Option<[Option<Tensor>; 3]>, Error> {
-        let (sizes, terms, period) = match (&self.channels, self.lines) {
-            (Some(channels), _) => (around_channels(x), channels.mean.len(), 1),
-            (None, Some([length, terms, period])) if are_lines_short(length, 1) => {
-                ([x.count() / length.max(1), length, 1], terms, period)
-            }
-            _ => return Ok(None),
-        };
         let is_weight_recorded = weight.is_some_and(|weight| is_recorded(&[weight]));
         if is_recorded(&[x, gradient]) || is_weight_recorded {
             return Ok(None);
         }
-        let Working { result, .. } = self.working;
-        let weight = match weight {
-            Some(weight) => Some(weight.to(result)?.to(DType::F64)?.to_vec::<f64>()?),
-            None => None,
-        };
         let programs = [x, gradient].map(|tensor| self.working.reading(tensor.dtype()));
-        let inputs = [x.as_input(self.op)?, gradient.as_input(self.op)?];
-        let lines = [0, 1].map(|place: usize| LineInput {
-            program: &programs[place],
-            input: inputs[place],
-            sizes,
-        });
-        let mut of_x = match wants_x {
-            true => Some(room(self.op, x.shape(), result)?),
-            false => None,
-        };
-        let mut sums = [wants_weight, wants_bias].map(|wants| wants.then(|| vec![0.0; terms]));
-        let [of_weight, of_bias] = &mut sums;
-        let wanted = NormGradients {
-            numbers: of_x.as_deref_mut(),
-            weight: of_weight.as_deref_mut(),
-            bias: of_bias.as_deref_mut(),
-        };
-        match &self.channels {
-            Some(channels) => {
+        let [program, of_gradient] = &programs;
+        let affine = [weight.is_some(), false];
+        let (task, count) = match (&self.channels, self.lines) {
+            (Some(_), _) => {
                 let norm = ChannelNorm {
+                    program,
+                    sizes: around_channels(x),
                     eps: self.eps,
-                    weight: weight.as_deref(),
-                    bias: None,
-                    given: self.given.as_ref().map(|_| channels),
+                    affine,
+                    given: self.given.is_some(),
                 };
-                normalize_channels_backward(norm, channels, lines, result, wanted)?;
+                let task = Rowwise::ChannelNormBackward {
+                    norm,
+                    gradient: of_gradient,
+                    wanted,
+                };
+                (task, norm.sizes[1])
             }
-            None => {
+            (None, Some([length, terms, period])) => {
                 let norm = Norm {
+                    program,
+                    length,
                     centers: self.centers,
                     eps: self.eps,
-                    weight: weight.as_deref(),
-                    bias: None,
+                    affine,
                     period,
                 };
-                normalize_lines_backward(norm, terms, lines, result, wanted)?;
+                let task = Rowwise::NormBackward {
+                    norm,
+                    gradient: of_gradient,
+                    terms,
+                    wanted,
+                };
+                (task, terms)
+            }
+            (None, None) => return Ok(None),
+        };
+        let weight = rounded([weight, None], self.working)?;
+        let taken = self.channels.as_ref();
+        let taken = taken.map(|taken| [&taken.mean, &taken.variance]);
+        let inputs: SmallVec<[&Tensor; 5]> = [x, gradient]
+            .into_iter()
+            .chain(taken.into_iter().flatten())
+            .chain(&weight)
+            .collect();
+        let (result, wide) = (self.working.result, self.working.wide(x).compute);
+        let terms = Shape::new(self.op, &[count])?;
+        let each = [(result, x.shape()), (wide, &terms), (wide, &terms)];
+        let asked = || each.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+        let outputs: SmallVec<[Output; 3]> = asked()
+            .map(|((dtype, shape), _)| Output {
+                dtype: *dtype,
+                count: shape.count(),
+            })
+            .collect();
+        let task = Task::Rowwise(task);
+        let Some(made) = perform_here(self.op, &task, &inputs, &outputs)? else {
+            return Ok(None);
+        };
+        let mut made = made.into_iter();
+        let mut gradients = [None, None, None];
+        for (((dtype, shape), wanted), gradient) in each.iter().zip(wanted).zip(&mut gradients) {
+            if wanted {
+                let memory = made.next().map(|made| made.memory);
+                *gradient =
+                    memory.map(|memory| Tensor::from_memory_of(memory, (*shape).clone(), *dtype));
             }
         }
-        let of_x = of_x.map(|made| Tensor::from_buffer(made, x.shape().clone(), result));
-        let [of_weight, of_bias] = sums;
-        let tensor = |sums: Option<Vec<f64>>| {
-            sums.map(|sums| Tensor::from_slice(&sums, &[terms]))
-                .transpose()
-        };
-        Ok(Some([of_x, tensor(of_weight)?, tensor(of_bias)?]))
+        Ok(Some(gradients))
     }
 
     fn see(&self, gradient: Tensor, x: &Tensor, weight: Option<&Tensor>) -> Result<Seen, Error> {
@@ -275,7 +291,7 @@ impl Normalized {
         };
         let weight = match weight {
             Some(weight) => weight.reshape(&self.term)?.to(result)?.to(compute)?,
-            None => Tensor::full(&[], 1, compute)?,
+            None => x.new_full(&[], 1, compute)?,
         };
         Ok(Seen {
             gradient: gradient.reshape(&self.view)?,
@@ -327,7 +343,7 @@ impl Normalized {
             let middle = if self.centers {
                 mean(&plain, false)?
             } else {
-                Tensor::full(&[], 0, self.working.compute)?
+                seen.x.new_full(&[], 0, self.working.compute)?
             };
             Some(self.combine(seen, &middle, &mean(&along, true)?)?)
         } else {
@@ -357,7 +373,7 @@ impl Normalized {
         ]
     }
 
-    /// The sum along dimensions of a formula of gradient, normalised number and weight, in float64.
+    /// The sum along dimensions of a formula of gradient, normalised number and weight, not rounded.
     fn sum(
         &self,
         seen: &Seen,
@@ -379,8 +395,7 @@ impl Normalized {
         } = seen;
         let inputs = [x, gradient, mean, scale, weight];
         let shape: &Shape = seen.x.shape();
-        plan.fold(self.op, Fold::Sum, &program, &inputs, shape)?
-            .to(DType::F64)
+        plan.fold(self.op, Fold::Sum, &program, &inputs, shape)
     }
 
     /// The gradient of the operand from two means.

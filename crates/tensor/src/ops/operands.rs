@@ -23,6 +23,12 @@ impl Working {
         Ok(Self::in_dtype(call::result_dtype(row, common)?))
     }
 
+    /// [`of`](Self::of) for a call that a trace has shown already.
+    pub(super) fn expected(row: &Structured, tensors: &[&Tensor]) -> Result<Self, Error> {
+        let common = Self::common(row, tensors)?;
+        Ok(Self::in_dtype(call::expected_dtype(row, common)?))
+    }
+
     /// The dtypes that operands are read in, and that of the result: real where they are complex and
     /// the row makes magnitudes of them.
     pub(super) fn and_result(
@@ -47,6 +53,12 @@ impl Working {
     pub(super) fn in_dtype(result: DType) -> Self {
         let compute = compute_dtype(result);
         Self { result, compute }
+    }
+
+    /// The same, computed in what the device of a tensor forms sums in.
+    pub(super) fn wide(self, like: &Tensor) -> Self {
+        let compute = like.backend().wide(self.compute);
+        Self { compute, ..self }
     }
 
     /// An operand as it is computed in: rounded to the common dtype first where that loses digits.

@@ -1,6 +1,6 @@
 //! `rrelu`: numbers below 0 become random parts of themselves.
 
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::Error;
 use allotrope_op::Builder;
 use allotrope_op::structured::neural::RRELU;
 
@@ -42,7 +42,10 @@ impl Tensor {
         if !training {
             return evaluate_one(op, &program, &[self]);
         }
-        let parts = Self::uniform(self.shape(), lower, upper, DType::F64, generator);
+        let wide = self.new_zeros(&[], working.wide(self).compute)?;
+        let parts = wide
+            .expand(self.shape())?
+            .uniform_like(lower, upper, generator);
         let parts = parts
             .map_err(|error| error.in_op(op))?
             .to(working.compute)?;

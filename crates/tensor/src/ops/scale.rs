@@ -1,6 +1,6 @@
 //! Numbers scaled by others of their kind: gates, norms, neighbouring channels.
 
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::Error;
 use allotrope_op::structured::neural::{GLU, LOCAL_RESPONSE_NORM, NORMALIZE};
 use allotrope_op::{Builder, normalize_axes_or_none, normalize_axis};
 
@@ -88,7 +88,7 @@ impl Tensor {
         let squares = evaluate_one(op, &squares, &[self])?;
         let mut sizes = self.shape().to_vec();
         sizes[1] = sizes[1].saturating_add(size - 1);
-        let mut padded = Self::zeros(&sizes, working.compute)?;
+        let mut padded = self.new_zeros(&sizes, working.compute)?;
         let start = (size / 2) as isize;
         let inside = allotrope_op::Slice {
             start: Some(start),
@@ -102,7 +102,7 @@ impl Tensor {
         };
         padded.assign(&[Index::Range(all), Index::Range(inside)], &squares)?;
         let mean = padded.unfold(1, size, 1)?.mean(Some(&[-1]), false, None)?;
-        let builder = Builder::new(&[self.dtype(), DType::clone(&working.compute)]);
+        let builder = Builder::new(&[self.dtype(), working.compute]);
         let around = builder.input(1) * alpha + k;
         let value = working.read(builder.input(0)) / around.pow(around.lit(beta));
         let program = builder.finish(&[value.to(working.result)]);

@@ -70,7 +70,8 @@ impl Tensor {
         if tau.is_nan() || tau <= 0.0 {
             return Err(out_of_range(op, "tau", tau, "numbers above 0"));
         }
-        let drawn = Self::rand(self.shape(), working.compute, generator)?;
+        let like = self.new_zeros(&[], working.compute)?.expand(self.shape())?;
+        let drawn = like.uniform_like(0.0, 1.0, generator)?;
         // Between two multiples of the draw's unit: neither 0 nor 1.
         let half = if working.compute == DType::F64 {
             2_f64.powi(-54)
@@ -81,8 +82,7 @@ impl Tensor {
         let noise = -(-(builder.input(1) + half).log()).log();
         let noisy = (working.read(builder.input(0)) + noise) / tau;
         let noisy = evaluate_one(op, &builder.finish(&[noisy]), &[self, &drawn])?;
-        let soft =
-            noisy.softmax_of(&GUMBEL_SOFTMAX, Softmax::Softmax, dim, Some(working.result))?;
+        let soft = noisy.softmax_in(op, Softmax::Softmax, dim, working, false)?;
         if !hard || self.rank() == 0 {
             return Ok(soft);
         }
@@ -90,7 +90,8 @@ impl Tensor {
         let axis = normalize_axis(op, dim, self.rank())?;
         let mut sizes = vec![1; self.rank()];
         sizes[axis] = -1;
-        let places = Self::arange(0, self.shape()[axis] as i64, 1, DType::I64)?.reshape(&sizes)?;
+        let places = self.new_arange(0, self.shape()[axis] as i64, 1, DType::I64)?;
+        let places = places.reshape(&sizes)?;
         let choice = places.eq(&chosen)?.to(working.result)?;
         choice.with_rule(op, &[&soft], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
@@ -107,16 +108,24 @@ impl Tensor {
         if let Some(dtype) = dtype.filter(|dtype| !Set::Float.contains(*dtype)) {
             return Err(Error::not_in_set(op, dtype, Set::Float, None));
         }
+        let working = Working::in_dtype(dtype.unwrap_or(result));
+        self.softmax_in(op, kind, dim, working, *row == SOFTMIN)
+    }
+
+    fn softmax_in(
+        &self,
+        op: &'static str,
+        kind: Softmax,
+        dim: isize,
+        working: Working,
+        negates: bool,
+    ) -> Result<Self, Error> {
         if self.rank() == 0 {
             normalize_axis(op, dim, 1)?;
-            return self
-                .unsqueeze(0)?
-                .softmax_of(row, kind, 0, dtype)?
-                .select(0, 0);
+            let line = self.unsqueeze(0)?;
+            return line.softmax_in(op, kind, 0, working, negates)?.select(0, 0);
         }
         let axis = normalize_axis(op, dim, self.rank())?;
-        let negates = *row == SOFTMIN;
-        let working = Working::in_dtype(dtype.unwrap_or(result));
         differentiable(
             op,
             [self],

@@ -6,8 +6,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod contraction;
 mod convolution;
 mod fourier;
+mod rowwise;
 mod window;
 
 use allotrope_cpu::CPU;

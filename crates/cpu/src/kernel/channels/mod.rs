@@ -22,7 +22,7 @@ use crate::tile::Source;
 
 /// The mean and variance of each channel.
 #[derive(Clone, Debug)]
-pub struct ChannelStatistics {
+pub(crate) struct ChannelStatistics {
     /// Means.
     pub mean: Vec<f64>,
     /// Variances, of the numbers as a whole and not as a sample.
@@ -46,7 +46,7 @@ impl ChannelStatistics {
 
 /// How channels are normalised.
 #[derive(Clone, Copy, Debug)]
-pub struct ChannelNorm<'a> {
+pub(crate) struct ChannelNorm<'a> {
     /// What is added to the variance.
     pub eps: f64,
     /// A factor for each channel.
@@ -72,7 +72,7 @@ impl ChannelNorm<'_> {
 ///
 /// # Errors
 /// A memory error.
-pub fn normalize_channels(
+pub(crate) fn normalize_channels(
     norm: ChannelNorm<'_>,
     from: LineInput<'_>,
     dtype: DType,
@@ -112,7 +112,7 @@ fn forward<C: Accumulator>(
 ///
 /// # Errors
 /// A memory error.
-pub fn normalize_channels_backward(
+pub(crate) fn normalize_channels_backward(
     norm: ChannelNorm<'_>,
     statistics: &ChannelStatistics,
     [numbers, gradient]: [LineInput<'_>; 2],

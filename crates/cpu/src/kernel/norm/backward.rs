@@ -29,7 +29,7 @@ const ROOM: usize = 4 << 20;
 
 /// What is wanted; sums are float64, one for each weight.
 #[derive(Default)]
-pub struct NormGradients<'a> {
+pub(crate) struct NormGradients<'a> {
     /// Room for the gradient of the numbers.
     pub numbers: Option<&'a mut [u8]>,
     /// Room for that of the weights.
@@ -44,7 +44,7 @@ pub struct NormGradients<'a> {
 ///
 /// # Errors
 /// A memory error.
-pub fn normalize_lines_backward(
+pub(crate) fn normalize_lines_backward(
     norm: Norm<'_>,
     terms: usize,
     [numbers, gradient]: [LineInput<'_>; 2],

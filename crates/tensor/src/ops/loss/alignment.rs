@@ -48,7 +48,6 @@ impl Tensor {
         zero_infinity: bool,
     ) -> Result<Self, Error> {
         let op = CTC_LOSS.name;
-        let working = Working::of(&CTC_LOSS, &[self])?;
         if self.rank() == 2 {
             let loss = self.unsqueeze(1)?.ctc_loss(
                 &targets.reshape(&[-1])?,
@@ -60,6 +59,7 @@ impl Tensor {
             )?;
             return loss.reshape(&[]);
         }
+        let working = Working::of(&CTC_LOSS, &[self])?;
         let [time, batch, classes] = self.shape()[..] else {
             let accepted = "[time, batch, classes] or [time, classes]";
             return Err(wrong_shape(op, "log_probs", self, accepted));
@@ -68,17 +68,19 @@ impl Tensor {
         check_lengths("input length", input_lengths, batch, time)?;
         let labels = Labels::new(targets, target_lengths, batch, classes, blank)?;
         let width = labels.width;
-        let index = Self::from_slice(&labels.classes, &[1, batch, width])?;
+        let index = self.new_from_slice(&labels.classes, &[1, batch, width])?;
         let emitted = self
             .to(working.result)?
             .gather(2, &index.expand(&[time, batch, width])?)?;
         let steps = steps_of(&emitted)?;
-        let skips = Self::from_slice(&labels.skips, &[batch, width])?;
-        let lengths = Self::from_slice(input_lengths, &[batch, 1])?;
-        let before = Self::full(&[batch, 2], NEVER, DType::F64)?;
-        let step = step_program(emitted.dtype());
-        let first = first_program(emitted.dtype());
-        let mut state = Self::from_slice(&labels.start, &[batch, width])?;
+        let skips = self.new_from_slice(&labels.skips, &[batch, width])?;
+        let lengths = self.new_from_slice(input_lengths, &[batch, 1])?;
+        let wide = working.wide(self).compute;
+        let before = self.new_full(&[batch, 2], NEVER, wide)?;
+        let step = step_program(emitted.dtype(), wide);
+        let first = first_program(emitted.dtype(), wide);
+        let state = self.new_from_slice(&labels.start, &[batch, width])?;
+        let mut state = state.to(wide)?;
         for (t, emission) in steps.iter().enumerate() {
             let runs = lengths.gt(t as i64)?;
             state = if t == 0 {
@@ -91,7 +93,7 @@ impl Tensor {
             };
         }
         let ends = |places: &[i64]| {
-            let places = Self::from_slice(places, &[batch, 1])?;
+            let places = self.new_from_slice(places, &[batch, 1])?;
             state.gather(1, &places)?.squeeze(Some(&[1]))
         };
         // A target without classes ends in its only blank.
@@ -99,7 +101,7 @@ impl Tensor {
             .iter()
             .map(|length| Bool8::from(*length == 0));
         let empty: Vec<Bool8> = try_collect(op, empty)?;
-        let empty = Self::from_slice(&empty, &[batch])?;
+        let empty = self.new_from_slice(&empty, &[batch])?;
         let class = choose(&empty, NEVER, &ends(&labels.ends[1])?)?;
         let total = ends(&labels.ends[0])?.logaddexp(&class)?;
         let never: Vec<Bool8> = try_collect(
@@ -109,13 +111,15 @@ impl Tensor {
                 .zip(target_lengths)
                 .map(|(input, target)| Bool8::from(*input == 0 && *target > 0)),
         )?;
-        let never = Self::from_slice(&never, &[batch])?.logical_or(&total.le(NEVER / 10.0)?)?;
+        let never = self.new_from_slice(&never, &[batch])?;
+        let never = never.logical_or(&total.le(NEVER / 10.0)?)?;
         let worst = if zero_infinity { 0.0 } else { f64::INFINITY };
         let losses = choose(&never, worst, &total.neg()?)?;
         if reduction == LossReduction::Mean {
             let lengths: Vec<f64> =
                 try_collect(op, target_lengths.iter().map(|l| (*l).max(1) as f64))?;
-            let losses = losses.div(&Self::from_slice(&lengths, &[batch])?)?;
+            let lengths = self.new_from_slice(&lengths, &[batch])?.to(wide)?;
+            let losses = losses.div(&lengths)?;
             return reduction.of_wide(&losses, batch as f64, working.result);
         }
         reduction.of_wide(&losses, batch as f64, working.result)
@@ -144,8 +148,7 @@ fn steps_of(x: &Tensor) -> Result<Vec<Tensor>, Error> {
 }
 
 /// One step: stay, come from the place before, or from the one before that, and emit.
-fn step_program(emission: DType) -> Program {
-    let wide = DType::F64;
+fn step_program(emission: DType, wide: DType) -> Program {
     let builder = Builder::new(&[wide, wide, wide, DType::Bool, emission, DType::Bool]);
     let (state, one, two) = (builder.input(0), builder.input(1), builder.input(2));
     let two = builder.input(3).pick(two, two.lit(NEVER));
@@ -156,9 +159,9 @@ fn step_program(emission: DType) -> Program {
 }
 
 /// The first step, which only emits.
-fn first_program(emission: DType) -> Program {
-    let builder = Builder::new(&[DType::F64, emission, DType::Bool]);
-    let (state, emission) = (builder.input(0), builder.input(1).to(DType::F64));
+fn first_program(emission: DType, wide: DType) -> Program {
+    let builder = Builder::new(&[wide, emission, DType::Bool]);
+    let (state, emission) = (builder.input(0), builder.input(1).to(wide));
     let next = state + emission.maximum(emission.lit(NEVER));
     builder.finish(&[builder.input(2).pick(next, state)])
 }

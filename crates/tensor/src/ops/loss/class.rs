@@ -1,16 +1,17 @@
 //! Losses of classes: dimension 1 of the numbers, or the only one, has one number per class.
 
-use crate::host::memory::{try_collect, try_vec, try_with_capacity};
-use allotrope_cpu::kernel::{Fold, pick};
-use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
+use allotrope_dtype::{CastOptions, DType, Error, Overflow, Set};
 use allotrope_op::structured::neural::{CROSS_ENTROPY, MULTI_MARGIN_LOSS, NLL_LOSS};
-use allotrope_op::{Builder, Structured};
+use allotrope_op::task::Task;
+use allotrope_op::task::rowwise::{ClassLossKind, Rowwise};
+use allotrope_op::{Builder, Fold, Structured};
 
 use super::LossReduction;
-use super::class_gradient::ClassLines;
+use super::class_gradient::ClassRule;
+use super::class_lines::ClassLosses;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::elementwise::room;
+use crate::device::perform_one;
 use crate::ops::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::reduce::Plan;
 
@@ -60,30 +61,21 @@ impl Tensor {
         }
         let classes = Classes::new(row, &self.detach(), weight)?;
         let indices = classes.indices(op, target, ignore_index)?;
-        let wide_logs = classes.log_of_sums(op)?;
-        let logs = wide_logs.to_vec::<f64>()?;
-        let chosen = classes.chosen(op, &indices)?;
-        let count = classes.weights.len() as f64;
-        let total: f64 = classes.weights.iter().sum();
-        let smooth = if label_smoothing > 0.0 {
-            classes.weighted_sums(op)?.to_vec::<f64>()?
-        } else {
-            Vec::new()
+        let logs = classes.log_of_sums(op)?;
+        let sums = match label_smoothing > 0.0 {
+            true => Some(classes.weighted_sums(op)?),
+            false => None,
         };
-        let loss = |line: usize, class: usize| {
-            let plain = classes.weights[class] * (logs[line] - chosen[line]);
-            match smooth.get(line) {
-                None => plain,
-                Some(sum) => {
-                    let even = (logs[line] * total - sum) / count;
-                    (1.0 - label_smoothing) * plain + label_smoothing * even
-                }
-            }
+        let kind = ClassLossKind::CrossEntropy {
+            smoothing: label_smoothing,
         };
-        let loss = classes.reduce(&indices, reduction, loss)?;
-        if is_recorded(&[self]) {
-            let lines = ClassLines::new(&classes, &indices, reduction, label_smoothing)?;
-            return lines.remember_entropy(op, loss, self, classes, wide_logs);
+        let is_recorded = is_recorded(&[self]);
+        let lines = [Some(&logs), sums.as_ref()];
+        let losses = classes.losses(op, kind, &indices, lines, is_recorded)?;
+        let loss = classes.reduce(&losses, reduction)?;
+        if is_recorded {
+            let rule = ClassRule::new(&classes, indices, &losses, reduction, label_smoothing)?;
+            return rule.remember_entropy(op, loss, self, classes, logs);
         }
         Ok(loss)
     }
@@ -103,13 +95,13 @@ impl Tensor {
         let row = &NLL_LOSS;
         let classes = Classes::new(row, &self.detach(), weight)?;
         let indices = classes.indices(row.name, target, ignore_index)?;
-        let chosen = classes.chosen(row.name, &indices)?;
-        let loss = classes.reduce(&indices, reduction, |line, class| {
-            -classes.weights[class] * chosen[line]
-        })?;
-        if is_recorded(&[self]) {
-            let lines = ClassLines::new(&classes, &indices, reduction, 0.0)?;
-            return lines.remember_pick(row.name, loss, self, classes.working);
+        let is_recorded = is_recorded(&[self]);
+        let kind = ClassLossKind::NegativeLogLikelihood;
+        let losses = classes.losses(row.name, kind, &indices, [None, None], is_recorded)?;
+        let loss = classes.reduce(&losses, reduction)?;
+        if is_recorded {
+            let rule = ClassRule::new(&classes, indices, &losses, reduction, 0.0)?;
+            return rule.remember_pick(row.name, loss, self, classes.working);
         }
         Ok(loss)
     }
@@ -153,15 +145,12 @@ impl Tensor {
         };
         let indices = classes.indices(op, &target, i64::MIN)?;
         let x = &classes.input;
-        let (lines, count) = (indices.len() as isize, classes.weights.len());
-        let right: Vec<i64> = try_collect(op, indices.iter().map(|index| index.unwrap_or(-1)))?;
-        let right = Self::from_slice(&right, &[indices.len()])?.reshape(&[lines, 1])?;
-        let places = Self::arange(0, count as i64, 1, DType::I64)?;
-        let chosen = if is_recorded(&[x]) {
-            classes.picked(op, &right, &places)?
-        } else {
-            let chosen = Self::from_slice(&classes.chosen(op, &indices)?, &[indices.len()])?;
-            chosen.reshape(&[lines, 1])?.to(classes.working.compute)?
+        let (lines, count) = (indices.count(), classes.count());
+        let right = indices.reshape(&[lines as isize, 1])?;
+        let places = x.new_arange(0, count as i64, 1, DType::I64)?;
+        let chosen = match is_recorded(&[x]) {
+            true => classes.picked(op, &right, &places)?,
+            false => classes.chosen(&right)?.to(classes.working.compute)?,
         };
         let builder = Builder::new(&[x.dtype(), chosen.dtype(), DType::I64, DType::I64]);
         let away = classes.working.read(builder.input(0)) - builder.input(1) + margin;
@@ -172,13 +161,10 @@ impl Tensor {
         let plan = Plan::new(op, x, Some(&[1]))?;
         let tensors = [x, &chosen, &right, &places];
         let sums = plan.fold(op, Fold::Sum, &program, &tensors, x.shape())?;
-        let weight =
-            |index: &Option<i64>| index.map_or(0.0, |class| classes.weights[class as usize]);
-        let weights: Vec<f64> = try_collect(op, indices.iter().map(weight))?;
-        let weights = Self::from_slice(&weights, &[indices.len()])?.reshape(&[lines, 1])?;
-        let losses = sums.to(DType::F64)?.mul(&weights)?.div(count as f64)?;
+        let weights = classes.weights_of(&right)?;
+        let losses = sums.to(weights.dtype())?.mul(&weights)?.div(count as f64)?;
         let losses = losses.reshape(&signed(&classes.sizes))?;
-        reduction.of_wide(&losses, indices.len() as f64, classes.working.result)
+        reduction.of_wide(&losses, lines as f64, classes.working.result)
     }
 }
 
@@ -188,8 +174,8 @@ pub(super) struct Classes {
     /// The shape of the losses.
     pub(super) sizes: Vec<usize>,
     pub(super) working: Working,
-    /// A weight per class, ones if none are given.
-    pub(super) weights: Vec<f64>,
+    /// A weight per class, ones if none are given, in the dtype of sums.
+    pub(super) weights: Tensor,
 }
 
 impl Classes {
@@ -214,10 +200,11 @@ impl Classes {
             }
         };
         let count = input.shape()[1];
+        let wide = working.wide(&input).compute;
         let weights = match weight {
-            None => try_vec(op, count, 1.0)?,
+            None => input.new_ones(&[count], wide)?,
             Some(weight) if weight.shape()[..] == [count] => {
-                weight.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?
+                weight.detach().to(working.result)?.to(wide)?
             }
             Some(weight) => return Err(wrong_shape(op, "weight", weight, format!("[{count}]"))),
         };
@@ -229,13 +216,13 @@ impl Classes {
         })
     }
 
-    /// The class of each line, or none if it is to be ignored.
+    /// The class of each line, or -1 if it is to be ignored.
     fn indices(
         &self,
         op: &'static str,
         target: &Tensor,
         ignore_index: i64,
-    ) -> Result<Vec<Option<i64>>, Error> {
+    ) -> Result<Tensor, Error> {
         if !Set::Integer.contains(target.dtype()) {
             let hint = Some("x.to(int64), or probabilities in the shape of the input");
             return Err(Error::not_in_set(op, target.dtype(), Set::Integer, hint));
@@ -244,58 +231,17 @@ impl Classes {
             let accepted = format!("{:?}", self.sizes);
             return Err(wrong_shape(op, "target", target, accepted));
         }
-        let size = self.weights.len();
         // Unsigned integers beyond the signed ones must not come out as small ones.
         let wide = target.to_with(DType::I64, CastOptions::overflow(Overflow::Saturate))?;
-        let indices = wide.to_vec::<i64>()?.into_iter();
-        let check = |index: i64| {
-            if index == ignore_index {
-                Ok(None)
-            } else if usize::try_from(index).is_ok_and(|index| index < size) {
-                Ok(Some(index))
-            } else {
-                let problem = Problem::IndexOutOfRange {
-                    index: index as isize,
-                    dim: 1,
-                    size,
-                };
-                Err(Error::new(op, problem))
-            }
-        };
-        let mut list = try_with_capacity(op, indices.len())?;
-        for index in indices {
-            list.push(check(index)?);
-        }
-        Ok(list)
+        let task = Task::Rowwise(Rowwise::ClassIndices {
+            classes: self.count(),
+            ignored: ignore_index,
+        });
+        perform_one(op, &task, &[&wide], DType::I64, target.shape())
     }
 
-    /// The number at the class of each line; anything where it is ignored.
-    fn chosen(&self, op: &'static str, indices: &[Option<i64>]) -> Result<Vec<f64>, Error> {
-        let x = &self.input;
-        let mut sizes = x.shape().to_vec();
-        sizes.remove(1);
-        let shape = allotrope_op::Shape::new(op, &sizes)?;
-        if self.weights.is_empty() {
-            return try_vec(op, indices.len(), 0.0);
-        }
-        let mut buffer = room(op, &shape, x.dtype())?;
-        let places: Vec<i64> = try_collect(op, indices.iter().map(|index| index.unwrap_or(0)))?;
-        pick(
-            x.dtype(),
-            x.storage(op)?,
-            x.layout(),
-            1,
-            &places,
-            &mut buffer,
-        );
-        let chosen = Tensor::from_buffer(buffer, shape, x.dtype());
-        chosen
-            .to(self.working.result)?
-            .to(DType::F64)?
-            .to_vec::<f64>()
-    }
-
-    /// The same as a sum along the line, which has a gradient; zero where it is ignored.
+    /// The number at the class of each line as a sum along it, which has a gradient; zero where it is
+    /// ignored.
     fn picked(&self, op: &'static str, right: &Tensor, places: &Tensor) -> Result<Tensor, Error> {
         let x = &self.input;
         let builder = Builder::new(&[x.dtype(), DType::I64, DType::I64]);
@@ -307,7 +253,7 @@ impl Classes {
         picked.to(self.working.compute)
     }
 
-    /// The logarithm of the sum of exponentials of each line, in float64.
+    /// The logarithm of the sum of exponentials of each line, not rounded.
     pub(super) fn log_of_sums(&self, op: &'static str) -> Result<Tensor, Error> {
         let x = &self.input;
         let plan = Plan::new(op, x, Some(&[1]))?;
@@ -318,22 +264,23 @@ impl Classes {
         let below = self.working.read(builder.input(0)) - builder.input(1);
         let program = builder.finish(&[below.exp()]);
         let total = plan.fold(op, Fold::Sum, &program, &[x, &most], x.shape())?;
-        total.to(DType::F64)?.log()?.add(&most.to(DType::F64)?)
+        let wide = self.wide();
+        total.to(wide)?.log()?.add(&most.to(wide)?)
     }
 
     /// The weights of the classes as a tensor that is broadcast to the numbers.
     pub(super) fn weight_tensor(&self) -> Result<Tensor, Error> {
         let mut sizes = vec![1; self.input.rank()];
         sizes[1] = -1;
-        Tensor::from_slice(&self.weights, &[self.weights.len()])?.reshape(&sizes)
+        self.weights.reshape(&sizes)
     }
 
     /// The sum of the numbers of each line, each times the weight of its class.
     fn weighted_sums(&self, op: &'static str) -> Result<Tensor, Error> {
         let x = &self.input;
         let plan = Plan::new(op, x, Some(&[1]))?;
-        let builder = Builder::new(&[x.dtype(), DType::F64]);
-        let term = self.working.read(builder.input(0)).to(DType::F64) * builder.input(1);
+        let builder = Builder::new(&[x.dtype(), self.wide()]);
+        let term = self.working.read(builder.input(0)).to(self.wide()) * builder.input(1);
         let program = builder.finish(&[term]);
         plan.fold(
             op,
@@ -353,13 +300,14 @@ impl Classes {
         reduction: LossReduction,
     ) -> Result<Tensor, Error> {
         let x = &self.input;
-        let working = Working::of(&CROSS_ENTROPY, &[x, target])?;
+        let working = Working::expected(&CROSS_ENTROPY, &[x, target])?;
         let target = target.reshape(&signed(x.shape()))?;
         let logs = self.log_of_sums(op)?;
-        let builder = Builder::new(&[x.dtype(), target.dtype(), DType::F64, DType::F64]);
-        let below = builder.input(2) - working.read(builder.input(0)).to(DType::F64);
-        let share = working.read(builder.input(1)).to(DType::F64);
-        let even = smoothing / self.weights.len() as f64;
+        let wide = self.wide();
+        let builder = Builder::new(&[x.dtype(), target.dtype(), wide, wide]);
+        let below = builder.input(2) - working.read(builder.input(0)).to(wide);
+        let share = working.read(builder.input(1)).to(wide);
+        let even = smoothing / self.count() as f64;
         let share = if smoothing > 0.0 {
             share * (1.0 - smoothing) + even
         } else {
@@ -374,18 +322,8 @@ impl Classes {
     }
 
     /// The losses of the lines, reduced; the mean is weighed by the classes.
-    fn reduce(
-        &self,
-        indices: &[Option<i64>],
-        reduction: LossReduction,
-        loss: impl Fn(usize, usize) -> f64,
-    ) -> Result<Tensor, Error> {
-        let losses: Vec<f64> = (0..indices.len())
-            .map(|line| indices[line].map_or(0.0, |class| loss(line, class as usize)))
-            .collect();
-        let counted = indices.iter().flatten();
-        let total: f64 = counted.map(|class| self.weights[*class as usize]).sum();
-        let losses = Tensor::from_slice(&losses, &self.sizes)?;
-        reduction.of_wide(&losses, total, self.working.result)
+    fn reduce(&self, losses: &ClassLosses, reduction: LossReduction) -> Result<Tensor, Error> {
+        let total = losses.totals.select(0, 0)?;
+        reduction.of_wide(&losses.losses, &total, self.working.result)
     }
 }

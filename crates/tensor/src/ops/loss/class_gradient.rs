@@ -1,30 +1,31 @@
 //! The gradients of losses that name classes by indices: one formula over the numbers.
 
-use crate::host::memory::try_collect;
-use allotrope_cpu::kernel::{ClassTargets, LineInput, are_lines_short, entropy_backward};
 use allotrope_dtype::{DType, Error};
-use allotrope_op::Builder;
-use allotrope_op::sizes_around;
-use smallvec::smallvec;
+use allotrope_op::task::rowwise::Rowwise;
+use allotrope_op::task::{Output, Task};
+use allotrope_op::{Builder, sizes_around};
+use smallvec::{SmallVec, smallvec};
 
 use super::LossReduction;
 use super::class::Classes;
+use super::class_lines::ClassLosses;
 use crate::Tensor;
 use crate::autograd::{Pass, is_grad_enabled};
-use crate::elementwise::{evaluate_one, room};
+use crate::device::perform_here;
+use crate::elementwise::evaluate_one;
 use crate::ops::operands::{Working, signed};
 
 /// What the gradient of each line needs, beside the numbers.
-pub(super) struct ClassLines {
+pub(super) struct ClassRule {
     reduction: LossReduction,
     /// What the sum of losses was divided by for a mean.
-    total: f64,
+    total: Tensor,
     /// The class of each line, -1 if it is ignored; this and the others have a dimension of one in
     /// the place of the classes.
     classes: Tensor,
     /// `[0, 1, …]` along the classes.
     places: Tensor,
-    /// The factor of the right class, float64.
+    /// The factor of the right class, not rounded.
     right: Tensor,
     /// The factor of the softmax: that of the right class and the share of all.
     all: Tensor,
@@ -32,51 +33,42 @@ pub(super) struct ClassLines {
     even: Option<Tensor>,
 }
 
-impl ClassLines {
+impl ClassRule {
     pub(super) fn new(
         classes: &Classes,
-        indices: &[Option<i64>],
+        indices: Tensor,
+        losses: &ClassLosses,
         reduction: LossReduction,
         smoothing: f64,
     ) -> Result<Self, Error> {
-        let mut sizes = classes.input.shape().to_vec();
+        let mut sizes = signed(classes.input.shape());
         sizes[1] = 1;
-        let weights = &classes.weights;
-        let (sum, count) = (weights.iter().sum::<f64>(), weights.len() as f64);
-        let column = |value: &dyn Fn(usize) -> f64| {
-            let of = |index: &Option<i64>| index.map_or(0.0, |class| value(class as usize));
-            Tensor::from_slice(&try_collect("loss", indices.iter().map(of))?, &sizes)
+        let factor = |row: isize| match &losses.factors {
+            Some(factors) => factors.select(0, row)?.reshape(&sizes),
+            None => losses.losses.reshape(&sizes),
         };
-        let names: Vec<i64> = try_collect("loss", indices.iter().map(|index| index.unwrap_or(-1)))?;
         let mut along = vec![1; sizes.len()];
         along[1] = -1;
-        let right = |class: usize| (1.0 - smoothing) * weights[class];
-        let counted = indices.iter().flatten();
-        // Where all lines are ignored, all factors are zero, and so is the gradient.
-        let total = match counted.clone().next() {
-            Some(_) => counted.map(|class| weights[*class as usize]).sum(),
-            None => 1.0,
-        };
+        let places = indices.new_arange(0, classes.count() as i64, 1, DType::I64)?;
         Ok(Self {
             reduction,
-            total,
-            classes: Tensor::from_slice(&names, &sizes)?,
-            places: Tensor::arange(0, weights.len() as i64, 1, DType::I64)?.reshape(&along)?,
-            right: column(&right)?,
-            all: column(&|class| right(class) + smoothing * sum / count)?,
-            even: (smoothing > 0.0)
-                .then(|| column(&|_| smoothing / count))
-                .transpose()?,
+            // Where all lines are ignored, all factors are zero, and so is the gradient.
+            total: losses.totals.select(0, 1)?,
+            classes: indices.reshape(&sizes)?,
+            places: places.reshape(&along)?,
+            right: factor(0)?,
+            all: factor(1)?,
+            even: (smoothing > 0.0).then(|| factor(2)).transpose()?,
         })
     }
 
-    /// The gradient of the loss of each line, float64.
+    /// The gradient of the loss of each line, in the dtype of sums.
     fn gradient(&self, pass: &Pass<'_>) -> Result<Tensor, Error> {
-        let gradient = pass.gradient()?.to(DType::F64)?;
+        let gradient = pass.gradient()?.to(self.total.dtype())?;
         match self.reduction {
             LossReduction::None => gradient.reshape(&signed(self.classes.shape())),
             LossReduction::Sum => Ok(gradient),
-            LossReduction::Mean => gradient.div(self.total),
+            LossReduction::Mean => gradient.div(&self.total),
         }
     }
 
@@ -100,8 +92,8 @@ impl ClassLines {
         })
     }
 
-    /// The gradient of the numbers by the kernel for lines, unless it is recorded itself or lines are not
-    /// those of the last axis.
+    /// The gradient of the numbers by the kernel for lines, unless it is recorded itself or the device
+    /// has none for such lines.
     fn by_lines(
         &self,
         op: &'static str,
@@ -111,31 +103,29 @@ impl ClassLines {
     ) -> Result<Option<Tensor>, Error> {
         let (x, working) = (&seen.input, seen.working);
         let sizes = sizes_around(x.shape(), 1, 1);
-        let are_lines = sizes[2] == 1 && are_lines_short(sizes[1], 1) && x.storage(op).is_ok();
-        if !are_lines || is_grad_enabled() {
+        if sizes[2] != 1 || is_grad_enabled() {
             return Ok(None);
         }
-        let scaled = |factor: &Tensor| gradient.mul(factor)?.to_vec::<f64>();
+        let scaled = |factor: &Tensor| gradient.mul(factor);
         let even = self.even.as_ref().map(scaled).transpose()?;
         let (right, all) = (scaled(&self.right)?, scaled(&self.all)?);
-        let (logs, classes) = (logs.to_vec::<f64>()?, self.classes.to_vec::<i64>()?);
-        let targets = ClassTargets {
-            logs: &logs,
-            classes: &classes,
-            right: &right,
-            all: &all,
-            even: even.as_deref().map(|even| (even, &seen.weights[..])),
-        };
+        let inputs: SmallVec<[&Tensor; 7]> = [x, logs, &self.classes, &right, &all]
+            .into_iter()
+            .chain(even.iter().flat_map(|even| [even, &seen.weights]))
+            .collect();
         let program = working.reading(x.dtype());
-        let from = LineInput {
+        let task = Task::Rowwise(Rowwise::CrossEntropyBackward {
             program: &program,
-            input: x.as_input(op)?,
             sizes,
+            smooth: even.is_some(),
+        });
+        let output = Output {
+            dtype: working.result,
+            count: x.count(),
         };
-        let mut out = room(op, x.shape(), working.result)?;
-        entropy_backward(targets, from, working.result, &mut out)?;
-        let made = Tensor::from_buffer(out, x.shape().clone(), working.result);
-        Ok(Some(made))
+        let made = perform_here(op, &task, &inputs, &[output])?;
+        let made = made.and_then(|made| made.into_iter().next());
+        Ok(made.map(|made| Tensor::from_memory_of(made.memory, x.shape().clone(), working.result)))
     }
 
     /// The cross entropy with its rule: the softmax less the target, line by line.

@@ -73,7 +73,7 @@ fn recorded_entropy(tensors: &[&Tensor], reduction: LossReduction) -> Result<Ten
     let loss = reduce_formula(row, &plain, reduction, entropy)?;
     let shapes: Vec<&Shape> = tensors.iter().map(|tensor| tensor.shape()).collect();
     let count = Shape::broadcast(row.name, &shapes)?.count() as f64;
-    let working = Working::of(row, tensors)?;
+    let working = Working::expected(row, tensors)?;
     let saved: Vec<Tensor> = tensors.iter().map(|tensor| (*tensor).clone()).collect();
     loss.with_rule(row.name, tensors, move |pass| {
         let gradient = match reduction {
@@ -178,7 +178,7 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let row = &BINARY_CROSS_ENTROPY;
-        call::result_dtype(row, self.dtype())?;
+        call::expected_dtype(row, self.dtype())?;
         if self.count() > 0 {
             for value in extremes(self)? {
                 if !(value.is_nan() || (0.0..=1.0).contains(&value)) {
@@ -292,7 +292,7 @@ impl Tensor {
                 return Err(wrong_shape(row.name, "var", variance, accepted));
             }
         };
-        call::result_dtype(row, variance.dtype())?;
+        call::expected_dtype(row, variance.dtype())?;
         let mut is_small = false;
         if variance.count() > 0 {
             let [least, _] = extremes(&variance)?;

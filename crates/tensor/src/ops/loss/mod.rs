@@ -6,11 +6,13 @@
 //! | `elementwise` | losses of numbers one by one |
 //! | `class` | losses of classes that indices or probabilities name |
 //! | `class_gradient` | the gradients of those that indices name |
+//! | `class_lines` | the losses of single lines by indices |
 //! | `vector` | losses of vectors, and of several labels |
 
 mod alignment;
 mod class;
 mod class_gradient;
+mod class_lines;
 mod elementwise;
 mod vector;
 
@@ -21,9 +23,9 @@ use allotrope_op::Fold;
 use allotrope_op::{Shape, Structured, Var};
 
 use super::operands::{Working, dtypes_of};
-use crate::Tensor;
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
+use crate::{Operand, Tensor};
 
 /// What becomes of the losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,12 +56,20 @@ impl FromStr for LossReduction {
 }
 
 impl LossReduction {
-    /// Losses in float64, reduced; `total` is what their sum is divided by for a mean.
-    fn of_wide(self, losses: &Tensor, total: f64, result: DType) -> Result<Tensor, Error> {
+    /// Losses that are not rounded yet, reduced; `total` is what their sum is divided by for a mean.
+    fn of_wide<'a>(
+        self,
+        losses: &'a Tensor,
+        total: impl Into<Operand<'a>>,
+        result: DType,
+    ) -> Result<Tensor, Error> {
         match self {
             Self::None => losses.to(result),
             Self::Sum => losses.sum(None, false, None)?.to(result),
-            Self::Mean => losses.sum(None, false, None)?.div(total)?.to(result),
+            Self::Mean => {
+                let (sum, total): (_, Operand<'a>) = (losses.sum(None, false, None)?, total.into());
+                sum.div(total)?.to(result)
+            }
         }
     }
 }

@@ -1,17 +1,18 @@
 //! Losses of vectors, and of several labels.
 
-use crate::host::memory::{try_collect, try_resize, try_vec};
-use allotrope_dtype::{DType, Error, Problem, Set};
-use allotrope_op::Fold;
+use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{
     COSINE_EMBEDDING_LOSS, MULTILABEL_MARGIN_LOSS, MULTILABEL_SOFT_MARGIN_LOSS, TRIPLET_MARGIN_LOSS,
 };
-use allotrope_op::{Builder, Shape};
+use allotrope_op::task::Task;
+use allotrope_op::task::rowwise::Rowwise;
+use allotrope_op::{Builder, Fold, Shape};
 
 use super::LossReduction;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
+use crate::device::{perform_one, perform_or};
 use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
 use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
@@ -35,11 +36,11 @@ impl Tensor {
         const LEAST: f64 = 1e-12;
         let op = COSINE_EMBEDDING_LOSS.name;
         let working = Working::of(&COSINE_EMBEDDING_LOSS, &[self, other])?;
-        call::result_dtype(&COSINE_EMBEDDING_LOSS, target.dtype())?;
+        call::expected_dtype(&COSINE_EMBEDDING_LOSS, target.dtype())?;
         let [dot, left, right] = products(op, self, other, working, -1)?;
         let lengths = left.add(LEAST)?.mul(&right.add(LEAST)?)?.sqrt()?;
         let cosine = dot.div(&lengths)?.squeeze(Some(&[-1]))?;
-        let builder = Builder::new(&[DType::F64, DType::F64]);
+        let builder = Builder::new(&[cosine.dtype(), cosine.dtype()]);
         let (cosine_var, target_var) = (builder.input(0), builder.input(1));
         let apart = (cosine_var - margin).maximum(cosine_var.zero());
         let apart = target_var
@@ -49,7 +50,7 @@ impl Tensor {
             .eq(target_var.one())
             .pick(1.0 - cosine_var, apart);
         let program = builder.finish(&[alike]);
-        let losses = evaluate_one(op, &program, &[&cosine, &target.to(DType::F64)?])?;
+        let losses = evaluate_one(op, &program, &[&cosine, &target.to(cosine.dtype())?])?;
         reduction.of_wide(&losses, losses.count() as f64, working.result)
     }
 
@@ -126,6 +127,11 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let op = MULTILABEL_MARGIN_LOSS.name;
+        if self.rank() == 0 && target.rank() == 0 {
+            // A single number is the only class of one line.
+            let (x, target) = (self.unsqueeze(0)?, target.unsqueeze(0)?);
+            return x.multilabel_margin_loss(&target, reduction);
+        }
         let working = Working::of(&MULTILABEL_MARGIN_LOSS, &[self])?;
         if !Set::Integer.contains(target.dtype()) {
             return Err(Error::not_in_set(
@@ -143,60 +149,31 @@ impl Tensor {
                 "one of up to two dimensions",
             ));
         }
-        if self.rank() == 0 && target.rank() == 0 {
-            // A single number is the only class of one line.
-            let (x, target) = (self.unsqueeze(0)?, target.unsqueeze(0)?);
-            return x.multilabel_margin_loss(&target, reduction);
-        }
         if target.shape() != self.shape() {
             let accepted = format!("{:?}", self.shape().to_vec());
             return Err(wrong_shape(op, "target", target, accepted));
         }
         let count = self.shape()[self.rank() - 1];
-        let labels = target.to(DType::I64)?.to_vec::<i64>()?;
+        let labels = target.to(DType::I64)?;
+        let task = Task::Rowwise(Rowwise::LabelCounts);
         // How often each class is named.
-        let mut named = try_vec(op, labels.len(), 0.0)?;
-        for (labels, named) in labels
-            .chunks(count.max(1))
-            .zip(named.chunks_mut(count.max(1)))
-        {
-            for label in labels.iter().take_while(|label| **label >= 0) {
-                let place = usize::try_from(*label).ok();
-                match place.and_then(|place| named.get_mut(place)) {
-                    Some(times) => *times += 1.0,
-                    None => {
-                        let problem = Problem::IndexOutOfRange {
-                            index: *label as isize,
-                            dim: self.rank() - 1,
-                            size: count,
-                        };
-                        return Err(Error::new(op, problem));
-                    }
-                }
-            }
-        }
-        if is_recorded(&[self]) && count > 0 {
-            let losses = pairs_of_labels(op, self, &named, working)?;
-            let losses = losses.div(count as f64)?;
-            return reduction.of_wide(&losses, losses.count() as f64, working.result);
-        }
-        let values = self.to(working.result)?.to(DType::F64)?.to_vec::<f64>()?;
-        let lines = values.chunks(count.max(1)).zip(named.chunks(count.max(1)));
-        let loss = |(values, named): (&[f64], &[f64])| -> f64 {
-            let places = || values.iter().zip(named);
-            let right = places().filter(|(_, times)| **times > 0.0);
-            let pairs = right.flat_map(|(right, times)| {
-                let wrong = places().filter(|(_, times)| **times == 0.0);
-                wrong.map(move |(wrong, _)| (1.0 - (right - wrong), *times))
-            });
-            // Not `max`, which would drop NaN.
-            let losses = pairs.filter(|(loss, _)| *loss > 0.0 || loss.is_nan());
-            losses.map(|(loss, times)| loss * times).sum::<f64>() / count as f64
+        let counts = perform_one(op, &task, &[&labels], DType::I64, target.shape())?;
+        let compose = || {
+            let losses = pairs_of_labels(op, self, &counts, working)?;
+            losses.div(count as f64)
         };
-        let mut losses: Vec<f64> = try_collect(op, lines.map(loss))?;
-        let sizes = &self.shape()[..self.rank() - 1];
-        try_resize(op, &mut losses, Shape::new(op, sizes)?.count(), 0.0)?;
-        let losses = Self::from_slice(&losses, sizes)?;
+        let losses = if is_recorded(&[self]) && count > 0 {
+            compose()?
+        } else {
+            let x = self.detach().to(working.result)?;
+            let sizes = Shape::new(op, &self.shape()[..self.rank() - 1])?;
+            let task = Task::Rowwise(Rowwise::MultilabelMargin { classes: count });
+            let wide = working.wide(self).compute;
+            perform_or(op, &task, &[&x, &counts], wide, &sizes, || match count {
+                0 => self.new_zeros(&sizes, wide),
+                _ => compose(),
+            })?
+        };
         reduction.of_wide(&losses, losses.count() as f64, working.result)
     }
 }
@@ -206,10 +183,10 @@ impl Tensor {
 fn pairs_of_labels(
     op: &'static str,
     x: &Tensor,
-    named: &[f64],
+    counts: &Tensor,
     working: Working,
 ) -> Result<Tensor, Error> {
-    let named = Tensor::from_slice(named, x.shape())?.to(working.compute)?;
+    let named = counts.to(working.compute)?;
     let (right, wrong) = (x.unsqueeze(-1)?, x.unsqueeze(-2)?);
     let masks = [named.unsqueeze(-1)?, named.unsqueeze(-2)?];
     let builder = Builder::new(&[x.dtype(), x.dtype(), working.compute, working.compute]);
@@ -223,5 +200,5 @@ fn pairs_of_labels(
     let plan = Plan::new(op, &right.expand(&shape)?, Some(&[-2, -1]))?;
     let inputs = [&right, &wrong, &masks[0], &masks[1]];
     let sums = plan.fold(op, Fold::Sum, &program, &inputs, &shape)?;
-    sums.to(DType::F64)?.squeeze(Some(&[-2, -1]))
+    sums.squeeze(Some(&[-2, -1]))
 }
