@@ -44,7 +44,9 @@ fn overridden(
             object.extract::<String>().map_err(refuse)
         };
         let (name, policy) = (text(&name)?, text(&policy)?);
-        let row = autocast_policies().find(|(row, _)| *row == name);
+        // Rows of nn.functional have been named with their module.
+        let plain = name.strip_prefix("nn.functional.").unwrap_or(&name);
+        let row = autocast_policies().find(|(row, _)| *row == plain);
         let Some((name, _)) = row else {
             let accepted = ["the operations that al.amp.policy() lists"];
             let error = Error::unknown_option("policy", "operation", &name, &accepted);

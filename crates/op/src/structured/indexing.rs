@@ -21,9 +21,9 @@ structured! {
     ARGWHERE, "argwhere", Index, Keep, Element, "The indices of the elements that are not zero, a row for each.";
     SEARCHSORTED, "searchsorted", Index, Keep, Real, "The places where values enter sorted sequences.";
     BUCKETIZE, "bucketize", Index, Keep, Real, "The number of the bucket between boundaries that each value falls into.";
-    ONE_HOT, "nn.functional.one_hot", Index, Keep, Discrete, "One at the place that each index names in a new last dimension, zero elsewhere.";
-    EMBEDDING, "nn.functional.embedding", Element, Keep, Element, "The rows of a matrix at indices.";
-    EMBEDDING_BAG, "nn.functional.embedding_bag", Average, Keep, Element, "The mean, sum or greatest of the rows of a matrix at the indices of each bag.";
+    ONE_HOT, "one_hot", Index, Keep, Discrete, "One at the place that each index names in a new last dimension, zero elsewhere.";
+    EMBEDDING, "embedding", Element, Keep, Element, "The rows of a matrix at indices.";
+    EMBEDDING_BAG, "embedding_bag", Average, Keep, Element, "The mean, sum or greatest of the rows of a matrix at the indices of each bag.";
     BINCOUNT, "bincount", Index, Keep, Integer, "How often each index occurs, or the sums of the weights that go with them.";
     HISTC, "histc", Tally, Keep, Real, "How many elements fall into each of equal bins between two bounds.";
     HISTOGRAM, "histogram", Tally, Keep, Real, "How many elements fall into each bin, or the sums of their weights, and the edges of the bins.";

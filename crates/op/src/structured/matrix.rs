@@ -18,7 +18,7 @@ structured! {
     KRON, "kron", Element, Lower, Element, "The products of each element of a tensor with the whole of another.";
     EINSUM, "einsum", Element, Lower, Element, "Sums of products of any tensors, along indices that an equation names.";
     MULTI_DOT, "multi_dot", Element, Lower, Element, "The product of several matrices, in the cheapest order.";
-    LINEAR, "nn.functional.linear", Element, Lower, Element, "A layer of a network: the product with the transposed weight, plus a bias.";
-    BILINEAR, "nn.functional.bilinear", Element, Lower, Element, "A bilinear form of two inputs per row of the weight, plus a bias.";
-    ATTENTION, "nn.functional.scaled_dot_product_attention", Element, Lower, Float, "The values, weighted by the softmax of the products of queries and keys.";
+    LINEAR, "linear", Element, Lower, Element, "A layer of a network: the product with the transposed weight, plus a bias.";
+    BILINEAR, "bilinear", Element, Lower, Element, "A bilinear form of two inputs per row of the weight, plus a bias.";
+    ATTENTION, "scaled_dot_product_attention", Element, Lower, Float, "The values, weighted by the softmax of the products of queries and keys.";
 }

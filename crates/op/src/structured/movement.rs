@@ -25,10 +25,10 @@ structured! {
     COMBINATIONS,     "combinations",     Element, Keep,   Element, "Every choice of so many elements, as rows.";
     VANDER,           "vander",           Total,   Keep,   Element, "The powers of each element, as rows.";
     TRACE,            "trace",            Total,   Float32,Element, "The sum of the diagonal of a matrix.";
-    PAD,              "nn.functional.pad",             Element, Keep, Element, "The tensor with elements added at its ends, or taken away.";
-    UNFOLD,           "nn.functional.unfold",          Element, Keep, Element, "The windows of images as columns.";
-    FOLD,             "nn.functional.fold",            Element, Float32, Element, "Images of which each place is the sum of what windows have there.";
-    PIXEL_SHUFFLE,    "nn.functional.pixel_shuffle",   Element, Keep, Element, "Channels spread over squares of pixels.";
-    PIXEL_UNSHUFFLE,  "nn.functional.pixel_unshuffle", Element, Keep, Element, "Squares of pixels gathered into channels.";
-    CHANNEL_SHUFFLE,  "nn.functional.channel_shuffle", Element, Keep, Element, "The channels of groups in turns.";
+    PAD,              "pad",              Element, Keep,   Element, "The tensor with elements added at its ends, or taken away.";
+    UNFOLD,           "unfold",           Element, Keep,   Element, "The windows of images as columns.";
+    FOLD,             "fold",             Element, Float32,Element, "Images of which each place is the sum of what windows have there.";
+    PIXEL_SHUFFLE,    "pixel_shuffle",    Element, Keep,   Element, "Channels spread over squares of pixels.";
+    PIXEL_UNSHUFFLE,  "pixel_unshuffle",  Element, Keep,   Element, "Squares of pixels gathered into channels.";
+    CHANNEL_SHUFFLE,  "channel_shuffle",  Element, Keep,   Element, "The channels of groups in turns.";
 }

@@ -447,7 +447,7 @@ fn linear(
     weight: Any<'_, '_>,
     bias: Option<Any<'_, '_>>,
 ) -> PyResult<PyTensor> {
-    let op = "nn.functional.linear";
+    let op = "linear";
     let (x, weight) = (operand(op, input)?, operand(op, weight)?);
     let bias = bias.map(|bias| operand(op, bias)).transpose()?;
     run(py, work(&x, &weight), || x.linear(&weight, bias.as_ref()))
@@ -467,7 +467,7 @@ fn bilinear(
     weight: Any<'_, '_>,
     bias: Option<Any<'_, '_>>,
 ) -> PyResult<PyTensor> {
-    let op = "nn.functional.bilinear";
+    let op = "bilinear";
     let (x, y) = (operand(op, input1)?, operand(op, input2)?);
     let weight = operand(op, weight)?;
     let bias = bias.map(|bias| operand(op, bias)).transpose()?;
@@ -499,7 +499,7 @@ fn scaled_dot_product_attention(
     scale: Option<f64>,
     enable_gqa: bool,
 ) -> PyResult<PyTensor> {
-    let op = "nn.functional.scaled_dot_product_attention";
+    let op = "scaled_dot_product_attention";
     let (queries, keys) = (operand(op, query)?, operand(op, key)?);
     let values = operand(op, value)?;
     let mask = attn_mask.map(|mask| operand(op, mask)).transpose()?;

@@ -42,9 +42,9 @@ CALLS = {
     "argwhere": lambda dtype: al.argwhere(_matrix(dtype)),
     "searchsorted": lambda dtype: al.searchsorted(_vector(dtype), _matrix(dtype)),
     "bucketize": lambda dtype: al.bucketize(_matrix(dtype), _vector(dtype)),
-    "nn.functional.one_hot": lambda dtype: functional.one_hot(_matrix(dtype)),
-    "nn.functional.embedding": lambda dtype: functional.embedding(ROWS, _matrix(dtype)),
-    "nn.functional.embedding_bag": lambda dtype: functional.embedding_bag(
+    "one_hot": lambda dtype: functional.one_hot(_matrix(dtype)),
+    "embedding": lambda dtype: functional.embedding(ROWS, _matrix(dtype)),
+    "embedding_bag": lambda dtype: functional.embedding_bag(
         INDEX.remainder(2), _matrix(dtype)
     ),
     "bincount": lambda dtype: _vector(dtype).bincount(),

@@ -35,9 +35,9 @@ CALLS = {
     "kron": lambda dtype: _matrix(dtype).kron(_vector(dtype)),
     "einsum": lambda dtype: al.einsum("ij,jk,k->i", _matrix(dtype), _matrix(dtype), _vector(dtype)),
     "multi_dot": lambda dtype: al.multi_dot([_vector(dtype), _matrix(dtype), _matrix(dtype)]),
-    "nn.functional.linear": lambda dtype: F.linear(_matrix(dtype), _matrix(dtype), _vector(dtype)),
-    "nn.functional.bilinear": lambda dtype: F.bilinear(_matrix(dtype), _matrix(dtype), _list(dtype)),
-    "nn.functional.scaled_dot_product_attention": lambda dtype: F.scaled_dot_product_attention(
+    "linear": lambda dtype: F.linear(_matrix(dtype), _matrix(dtype), _vector(dtype)),
+    "bilinear": lambda dtype: F.bilinear(_matrix(dtype), _matrix(dtype), _list(dtype)),
+    "scaled_dot_product_attention": lambda dtype: F.scaled_dot_product_attention(
         _list(dtype), _list(dtype), _list(dtype)
     ),
 }

@@ -38,7 +38,7 @@ fn one_hot(
     num_classes: Int,
     dtype: Option<Any<'_, '_>>,
 ) -> PyResult<PyTensor> {
-    let op = "nn.functional.one_hot";
+    let op = "one_hot";
     let index = read_index(op, Some(input))?;
     let classes = match num_classes.0 {
         -1 => None,
@@ -75,7 +75,7 @@ fn embedding(
 ) -> PyResult<PyTensor> {
     // How gradients are stored is no part of the value.
     let _ = sparse;
-    let op = "nn.functional.embedding";
+    let op = "embedding";
     let (index, weight) = (read_index(op, Some(input))?, create::operand(op, weight)?);
     let options = Embedding {
         padding_idx: padding_idx.map(|Int(index)| index),
@@ -147,7 +147,7 @@ fn embedding_bag(
     padding_idx: Option<Int>,
 ) -> PyResult<PyTensor> {
     let _ = sparse;
-    let op = "nn.functional.embedding_bag";
+    let op = "embedding_bag";
     let (index, weight) = (read_index(op, Some(input))?, create::operand(op, weight)?);
     let offsets = offsets
         .map(|offsets| read_index(op, Some(offsets)))
