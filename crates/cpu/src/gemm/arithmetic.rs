@@ -6,14 +6,14 @@
 //! | float32 and narrower, float64 | themselves | a product |
 //! | complex | A: `[re, -im]` over `[im, re]`, B: `re` over `im` | half of a product |
 //! | integers of 8 and 16 bits, bool | pairs of int16 | two products, wrapped to 32 bits |
-//! | integers of 32 bits | low and high half crosswise, then pairs of the low halves | see [`Whole32`](super::whole::Whole32) |
+//! | integers of 32 bits | low and high half crosswise, then pairs of the low halves | see [`Whole32`](super::int::Whole32) |
 //! | integers of 64 bits | themselves | a product, wrapped |
 
 use allotrope_dtype::{DType, Element, c64, c128};
 
 use super::Coefficient;
-use super::lines::{Lines, Panel, pack_plain};
 use super::micro::Micro;
+use super::strip::{Lines, Panel, pack_plain};
 
 /// A way to pack and multiply.
 pub(super) trait Arithmetic: Send + Sync {

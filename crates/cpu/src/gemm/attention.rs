@@ -10,11 +10,11 @@ use crate::memory::try_vec;
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 
 use super::arithmetic::{Arithmetic, Double, Single};
+use super::attention_softmax::{Real, Softmax, Wide};
 use super::micro::{Micro, multiply_panels};
+use super::output::Target;
 use super::pack::{Block, Reader, Room};
-use super::share::share;
-use super::target::Target;
-use super::weights::{Real, Softmax, Wide};
+use super::queue::share;
 use super::{Factor, Matrix, Output};
 use crate::Buffer;
 use crate::interrupt;

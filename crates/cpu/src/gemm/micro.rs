@@ -14,7 +14,7 @@
 
 use allotrope_dtype::{DType, Element, Level};
 
-use super::course::{Course, Even, Listed, Places};
+use super::panel_walk::{Course, Even, Listed, Places};
 use super::vector::{self, Plain, Vector};
 use crate::simd;
 
@@ -412,7 +412,7 @@ mod x86 {
     use std::sync::OnceLock;
 
     use super::{Tile, choose};
-    use crate::gemm::course::{Course, Even};
+    use crate::gemm::panel_walk::{Course, Even};
     use crate::gemm::vector::{I32Pairs, Vector};
 
     /// Whether the CPU adds pairs of products in one instruction.

@@ -4,48 +4,48 @@
 //! |---|---|
 //! | `mod` | [`multiply`]: products as they are asked for |
 //! | `arithmetic` | how numbers are laid out for the kernels: floats, complex, int64 |
-//! | `whole` | the same for integers of up to 32 bits |
-//! | `ahead` | unsigned and small integers, factors of few elements |
-//! | `pack`, `lines` | blocks of the factors, decoded into panels |
+//! | `int` | the same for integers of up to 32 bits |
+//! | `prepare` | unsigned and small integers, factors of few elements |
+//! | `pack`, `strip` | blocks of the factors, decoded into panels |
 //! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
-//! | `course` | where a tile finds its columns, and small factors (unsafe) |
-//! | `cut` | blocks for threads and caches |
-//! | `share` | numbered pieces of work, taken by several threads |
+//! | `panel_walk` | where a tile finds its columns, and small factors (unsafe) |
+//! | `blocking` | blocks for threads and caches |
+//! | `queue` | numbered pieces of work, taken by several threads |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
-//! | `slide` | filters that slide over planes (unsafe) |
+//! | `direct_conv` | filters that slide over planes (unsafe) |
 //! | `attention` | [`attend`]: softmax between two products, block by block (unsafe) |
-//! | `weights` | that softmax |
-//! | `target` | a result that several threads write to (unsafe) |
+//! | `attention_softmax` | that softmax |
+//! | `output` | a result that several threads write to (unsafe) |
 //!
 //! Every element of a result is the sum of the products of consecutive stretches of the summed
 //! dimension, in order; a stretch is as long as the size of that dimension says. So a result depends
 //! neither on the number of threads nor on how the work is cut.
 
-mod ahead;
 mod arithmetic;
 mod attention;
+mod attention_softmax;
 mod block;
-mod course;
-mod cut;
-mod lines;
+mod blocking;
+mod direct_conv;
+mod int;
 mod micro;
+mod output;
 mod pack;
-mod share;
-mod slide;
-mod target;
+mod panel_walk;
+mod prepare;
+mod queue;
+mod strip;
 #[cfg(test)]
 mod tests;
 mod vector;
-mod weights;
-mod whole;
 
 use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
 use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole64};
 pub use attention::{Attention, Mask, attend, attend_at};
+pub(crate) use direct_conv::{Field, Filters, Piece, can_slide, slide};
+use int::{Whole16, Whole32};
 pub(crate) use micro::{Micro, add_rows};
-pub(crate) use slide::{Field, Filters, Piece, can_slide, slide};
-use whole::{Whole16, Whole32};
 
 /// A matrix in memory: element `[i, j]` is number `offset + i * row_stride + j * column_stride` of
 /// its dtype in `bytes`. The offset belongs to each matrix of a [`Product`].
@@ -303,8 +303,8 @@ pub fn multiply_at(
         let is_within = b.holds([depth, columns], offsets.iter().map(|offset| offset.1));
         assert!(is_within, "the right matrix leaves its memory");
     }
-    let signed = ahead::signed(product);
-    let product = &ahead::narrowed(&signed).unwrap_or(signed);
+    let signed = prepare::signed(product);
+    let product = &prepare::narrowed(&signed).unwrap_or(signed);
     match Kind::of(product.common, product.sum) {
         Kind::Single => block::run::<Single>(level, op, product, output),
         Kind::Double => block::run::<Double>(level, op, product, output),

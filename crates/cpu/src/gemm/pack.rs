@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
 
 use super::arithmetic::Arithmetic;
-use super::lines::{Lines, Panel};
+use super::strip::{Lines, Panel};
 use super::{Factor, Matrix};
 use crate::kernel::whole_elements;
 use crate::simd::{self, Body};

@@ -2,7 +2,7 @@
 
 use super::Coefficient;
 use super::arithmetic::Arithmetic;
-use super::lines::{Lines, Panel, pack_plain};
+use super::strip::{Lines, Panel, pack_plain};
 
 /// Integers that fit in 16 bits, or of which only as many count.
 pub(super) struct Whole16;

@@ -10,11 +10,11 @@ use crate::memory::{try_collect, try_resize, try_vec};
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 
 use super::arithmetic::{Arithmetic, Double, Kind, Single};
-use super::course::Places;
 use super::micro::{Micro, Sliding, Tile};
+use super::output::Target;
 use super::pack::{Block, Decoding, Reader, Room, bytes_of};
-use super::share::{Pieces, share};
-use super::target::Target;
+use super::panel_walk::Places;
+use super::queue::{Pieces, share};
 use super::{Factor, Matrix, Output};
 use crate::interrupt::{self, Watch};
 use crate::{Buffer, parallel};
