@@ -27,9 +27,9 @@ pub(super) trait Arithmetic: Send + Sync {
     const ROWS: usize;
     /// Whether panels have the elements as they are, one per step.
     const IS_PLAIN: bool = false;
-    /// Elements of the summed dimension per stretch: a panel of columns fits in the first-level
+    /// Elements of the summed dimension in a pass (BLIS: KC): a panel of columns fits in the first-level
     /// cache.
-    const STRETCH: usize;
+    const KC: usize;
 
     /// The numbers of a panel per line of it, for so many elements along the summed dimension.
     fn depth(count: usize) -> usize;
@@ -75,7 +75,7 @@ macro_rules! plain {
             type Value = $T;
             const ROWS: usize = 1;
             const IS_PLAIN: bool = true;
-            const STRETCH: usize = 256;
+            const KC: usize = 256;
 
             fn collect(sums: &[$T], _: usize, values: &mut [$T]) {
                 values.copy_from_slice(&sums[..values.len()]);
@@ -124,7 +124,7 @@ macro_rules! complex {
             type Sum = $T;
             type Value = $C;
             const ROWS: usize = 2;
-            const STRETCH: usize = 128;
+            const KC: usize = 128;
 
             fn collect(sums: &[$T], stride: usize, values: &mut [$C]) {
                 let parts = sums.iter().zip(&sums[stride..]);

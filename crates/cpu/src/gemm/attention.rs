@@ -14,7 +14,7 @@ use super::attention_softmax::{Real, Softmax, Wide};
 use super::micro::{Micro, multiply_panels};
 use super::output::Target;
 use super::pack::{Block, Reader, Room};
-use super::queue::share;
+use super::queue::run_queue;
 use super::{Factor, Matrix, Output};
 use crate::Buffer;
 use crate::interrupt;
@@ -174,7 +174,7 @@ where
     let most = queries.div_ceil(parts).next_multiple_of(tile);
     let parts = queries.div_ceil(most);
     let threads = if work < SEQUENTIAL { 1 } else { threads };
-    share(threads, heads * parts, &|pieces| {
+    run_queue(threads, heads * parts, &|pieces| {
         while let Some(range) = pieces.take() {
             for number in range {
                 let first = number % parts * most;
@@ -214,12 +214,12 @@ impl Plan<'_> {
         let [offset_q, offset_k, offset_v, offset_m] = self.attention.offsets[piece.head];
         let panels = piece.count.div_ceil(lanes);
         // Whole tiles of keys and of values.
-        let tall = |rows: usize| rows.next_multiple_of(tile_rows);
-        let block_keys = KEYS.min(tall(all_keys.max(1)));
+        let whole_tiles = |rows: usize| rows.next_multiple_of(tile_rows);
+        let block_keys = KEYS.min(whole_tiles(all_keys.max(1)));
         let parts = [
             panels * lanes * depth,
-            tall(block_keys) * depth,
-            tall(width) * block_keys,
+            whole_tiles(block_keys) * depth,
+            whole_tiles(width) * block_keys,
             block_keys * lanes,
             block_keys * lanes,
             panels * width * lanes,
@@ -271,10 +271,13 @@ impl Plan<'_> {
             let keys = block_keys.min(all_keys - first_key);
             let lines = block(offset_k, first_key, keys, 0, depth, tile_rows);
             self.keys
-                .pack::<A, true>(lines, &mut packed_k[..tall(keys) * depth], &mut room);
+                .pack::<A, true>(lines, &mut packed_k[..whole_tiles(keys) * depth], &mut room);
             let lines = block(offset_v, 0, width, first_key, keys, tile_rows);
-            self.values
-                .pack::<A, true>(lines, &mut packed_v[..tall(width) * keys], &mut room);
+            self.values.pack::<A, true>(
+                lines,
+                &mut packed_v[..whole_tiles(width) * keys],
+                &mut room,
+            );
             for panel in 0..panels {
                 let first = piece.first + panel * lanes;
                 let count = lanes.min(piece.count - panel * lanes);

@@ -7,13 +7,13 @@ use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 use smallvec::SmallVec;
 
 use super::arithmetic::Arithmetic;
-use super::blocking::Cut;
+use super::blocking::Blocking;
 use super::micro::{Micro, Tile};
 use super::output::Target;
 use super::pack::{Block, Reader, Room};
 use super::panel_walk::InPlace;
 use super::prepare::Few;
-use super::queue::share;
+use super::queue::run_queue;
 use super::{Coefficient, Output, Product};
 use crate::Buffer;
 use crate::interrupt::{self, Watch};
@@ -27,7 +27,7 @@ struct Plan<'a> {
     op: &'static str,
     product: &'a Product<'a>,
     target: Target<'a>,
-    cut: Cut,
+    blocking: Blocking,
     /// Whether kernels write to the result itself.
     direct: bool,
     /// From former contents to values, if they are read.
@@ -76,7 +76,7 @@ pub(super) fn run<A: Arithmetic>(
         level,
         op,
         product,
-        cut: Cut::new::<A>(level, product, direct),
+        blocking: Blocking::new::<A>(level, product, direct),
         direct,
         former: if keeps {
             Some(Conversion::new(target.dtype, value)?)
@@ -86,8 +86,8 @@ pub(super) fn run<A: Arithmetic>(
         target,
         finish,
     };
-    let blocks = plan.cut.tall * plan.cut.broad * count;
-    share(plan.cut.threads, blocks, &|pieces| {
+    let blocks = plan.blocking.row_blocks * plan.blocking.column_blocks * count;
+    run_queue(plan.blocking.threads, blocks, &|pieces| {
         let Some(first) = pieces.take() else {
             return Ok(());
         };
@@ -126,8 +126,11 @@ impl<'a> Factors<'a> {
 
     /// Both factors, if kernels read them where they are.
     fn both_in_place<A: Arithmetic>(&self, plan: &Plan<'_>) -> Option<InPlace<'a, A::Sum>> {
-        let (product, cut) = (plan.product, &plan.cut);
-        if !A::IS_PLAIN || !plan.direct || cut.tall * cut.broad * cut.stretches > 1 {
+        let (product, blocking) = (plan.product, &plan.blocking);
+        if !A::IS_PLAIN
+            || !plan.direct
+            || blocking.row_blocks * blocking.column_blocks * blocking.passes > 1
+        {
             return None;
         }
         let sizes = [product.rows, product.depth, product.columns];
@@ -137,12 +140,12 @@ impl<'a> Factors<'a> {
 
     /// The left factor and how far its rows are apart, if kernels read it where it is: rows that
     /// are near each other, for few columns.
-    fn rows_in_place<A: Arithmetic>(&self, cut: &Cut) -> Option<(&'a [A::Sum], usize)> {
+    fn rows_in_place<A: Arithmetic>(&self, blocking: &Blocking) -> Option<(&'a [A::Sum], usize)> {
         /// Bytes from one row to the next beyond which rows compete for few lines of the cache.
         const NEAR: usize = 2048;
         /// Columns beyond which packing pays.
         const FEW: usize = 512;
-        if !A::IS_PLAIN || cut.columns > FEW {
+        if !A::IS_PLAIN || blocking.columns > FEW {
             return None;
         }
         let (source, across, along) = self.readers[0].in_place::<A::Sum>()?;
@@ -174,7 +177,7 @@ struct Worker<'a, A: Arithmetic> {
     sizes: [usize; 2],
     room: Room<A::Line>,
     scratch: Option<Box<Scratch>>,
-    /// What is packed: the offset, the first line and the stretch.
+    /// What is packed: the offset, the first line and the first step.
     packed_a: Option<(usize, usize, usize)>,
     packed_b: Option<(usize, usize, usize)>,
     /// Whether all numbers that are packed are small.
@@ -187,20 +190,20 @@ struct Worker<'a, A: Arithmetic> {
 
 impl<'a, A: Arithmetic> Worker<'a, A> {
     fn new(plan: &'a Plan<'a>, factors: Factors<'a>) -> Result<Self, Error> {
-        let Cut {
+        let Blocking {
             rows,
             columns,
-            part,
-            stretch,
+            mc,
+            kc,
             ..
-        } = plan.cut;
-        let depth = A::depth(stretch);
+        } = plan.blocking;
+        let depth = A::depth(kc);
         let sums = if plan.direct {
             0
         } else {
             rows * A::ROWS * columns
         };
-        let sizes = [part * A::ROWS * depth, columns * depth];
+        let sizes = [mc * A::ROWS * depth, columns * depth];
         let bytes = (sizes[0] + sizes[1] + sums) * size_of::<A::Sum>();
         Ok(Self {
             plan,
@@ -222,22 +225,27 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
 
     /// Blocks of consecutive numbers: down the rows first, so that packed columns are used again.
     fn run(&mut self, blocks: Range<usize>) {
-        let Cut { tall, broad, .. } = self.plan.cut;
+        let Blocking {
+            row_blocks,
+            column_blocks,
+            ..
+        } = self.plan.blocking;
         let mut watch = Watch::new();
         for block in blocks {
             watch.check();
-            let (row, rest) = (block % tall, block / tall);
-            self.block(rest / broad, row, rest % broad);
+            let (row, rest) = (block % row_blocks, block / row_blocks);
+            self.block(rest / column_blocks, row, rest % column_blocks);
         }
     }
 
     fn block(&mut self, batch: usize, row_block: usize, column_block: usize) {
         let plan = self.plan;
-        let (cut, product) = (&plan.cut, plan.product);
+        let (blocking, product) = (&plan.blocking, plan.product);
         let Factors { readers, origins } = &self.factors;
-        let (first_row, first_column) = (row_block * cut.rows, column_block * cut.columns);
-        let rows = cut.rows.min(product.rows - first_row);
-        let columns = cut.columns.min(product.columns - first_column);
+        let (first_row, first_column) =
+            (row_block * blocking.rows, column_block * blocking.columns);
+        let rows = blocking.rows.min(product.rows - first_row);
+        let columns = blocking.columns.min(product.columns - first_column);
         let (tile_rows, tile_columns) = A::Sum::shape(plan.level);
         let (offset_a, offset_b) = product.offsets[batch];
         let (offset_a, offset_b) = (offset_a - origins[0], offset_b - origins[1]);
@@ -258,11 +266,11 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             let (start, stride) = plan.target.place(batch, first_row, first_column);
             (start.cast::<A::Sum>(), stride)
         } else {
-            (sums.as_mut_ptr(), cut.columns)
+            (sums.as_mut_ptr(), blocking.columns)
         };
-        for stretch in 0..cut.stretches {
-            let first = stretch * cut.stretch;
-            let count = cut.stretch.min(product.depth - first);
+        for pass in 0..blocking.passes {
+            let first = pass * blocking.kc;
+            let count = blocking.kc.min(product.depth - first);
             let block = Block {
                 batch,
                 offset: offset_b,
@@ -281,15 +289,18 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                 self.packed_b = Some(key_b);
                 self.small_b = A::is_small::<false>(&panels_b[..used], tile_columns, count);
             }
-            let adds = stretch > 0 || (plan.direct && keeps);
+            let adds = pass > 0 || (plan.direct && keeps);
             let depth = A::depth(count);
-            for part in (0..rows).step_by(cut.part) {
-                if stretch + part > 0 {
+            for part in (0..rows).step_by(blocking.mc) {
+                if pass + part > 0 {
                     interrupt::check();
                 }
-                let part_rows = cut.part.min(rows - part);
+                let part_rows = blocking.mc.min(rows - part);
                 // Of no steps nothing is read, and a matrix of none may lie anywhere.
-                let in_place = self.factors.rows_in_place::<A>(cut).filter(|_| count > 0);
+                let in_place = self
+                    .factors
+                    .rows_in_place::<A>(blocking)
+                    .filter(|_| count > 0);
                 // Whole tiles are read where they are, the rows after them are packed.
                 let packed_from = in_place.map_or(0, |_| part_rows - part_rows % tile_rows);
                 let block = Block {
@@ -361,7 +372,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
     fn finish(&mut self, place: [usize; 3], rows: usize, columns: usize) {
         let plan = self.plan;
         let [batch, first_row, first_column] = place;
-        let stride = plan.cut.columns;
+        let stride = plan.blocking.columns;
         let sums = &self.memory.elements::<A::Sum>()[self.sizes[0] + self.sizes[1]..];
         let (is_plain, is_one) = (A::ROWS == 1, plan.product.alpha == Coefficient::ONE);
         if let ([(only, size)], None, true, true) =

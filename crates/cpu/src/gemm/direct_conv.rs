@@ -14,7 +14,7 @@ use super::micro::{Micro, Sliding, Tile};
 use super::output::Target;
 use super::pack::{Block, Decoding, Reader, Room, bytes_of};
 use super::panel_walk::Places;
-use super::queue::{Pieces, share};
+use super::queue::{Queue, run_queue};
 use super::{Factor, Matrix, Output};
 use crate::interrupt::{self, Watch};
 use crate::{Buffer, parallel};
@@ -129,7 +129,7 @@ where
     // How channels are cut must not depend on the number of threads.
     let chunks = filters
         .channels
-        .div_ceil((A::STRETCH / taps.len().max(1)).max(1))
+        .div_ceil((A::KC / taps.len().max(1)).max(1))
         .max(1);
     let chunk = filters.channels.div_ceil(chunks);
     let places = (0..chunk).flat_map(|channel| taps.iter().map(move |tap| channel * size + tap));
@@ -171,7 +171,7 @@ where
     } else {
         1
     };
-    share(threads, pieces, &|pieces| plan.run::<A>(pieces))
+    run_queue(threads, pieces, &|pieces| plan.run::<A>(pieces))
 }
 
 impl Plan<'_> {
@@ -194,7 +194,7 @@ impl Plan<'_> {
         reader.pack::<A, true>(block, &mut panels[..used], &mut Room::new());
     }
 
-    fn run<A>(&self, pieces: &Pieces) -> Result<(), Error>
+    fn run<A>(&self, pieces: &Queue) -> Result<(), Error>
     where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
         A::Sum: Sliding,

@@ -12,7 +12,7 @@ impl Arithmetic for Whole16 {
     type Sum = i32;
     type Value = i32;
     const ROWS: usize = 1;
-    const STRETCH: usize = 512;
+    const KC: usize = 512;
 
     fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
         values.copy_from_slice(&sums[..values.len()]);
@@ -97,7 +97,7 @@ impl Arithmetic for Whole32 {
     type Sum = i32;
     type Value = i32;
     const ROWS: usize = 1;
-    const STRETCH: usize = 160;
+    const KC: usize = 160;
 
     fn collect(sums: &[i32], _: usize, values: &mut [i32]) {
         values.copy_from_slice(&sums[..values.len()]);

@@ -14,7 +14,7 @@
 
 use allotrope_dtype::{DType, Element, Level};
 
-use super::panel_walk::{Course, Even, Listed, Places};
+use super::panel_walk::{Even, Listed, PanelWalk, Places};
 use super::vector::{self, Plain, Vector};
 use crate::simd;
 
@@ -170,7 +170,7 @@ const WIDEST: usize = 32;
 /// # Safety
 /// As [`Micro::run`]; the vector's instructions must be there.
 #[inline(always)]
-unsafe fn kernel<V: Vector, C: Course, const R: usize, const W: usize>(
+unsafe fn kernel<V: Vector, C: PanelWalk, const R: usize, const W: usize>(
     tile: Tile<'_, V::Item>,
     course: C,
 ) {
@@ -243,7 +243,7 @@ unsafe fn kernel<V: Vector, C: Course, const R: usize, const W: usize>(
 /// # Safety
 /// As [`kernel`]; the tile must have so many steps from `first` on.
 #[inline(always)]
-unsafe fn add_steps<V: Vector, C: Course, const R: usize, const W: usize>(
+unsafe fn add_steps<V: Vector, C: PanelWalk, const R: usize, const W: usize>(
     tile: &Tile<'_, V::Item>,
     course: C,
     mut sums: [[V; W]; R],
@@ -301,7 +301,7 @@ unsafe fn add_steps<V: Vector, C: Course, const R: usize, const W: usize>(
 /// # Safety
 /// As [`kernel`].
 #[inline(always)]
-unsafe fn choose<V: Vector, C: Course, const W: usize, const MR: usize>(
+unsafe fn choose<V: Vector, C: PanelWalk, const W: usize, const MR: usize>(
     tile: Tile<'_, V::Item>,
     course: C,
 ) {
@@ -412,7 +412,7 @@ mod x86 {
     use std::sync::OnceLock;
 
     use super::{Tile, choose};
-    use crate::gemm::panel_walk::{Course, Even};
+    use crate::gemm::panel_walk::{Even, PanelWalk};
     use crate::gemm::vector::{I32Pairs, Vector};
 
     /// Whether the CPU adds pairs of products in one instruction.
@@ -422,7 +422,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn avx2<V: Vector, C: Course, const W: usize, const MR: usize>(
+    pub(super) unsafe fn avx2<V: Vector, C: PanelWalk, const W: usize, const MR: usize>(
         tile: Tile<'_, V::Item>,
         course: C,
     ) {
@@ -431,7 +431,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    pub(super) unsafe fn avx512<V: Vector, C: Course, const W: usize, const MR: usize>(
+    pub(super) unsafe fn avx512<V: Vector, C: PanelWalk, const W: usize, const MR: usize>(
         tile: Tile<'_, V::Item>,
         course: C,
     ) {

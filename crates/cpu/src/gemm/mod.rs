@@ -18,9 +18,9 @@
 //! | `attention_softmax` | that softmax |
 //! | `output` | a result that several threads write to (unsafe) |
 //!
-//! Every element of a result is the sum of the products of consecutive stretches of the summed
-//! dimension, in order; a stretch is as long as the size of that dimension says. So a result depends
-//! neither on the number of threads nor on how the work is cut.
+//! Every element of a result is the sum of the products of consecutive passes over the summed
+//! dimension, in order; a pass is as long as the size of that dimension says. So a result depends
+//! neither on the number of threads nor on how the work is blocked.
 
 mod arithmetic;
 mod attention;

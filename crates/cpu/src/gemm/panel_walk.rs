@@ -12,7 +12,7 @@ use allotrope_dtype::Level;
 use super::micro::{Micro, Tile};
 
 /// Where the columns of each step are, from the first ones on.
-pub(super) trait Course: Copy {
+pub(super) trait PanelWalk: Copy {
     /// The farthest of so many steps.
     fn farthest(self, steps: usize) -> usize;
 
@@ -27,7 +27,7 @@ pub(super) trait Course: Copy {
 #[derive(Clone, Copy)]
 pub(super) struct Even(pub(super) usize);
 
-impl Course for Even {
+impl PanelWalk for Even {
     #[inline(always)]
     fn farthest(self, steps: usize) -> usize {
         steps.saturating_sub(1).saturating_mul(self.0)
@@ -43,7 +43,7 @@ impl Course for Even {
 #[derive(Clone, Copy)]
 pub(super) struct Listed<'a>(pub(super) &'a Places);
 
-impl Course for Listed<'_> {
+impl PanelWalk for Listed<'_> {
     #[inline(always)]
     fn farthest(self, steps: usize) -> usize {
         assert!(steps <= self.0.list.len());

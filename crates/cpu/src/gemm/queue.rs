@@ -9,14 +9,14 @@ use crate::interrupt;
 use crate::parallel::Crew;
 
 /// The numbers that are left, some of them at a time.
-pub(super) struct Pieces {
+pub(super) struct Queue {
     next: AtomicUsize,
     count: usize,
     at_once: usize,
     crew: Crew,
 }
 
-impl Pieces {
+impl Queue {
     /// The next numbers, or none if all are taken.
     pub(super) fn take(&self) -> Option<std::ops::Range<usize>> {
         let first = self.next.fetch_add(self.at_once, Ordering::Relaxed);
@@ -32,21 +32,21 @@ impl Pieces {
 
 /// Calls `work` on so many threads, of which the caller's is one. Together they take the numbers below
 /// `count`, each once.
-pub(super) fn share(
+pub(super) fn run_queue(
     threads: usize,
     count: usize,
-    work: &(dyn Fn(&Pieces) -> Result<(), Error> + Sync),
+    work: &(dyn Fn(&Queue) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
     let threads = threads.min(count).max(1);
-    let pieces = Pieces {
+    let queue = Queue {
         next: AtomicUsize::new(0),
         count,
         at_once: (count / (8 * threads)).max(1),
         crew: Crew::default(),
     };
     let failure = Mutex::new(None);
-    pieces.crew.run(threads, &|_| {
-        if let Err(error) = work(&pieces) {
+    queue.crew.run(threads, &|_| {
+        if let Err(error) = work(&queue) {
             *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     });
