@@ -56,15 +56,13 @@ pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> 
         if is_tracing() {
             trace(op, before, Some(&operands), result.dtype());
         }
-        return Ok(result);
+        return Ok(result.inherit_from(&operands));
     }
-    let result = record_as_is(op, operands);
-    if is_tracing()
-        && let Ok(result) = &result
-    {
+    let result = record_as_is(op, operands)?;
+    if is_tracing() {
         trace(op, operands, None, result.dtype());
     }
-    result
+    Ok(result.inherit_from(operands))
 }
 
 /// Records the dtypes of an operation, of the operands before a cast and after it.
@@ -332,7 +330,7 @@ pub(crate) fn evaluate_one(
     let Some(memory) = outputs.pop() else {
         return Err(Error::new(op, Problem::LengthMismatch { from: 0, to: 1 }));
     };
-    let output = Tensor::from_memory_of(memory, shape, dtype);
+    let output = Tensor::from_memory_of(memory, shape, dtype).inherit(inputs);
     remember(op, program, inputs, output)
 }
 

@@ -21,6 +21,8 @@ pub struct Tensor {
     memory: Shared,
     layout: Layout,
     dtype: DType,
+    /// Whether the width is the device's to choose: the tensor was made with a family.
+    is_bit_free: bool,
     /// How the tensor was made, if a gradient can come back to it.
     history: Option<History>,
 }
@@ -48,8 +50,19 @@ impl Tensor {
             memory,
             layout,
             dtype,
+            is_bit_free: false,
             history: None,
         }
+    }
+
+    /// Whether the width of the elements is the device's to choose.
+    pub(crate) fn is_bit_free(&self) -> bool {
+        self.is_bit_free
+    }
+
+    /// Leaves the width of the elements to the device, or not; see `numeric`.
+    pub(crate) fn set_bit_free(&mut self, is_bit_free: bool) {
+        self.is_bit_free = is_bit_free;
     }
 
     /// How the tensor was made, if a gradient can come back to it.
@@ -87,6 +100,7 @@ impl Tensor {
             memory: Arc::clone(&self.memory),
             layout,
             dtype,
+            is_bit_free: self.is_bit_free && dtype == self.dtype,
             history: None,
         }
     }

@@ -51,10 +51,11 @@ impl Tensor {
     where
         F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
     {
+        let result = self.inherit(inputs);
         if !is_recorded(inputs) {
-            return Ok(self);
+            return Ok(result);
         }
-        self.with_shared_rule(op, inputs, Arc::new(rule))
+        result.with_shared_rule(op, inputs, Arc::new(rule))
     }
 
     /// The same, once for all rules.
@@ -83,7 +84,7 @@ where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
     if !is_recorded(&inputs) {
-        return forward(inputs);
+        return Ok(forward(inputs)?.inherit(&inputs));
     }
     let detached = inputs.map(Tensor::detach);
     let result = forward(detached.each_ref())?;
@@ -102,10 +103,22 @@ pub(crate) fn with_rule_of<F>(
 where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
+    let outputs = inheriting(outputs, inputs);
     if !is_recorded(inputs) {
         return Ok(outputs);
     }
     attach(op, inputs, outputs, Body::Rule(Arc::new(rule)))
+}
+
+/// Outputs that are bit-free if the inputs are.
+fn inheriting(outputs: SmallVec<[Tensor; 1]>, inputs: &[&Tensor]) -> SmallVec<[Tensor; 1]> {
+    let numbers = outputs.into_iter();
+    // Indices are exact, whatever they point into.
+    let of_inputs = |output: Tensor| match Set::Inexact.contains(output.dtype()) {
+        true => output.inherit(inputs),
+        false => output,
+    };
+    numbers.map(of_inputs).collect()
 }
 
 /// Gives outputs a node that leads to inputs.
@@ -162,6 +175,7 @@ pub(crate) fn record_program(
     outputs: SmallVec<[Tensor; 1]>,
     shape: &Shape,
 ) -> Result<SmallVec<[Tensor; 1]>, Error> {
+    let outputs = inheriting(outputs, inputs);
     if !is_recorded(inputs) || !outputs.iter().any(|t| Set::Inexact.contains(t.dtype())) {
         return Ok(outputs);
     }
