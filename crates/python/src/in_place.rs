@@ -477,7 +477,7 @@ fn with_diagonal(
         step: step.fold(0, isize::saturating_add).max(1),
     };
     let mut flat = x.ravel()?;
-    let number = Tensor::full(&[], number, x.dtype())?;
+    let number = x.new_full(&[], number, x.dtype())?;
     flat.assign(&[Index::Range(slice)], &number)?;
     flat.reshape(&sizes)
 }

@@ -12,7 +12,7 @@ use allotrope_op::{Backend, Layout, Shape, Shared, View};
 use smallvec::SmallVec;
 
 use crate::Tensor;
-use crate::notice;
+use crate::notice::{self, Way};
 use crate::transfer::fetch;
 
 /// A device of this machine: where tensors are and what computes with them.
@@ -60,6 +60,16 @@ impl Device {
             devices.extend(found.map(Self));
         }
         devices
+    }
+
+    /// The kinds of devices that are known, whether this machine has one or not.
+    #[must_use]
+    pub fn kinds() -> Vec<&'static str> {
+        let mut kinds = vec!["cpu"];
+        kinds.extend(providers(|all| {
+            all.iter().map(|p| p.kind).collect::<Vec<_>>()
+        }));
+        kinds
     }
 
     /// The kind, such as `cpu`.
@@ -162,11 +172,7 @@ fn unknown_device(kind: &str, index: u32) -> Error {
 
 #[cold]
 fn unknown(given: String) -> Error {
-    let mut available = "cpu".to_owned();
-    for kind in providers(|all| all.iter().map(|p| p.kind).collect::<Vec<_>>()) {
-        available.push_str(", ");
-        available.push_str(kind);
-    }
+    let available = Device::kinds().join(", ");
     let is_cuda = given.split(':').next() == Some("cuda");
     let error = Error::new("device", Problem::UnknownDevice { given, available });
     if is_cuda {
@@ -247,7 +253,15 @@ fn offer(
             view: tensor.view_of(),
         })
         .collect();
-    backend.perform(op, task, &inputs, outputs)
+    let results = backend.perform(op, task, &inputs, outputs)?;
+    if results.is_some()
+        && tensors
+            .first()
+            .is_some_and(|first| first.host_address().is_none())
+    {
+        notice::went(op, Device(backend), Way::Native);
+    }
+    Ok(results)
 }
 
 /// What a task makes of tensors: on their device, or where it has no kernel, on the CPU.
@@ -307,7 +321,10 @@ pub(crate) fn perform_or(
             let memory = results.remove(0).memory;
             Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
         }
-        None => compose(),
+        None => {
+            notice::went(op, Device(common_backend(op, tensors)?), Way::Composed);
+            compose()
+        }
     }
 }
 

@@ -108,7 +108,9 @@ pub use format::{PrintOptions, print_options, set_print_options};
 pub use host::{Buffer, CPU, Foreign, set_thread_count, thread_count};
 pub use index::Index::{self, Ellipsis, NewAxis};
 pub use key::IntoKey;
-pub use notice::{Notice, NoticeSink, forget_notices, hosted_operations, set_notice_sink};
+pub use notice::{
+    Notice, NoticeSink, Way, forget_notices, hosted_operations, set_notice_sink, ways_of,
+};
 pub use ops::attention::AttentionOptions;
 pub use ops::{
     AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beside, Beyond, Blocks,

@@ -97,16 +97,41 @@ pub fn set_notice_sink(sink: NoticeSink) {
     *SINK.write().unwrap_or_else(PoisonError::into_inner) = sink;
 }
 
-/// What was said, and how often each operation was computed by the CPU for each device.
-#[derive(Default)]
+/// How a device came to the result of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// By a kernel of its own.
+    Native,
+    /// By other operations, on the device.
+    Composed,
+    /// By the CPU.
+    Hosted,
+}
+
+impl Way {
+    /// In one word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Composed => "composed",
+            Self::Hosted => "hosted",
+        }
+    }
+}
+
+/// What was said, how often each operation was computed by the CPU for each device, and how each came
+/// to the result of others.
 struct Record {
     said: Vec<Notice>,
     hosted: BTreeMap<(&'static str, DeviceId), u64>,
+    ways: BTreeMap<(&'static str, DeviceId), Way>,
 }
 
 static RECORD: Mutex<Record> = Mutex::new(Record {
     said: Vec::new(),
     hosted: BTreeMap::new(),
+    ways: BTreeMap::new(),
 });
 
 /// Works with the record; what is called may not say anything itself.
@@ -154,6 +179,7 @@ pub(crate) fn hosted(op: &'static str, device: Device, inputs: &[DType]) -> Resu
     }
     let key = (op, device.backend().id());
     with_record(|record| *record.hosted.entry(key).or_default() += 1);
+    went(op, device, Way::Hosted);
     if is_tracing() {
         trace_hosted(op, device, inputs);
     }
@@ -206,5 +232,25 @@ pub fn hosted_operations(device: Device) -> Vec<(&'static str, u64)> {
     with_record(|record| {
         let here = record.hosted.iter().filter(|((_, id), _)| *id == wanted);
         here.map(|((op, _), count)| (*op, *count)).collect()
+    })
+}
+
+/// Remembers how a device came to a result; of several ways the longest. The CPU has a kernel for all.
+#[cold]
+pub(crate) fn went(op: &'static str, device: Device, way: Way) {
+    let key = (op, device.backend().id());
+    with_record(|record| {
+        let known = record.ways.entry(key).or_insert(way);
+        *known = way.max(*known);
+    });
+}
+
+/// How a device came to the results of the structured operations that it was asked for so far.
+#[must_use]
+pub fn ways_of(device: Device) -> Vec<(&'static str, Way)> {
+    let wanted = device.backend().id();
+    with_record(|record| {
+        let here = record.ways.iter().filter(|((_, id), _)| *id == wanted);
+        here.map(|((op, _), way)| (*op, *way)).collect()
     })
 }

@@ -36,10 +36,22 @@ impl Options {
         }
     }
 
-    /// Reports a dtype that the device stores narrower, before a tensor of it is made.
-    pub(crate) fn check(self, op: &'static str) -> Result<Self, Error> {
+    /// Reports a dtype that the device stores narrower, before a tensor of it is made, by the policy of
+    /// [`demotion`](allotrope_dtype::demotion).
+    ///
+    /// # Errors
+    /// A device error if the policy is one, and what takes notices raises.
+    pub fn check(self, op: &'static str) -> Result<Self, Error> {
         notice::stored(op, self.dtype, self.device)?;
         Ok(self)
+    }
+
+    /// A tensor of the dtype, made on the CPU, as these options want it.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_device`].
+    pub fn place(self, tensor: Tensor) -> Result<Tensor, Error> {
+        self.finish(tensor).to_device(self.device)
     }
 
     /// A new tensor as these options want it.
