@@ -222,7 +222,8 @@ impl PyTensor {
     ///
     /// >>> al.ones(1).get_device()
     /// -1
-    fn get_device(&self) -> i64 {
+    #[pyo3(name = "get_device")]
+    fn device_number(&self) -> i64 {
         match self.tensor().device() {
             device if device == Device::cpu() => -1,
             device => device.index().into(),

@@ -106,7 +106,11 @@ pub(crate) fn as_leaf(tensor: PyResult<PyTensor>, requires_grad: bool) -> PyResu
 pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     match as_tensor(object) {
         Some(tensor) => Ok(tensor),
-        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor()),
+        // What is no tensor belongs to no device.
+        None => {
+            let tensor = convert_data(op, object, None, None, Some(true))?;
+            Ok(tensor.tensor().with_device_free(true))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The devices of this machine and what each does with every dtype.
 
 use allotrope_dtype::{Capability, DType, Error, Numeric};
-use allotrope_tensor::{Device, Options, hosted_operations};
+use allotrope_tensor::{Device, DeviceProvider, Options, hosted_operations, register_devices};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -40,6 +40,17 @@ pub(crate) fn wrap_device(py: Python<'_>, device: Device) -> PyResult<Py<PyAny>>
     }
     static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     Ok(CPU.get_or_try_init(py, make)?.clone_ref(py))
+}
+
+/// Makes the second device of the tests known, if the environment asks for it.
+pub(crate) fn register_test_device() {
+    if std::env::var_os("ALLOTROPE_TEST_DEVICE").is_some_and(|value| value == "1") {
+        register_devices(DeviceProvider {
+            kind: allotrope_testing::KIND,
+            count: allotrope_testing::count,
+            find: allotrope_testing::find,
+        });
+    }
 }
 
 /// Devices of other machines.

@@ -205,6 +205,7 @@ mod core {
         crate::scopes::register(module)?;
         crate::trace::register(module)?;
         crate::notice::register(module)?;
+        crate::device::register_test_device();
         crate::init::register(module)?;
         crate::rnn::register(module)?;
         crate::optim::register(module)?;

@@ -75,7 +75,10 @@ impl PyTensor {
     /// The value now, which later writes do not change.
     pub(crate) fn tensor(&self) -> Tensor {
         scopes::sync();
-        self.variable.value()
+        match self.is_device_free() {
+            true => self.variable.value().with_device_free(true),
+            false => self.variable.value(),
+        }
     }
 
     /// What is written to.

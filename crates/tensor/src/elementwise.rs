@@ -16,6 +16,7 @@ use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::device::{common_backend, perform_here};
 use crate::reduce::Plan;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
+use crate::transfer::gathered;
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +110,17 @@ fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
         };
     }
     let (program, tensors) = inferred(op, operands)?;
+    if let Some(moved) = gathered(&tensors)? {
+        let mut moved = moved.iter();
+        let moved: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
+            .iter()
+            .map(|operand| match operand {
+                Operand::Tensor(tensor) => Operand::Tensor(moved.next().unwrap_or(tensor)),
+                Operand::Scalar(value) => Operand::Scalar(*value),
+            })
+            .collect();
+        return record_as_is(op, &moved);
+    }
     guard(op, &program, operands)?;
     evaluate_one(op.name(), &program, &tensors)
 }

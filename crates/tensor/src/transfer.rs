@@ -134,6 +134,27 @@ impl Tensor {
     }
 }
 
+/// Operands that are free to follow their partners, on their device; nothing if all are where they
+/// belong.
+pub(crate) fn gathered(operands: &[&Tensor]) -> Result<Option<SmallVec<[Tensor; 4]>>, Error> {
+    if !operands.iter().any(|operand| operand.is_device_free()) {
+        return Ok(None);
+    }
+    let fixed = operands.iter().find(|operand| !operand.is_device_free());
+    // Among free ones alone the first decides.
+    let Some(home) = fixed.or(operands.first()) else {
+        return Ok(None);
+    };
+    if operands.iter().all(|operand| operand.is_beside(home)) {
+        return Ok(None);
+    }
+    let follow = |operand: &&Tensor| match operand.is_device_free() {
+        true => operand.to_device(home.device()),
+        false => Ok((*operand).clone()),
+    };
+    operands.iter().map(follow).collect::<Result<_, _>>().map(Some)
+}
+
 fn stores(device: Device, dtype: DType, storage: DType) -> String {
     format!("{device} stores {dtype} as {storage}")
 }

@@ -12,6 +12,7 @@ use super::mode::{is_anomaly_enabled, is_grad_enabled};
 use super::node::{Body, History, Node, Outline, Rule};
 use super::pass::{Gradients, Pass};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 /// What says where the user's program stands, such as `train.py:12`.
 static LOCATE: OnceLock<fn() -> Option<String>> = OnceLock::new();
@@ -83,6 +84,10 @@ pub(crate) fn differentiable<const N: usize, F>(
 where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
+    if let Some(moved) = gathered(&inputs)? {
+        let moved: [&Tensor; N] = std::array::from_fn(|place| &moved[place]);
+        return differentiable(op, moved, forward, rule);
+    }
     if !is_recorded(&inputs) {
         return Ok(forward(inputs)?.inherit(&inputs));
     }

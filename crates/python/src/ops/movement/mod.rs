@@ -22,7 +22,7 @@ use crate::arguments::{
 use crate::create::{operand, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
-use crate::tensor::{PyTensor, as_tensor, wrap};
+use crate::tensor::{PyTensor, as_tensor};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
