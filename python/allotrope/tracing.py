@@ -8,13 +8,13 @@ from typing import Any
 
 from ._core import _scopes, _trace
 
-_COLUMNS = ("op", "inputs", "compute", "accumulator", "result", "reason", "line")
+_COLUMNS = ("op", "inputs", "compute", "accumulator", "result", "reason", "hosted", "line")
 
 
 class trace_dtypes(Sequence[dict[str, Any]]):  # noqa: N801 - a function in its use
     """Records every operation of a block with the dtypes of its operands, those it computes and
-    sums in, that of its result, the reason for it, and the line that called it. Only those of the
-    thread and, in asyncio and its kin, of the task that is in the block.
+    sums in, that of its result, the reason for it, the device that the CPU computed it for, if that
+    has no kernel for it, and the line that called it. Only those of the thread and, in asyncio and its kin, of the task that is in the block.
 
     >>> with al.trace_dtypes() as t:
     ...     y = al.ones(2, dtype="bfloat16") + al.ones(2)

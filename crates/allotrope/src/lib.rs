@@ -118,7 +118,22 @@
 //! | [`io`] | files in detail: metadata, mapping, containers |
 //! | [`linalg`], [`fft`] | linear algebra, Fourier transforms |
 //!
-//! All tensors are on the CPU today: there is no device to choose, and no type for one.
+//! # Devices
+//! A [`Device`] is a value: constructors take it with a dtype, `to_device` moves tensors and modules.
+//! What a device has no kernel for the CPU computes for it, and says so once; a dtype that a device stores
+//! narrower stays what it is, and what is lost is named ([`set_notice_sink`], [`scoped_fallback`],
+//! [`scoped_demotion`]).
+//!
+//! ```
+//! use allotrope::prelude::*;
+//!
+//! let device: Device = "cpu".parse()?;
+//! let x = Tensor::ones(&[2, 3], (DType::F32, device))?;
+//! let layer = nn::Linear::new(3, 2)?;
+//! layer.to_device(device)?;
+//! assert_eq!(layer.forward(&x)?.device(), device);
+//! # Ok::<(), Error>(())
+//! ```
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -138,8 +153,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What most programs need: `use allotrope::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Buffer, DType, Error, Family, Generator, Layer, LossReduction, Module, Parameter, Result,
-        Tensor, Value, amp, enable_grad, io, load, manual_seed, nn, no_grad, optim, save,
+        Buffer, DType, Device, Error, Family, Generator, Layer, LossReduction, Module, Parameter,
+        Result, Tensor, Value, amp, enable_grad, io, load, manual_seed, nn, no_grad, optim, save,
     };
 }
 

@@ -1,4 +1,5 @@
-//! The settings in force: default dtype, promotion policy, inference of float64.
+//! The settings in force: default dtype, promotion policy, inference of float64, and what is said of
+//! operations that a device does not have and of dtypes that it stores narrower.
 //!
 //! Each has a process-wide value and scopes, of a thread or of a flow of control within one. A setter
 //! changes the innermost scope if there is one, else the process-wide value.
@@ -53,6 +54,8 @@ macro_rules! setting {
 setting!(DEFAULT_DTYPE, DType::F32 as u8);
 setting!(POLICY, 0);
 setting!(FLOAT64_INFERENCE, 0);
+setting!(FALLBACK, 0);
+setting!(DEMOTION, 0);
 
 /// Ends the thread's scope when dropped, in any order. Stays on the thread that made it.
 #[must_use = "the scope ends when this is dropped"]
@@ -159,13 +162,98 @@ pub fn set_process_default_dtype(dtype: DType) -> Result<(), Error> {
     Ok(())
 }
 
-/// The scopes of default dtype and promotion policy that a flow of control is inside of, such as a task
+/// What becomes of a notice, such as that a device has no kernel for an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Notify {
+    /// A warning, once of a kind.
+    #[default]
+    Warn,
+    /// Nothing is said.
+    Silent,
+    /// An error in place of what it is about.
+    Error,
+}
+
+impl Notify {
+    /// Every answer.
+    pub const ALL: [Self; 3] = [Self::Warn, Self::Silent, Self::Error];
+
+    /// The name, as Python has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Silent => "silent",
+            Self::Error => "error",
+        }
+    }
+
+    /// The answer with a name.
+    ///
+    /// # Errors
+    /// A value error for any other name.
+    pub fn parse(op: &'static str, name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|answer| answer.name() == name);
+        found.ok_or_else(|| Error::unknown_option(op, "policy", name, &Self::ALL.map(Self::name)))
+    }
+
+    fn of(setting: &Setting) -> Self {
+        let number = usize::from(setting.get());
+        Self::ALL.get(number).copied().unwrap_or_default()
+    }
+}
+
+/// What becomes of the notice that the CPU computes an operation for a device without a kernel for it;
+/// a warning at the start.
+#[must_use]
+pub fn fallback() -> Notify {
+    Notify::of(&FALLBACK)
+}
+
+/// Sets what becomes of notices of hosted operations.
+pub fn set_fallback(answer: Notify) {
+    FALLBACK.set(answer as u8);
+}
+
+/// Decides what becomes of notices of hosted operations on this thread until the scope is dropped.
+///
+/// ```
+/// use allotrope_dtype::{Notify, fallback, scoped_fallback};
+/// {
+///     let _scope = scoped_fallback(Notify::Error);
+///     assert_eq!(fallback(), Notify::Error);
+/// }
+/// assert_eq!(fallback(), Notify::Warn);
+/// ```
+pub fn scoped_fallback(answer: Notify) -> Scope {
+    Scope::enter(&FALLBACK, answer as u8)
+}
+
+/// What becomes of the notice that a device stores a dtype narrower; a warning at the start.
+#[must_use]
+pub fn demotion() -> Notify {
+    Notify::of(&DEMOTION)
+}
+
+/// Sets what becomes of notices of demoted dtypes.
+pub fn set_demotion(answer: Notify) {
+    DEMOTION.set(answer as u8);
+}
+
+/// Decides what becomes of notices of demoted dtypes on this thread until the scope is dropped.
+pub fn scoped_demotion(answer: Notify) -> Scope {
+    Scope::enter(&DEMOTION, answer as u8)
+}
+
+/// The scopes of the settings that a flow of control is inside of, such as a task
 /// of an event loop. For bindings: they keep it where their language keeps what belongs to a flow, and
 /// call [`Self::resume`] when a thread goes on with another.
 #[derive(Clone, Debug, Default)]
 pub struct SettingFlow {
     default_dtype: Flow<u8>,
     policy: Flow<u8>,
+    fallback: Flow<u8>,
+    demotion: Flow<u8>,
 }
 
 impl SettingFlow {
@@ -173,12 +261,21 @@ impl SettingFlow {
     pub fn resume(&self) {
         DEFAULT_DTYPE.resume(&self.default_dtype);
         POLICY.resume(&self.policy);
+        FALLBACK.resume(&self.fallback);
+        DEMOTION.resume(&self.demotion);
     }
 
     /// Whether the flow is in no scope.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.default_dtype.is_empty() && self.policy.is_empty()
+        let Self {
+            default_dtype,
+            policy,
+            fallback,
+            demotion,
+        } = self;
+        let all = [default_dtype, policy, fallback, demotion];
+        all.into_iter().all(Flow::is_empty)
     }
 
     /// Opens a scope of the default dtype.
@@ -198,9 +295,29 @@ impl SettingFlow {
         id
     }
 
+    /// Opens a scope of what becomes of notices of hosted operations.
+    pub fn enter_fallback(&mut self, answer: Notify) -> ScopeId {
+        let id;
+        (self.fallback, id) = self.fallback.entered(answer as u8);
+        id
+    }
+
+    /// Opens a scope of what becomes of notices of demoted dtypes.
+    pub fn enter_demotion(&mut self, answer: Notify) -> ScopeId {
+        let id;
+        (self.demotion, id) = self.demotion.entered(answer as u8);
+        id
+    }
+
     /// Ends a scope wherever it stands; false if the flow is not inside it.
     pub fn leave(&mut self, id: ScopeId) -> bool {
-        for flow in [&mut self.default_dtype, &mut self.policy] {
+        let Self {
+            default_dtype,
+            policy,
+            fallback,
+            demotion,
+        } = self;
+        for flow in [default_dtype, policy, fallback, demotion] {
             if let Some(left) = flow.left(id) {
                 *flow = left;
                 return true;
@@ -216,6 +333,18 @@ impl SettingFlow {
     pub fn set_default_dtype(&mut self, dtype: DType) -> Result<bool, Error> {
         self.default_dtype = self.default_dtype.changed(check_default(dtype)? as u8);
         Ok(!self.default_dtype.is_empty())
+    }
+
+    /// Sets what becomes of notices of hosted operations in the innermost scope; false if there is none.
+    pub fn set_fallback(&mut self, answer: Notify) -> bool {
+        self.fallback = self.fallback.changed(answer as u8);
+        !self.fallback.is_empty()
+    }
+
+    /// Sets what becomes of notices of demoted dtypes in the innermost scope; false if there is none.
+    pub fn set_demotion(&mut self, answer: Notify) -> bool {
+        self.demotion = self.demotion.changed(answer as u8);
+        !self.demotion.is_empty()
     }
 
     /// Sets the promotion policy of the innermost scope; false if there is none.

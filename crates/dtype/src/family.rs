@@ -47,6 +47,12 @@ impl Family {
         }
     }
 
+    /// The family of a dtype; bool has none.
+    #[must_use]
+    pub fn of(dtype: DType) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.contains(dtype))
+    }
+
     /// Whether `dtype` is a member.
     #[must_use]
     pub fn contains(self, dtype: DType) -> bool {
@@ -89,6 +95,49 @@ impl Family {
             (Self::Complex, None) => default_float.to_complex(),
         };
         device.storage(wanted)
+    }
+}
+
+/// What stands where a dtype is expected: an exact one, or a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Numeric {
+    /// A dtype, which holds on every device.
+    Exact(DType),
+    /// A kind of number whose width follows the data and the device.
+    Family(Family),
+}
+
+impl Numeric {
+    /// The exact dtype for some data on some device; see [`Family::resolve`].
+    #[must_use]
+    pub fn resolve(
+        self,
+        data: Option<DType>,
+        default_float: DType,
+        device: &Capabilities,
+    ) -> DType {
+        match self {
+            Self::Exact(dtype) => dtype,
+            Self::Family(family) => family.resolve(data, default_float, device),
+        }
+    }
+
+    /// Whether the width is left open.
+    #[must_use]
+    pub const fn is_family(self) -> bool {
+        matches!(self, Self::Family(_))
+    }
+}
+
+impl From<DType> for Numeric {
+    fn from(dtype: DType) -> Self {
+        Self::Exact(dtype)
+    }
+}
+
+impl From<Family> for Numeric {
+    fn from(family: Family) -> Self {
+        Self::Family(family)
     }
 }
 

@@ -70,9 +70,10 @@ pub use codec::{
     Conversion, Scratch, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice,
 };
 pub use context::{
-    Float64Inference, Scope, SettingFlow, default_dtype, float64_inference, process_default_dtype,
-    promotion, scoped_default_dtype, scoped_promotion, set_default_dtype, set_float64_inference,
-    set_process_default_dtype, set_promotion,
+    Float64Inference, Notify, Scope, SettingFlow, default_dtype, demotion, fallback,
+    float64_inference, process_default_dtype, promotion, scoped_default_dtype, scoped_demotion,
+    scoped_fallback, scoped_promotion, set_default_dtype, set_demotion, set_fallback,
+    set_float64_inference, set_process_default_dtype, set_promotion,
 };
 pub use dtype::{DType, Descriptor, NumpySource};
 pub use element::{
@@ -80,7 +81,7 @@ pub use element::{
     c64, c128, f16,
 };
 pub use error::{Error, ErrorKind, GradientProblem, Problem};
-pub use family::Family;
+pub use family::{Family, Numeric};
 pub use format::{Bfloat16, Binary16, Binary32, Binary64, FloatFormat, Format, Specials};
 pub use kind::{Kind, Set};
 pub use limits::{FloatInfo, IntInfo};

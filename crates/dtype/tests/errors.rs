@@ -287,8 +287,22 @@ fn refused_devices() {
         refuse(
             "add",
             Problem::DevicesDiffer {
-                lhs: "cpu",
-                rhs: "gpu"
+                lhs: "cpu".to_owned(),
+                rhs: "gpu:1".to_owned(),
+            }
+        ),
+        refuse(
+            "sort",
+            Problem::HostedRefused {
+                device: "gpu".to_owned(),
+            }
+        ),
+        refuse(
+            "to",
+            Problem::DemotionRefused {
+                device: "gpu".to_owned(),
+                dtype: DType::F64,
+                storage: DType::F32,
             }
         ),
         message::<()>(Err(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use allotrope_tensor::{Error, Problem, Tensor};
+use allotrope_tensor::{Device, Error, Problem, Tensor};
 
 /// A tensor, a container of values, or a number, text or nothing beside them.
 ///
@@ -46,6 +46,27 @@ pub enum Key {
 }
 
 impl Value {
+    /// The same with all of its tensors on a device.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_device`].
+    pub fn to_device(self, device: impl Into<Device>) -> Result<Self, Error> {
+        let device = device.into();
+        let move_all = |values: Vec<Self>| values.into_iter().map(|value| value.to_device(device));
+        Ok(match self {
+            Self::Tensor(tensor) => Self::Tensor(tensor.to_device(device)?),
+            Self::List(values) => Self::List(move_all(values).collect::<Result<_, _>>()?),
+            Self::Tuple(values) => Self::Tuple(move_all(values).collect::<Result<_, _>>()?),
+            Self::Dict(items) => {
+                let moved = items
+                    .into_iter()
+                    .map(|(key, value)| Ok((key, value.to_device(device)?)));
+                Self::Dict(moved.collect::<Result<_, Error>>()?)
+            }
+            plain => plain,
+        })
+    }
+
     /// The value in a dict that is found by text, if there is one.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {

@@ -42,7 +42,7 @@ mod parameter;
 pub mod rnn;
 
 pub use allotrope_derive::Module;
-pub use allotrope_tensor::{DType, Error, Tensor, Variable};
+pub use allotrope_tensor::{DType, Device, Error, Numeric, Options, Tensor, Variable};
 pub use layers::*;
-pub use module::{Layer, Module, Numeric, Report, StateDict, Training, Visit, Visitor, Walk};
+pub use module::{Layer, Module, Report, StateDict, Training, Visit, Visitor, Walk};
 pub use parameter::{Buffer, Parameter, Place};

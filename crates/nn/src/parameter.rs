@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allotrope_tensor::{DType, Error, Tensor, Variable};
+use allotrope_tensor::{DType, Device, Error, Tensor, Variable};
 
 /// A tensor of a module that is trained: a place that the module and its optimizer share, so that
 /// whatever becomes of it (a step, a cast, a loaded value) is seen by both.
@@ -61,6 +61,18 @@ impl Parameter {
             return Ok(());
         }
         self.set(value.to(dtype)?)
+    }
+
+    /// The value on another device from now on.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_device`] and [`set`](Self::set).
+    pub fn to_device(&self, device: impl Into<Device>) -> Result<(), Error> {
+        let (value, device) = (self.value().detach(), device.into());
+        if value.device() == device {
+            return Ok(());
+        }
+        self.set(value.to_device(device)?)
     }
 
     /// Whether gradients are collected.

@@ -2,14 +2,15 @@
 
 use allotrope_dtype::Kind;
 use allotrope_op::normalize_axis;
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Device, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, either, sizes as read_sizes};
+use crate::cast;
 use crate::compose::adjoint_of;
-use crate::create::{self, as_leaf, number_of, operand, resolve};
-use crate::device::check_device;
+use crate::create::{self, as_leaf, number_of, operand, placed, resolve, resolve_like};
+use crate::device::device_or_cpu;
 use crate::error::raise;
 use crate::interchange::convert_data;
 use crate::tensor::{PyTensor, made, wrap};
@@ -32,9 +33,8 @@ macro_rules! new_tensors {
                 requires_grad: bool,
             ) -> PyResult<Self> {
                 const OP: &str = stringify!($name);
-                check_device(OP, device)?;
-                let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
-                let made = Tensor::$plain(&read_sizes(OP, sizes, size)?, dtype);
+                let options = resolve_like(OP, dtype, device, &self.tensor())?;
+                let made = Tensor::$plain(&read_sizes(OP, sizes, size)?, options);
                 as_leaf(wrap(made.map_err(|error| error.in_op(OP))), requires_grad)
             }
         )*}
@@ -182,9 +182,8 @@ impl PyTensor {
 
     /// Whether the elements are on the CPU.
     #[getter]
-    #[allow(clippy::unused_self, reason = "a Python attribute")]
     fn is_cpu(&self) -> bool {
-        true
+        self.tensor().device() == Device::cpu()
     }
 
     /// Whether the elements are on a GPU of CUDA.
@@ -194,12 +193,56 @@ impl PyTensor {
         false
     }
 
-    /// The tensor itself: its elements are on the CPU.
+    /// The elements on the CPU: the tensor itself if they are there.
     ///
     /// >>> al.ones(1).cpu()
     /// tensor([1.])
-    fn cpu(this: Bound<'_, Self>) -> Bound<'_, Self> {
-        this
+    #[pyo3(signature = (memory_format=None))]
+    fn cpu<'py>(
+        this: &Bound<'py, Self>,
+        memory_format: Option<Any<'_, '_>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        cast::move_to("cpu", this, Device::cpu(), memory_format)
+    }
+
+    /// The elements on the first GPU, or on another by its number.
+    #[pyo3(signature = (device=None, non_blocking=false, memory_format=None))]
+    fn gpu<'py>(
+        this: &Bound<'py, Self>,
+        device: Option<u32>,
+        non_blocking: bool,
+        memory_format: Option<Any<'_, '_>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let _ = non_blocking;
+        let device = Device::new("gpu", device.unwrap_or(0)).map_err(raise)?;
+        cast::move_to("gpu", this, device, memory_format)
+    }
+
+    /// The number of the device among those of its kind; -1 for the CPU.
+    ///
+    /// >>> al.ones(1).get_device()
+    /// -1
+    #[pyo3(name = "get_device")]
+    fn device_number(&self) -> i64 {
+        match self.tensor().device() {
+            device if device == Device::cpu() => -1,
+            device => device.index().into(),
+        }
+    }
+
+    /// The tensor itself: its memory is what devices read from.
+    #[pyo3(signature = (device=None))]
+    fn pin_memory<'py>(this: Bound<'py, Self>, device: Option<&str>) -> PyResult<Bound<'py, Self>> {
+        device_or_cpu("pin_memory", device)?;
+        Ok(this)
+    }
+
+    /// Whether the memory was set aside for moves to a device; there is no such memory.
+    #[pyo3(signature = (device=None))]
+    #[allow(clippy::unused_self, reason = "a Python method")]
+    fn is_pinned(&self, device: Option<&str>) -> PyResult<bool> {
+        device_or_cpu("is_pinned", device)?;
+        Ok(false)
     }
 
     /// The elements without a history. A change of them in place is a change of this tensor that is
@@ -250,11 +293,10 @@ impl PyTensor {
         requires_grad: bool,
     ) -> PyResult<Self> {
         const OP: &str = "new_full";
-        check_device(OP, device)?;
-        let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
+        let options = resolve_like(OP, dtype, device, &self.tensor())?;
         let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
-        let value = number_of(OP, fill_value, dtype)?;
-        let made = Tensor::full(&sizes, value, dtype).map_err(|error| error.in_op(OP));
+        let value = number_of(OP, fill_value, options.dtype)?;
+        let made = Tensor::full(&sizes, value, options).map_err(|error| error.in_op(OP));
         as_leaf(wrap(made), requires_grad)
     }
 
@@ -271,15 +313,14 @@ impl PyTensor {
         requires_grad: bool,
     ) -> PyResult<Self> {
         const OP: &str = "new_tensor";
-        check_device(OP, device)?;
-        let dtype = resolve(OP, dtype, || Ok(Some(self.tensor().dtype())))?;
+        let options = resolve_like(OP, dtype, device, &self.tensor())?;
         // The data's own memory, which is read once: by the cast, or by the copy.
         let data = convert_data(OP, data, None, None, None)?.tensor().detach();
-        let made = match data.dtype() == dtype {
+        let made = match data.dtype() == options.dtype {
             true => data.copied(),
-            false => data.to(dtype),
+            false => data.to(options.dtype),
         };
-        as_leaf(wrap(made), requires_grad)
+        as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
     }
 }
 
@@ -333,9 +374,8 @@ fn scalar_tensor(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "scalar_tensor";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || Ok(None))?;
-    let made = Tensor::full(&[], create::number_of(OP, s, dtype)?, dtype);
+    let options = resolve(OP, dtype, device, || Ok(None))?;
+    let made = Tensor::full(&[], create::number_of(OP, s, options.dtype)?, options);
     as_leaf(wrap(made.map_err(|error| error.in_op(OP))), requires_grad)
 }
 

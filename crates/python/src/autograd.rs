@@ -369,24 +369,39 @@ impl PyTensor {
     }
 }
 
-/// The line of the user's program: the innermost frame that is not of this package.
+/// The innermost frame that is not of this package, and how many are above it.
+fn user_frame(py: Python<'_>) -> PyResult<Option<(Bound<'_, PyAny>, i32)>> {
+    let mut frame = py.import("sys")?.call_method0("_getframe")?;
+    let mut own = 0;
+    loop {
+        if frame.is_none() {
+            return Ok(None);
+        }
+        let globals = frame.getattr("f_globals")?;
+        let name = globals.cast::<PyDict>()?.get_item("__name__")?;
+        let name: String = name.map_or(Ok(String::new()), |name| name.extract())?;
+        if name != "allotrope" && !name.starts_with("allotrope.") {
+            return Ok(Some((frame, own)));
+        }
+        frame = frame.getattr("f_back")?;
+        own += 1;
+    }
+}
+
+/// How many frames of this package are above the user's.
+pub(crate) fn frames_of_package(py: Python<'_>) -> PyResult<i32> {
+    Ok(user_frame(py)?.map_or(0, |(_, own)| own))
+}
+
+/// The line of the user's program.
 fn locate() -> Option<String> {
     Python::attach(|py| -> PyResult<Option<String>> {
-        let mut frame = py.import("sys")?.call_method0("_getframe")?;
-        loop {
-            if frame.is_none() {
-                return Ok(None);
-            }
-            let globals = frame.getattr("f_globals")?;
-            let name = globals.cast::<PyDict>()?.get_item("__name__")?;
-            let name: String = name.map_or(Ok(String::new()), |name| name.extract())?;
-            if name != "allotrope" && !name.starts_with("allotrope.") {
-                let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
-                let line: usize = frame.getattr("f_lineno")?.extract()?;
-                return Ok(Some(format!("{file}:{line}")));
-            }
-            frame = frame.getattr("f_back")?;
-        }
+        let Some((frame, _)) = user_frame(py)? else {
+            return Ok(None);
+        };
+        let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
+        let line: usize = frame.getattr("f_lineno")?.extract()?;
+        Ok(Some(format!("{file}:{line}")))
     })
     .ok()
     .flatten()

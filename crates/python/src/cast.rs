@@ -1,15 +1,18 @@
 //! Casts: the methods of `Tensor` that convert its values, and the conversion of NumPy arrays.
 
-use allotrope_dtype::{Capabilities, CastOptions, DType, Error, Overflow, Rounding, cast_bytes};
+use allotrope_dtype::{
+    Capabilities, CastOptions, DType, Error, Numeric, Overflow, Rounding, cast_bytes,
+};
+use allotrope_tensor::{Device, Tensor};
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyDict, PyModule, PyString, PyTuple};
 
 use crate::arguments::{Unsigned, either};
-use crate::convert::{self, Numeric};
+use crate::convert;
 use crate::create::operand;
-use crate::device::{available, check_device, is_device_name};
+use crate::device::{announce, available, device_named, is_device_name};
 use crate::dtype::wrap;
 use crate::error::{raise, wrong_object};
 use crate::interrupt::detach;
@@ -42,10 +45,8 @@ pub(crate) fn cast<'py>(
     let not_array = || wrong_object(OP, "not an array", array, "NumPy arrays and scalars");
     let source = numpy::read(OP, array, None)?.ok_or_else(not_array)?;
     let from = source.dtype();
-    let to = match convert::to_numeric(OP, dtype)? {
-        Numeric::Exact(dtype) => dtype,
-        Numeric::Family(family) => family.resolve(Some(from), default_dtype(), &Capabilities::CPU),
-    };
+    let numeric = convert::to_numeric(OP, dtype)?;
+    let to = numeric.resolve(Some(from), default_dtype(), &Capabilities::CPU);
     let options = CastOptions {
         rounding: Rounding::parse(rounding, seed.0).map_err(in_op)?,
         overflow: overflow
@@ -74,16 +75,16 @@ pub(crate) fn cast<'py>(
 
 /// What `to` converts to.
 #[derive(Default)]
-struct Target<'py> {
+struct Target {
     dtype: Option<Numeric>,
-    device: Option<Bound<'py, PyString>>,
+    device: Option<Device>,
     copy: Option<bool>,
 }
 
-impl<'py> Target<'py> {
+impl Target {
     /// A dtype, a device, a device and a dtype, or another tensor, which has both; then torch's
     /// non_blocking and copy.
-    fn read(arguments: &Bound<'py, PyTuple>) -> PyResult<Self> {
+    fn read(arguments: &Bound<'_, PyTuple>) -> PyResult<Self> {
         const ACCEPTED: &str = "a dtype, a device, a device and a dtype, or a tensor is accepted";
         let mut target = Self::default();
         let mut flags = Vec::new();
@@ -97,11 +98,12 @@ impl<'py> Target<'py> {
                     flags.len() <= 2
                 }
                 (_, Some(device), _) => {
-                    target.device = Some(device.clone());
+                    target.device = Some(device_named("to", &device.to_string_lossy())?);
                     place == 0
                 }
                 (_, _, Some(other)) => {
-                    target.dtype = Some(Numeric::Exact(other.dtype()));
+                    target.dtype = Some(other.numeric());
+                    target.device = Some(other.device());
                     place == 0
                 }
                 _ if place == 1 && argument.is_none() => true,
@@ -131,33 +133,55 @@ fn with_devices(argument: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     PyTypeError::new_err(format!("{message}; devices are {}", available()))
 }
 
-/// The values of a tensor in another dtype, or the tensor itself.
+/// The values of a tensor in another dtype, on another device or both, or the tensor itself.
 fn convert_tensor<'py>(
     this: &Bound<'py, PyTensor>,
-    dtype: Option<Numeric>,
+    numeric: Option<Numeric>,
+    device: Option<Device>,
     options: CastOptions,
     copy: bool,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, tensor) = (this.py(), this.get().tensor());
-    let from = tensor.dtype();
-    let to = match dtype {
-        Some(Numeric::Exact(dtype)) => dtype,
-        Some(Numeric::Family(family)) => {
-            family.resolve(Some(from), default_dtype(), &Capabilities::CPU)
-        }
-        None => from,
-    };
+    let (from, here) = (tensor.dtype(), tensor.device());
+    let device = device.unwrap_or(here);
+    let numeric = numeric.unwrap_or_else(|| tensor.numeric());
+    let to = numeric.resolve(Some(from), default_dtype(), here.capabilities());
     if from != to {
         allotrope_tensor::trace_cast(from, to);
+        if device == here && !numeric.is_family() {
+            announce("to", to, device)?;
+        }
     }
-    let converted = detach(py, || match tensor.to_with(to, options) {
-        Ok(same) if copy && same.shares_storage_with(&tensor) => same.copied(),
-        result => result,
+    let is_alike = numeric.is_family() == tensor.numeric().is_family();
+    if from == to && device == here && !is_alike && !copy {
+        let alike = |x: &Tensor| Ok(x.clone().with_bit_free(numeric.is_family()));
+        return Bound::new(py, this.get().see(alike)?);
+    }
+    let converted = detach(py, || {
+        let converted = tensor.to_with(to, options)?;
+        let moved = converted
+            .with_bit_free(numeric.is_family())
+            .to_device(device)?;
+        match copy && moved.shares_storage_with(&tensor) {
+            true => moved.copied(),
+            false => Ok(moved),
+        }
     });
     match converted.map_err(raise)? {
         same if same.is_same_value(&tensor) => Ok(this.clone()),
         converted => Bound::new(py, PyTensor::from(converted)),
     }
+}
+
+/// A tensor on a device, in a memory format if one is asked for.
+pub(crate) fn move_to<'py>(
+    op: &'static str,
+    this: &Bound<'py, PyTensor>,
+    device: Device,
+    memory_format: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyTensor>> {
+    let moved = convert_tensor(this, None, Some(device), CastOptions::default(), false)?;
+    arranged(op, moved, memory_format)
 }
 
 /// A converted tensor in a memory format, if one is asked for.
@@ -220,25 +244,21 @@ impl PyTensor {
         };
         let dtype = dtype.map(|dtype| convert::to_numeric(op, dtype));
         target.dtype = either(op, target.dtype, dtype.transpose()?)?;
-        target.device = either(op, target.device, device.cloned())?;
+        let device = device.map(|device| device_named(op, &device.to_string_lossy()));
+        target.device = either(op, target.device, device.transpose()?)?;
         let is_told = target.dtype.is_some() || target.device.is_some() || other.is_some();
         if !is_told && memory_format.is_none() {
             return Err(PyTypeError::new_err(
                 "to: nothing to convert to; a dtype, a device or a tensor is accepted",
             ));
         }
-        let device = target
-            .device
-            .as_ref()
-            .map(|device| device.to_string_lossy());
-        check_device(op, device.as_deref())?;
         let overflow = overflow.map(str::parse::<Overflow>).transpose();
         let options = CastOptions {
             rounding: Rounding::parse(rounding, seed.0).map_err(raise)?,
             overflow: overflow.map_err(raise)?,
         };
         let copy = copy || target.copy.unwrap_or(false);
-        let converted = convert_tensor(this, target.dtype, options, copy)?;
+        let converted = convert_tensor(this, target.dtype, target.device, options, copy)?;
         arranged(op, converted, memory_format)
     }
 
@@ -254,7 +274,7 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, Self>> {
         let _ = non_blocking;
         let dtype = convert::to_numeric("type", dtype)?;
-        convert_tensor(this, Some(dtype), CastOptions::default(), false)
+        convert_tensor(this, Some(dtype), None, CastOptions::default(), false)
     }
 
     /// The values in another dtype; NumPy's name for `to`.
@@ -268,7 +288,7 @@ impl PyTensor {
         copy: bool,
     ) -> PyResult<Bound<'py, Self>> {
         let dtype = convert::to_numeric("astype", dtype)?;
-        convert_tensor(this, Some(dtype), CastOptions::default(), copy)
+        convert_tensor(this, Some(dtype), None, CastOptions::default(), copy)
     }
 
     /// The values in the dtype of another tensor.
@@ -279,8 +299,9 @@ impl PyTensor {
         this: &Bound<'py, Self>,
         other: &Bound<'_, PyAny>,
     ) -> PyResult<Bound<'py, Self>> {
-        let dtype = Numeric::Exact(operand("type_as", other)?.dtype());
-        convert_tensor(this, Some(dtype), CastOptions::default(), false)
+        let other = operand("type_as", other)?;
+        let (dtype, device) = (other.numeric(), Some(other.device()));
+        convert_tensor(this, Some(dtype), device, CastOptions::default(), false)
     }
 }
 
@@ -296,7 +317,7 @@ macro_rules! named_casts {
                 memory_format: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<Bound<'py, Self>> {
                 let dtype = Some(Numeric::Exact(DType::$dtype));
-                let converted = convert_tensor(this, dtype, CastOptions::default(), false)?;
+                let converted = convert_tensor(this, dtype, None, CastOptions::default(), false)?;
                 arranged(stringify!($name), converted, memory_format)
             }
         )*}

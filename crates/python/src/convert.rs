@@ -1,6 +1,6 @@
 //! Anything a user may pass → dtype, family or operand.
 
-use allotrope_dtype::{DType, Error, Family, Operand, Problem, ScalarKind};
+use allotrope_dtype::{DType, Error, Numeric, Operand, Problem, ScalarKind};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
@@ -14,13 +14,6 @@ use crate::scopes::default_dtype;
 /// What a message says is accepted as a dtype.
 const ACCEPTED: &str = "a dtype or family, its name, a NumPy or ml_dtypes dtype, \
                         bool, int, float, complex and None";
-
-/// What stands where a dtype is expected: an exact one, or a family.
-#[derive(Clone, Copy)]
-pub(crate) enum Numeric {
-    Exact(DType),
-    Family(Family),
-}
 
 /// An exact dtype; None is the default dtype.
 pub(crate) fn to_dtype(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<DType> {

@@ -2,14 +2,15 @@
 
 use allotrope_cpu::memory::try_reserve;
 use allotrope_dtype::{
-    Capabilities, CastOptions, DType, Error, Problem, Scalar, ScalarKind, Set, WeakScalar, c128,
+    CastOptions, DType, Error, Numeric, Problem, Scalar, ScalarKind, Set, WeakScalar, c128,
 };
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Options, Tensor};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyRange, PyTuple};
 
-use crate::convert::{self, Numeric};
+use crate::convert;
+use crate::device::{device_named, device_or_cpu};
 use crate::error::{describe_int, nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged};
 use crate::infer::DEEPEST;
@@ -18,24 +19,62 @@ use crate::operand::is_beyond;
 use crate::scopes::default_dtype;
 use crate::tensor::{PyTensor, as_tensor, wrap};
 
-/// The dtype that was asked for: exact, or a family's for the data's dtype; None is the data's own.
+/// What was asked for: an exact dtype, or a family's for the data's dtype and the device; None is the
+/// data's own.
 ///
 /// `data` is only asked where it matters, and answers None where there is nothing to follow.
 pub(crate) fn resolve(
     op: &'static str,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     data: impl FnOnce() -> PyResult<Option<DType>>,
-) -> PyResult<DType> {
-    match dtype
-        .map(|dtype| convert::to_numeric(op, dtype))
-        .transpose()?
-    {
-        Some(Numeric::Exact(dtype)) => Ok(dtype),
-        Some(Numeric::Family(family)) => {
-            Ok(family.resolve(data()?, default_dtype(), &Capabilities::CPU))
-        }
-        None => Ok(data()?.unwrap_or_else(default_dtype)),
-    }
+) -> PyResult<Options> {
+    let device = device_or_cpu(op, device)?;
+    let Some(dtype) = dtype else {
+        let dtype = data()?.unwrap_or_else(default_dtype);
+        return Ok(Options::new(dtype, device));
+    };
+    let numeric = convert::to_numeric(op, dtype)?;
+    let data = match numeric {
+        Numeric::Exact(_) => None,
+        Numeric::Family(_) => data()?,
+    };
+    Ok(Options {
+        dtype: numeric.resolve(data, default_dtype(), device.capabilities()),
+        device,
+        is_bit_free: numeric.is_family(),
+    })
+}
+
+/// The same for a tensor like another: with its dtype and on its device, if nothing else is said.
+pub(crate) fn resolve_like(
+    op: &'static str,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+    like: &Tensor,
+) -> PyResult<Options> {
+    let device = match device {
+        Some(device) => device_named(op, device)?,
+        None => like.device(),
+    };
+    let numeric = dtype.map(|dtype| convert::to_numeric(op, dtype));
+    let numeric = numeric.transpose()?.unwrap_or_else(|| like.numeric());
+    let data = Some(like.dtype());
+    Ok(Options {
+        dtype: numeric.resolve(data, default_dtype(), device.capabilities()),
+        device,
+        is_bit_free: numeric.is_family(),
+    })
+}
+
+/// A tensor that was made on the CPU, where and as it was asked for.
+pub(crate) fn placed(
+    op: &'static str,
+    made: Result<Tensor, Error>,
+    options: Options,
+) -> PyResult<Tensor> {
+    let placed = made.and_then(|made| options.place(made));
+    placed.map_err(|error| raise(error.in_op(op)))
 }
 
 /// A new tensor with a copy of numbers, nested lists, a NumPy array or another tensor.
@@ -67,7 +106,11 @@ pub(crate) fn as_leaf(tensor: PyResult<PyTensor>, requires_grad: bool) -> PyResu
 pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     match as_tensor(object) {
         Some(tensor) => Ok(tensor),
-        None => convert_data(op, object, None, None, Some(true)).map(|tensor| tensor.tensor()),
+        // What is no tensor belongs to no device.
+        None => {
+            let tensor = convert_data(op, object, None, None, Some(true))?;
+            Ok(tensor.tensor().with_device_free(true))
+        }
     }
 }
 

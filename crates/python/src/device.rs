@@ -1,9 +1,12 @@
 //! The devices of this machine and what each does with every dtype.
 
-use allotrope_dtype::{Capabilities, Capability, DType, Error, Problem};
+use allotrope_dtype::{Capability, DType, Error, Numeric};
+use allotrope_tensor::{Device, DeviceProvider, Options, hosted_operations, register_devices};
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyIterator, PyModule, PyTuple};
 
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
@@ -11,30 +14,56 @@ use crate::error::raise;
 use crate::table::align;
 use crate::tensor::PyTensor;
 
-/// The devices of this machine. Others are probed and appended by the backends that have them.
-const DEVICES: [(&str, Capabilities); 1] = [("cpu", Capabilities::CPU)];
+/// The device with a name.
+pub(crate) fn device_named(op: &'static str, name: &str) -> PyResult<Device> {
+    let device = name.parse::<Device>();
+    device.map_err(|error: Error| raise(error.in_op(op)))
+}
 
-/// What a device answers for every dtype.
-pub(crate) fn capabilities(op: &'static str, device: &str) -> PyResult<Capabilities> {
-    match DEVICES.into_iter().find(|(name, _)| *name == device) {
-        Some((_, capabilities)) => Ok(capabilities),
-        None => {
-            let problem = Problem::UnknownDevice {
-                given: device.to_owned(),
-                available: available(),
-            };
-            Err(raise(Error::new(op, problem)))
+/// The device with a name; None is the CPU.
+pub(crate) fn device_or_cpu(op: &'static str, name: Option<&str>) -> PyResult<Device> {
+    name.map_or_else(|| Ok(Device::cpu()), |name| device_named(op, name))
+}
+
+/// The object of a device.
+pub(crate) fn wrap_device(py: Python<'_>, device: Device) -> PyResult<Py<PyAny>> {
+    let make = || {
+        let class =
+            PyModule::import(py, intern!(py, "allotrope"))?.getattr(intern!(py, "device"))?;
+        match device.index() {
+            0 => class.call1((device.kind(),)).map(Bound::unbind),
+            index => class.call1((device.kind(), index)).map(Bound::unbind),
         }
+    };
+    if device != Device::cpu() {
+        return make();
+    }
+    static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(CPU.get_or_try_init(py, make)?.clone_ref(py))
+}
+
+/// Makes the second device of the tests known, if the environment asks for it.
+pub(crate) fn register_test_device() {
+    if std::env::var_os("ALLOTROPE_TEST_DEVICE").is_some_and(|value| value == "1") {
+        register_devices(DeviceProvider {
+            kind: allotrope_testing::KIND,
+            count: allotrope_testing::count,
+            find: allotrope_testing::find,
+        });
     }
 }
 
 /// Devices of other machines.
 const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
 
+fn kind_of(name: &str) -> &str {
+    name.split(':').next().unwrap_or(name)
+}
+
 /// Whether a name is meant as that of a device, on this machine or another.
 pub(crate) fn is_device_name(name: &str) -> bool {
-    let kind = name.split(':').next().unwrap_or(name);
-    ELSEWHERE.contains(&kind) || DEVICES.iter().any(|(device, _)| *device == kind)
+    let kind = kind_of(name);
+    ELSEWHERE.contains(&kind) || Device::kinds().contains(&kind)
 }
 
 /// Refuses what is not the name of a device, on this machine or another, with or without a number.
@@ -53,43 +82,59 @@ pub(crate) fn _check_device_name(name: &str) -> PyResult<()> {
 
 /// The names of the devices, for a message.
 pub(crate) fn available() -> String {
-    DEVICES.map(|(name, _)| name).join(", ")
+    names().join(", ")
 }
 
-/// Refuses a device that this machine does not have; None is the CPU.
-pub(crate) fn check_device(op: &'static str, device: Option<&str>) -> PyResult<()> {
-    device.map_or(Ok(()), |device| capabilities(op, device).map(|_| ()))
+fn names() -> Vec<String> {
+    // bounded: devices of a machine.
+    Device::all().iter().map(Device::to_string).collect()
 }
 
-/// The names of the devices; printed, the table of what each does with every dtype.
+/// The devices of this machine; printed, the table of what each does with every dtype.
 #[pyclass(name = "Devices", module = "allotrope", frozen)]
 pub(crate) struct Devices;
 
 #[pymethods]
 impl Devices {
     fn __len__(&self) -> usize {
-        DEVICES.len()
+        Device::all().len()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyTuple::new(py, DEVICES.map(|(name, _)| name))?.try_iter()
+        let all = Device::all();
+        let objects = all.into_iter().map(|device| wrap_device(py, device));
+        // bounded: devices of a machine.
+        PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.try_iter()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: usize) -> PyResult<Py<PyAny>> {
+        match Device::all().get(index) {
+            Some(device) => wrap_device(py, *device),
+            None => Err(pyo3::exceptions::PyIndexError::new_err(format!(
+                "devices: index out of range: {index}; there are {}",
+                self.__len__()
+            ))),
+        }
     }
 
     fn __contains__(&self, device: &Bound<'_, PyAny>) -> bool {
-        let wanted = device.extract::<String>();
-        wanted.is_ok_and(|wanted| DEVICES.iter().any(|(name, _)| *name == wanted))
+        let name = device.extract::<String>();
+        name.is_ok_and(|name| name.parse::<Device>().is_ok())
     }
 
     fn __repr__(&self) -> String {
-        let header = std::iter::once("dtype").chain(DEVICES.map(|(name, _)| name));
+        let devices = Device::all();
+        let header = std::iter::once("dtype".to_owned()).chain(names());
         // bounded: a table for people.
-        let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
+        let mut rows = vec![header.collect::<Vec<_>>()];
         rows.extend(DType::ALL.into_iter().map(|dtype| {
-            let answers = DEVICES.iter().map(|(_, device)| match device.of(dtype) {
-                Capability::Demoted(narrower) => format!("demoted to {narrower}"),
-                Capability::Emulated => format!("emulated in {}", dtype.compute()),
-                answer @ Capability::Native => answer.name().to_owned(),
-            });
+            let answers = devices
+                .iter()
+                .map(|device| match device.capabilities().of(dtype) {
+                    Capability::Demoted(narrower) => format!("demoted to {narrower}"),
+                    Capability::Emulated => format!("emulated in {}", dtype.compute()),
+                    answer @ Capability::Native => answer.name().to_owned(),
+                });
             std::iter::once(dtype.name().to_owned())
                 .chain(answers)
                 .collect()
@@ -100,8 +145,8 @@ impl Devices {
 
 /// The devices of this machine; printed, a table of dtypes and devices.
 ///
-/// >>> list(al.devices())
-/// ['cpu']
+/// >>> "cpu" in al.devices()
+/// True
 #[pyfunction]
 pub(crate) fn devices() -> Devices {
     Devices
@@ -115,7 +160,8 @@ pub(crate) fn devices() -> Devices {
 #[pyo3(signature = (dtype, device="cpu"))]
 pub(crate) fn supports(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<&'static str> {
     let dtype = convert::to_dtype("supports", dtype)?;
-    Ok(capabilities("supports", device)?.of(dtype).name())
+    let device = device_named("supports", device)?;
+    Ok(device.capabilities().of(dtype).name())
 }
 
 /// Whether a device stores a dtype exactly; False for a device that this machine does not have.
@@ -126,12 +172,36 @@ pub(crate) fn supports(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<&'sta
 #[pyo3(signature = (dtype, device="cpu"))]
 pub(crate) fn is_dtype_supported(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<bool> {
     let dtype = convert::to_dtype("is_dtype_supported", dtype)?;
-    if !DEVICES.iter().any(|(name, _)| *name == device) {
+    let Ok(device) = device.parse::<Device>() else {
         _check_device_name(device)?;
         return Ok(false);
-    }
-    let answer = capabilities("is_dtype_supported", device)?.of(dtype);
+    };
+    let answer = device.capabilities().of(dtype);
     Ok(!matches!(answer, Capability::Demoted(_)))
+}
+
+/// Waits until a device has done all work that was asked for, and raises what went wrong meanwhile.
+///
+/// >>> al.synchronize()
+#[pyfunction]
+#[pyo3(signature = (device=None))]
+pub(crate) fn synchronize(py: Python<'_>, device: Option<&str>) -> PyResult<()> {
+    let device = device_or_cpu("synchronize", device)?;
+    py.detach(|| device.synchronize()).map_err(raise)
+}
+
+/// The operations that the CPU has computed for a device so far, and how often.
+#[pyfunction]
+pub(crate) fn _hosted_operations(device: &str) -> PyResult<Vec<(&'static str, u64)>> {
+    Ok(hosted_operations(device_named("support", device)?))
+}
+
+/// Applies the policy of demotion to a tensor that is about to be made.
+pub(crate) fn announce(op: &'static str, dtype: DType, device: Device) -> PyResult<()> {
+    Options::new(dtype, device)
+        .check(op)
+        .map_err(raise)
+        .map(drop)
 }
 
 #[pymethods]
@@ -143,7 +213,25 @@ impl PyTensor {
     /// allotrope.float64
     #[getter]
     fn storage_dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
-        wrap(py, self.tensor().dtype())
+        wrap(py, self.tensor().storage_dtype())
+    }
+
+    /// What the numbers are: an exact dtype, or a family if the tensor was made with one.
+    ///
+    /// >>> al.ones(1, dtype=al.Float).numeric, al.ones(1).numeric
+    /// (allotrope.Float, allotrope.float32)
+    #[getter]
+    fn numeric(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.tensor().numeric() {
+            Numeric::Exact(dtype) => Ok(wrap(py, dtype)?.into_any()),
+            Numeric::Family(family) => Ok(crate::family::wrap(py, family)?.into_any()),
+        }
+    }
+
+    /// The device that holds the elements.
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        wrap_device(py, self.tensor().device())
     }
 
     /// This tensor, once all work that it waits for is done.
@@ -151,8 +239,8 @@ impl PyTensor {
     /// >>> al.ones(2).add(1).eval()
     /// tensor([2., 2.])
     fn eval(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        let tensor = slf.get().tensor();
-        tensor.backend().finish().map_err(raise)?;
+        let device = slf.get().tensor().device();
+        slf.py().detach(|| device.synchronize()).map_err(raise)?;
         Ok(slf)
     }
 

@@ -3,13 +3,14 @@
 //! Those that torch has are functions of the package and in-place methods; all are in `al.random`.
 
 use allotrope_dtype::DType;
-use allotrope_tensor::{Distribution, Parameter, Tensor};
+use allotrope_tensor::{Distribution, Options as Placement, Parameter, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 
 use crate::arguments::{Int, needed, size as read_size, sizes as read_sizes};
-use crate::create::{operand, resolve};
-use crate::device::check_device;
+use crate::create::{operand, placed, resolve};
+use crate::device::device_or_cpu;
+use crate::error::raise;
 use crate::generator::{PyGenerator, source};
 use crate::interrupt::detach;
 use crate::random::{real, redraw};
@@ -60,7 +61,6 @@ fn sample(
     options: &Options<'_, '_>,
 ) -> PyResult<PyTensor> {
     let op = law.name();
-    check_device(op, options.device)?;
     let mut values = Vec::with_capacity(given.len());
     for ((object, default), parameter) in given.iter().zip(law.parameters()) {
         values.push(match (object, default) {
@@ -73,18 +73,30 @@ fn sample(
         .map(|size| read_sizes(op, &PyTuple::empty(py), Some(size)))
         .transpose()?;
     let parameters: Vec<Parameter<'_>> = values.iter().map(Given::as_parameter).collect();
-    let dtype = match options.dtype {
+    let wanted = match options.dtype {
         Some(dtype) => {
             let own = law.is_integer().then_some(DType::I64);
-            Some(resolve(op, Some(dtype), || Ok(own))?)
+            Some(resolve(op, Some(dtype), options.device, || Ok(own))?)
         }
         None => None,
     };
+    let beside = values.iter().find_map(|given| match given {
+        Given::Tensor(tensor) => Some(tensor.device()),
+        Given::Number(_) => None,
+    });
     let generator = source(options.generator);
     scopes::sync();
-    wrap(detach(py, || {
+    let dtype = wanted.map(|wanted| wanted.dtype);
+    let drawn = detach(py, || {
         Tensor::sample(law, &parameters, sizes.as_deref(), dtype, generator)
-    }))
+    });
+    let drawn = drawn.map_err(raise)?;
+    let device = match (options.device, beside) {
+        (None, Some(beside)) => beside,
+        (given, _) => device_or_cpu(op, given)?,
+    };
+    let wanted = wanted.unwrap_or_else(|| Placement::new(drawn.dtype(), device));
+    Ok(placed(op, Ok(drawn), Placement { device, ..wanted })?.into())
 }
 
 /// The functions of `al.random`: documentation, name, law, parameters with their defaults.

@@ -2,6 +2,7 @@
 
 use crate::objects;
 use allotrope_dtype::{DType, Kind, NumpySource};
+use allotrope_tensor::Device;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyCapsule, PyDict, PyModule, PyTuple};
@@ -13,12 +14,19 @@ use crate::{dlpack, memory};
 
 #[pymethods]
 impl PyTensor {
-    /// A read-only NumPy array of the same memory; force=True leaves a history behind.
+    /// A read-only NumPy array of the same memory, on the CPU; force=True leaves a history behind and
+    /// brings the elements of another device.
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(this: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
         if !force {
             this.get().check_plain("numpy")?;
+            this.get().check_on_cpu("numpy")?;
+        }
+        let value = this.get().tensor();
+        if value.device() != Device::cpu() {
+            let here = value.detach().to_device(Device::cpu()).map_err(raise)?;
+            return Self::numpy(&Bound::new(py, Self::from(here))?, force);
         }
         let numpy = PyModule::import(py, intern!(py, "numpy"))
             .map_err(|_| missing_package("numpy", "numpy", "an array"))?;
@@ -50,13 +58,24 @@ impl PyTensor {
             copy,
         };
         self.check_plain("dlpack")?;
-        dlpack::export(py, &self.tensor(), &request)
+        let value = self.tensor();
+        if value.device() == Device::cpu() {
+            return dlpack::export(py, &value, &request);
+        }
+        // A copy on the CPU is what others can read, if they ask for it.
+        if request.device != Some(dlpack::CPU) || request.copy == Some(false) {
+            self.check_on_cpu("dlpack")?;
+        }
+        let here = value.to_device(Device::cpu()).map_err(raise)?;
+        dlpack::export(py, &here, &request)
     }
 
     /// The device in DLPack's numbers: its type and index.
-    #[allow(clippy::unused_self, reason = "a Python method")]
     fn __dlpack_device__(&self) -> dlpack::DeviceCode {
-        dlpack::CPU
+        match self.tensor().device() {
+            device if device == Device::cpu() => dlpack::CPU,
+            device => (dlpack::EXTENSION, device.index().cast_signed()),
+        }
     }
 
     /// A read-only memoryview of the elements, which is what `memoryview(x)` is.
@@ -68,7 +87,8 @@ impl PyTensor {
     /// for a number of bytes.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.check_plain("bytes")?;
-        let value = self.tensor().contiguous().map_err(raise)?;
+        let here = self.tensor().to_device(Device::cpu());
+        let value = here.and_then(|here| here.contiguous()).map_err(raise)?;
         objects::bytes(py, value.contiguous_bytes().unwrap_or_default())
     }
 

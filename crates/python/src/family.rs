@@ -39,6 +39,19 @@ pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .try_for_each(|(family, object)| module.add(family.name(), object))
 }
 
+/// The object of a family.
+pub(crate) fn wrap(py: Python<'_>, family: Family) -> PyResult<Py<PyFamily>> {
+    let place = Family::ALL.into_iter().position(|known| known == family);
+    let known = OBJECTS
+        .get(py)
+        .zip(place)
+        .and_then(|(all, place)| all.get(place));
+    match known {
+        Some(object) => Ok(object.clone_ref(py)),
+        None => Py::new(py, PyFamily { family }),
+    }
+}
+
 #[pymethods]
 impl PyFamily {
     /// The name.
@@ -75,8 +88,11 @@ impl PyFamily {
         let data = data_dtype
             .map(|object| convert::to_dtype_of("resolve", object))
             .transpose()?;
-        let device = device::capabilities("resolve", device)?;
-        wrap_dtype(py, self.family.resolve(data, default_dtype(), &device))
+        let device = device::device_named("resolve", device)?;
+        let dtype = self
+            .family
+            .resolve(data, default_dtype(), device.capabilities());
+        wrap_dtype(py, dtype)
     }
 
     fn __contains__(&self, dtype: &Bound<'_, PyAny>) -> PyResult<bool> {

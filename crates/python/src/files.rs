@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::arguments::{either, needed};
-use crate::device::check_device;
+use crate::device::device_or_cpu;
 use crate::error::{raise, wrong_object};
 use crate::tensor::PyTensor;
 
@@ -216,7 +216,7 @@ pub(crate) fn load<'py>(
         needed(OP, "path", either(OP, path, f)?)?,
         mmap.unwrap_or(false),
     );
-    check_device(OP, either(OP, device, map_location)?)?;
+    let device = device_or_cpu(OP, either(OP, device, map_location)?)?;
     let value = match read_object(path)? {
         Some(_) if mmap => {
             return Err(PyValueError::new_err(
@@ -229,6 +229,7 @@ pub(crate) fn load<'py>(
             py.detach(|| allotrope_io::load(&path, mmap))
         }
     };
+    let value = value.and_then(|value| value.to_device(device));
     from_value(py, value.map_err(raise)?)
 }
 

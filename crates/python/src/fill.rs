@@ -1,13 +1,12 @@
 //! Tensors of one value, of numbers in a row, and of the shape of another.
 
 use allotrope_dtype::{DType, ScalarKind, WeakScalar};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Options, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, needed, size, sizes as read_sizes};
-use crate::create::{as_leaf, number, number_of, operand, resolve};
-use crate::device::check_device;
+use crate::create::{as_leaf, number, number_of, operand, placed, resolve, resolve_like};
 use crate::error::raise;
 use crate::infer::infer;
 use crate::memory_format::arrange;
@@ -29,9 +28,8 @@ macro_rules! of_sizes {
             memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
-            check_device(OP, device)?;
-            let dtype = resolve(OP, dtype, || Ok(None))?;
-            let made = Tensor::$name(&read_sizes(OP, sizes, size)?, dtype).map_err(raise)?;
+            let options = resolve(OP, dtype, device, || Ok(None))?;
+            let made = Tensor::$name(&read_sizes(OP, sizes, size)?, options).map_err(raise)?;
             as_leaf(wrap(Ok(arrange(OP, made, memory_format)?)), requires_grad)
         }
     )*};
@@ -68,10 +66,9 @@ macro_rules! of_likes {
             memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
-            check_device(OP, device)?;
             let like = operand(OP, input)?;
-            let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
-            let made = Tensor::$plain(like.shape(), dtype).map_err(|error| raise(error.in_op(OP)))?;
+            let options = resolve_like(OP, dtype, device, &like)?;
+            let made = Tensor::$plain(like.shape(), options).map_err(|error| raise(error.in_op(OP)))?;
             as_leaf(wrap(Ok(arrange(OP, made, memory_format)?)), requires_grad)
         }
     )*};
@@ -108,14 +105,13 @@ pub(crate) fn full(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "full";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || infer(OP, fill_value, None).map(Some))?;
+    let options = resolve(OP, dtype, device, || infer(OP, fill_value, None).map(Some))?;
     let sizes = read_sizes(OP, &PyTuple::empty(size.py()), Some(size))?;
     as_leaf(
         wrap(Tensor::full(
             &sizes,
-            number_of(OP, fill_value, dtype)?,
-            dtype,
+            number_of(OP, fill_value, options.dtype)?,
+            options,
         )),
         requires_grad,
     )
@@ -136,10 +132,10 @@ pub(crate) fn full_like(
     memory_format: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "full_like";
-    check_device(OP, device)?;
     let like = operand(OP, input)?;
-    let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
-    let filled = Tensor::full(like.shape(), number_of(OP, fill_value, dtype)?, dtype);
+    let options = resolve_like(OP, dtype, device, &like)?;
+    let value = number_of(OP, fill_value, options.dtype)?;
+    let filled = Tensor::full(like.shape(), value, options);
     let filled = filled.map_err(|error| raise(error.in_op(OP)))?;
     as_leaf(wrap(Ok(arrange(OP, filled, memory_format)?)), requires_grad)
 }
@@ -159,10 +155,9 @@ pub(crate) fn eye(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "eye";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || Ok(None))?;
+    let options = resolve(OP, dtype, device, || Ok(None))?;
     let (rows, columns) = (size(OP, n.0)?, size(OP, m.unwrap_or(n).0)?);
-    as_leaf(wrap(Tensor::eye(rows, columns, dtype)), requires_grad)
+    as_leaf(wrap(Tensor::eye(rows, columns, options)), requires_grad)
 }
 
 /// The numbers from start, step apart, before end. Each is start plus so many steps; an integer dtype
@@ -183,7 +178,6 @@ pub(crate) fn arange(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "arange";
-    check_device(OP, device)?;
     let step = step.map_or(Ok(WeakScalar::Int(1)), |step| number(OP, step))?;
     let (start, end) = match (start, end) {
         (Some(start), Some(end)) => (number(OP, start)?, number(OP, end)?),
@@ -192,8 +186,9 @@ pub(crate) fn arange(
             (WeakScalar::Int(0), number(OP, end)?)
         }
     };
-    let dtype = resolve_numbers(OP, dtype, &[start, end, step], ScalarKind::Int)?;
-    as_leaf(wrap(Tensor::arange(start, end, step, dtype)), requires_grad)
+    let options = resolve_numbers(OP, dtype, device, &[start, end, step], ScalarKind::Int)?;
+    let made = Tensor::arange(start, end, step, options.dtype);
+    as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
 }
 
 /// So many numbers from start to end, both included, evenly spaced. Integers are truncated.
@@ -211,14 +206,11 @@ pub(crate) fn linspace(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "linspace";
-    check_device(OP, device)?;
     let read = |value| number_of(OP, value, DType::F64);
     let (start, end) = (read(start)?, read(end)?);
-    let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
-    as_leaf(
-        wrap(Tensor::linspace(start, end, size(OP, steps.0)?, dtype)),
-        requires_grad,
-    )
+    let options = resolve_numbers(OP, dtype, device, &[start, end], ScalarKind::Float)?;
+    let made = Tensor::linspace(start, end, size(OP, steps.0)?, options.dtype);
+    as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
 }
 
 /// base to the power of each number of `linspace`. Integers are truncated.
@@ -237,20 +229,11 @@ pub(crate) fn logspace(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     const OP: &str = "logspace";
-    check_device(OP, device)?;
     let read = |value| number_of(OP, value, DType::F64);
     let (start, end) = (read(start)?, read(end)?);
-    let dtype = resolve_numbers(OP, dtype, &[start, end], ScalarKind::Float)?;
-    as_leaf(
-        wrap(Tensor::logspace(
-            start,
-            end,
-            size(OP, steps.0)?,
-            base,
-            dtype,
-        )),
-        requires_grad,
-    )
+    let options = resolve_numbers(OP, dtype, device, &[start, end], ScalarKind::Float)?;
+    let made = Tensor::logspace(start, end, size(OP, steps.0)?, base, options.dtype);
+    as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
 }
 
 /// The dtype that was asked for; else that of the highest kind among numbers, which is at least
@@ -258,12 +241,15 @@ pub(crate) fn logspace(
 fn resolve_numbers(
     op: &'static str,
     dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     numbers: &[WeakScalar],
     least: ScalarKind,
-) -> PyResult<DType> {
+) -> PyResult<Options> {
     let kind = numbers
         .iter()
         .map(|number| number.kind())
         .fold(least, Ord::max);
-    resolve(op, dtype, || Ok(Some(kind.default_dtype(default_dtype()))))
+    resolve(op, dtype, device, || {
+        Ok(Some(kind.default_dtype(default_dtype())))
+    })
 }

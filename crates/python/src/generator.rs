@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use allotrope_dtype::{Error, Problem};
-use allotrope_tensor::Generator;
+use allotrope_tensor::{Device, Generator};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use pyo3::types::{PyModule, PyTuple};
 
 use crate::arguments::{Unsigned, beyond};
 use crate::create::operand;
-use crate::device::check_device;
+use crate::device::{device_or_cpu, wrap_device};
 use crate::error::{describe_int, raise, wrong_object};
 use crate::tensor::{PyTensor, wrap};
 
@@ -34,6 +34,8 @@ enum Source {
 #[pyclass(name = "Generator", module = "allotrope", frozen)]
 pub(crate) struct PyGenerator {
     source: Source,
+    /// Draws are the same on every device: what it was made for is told, and nothing depends on it.
+    device: Device,
 }
 
 impl PyGenerator {
@@ -49,6 +51,7 @@ impl From<Generator> for PyGenerator {
     fn from(generator: Generator) -> Self {
         Self {
             source: Source::Own(generator),
+            device: Device::cpu(),
         }
     }
 }
@@ -63,15 +66,16 @@ impl PyGenerator {
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<&str>) -> PyResult<Self> {
-        check_device("Generator", device)?;
-        Ok(Generator::default().into())
+        Ok(Self {
+            source: Source::Own(Generator::default()),
+            device: device_or_cpu("Generator", device)?,
+        })
     }
 
     /// The device whose tensors it is for.
     #[getter]
-    #[allow(clippy::unused_self, reason = "a Python attribute")]
-    fn device(&self) -> &'static str {
-        "cpu"
+    fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        wrap_device(py, self.device)
     }
 
     /// Goes to the start of a seed's sequence, and returns the generator.
@@ -148,7 +152,13 @@ pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let source = Source::Process;
     module.add(
         "default_generator",
-        Py::new(module.py(), PyGenerator { source })?,
+        Py::new(
+            module.py(),
+            PyGenerator {
+                source,
+                device: Device::cpu(),
+            },
+        )?,
     )
 }
 
@@ -160,6 +170,7 @@ pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(crate) fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<PyGenerator> {
     Generator::of_process().manual_seed(read_seed("manual_seed", seed)?);
     Ok(PyGenerator {
+        device: Device::cpu(),
         source: Source::Process,
     })
 }

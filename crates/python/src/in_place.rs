@@ -119,6 +119,10 @@ impl PyTensor {
             Value::Tensor(value) if value.shares_storage_with(&own) => {
                 Value::Tensor(value.copied().map_err(raise)?)
             }
+            // What is assigned comes from any device, as torch's does.
+            Value::Tensor(value) if value.device() != own.device() => {
+                Value::Tensor(value.to_device(own.device()).map_err(raise)?)
+            }
             value => value,
         };
         drop(own);
@@ -287,7 +291,9 @@ fn result_of(made: Bound<'_, PyAny>) -> PyResult<Tensor> {
 #[pymethods]
 impl PyTensor {
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.set_item(&crate::index::read_key(key)?, value)
+        let mut key = crate::index::read_key(key)?;
+        crate::index::follow(&mut key, &self.tensor())?;
+        self.set_item(&key, value)
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -477,7 +483,7 @@ fn with_diagonal(
         step: step.fold(0, isize::saturating_add).max(1),
     };
     let mut flat = x.ravel()?;
-    let number = Tensor::full(&[], number, x.dtype())?;
+    let number = x.new_full(&[], number, x.dtype())?;
     flat.assign(&[Index::Range(slice)], &number)?;
     flat.reshape(&sizes)
 }

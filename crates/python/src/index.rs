@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
-use allotrope_tensor::Index;
+use allotrope_tensor::{Index, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,11 +17,25 @@ const OP: &str = "index";
 
 /// `tensor[key]`: a view, or with arrays among the key a copy.
 pub(crate) fn get(object: &PyTensor, key: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    let key = read_key(key)?;
+    let mut key = read_key(key)?;
     if key.iter().any(|item| matches!(item, Index::Array(_))) {
-        return wrap(object.tensor().index(&key));
+        let tensor = object.tensor();
+        follow(&mut key, &tensor)?;
+        return wrap(tensor.index(&key));
     }
     object.see(|x| made(x.index(&key)))
+}
+
+/// Moves the arrays of a key to the device of the tensor that it is for.
+pub(crate) fn follow(key: &mut [Index], tensor: &Tensor) -> PyResult<()> {
+    for item in key {
+        if let Index::Array(array) = item
+            && array.device() != tensor.device()
+        {
+            *array = array.to_device(tensor.device()).map_err(raise)?;
+        }
+    }
+    Ok(())
 }
 
 /// The items of a key.

@@ -1,14 +1,14 @@
 //! Tensors from the arrays of other libraries: memory is shared where it can be.
 
 use allotrope_dtype::{Error, Problem};
-use allotrope_tensor::{Tensor, Variable};
+use allotrope_tensor::{Device, Tensor, Variable};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyMemoryView, PyModule, PyRange, PyTuple};
 
 use crate::convert;
-use crate::create::{read_lists, resolve};
-use crate::device::check_device;
+use crate::create::{placed, read_lists, resolve, resolve_like};
+use crate::device::device_or_cpu;
 use crate::error::{missing_package, raise, wrong_object};
 use crate::infer::{infer, keep_or_default};
 use crate::interrupt::detach;
@@ -37,10 +37,12 @@ pub(crate) fn from_numpy(
     match numpy::read(OP, array, None)? {
         Some(tensor) => {
             let own = tensor.dtype();
-            match resolve(OP, dtype, || Ok(Some(own)))? {
-                dtype if dtype == own => Ok(tensor.into()),
-                dtype => wrap(tensor.to(dtype)),
+            let options = resolve(OP, dtype, None, || Ok(Some(own)))?;
+            if options.dtype != own {
+                return Ok(placed(OP, tensor.to(options.dtype), options)?.into());
             }
+            // The array's memory itself.
+            Ok(Variable::new(placed(OP, Ok(tensor), options)?).into())
         }
         None => {
             let accepted = "NumPy arrays and scalars";
@@ -64,16 +66,26 @@ pub(crate) fn from_dlpack(
     copy: Option<bool>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "from_dlpack";
-    check_device(OP, device)?;
     if let Ok(tensor) = x.cast::<PyTensor>() {
+        let value = tensor.get().tensor();
+        let options = resolve_like(OP, None, device, &value)?;
         return match copy {
-            Some(true) => wrap(tensor.get().tensor().copied()),
+            _ if options.device != value.device() => {
+                if copy == Some(false) {
+                    let reason = format!("from {} to {}", value.device(), options.device);
+                    return Err(copy_needed(OP, reason));
+                }
+                Ok(placed(OP, Ok(value), options)?.into())
+            }
+            Some(true) => wrap(value.copied()),
             _ => tensor.get().alias(),
         };
     }
+    let target = device_or_cpu(OP, device)?;
     match read_protocols(OP, x, copy, device.is_some())? {
         // What another library exports is not written to.
-        Some(tensor) => Ok(tensor.for_readers().into()),
+        Some(tensor) if target == Device::cpu() => Ok(tensor.for_readers().into()),
+        Some(tensor) => wrap(tensor.to_device(target)),
         None => {
             let accepted = "objects with __dlpack__ and capsules";
             Err(wrong_object(OP, "not a DLPack tensor", x, accepted))
@@ -125,16 +137,14 @@ pub(crate) fn convert_data(
     copy: Option<bool>,
 ) -> PyResult<PyTensor> {
     let py = data.py();
-    check_device(op, device)?;
-    if let Ok(tensor) = data.cast::<PyTensor>()
-        && copy != Some(true)
-    {
-        let own = tensor.get().tensor().dtype();
-        if resolve(op, dtype, || Ok(Some(own)))? == own {
-            return tensor.get().alias();
+    let own = tensor::as_tensor(data);
+    if let Some(own) = own.as_ref().filter(|_| copy != Some(true)) {
+        let options = resolve_like(op, dtype, device, own)?;
+        let is_alike = options.is_bit_free == own.numeric().is_family();
+        if options.dtype == own.dtype() && options.device == own.device() && is_alike {
+            return data.cast::<PyTensor>()?.get().alias();
         }
     }
-    let own = tensor::as_tensor(data);
     let is_own = own.is_some();
     let may_copy = copy.filter(|copy| !copy);
     let source = match own {
@@ -142,28 +152,34 @@ pub(crate) fn convert_data(
         None => read(op, data, may_copy)?,
     };
     let Some(source) = source else {
-        let to = resolve(op, dtype, || infer(op, data, None).map(Some))?;
+        let options = resolve(op, dtype, device, || infer(op, data, None).map(Some))?;
         if copy == Some(false) {
             let reason = "numbers and lists are not memory";
             return Err(copy_needed(op, reason.to_owned()));
         }
-        return read_lists(op, data, to);
+        let read = read_lists(op, data, options.dtype)?.tensor();
+        return Ok(placed(op, Ok(read), options)?.into());
     };
     let from = source.dtype();
-    let to = resolve(op, dtype, || {
-        Ok(Some(if is_own { from } else { keep_or_default(from) }))
-    })?;
-    match copy {
-        Some(false) if to != from => Err(copy_needed(op, format!("{from} to {to}"))),
-        Some(true) if to == from && (is_own || source.is_foreign()) => {
-            wrap(detach(py, || source.copied()))
-        }
-        _ => {
-            // A variable over the array's memory, where nothing is converted.
-            let tensor = detach(py, || source.to(to)).map_err(raise)?;
-            Ok(Variable::new(tensor).into())
-        }
+    let options = match is_own {
+        true => resolve_like(op, dtype, device, &source)?,
+        false => resolve(op, dtype, device, || Ok(Some(keep_or_default(from))))?,
+    };
+    let is_moved = options.device != source.device();
+    if copy == Some(false) && (options.dtype != from || is_moved) {
+        let reason = match is_moved {
+            true => format!("{} to {}", source.device(), options.device),
+            false => format!("{from} to {}", options.dtype),
+        };
+        return Err(copy_needed(op, reason));
     }
+    let is_copied = copy == Some(true) && (is_own || source.is_foreign()) && !is_moved;
+    let converted = detach(py, || match options.dtype == from && is_copied {
+        true => source.copied(),
+        false => source.to(options.dtype),
+    });
+    // A variable over the array's memory, where nothing is converted.
+    Ok(Variable::new(placed(op, converted, options)?).into())
 }
 
 /// The tensor of an array or buffer of any library; None for anything else.

@@ -16,6 +16,7 @@
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `scopes` | scopes as context variables (unsafe) |
 //! | `device` | `devices`, `supports` |
+//! | `notice` | warnings of hosted operations and demoted dtypes, and their policies |
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
@@ -95,6 +96,7 @@ mod limits;
 mod memory;
 mod memory_format;
 mod named;
+mod notice;
 mod numbers;
 mod numpy;
 mod objects;
@@ -132,7 +134,10 @@ mod core {
         autograd::{grad_enabled, is_inference_mode_enabled},
         cast::cast,
         create::tensor,
-        device::{_check_device_name, devices, is_dtype_supported, supports},
+        device::{
+            _check_device_name, _hosted_operations, devices, is_dtype_supported, supports,
+            synchronize,
+        },
         distributions::{binomial_of, multinomial, poisson_of},
         dtype::{PyDType, dtypes},
         elementwise::{_elementwise_methods, _in_place_methods},
@@ -150,6 +155,10 @@ mod core {
         interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
         named::_named_fields,
+        notice::{
+            _forget_notices, Demotion, Fallback, get_demotion, get_fallback, set_demotion,
+            set_fallback,
+        },
         options::{allclose, complex, equal, imag, real, where_},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},
         random::{
@@ -195,6 +204,8 @@ mod core {
         crate::amp::register(module)?;
         crate::scopes::register(module)?;
         crate::trace::register(module)?;
+        crate::notice::register(module)?;
+        crate::device::register_test_device();
         crate::init::register(module)?;
         crate::rnn::register(module)?;
         crate::optim::register(module)?;

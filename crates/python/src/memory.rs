@@ -28,6 +28,7 @@ pub(crate) fn accept(this: &PyTensor, flags: i32) -> PyResult<(Tensor, &'static 
         return refused("not writable", "a tensor is a value", accepted);
     }
     this.check_plain(OP)?;
+    this.check_on_cpu(OP)?;
     // The value of now, whatever value the tensor is given later.
     let tensor = this.tensor();
     let Some(format) = format_letter(tensor.dtype()) else {

@@ -1,10 +1,10 @@
 //! Which dtype several operands have in common, and questions about dtypes.
 
-use allotrope_dtype::{Casting, Error, Kind, Operand, Policy, Set};
+use allotrope_dtype::{Casting, Error, Kind, Numeric, Operand, Policy, Set};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::convert::{self, Numeric};
+use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::raise;
 use crate::scopes::{default_dtype, promotion};

@@ -87,8 +87,8 @@ fn is_signed(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn check_dtype(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
     let numeric = convert::to_numeric("check_dtype", dtype)?;
     let fits = |dtype: DType| match numeric {
-        convert::Numeric::Exact(wanted) => dtype == wanted,
-        convert::Numeric::Family(family) => family.contains(dtype),
+        allotrope_dtype::Numeric::Exact(wanted) => dtype == wanted,
+        allotrope_dtype::Numeric::Family(family) => family.contains(dtype),
     };
     any_tensor(value, &fits, 0)
 }

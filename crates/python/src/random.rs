@@ -7,8 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{Int, needed, size, sizes as read_sizes};
-use crate::create::{as_leaf, operand, resolve};
-use crate::device::check_device;
+use crate::create::{as_leaf, operand, placed, resolve, resolve_like};
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, integer, source};
 use crate::in_place::report;
@@ -32,10 +31,10 @@ macro_rules! of_sizes {
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
-            check_device(OP, device)?;
-            let dtype = resolve(OP, dtype, || Ok(None))?;
+            let options = resolve(OP, dtype, device, || Ok(None))?;
             let (sizes, generator) = (read_sizes(OP, sizes, size)?, source(generator));
-            as_leaf(wrap(detach(py, || Tensor::$name(&sizes, dtype, generator))), requires_grad)
+            let drawn = detach(py, || Tensor::$name(&sizes, options.dtype, generator));
+            as_leaf(Ok(placed(OP, drawn, options)?.into()), requires_grad)
         }
     )*};
 }
@@ -70,12 +69,11 @@ macro_rules! of_likes {
             memory_format: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
-            check_device(OP, device)?;
             let like = operand(OP, input)?;
-            let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
+            let options = resolve_like(OP, dtype, device, &like)?;
             let generator = source(generator);
-            let drawn = detach(py, || Tensor::$plain(like.shape(), dtype, generator));
-            let drawn = drawn.map_err(|error| raise(error.in_op(OP)))?;
+            let drawn = detach(py, || Tensor::$plain(like.shape(), options.dtype, generator));
+            let drawn = placed(OP, drawn, options)?;
             as_leaf(wrap(Ok(arrange(OP, drawn, memory_format)?)), requires_grad)
         }
     )*};
@@ -109,13 +107,13 @@ pub(crate) fn uniform(
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "uniform";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || Ok(None))?;
+    let options = resolve(OP, dtype, device, || Ok(None))?;
     let sizes = read_sizes(OP, &PyTuple::empty(py), size)?;
     let generator = source(generator);
-    wrap(detach(py, || {
-        Tensor::uniform(&sizes, low, high, dtype, generator)
-    }))
+    let drawn = detach(py, || {
+        Tensor::uniform(&sizes, low, high, options.dtype, generator)
+    });
+    Ok(placed(OP, drawn, options)?.into())
 }
 
 /// Normal numbers with these means and standard deviations: numbers with a size, or tensors, which
@@ -137,23 +135,23 @@ pub(crate) fn normal(
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "normal";
-    check_device(OP, device)?;
     let generator = source(generator);
     let tensors = (mean.and_then(as_tensor), std.and_then(as_tensor));
     let moment = |given: Option<&Bound<'_, PyAny>>, default| {
         given.map_or(Ok(default), |given| real(OP, given))
     };
     // A number beside a tensor has its dtype.
-    let like = |number: f64, tensor: &Tensor| Tensor::full(&[], number, tensor.dtype());
+    let like = |number: f64, tensor: &Tensor| tensor.new_full(&[], number, tensor.dtype());
     let (means, deviations) = match tensors {
         (None, None) => {
-            let dtype = resolve(OP, dtype, || Ok(None))?;
+            let options = resolve(OP, dtype, device, || Ok(None))?;
             let (mean, std) = (moment(mean, 0.0)?, moment(std, 1.0)?);
             let size = needed(OP, "size", size)?;
             let sizes = read_sizes(OP, &PyTuple::empty(py), Some(size))?;
-            return wrap(detach(py, || {
-                Tensor::normal(&sizes, mean, std, dtype, generator)
-            }));
+            let drawn = detach(py, || {
+                Tensor::normal(&sizes, mean, std, options.dtype, generator)
+            });
+            return Ok(placed(OP, drawn, options)?.into());
         }
         (Some(means), None) => {
             let deviations = like(moment(std, 1.0)?, &means);
@@ -172,8 +170,8 @@ pub(crate) fn normal(
     }
     let drawn = detach(py, || Tensor::normal_each(&means, &deviations, generator));
     let drawn = drawn.map_err(raise)?;
-    let dtype = resolve(OP, dtype, || Ok(Some(drawn.dtype())))?;
-    wrap(drawn.to(dtype))
+    let options = resolve_like(OP, dtype, device, &drawn)?;
+    Ok(placed(OP, drawn.to(options.dtype), options)?.into())
 }
 
 /// Integers from low to below high, equally probable: randint(high, size) or
@@ -202,7 +200,6 @@ pub(crate) fn randint(
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randint";
-    check_device(OP, device)?;
     // bounded: arguments of a call.
     let mut bounds: Vec<Bound<'_, PyAny>> = bounds_and_size.iter().collect();
     let size = match size {
@@ -211,11 +208,12 @@ pub(crate) fn randint(
     };
     let (low, high) = read_bounds(OP, &bounds, low, high)?;
     let sizes = read_sizes(OP, &PyTuple::empty(py), Some(&size))?;
-    let dtype = resolve(OP, dtype, || Ok(Some(DType::I64)))?;
+    let options = resolve(OP, dtype, device, || Ok(Some(DType::I64)))?;
     let generator = source(generator);
-    wrap(detach(py, || {
-        Tensor::randint(low, high, &sizes, dtype, generator)
-    }))
+    let drawn = detach(py, || {
+        Tensor::randint(low, high, &sizes, options.dtype, generator)
+    });
+    Ok(placed(OP, drawn, options)?.into())
 }
 
 /// `randint` in the shape of another tensor, and in its dtype if none is given.
@@ -243,17 +241,16 @@ pub(crate) fn randint_like(
     memory_format: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randint_like";
-    check_device(OP, device)?;
     let like = operand(OP, input)?;
     // bounded: arguments of a call.
     let bounds: Vec<Bound<'_, PyAny>> = bounds.iter().collect();
     let (low, high) = read_bounds(OP, &bounds, low, high)?;
-    let dtype = resolve(OP, dtype, || Ok(Some(like.dtype())))?;
+    let options = resolve_like(OP, dtype, device, &like)?;
     let generator = source(generator);
     let drawn = detach(py, || {
-        Tensor::randint(low, high, like.shape(), dtype, generator)
+        Tensor::randint(low, high, like.shape(), options.dtype, generator)
     });
-    let drawn = drawn.map_err(|error| raise(error.in_op(OP)))?;
+    let drawn = placed(OP, drawn, options)?;
     wrap(Ok(arrange(OP, drawn, memory_format)?))
 }
 
@@ -271,10 +268,10 @@ pub(crate) fn randperm(
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randperm";
-    check_device(OP, device)?;
-    let dtype = resolve(OP, dtype, || Ok(Some(DType::I64)))?;
+    let options = resolve(OP, dtype, device, || Ok(Some(DType::I64)))?;
     let (count, generator) = (size(OP, n.0)?, source(generator));
-    wrap(detach(py, || Tensor::randperm(count, dtype, generator)))
+    let drawn = detach(py, || Tensor::randperm(count, options.dtype, generator));
+    Ok(placed(OP, drawn, options)?.into())
 }
 
 /// Ones and zeros in the shape and dtype of input: a one with the probability that stands there, or

@@ -20,7 +20,7 @@ use crate::scopes;
 
 /// The scopes that one object has entered and not left, each with its thread: it may be entered again
 /// inside itself, and by several threads and tasks.
-type Entered = Mutex<Vec<(ScopeId, ThreadId)>>;
+pub(crate) type Entered = Mutex<Vec<(ScopeId, ThreadId)>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing panics while it holds a lock, so the contents are whole.
@@ -28,7 +28,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Ends the most recently entered scope of this object that the task is inside of.
-fn leave(py: Python<'_>, entered: &Entered, op: &str) -> PyResult<()> {
+pub(crate) fn leave(py: Python<'_>, entered: &Entered, op: &str) -> PyResult<()> {
     let all = lock(entered).clone();
     for (scope, _) in all.iter().rev() {
         if scopes::end(py, *scope)? {
@@ -49,7 +49,7 @@ fn leave(py: Python<'_>, entered: &Entered, op: &str) -> PyResult<()> {
     }
 }
 
-fn enter(entered: &Entered, scope: ScopeId) {
+pub(crate) fn enter(entered: &Entered, scope: ScopeId) {
     lock(entered).push((scope, std::thread::current().id()));
 }
 

@@ -1,13 +1,15 @@
 //! Tables to print: the dtypes, and the promotion of every pair.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use allotrope_dtype::{DType, Error, NumpySource, Policy};
-use allotrope_op::{supported_names, without_gradient};
+use allotrope_op::{Structured, supported_names, without_gradient};
+use allotrope_tensor::{Device, Way, ways_of};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::convert;
+use crate::device::device_named;
 use crate::error::raise;
 use crate::promotion::policy_or_current;
 
@@ -130,13 +132,20 @@ pub(crate) fn align(rows: &[Vec<String>]) -> String {
 ///
 /// >>> al.support("exp", al.int32)
 /// 'promotes'
+///
+/// With a device: by operation, or of one, how it comes to results there: "native" (a kernel of its own),
+/// "composed" (of other operations), "hosted" (by the CPU), or "unknown" until it was first asked for.
 #[pyfunction]
-#[pyo3(signature = (op=None, dtype=None))]
+#[pyo3(signature = (op=None, dtype=None, *, device=None))]
 pub(crate) fn support<'py>(
     py: Python<'py>,
     op: Option<&str>,
     dtype: Option<&Bound<'py, PyAny>>,
+    device: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(device) = device {
+        return support_on(py, device_named("support", device)?, op);
+    }
     let answer = |op: &str, dtype: DType| {
         let known = allotrope_op::support(op, dtype);
         known.ok_or_else(|| {
@@ -179,6 +188,39 @@ pub(crate) fn support<'py>(
             Ok(Py::new(py, Table { text })?.into_bound(py).into_any())
         }
     }
+}
+
+/// How a device comes to the results of operations, or of one.
+fn support_on<'py>(
+    py: Python<'py>,
+    device: Device,
+    op: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let known: HashMap<&str, Way> = ways_of(device).into_iter().collect();
+    let structured: HashSet<&str> = Structured::all().map(|row| row.name).collect();
+    let way = |name: &str| match known.get(name) {
+        Some(way) => way.name(),
+        // Rows, reductions and scans are what every device has; the CPU has all.
+        None if device == Device::cpu() || !structured.contains(name) => Way::Native.name(),
+        None => "unknown",
+    };
+    if let Some(op) = op {
+        if !supported_names().any(|name| name == op) {
+            let names: Vec<&str> = supported_names().collect();
+            return Err(raise(Error::unknown_option(
+                "support",
+                "operation",
+                op,
+                &names,
+            )));
+        }
+        return Ok(way(op).into_pyobject(py)?.into_any());
+    }
+    let answers = PyDict::new(py);
+    for name in supported_names() {
+        answers.set_item(name, way(name))?;
+    }
+    Ok(answers.into_any())
 }
 
 /// The names of the structured operations, as `support` knows them.

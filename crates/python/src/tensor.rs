@@ -4,18 +4,18 @@ use crate::objects;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{Error, Problem};
 use allotrope_op::normalize_axis;
-use allotrope_tensor::{Link, Tensor, Variable};
+use allotrope_tensor::{Device, Link, Options, Tensor, Variable};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyIterator, PyModule, PyRange, PyTuple, PyType};
 
 use crate::arguments::{self, Int};
 use crate::convert;
 use crate::create::{self, as_leaf};
+use crate::device::device_or_cpu;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::hooks::Kept;
@@ -75,7 +75,10 @@ impl PyTensor {
     /// The value now, which later writes do not change.
     pub(crate) fn tensor(&self) -> Tensor {
         scopes::sync();
-        self.variable.value()
+        match self.is_device_free() {
+            true => self.variable.value().with_device_free(true),
+            false => self.variable.value(),
+        }
     }
 
     /// What is written to.
@@ -144,6 +147,17 @@ impl PyTensor {
     /// What the object keeps of other objects.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept
+    }
+
+    /// Refuses to hand out the memory of another device, which is not where others read.
+    pub(crate) fn check_on_cpu(&self, op: &'static str) -> PyResult<()> {
+        let device = self.tensor().device();
+        if device == Device::cpu() {
+            return Ok(());
+        }
+        let given = device.kind();
+        let error = Error::new(op, Problem::NotOnDevice { given });
+        Err(raise(error.hint("x.cpu()")))
     }
 
     /// Refuses to hand the elements of a tensor that requires a gradient to another library, where
@@ -281,18 +295,6 @@ impl PyTensor {
     #[getter]
     fn ndim(&self) -> usize {
         self.tensor().rank()
-    }
-
-    /// The device that holds the elements.
-    #[getter]
-    #[allow(clippy::unused_self, reason = "a Python attribute")]
-    fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let cpu = CPU.get_or_try_init(py, || {
-            let class = PyModule::import(py, "allotrope")?.getattr("device")?;
-            class.call1(("cpu",)).map(Bound::unbind)
-        })?;
-        Ok(cpu.clone_ref(py))
     }
 
     /// The dimensions in reverse.
@@ -463,30 +465,50 @@ impl PyTensor {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let value = self.tensor().detach().contiguous().map_err(raise)?;
-        let bytes = objects::bytes(py, value.contiguous_bytes().unwrap_or_default())?;
+        let value = self.tensor().detach();
+        let here = value
+            .to_device(Device::cpu())
+            .and_then(|here| here.contiguous());
+        let bytes = objects::bytes(
+            py,
+            here.map_err(raise)?.contiguous_bytes().unwrap_or_default(),
+        )?;
         let rebuild = PyModule::import(py, intern!(py, "allotrope"))?
             .getattr(intern!(py, "Tensor"))?
             .getattr(intern!(py, "_from_bytes"))?;
         let requires_grad = self.tensor().requires_grad();
-        let arguments = (bytes, self.shape(py)?, self.dtype(py)?, requires_grad);
-        PyTuple::new(py, [rebuild, arguments.into_pyobject(py)?.into_any()])
+        let (shape, dtype) = (self.shape(py)?, self.dtype(py)?);
+        let device = value.device();
+        let is_bit_free = value.numeric().is_family();
+        // What every tensor was pickled as stays what most are.
+        let arguments = if device == Device::cpu() && !is_bit_free {
+            (bytes, shape, dtype, requires_grad).into_pyobject(py)?
+        } else {
+            let device = device.to_string();
+            (bytes, shape, dtype, requires_grad, device, is_bit_free).into_pyobject(py)?
+        };
+        PyTuple::new(py, [rebuild, arguments.into_any()])
     }
 
     /// What pickle calls.
     #[staticmethod]
-    #[pyo3(signature = (bytes, sizes, dtype, requires_grad=false))]
+    #[pyo3(signature = (bytes, sizes, dtype, requires_grad=false, device=None, is_bit_free=false))]
     fn _from_bytes(
         bytes: &[u8],
         sizes: Vec<usize>,
         dtype: &Bound<'_, PyAny>,
         requires_grad: bool,
+        device: Option<&str>,
+        is_bit_free: bool,
     ) -> PyResult<Self> {
-        let dtype = convert::to_dtype("unpickle", dtype)?;
-        as_leaf(
-            wrap(Tensor::from_bytes(bytes, &sizes, dtype)),
-            requires_grad,
-        )
+        let op = "unpickle";
+        let options = Options {
+            dtype: convert::to_dtype(op, dtype)?,
+            device: device_or_cpu(op, device)?,
+            is_bit_free,
+        };
+        let made = Tensor::from_bytes(bytes, &sizes, options.dtype);
+        as_leaf(Ok(create::placed(op, made, options)?.into()), requires_grad)
     }
 }
 

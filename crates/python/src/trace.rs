@@ -41,6 +41,8 @@ fn describe<'py>(py: Python<'py>, operation: &TracedOperation) -> PyResult<Bound
     entry.set_item("accumulator", accumulator)?;
     entry.set_item("result", operation.result.name())?;
     entry.set_item("reason", &operation.reason)?;
+    let hosted = operation.hosted.map(|device| device.to_string());
+    entry.set_item("hosted", hosted)?;
     Ok(entry)
 }
 

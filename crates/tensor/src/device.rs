@@ -1,20 +1,19 @@
-//! Where tensors are: devices as values, which one an operation takes, the way from one to another,
-//! and what becomes of a task that a device has no kernel for.
+//! Where tensors are: devices as values, which one an operation takes, and what becomes of a task that
+//! a device has no kernel for.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
-use allotrope_cpu::{Buffer, CPU};
+use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error, Problem};
 use allotrope_op::task::{Input, Made, Output, Results, Task};
-use allotrope_op::{Backend, DeviceId, Layout, Shape, Shared, View};
-use smallvec::{SmallVec, smallvec};
+use allotrope_op::{Backend, Layout, Shape, Shared, View};
+use smallvec::SmallVec;
 
 use crate::Tensor;
-use crate::elementwise::room;
+use crate::notice::{self, Way};
+use crate::transfer::fetch;
 
 /// A device of this machine: where tensors are and what computes with them.
 ///
@@ -61,6 +60,16 @@ impl Device {
             devices.extend(found.map(Self));
         }
         devices
+    }
+
+    /// The kinds of devices that are known, whether this machine has one or not.
+    #[must_use]
+    pub fn kinds() -> Vec<&'static str> {
+        let mut kinds = vec!["cpu"];
+        kinds.extend(providers(|all| {
+            all.iter().map(|p| p.kind).collect::<Vec<_>>()
+        }));
+        kinds
     }
 
     /// The kind, such as `cpu`.
@@ -163,12 +172,13 @@ fn unknown_device(kind: &str, index: u32) -> Error {
 
 #[cold]
 fn unknown(given: String) -> Error {
-    let mut available = "cpu".to_owned();
-    for kind in providers(|all| all.iter().map(|p| p.kind).collect::<Vec<_>>()) {
-        available.push_str(", ");
-        available.push_str(kind);
+    let available = Device::kinds().join(", ");
+    let is_cuda = given.split(':').next() == Some("cuda");
+    let error = Error::new("device", Problem::UnknownDevice { given, available });
+    if is_cuda {
+        return error.hint("devices of every maker are called \"gpu\"");
     }
-    Error::new("device", Problem::UnknownDevice { given, available })
+    error
 }
 
 /// Finds the devices of a kind.
@@ -197,35 +207,6 @@ pub fn register_devices(provider: DeviceProvider) {
     }
 }
 
-/// What a new tensor is to be: its dtype, and where it is.
-///
-/// ```
-/// use allotrope_tensor::{Device, DType, Options};
-/// assert_eq!(Options::from(DType::F32).device, Device::cpu());
-/// assert_eq!(Options::from((DType::F32, Device::cpu())).dtype, DType::F32);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The dtype.
-    pub dtype: DType,
-    /// The device.
-    pub device: Device,
-}
-
-impl From<DType> for Options {
-    fn from(dtype: DType) -> Self {
-        let device = Device::cpu();
-        Self { dtype, device }
-    }
-}
-
-impl<D: Into<Device>> From<(DType, D)> for Options {
-    fn from((dtype, device): (DType, D)) -> Self {
-        let device = device.into();
-        Self { dtype, device }
-    }
-}
-
 /// The device of all tensors; without any, the CPU.
 pub(crate) fn common_backend(
     op: &'static str,
@@ -237,7 +218,7 @@ pub(crate) fn common_backend(
     let backend = first.backend();
     match rest.iter().find(|other| !first.is_beside(other)) {
         Some(other) => {
-            let (lhs, rhs) = (backend.name(), other.backend().name());
+            let [lhs, rhs] = [backend, other.backend()].map(|backend| backend.id().to_string());
             Err(Error::new(op, Problem::DevicesDiffer { lhs, rhs }))
         }
         None => Ok(backend),
@@ -272,7 +253,15 @@ fn offer(
             view: tensor.view_of(),
         })
         .collect();
-    backend.perform(op, task, &inputs, outputs)
+    let results = backend.perform(op, task, &inputs, outputs)?;
+    if results.is_some()
+        && tensors
+            .first()
+            .is_some_and(|first| first.host_address().is_none())
+    {
+        notice::went(op, Device(backend), Way::Native);
+    }
+    Ok(results)
 }
 
 /// What a task makes of tensors: on their device, or where it has no kernel, on the CPU.
@@ -332,7 +321,10 @@ pub(crate) fn perform_or(
             let memory = results.remove(0).memory;
             Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
         }
-        None => compose(),
+        None => {
+            notice::went(op, Device(common_backend(op, tensors)?), Way::Composed);
+            compose()
+        }
     }
 }
 
@@ -345,7 +337,8 @@ fn perform_on_host(
     tensors: &[&Tensor],
     outputs: &[Output],
 ) -> Result<Results, Error> {
-    report_hosted(op, backend.id());
+    let dtypes: SmallVec<[DType; 4]> = tensors.iter().map(|tensor| tensor.dtype()).collect();
+    notice::hosted(op, Device(backend), &dtypes)?;
     let moved: SmallVec<[(Shared, Layout); 4]> = tensors
         .iter()
         .map(|tensor| fetch(op, tensor))
@@ -374,137 +367,4 @@ fn perform_on_host(
             Ok(Made { memory, count })
         })
         .collect()
-}
-
-/// The elements of a tensor in memory of the CPU, and the layout that they have there: of dimensions
-/// that repeat the same elements, these once.
-fn fetch(op: &'static str, tensor: &Tensor) -> Result<(Shared, Layout), Error> {
-    let repeats = tensor.layout().strides().iter().map(|stride| *stride == 0);
-    let sizes: SmallVec<[usize; 6]> = tensor
-        .shape()
-        .iter()
-        .zip(repeats)
-        .map(|(size, repeats)| if repeats { (*size).min(1) } else { *size })
-        .collect();
-    let once = Shape::new(op, &sizes)?;
-    let mut narrowed = tensor.clone();
-    for (dim, size) in once.iter().enumerate() {
-        if *size != tensor.shape()[dim] {
-            narrowed = narrowed.detach().narrow(dim as isize, 0, *size)?;
-        }
-    }
-    let mut buffer = room(op, &once, tensor.dtype())?;
-    let backend = tensor.backend();
-    backend.download(op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
-    let memory = crate::host::Storage::Owned(buffer).share();
-    let layout = Layout::contiguous(once).broadcast_to(op, tensor.shape())?;
-    Ok((memory, layout))
-}
-
-/// How often each operation was computed by the CPU for each device that has no kernel for it.
-static HOSTED: Mutex<BTreeMap<(&'static str, DeviceId), u64>> = Mutex::new(BTreeMap::new());
-
-fn report_hosted(op: &'static str, device: DeviceId) {
-    let mut hosted = HOSTED.lock().unwrap_or_else(PoisonError::into_inner);
-    *hosted.entry((op, device)).or_default() += 1;
-}
-
-/// The operations that the CPU computed for a device, and how often: those whose tasks it has no
-/// kernel for.
-#[must_use]
-pub fn hosted_operations(device: Device) -> Vec<(&'static str, u64)> {
-    let hosted = HOSTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let here = hosted.iter().filter(|((_, id), _)| *id == device.0.id());
-    here.map(|((op, _), count)| (*op, *count)).collect()
-}
-
-/// Bytes of elements, aligned for their dtype: where a tensor has them, or copied.
-pub(crate) enum Bytes<'a> {
-    InPlace(&'a [u8]),
-    Copied(Buffer),
-}
-
-impl Deref for Bytes<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::InPlace(bytes) => bytes,
-            Self::Copied(buffer) => buffer,
-        }
-    }
-}
-
-impl Tensor {
-    /// The device that the tensor is on.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        Device(self.backend())
-    }
-
-    /// The dtype in which the device stores the elements: a narrower one than the tensor's where a
-    /// device without it must demote, else the same.
-    #[must_use]
-    pub fn storage_dtype(&self) -> DType {
-        self.backend().capabilities().storage(self.dtype())
-    }
-
-    /// Whether another tensor is on the same device.
-    pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        self.shares_storage_with(other) || self.backend().id() == other.backend().id()
-    }
-
-    /// The same elements on another device, in row-major order; the tensor itself if it is there.
-    ///
-    /// ```
-    /// use allotrope_tensor::{Device, DType, Tensor};
-    /// let x = Tensor::arange(0, 3, 1, DType::I64)?;
-    /// assert!(x.to_device(Device::cpu())?.shares_storage_with(&x));
-    /// # Ok::<(), allotrope_dtype::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A memory error of either device, a device error if one fails.
-    pub fn to_device(&self, device: impl Into<Device>) -> Result<Self, Error> {
-        self.to_backend(device.into().0)
-    }
-
-    /// [`to_device`](Self::to_device) by its backend.
-    ///
-    /// # Errors
-    /// As [`to_device`](Self::to_device).
-    pub fn to_backend(&self, backend: &'static dyn Backend) -> Result<Self, Error> {
-        let (op, from) = ("to", self.backend());
-        if from.id() == backend.id() {
-            return Ok(self.clone());
-        }
-        let memory = backend.upload(op, self.dtype(), &self.read(op)?)?;
-        let layout = Layout::contiguous(self.shape().clone());
-        let moved = Self::from_parts(memory, layout, self.dtype());
-        moved.with_rule(op, &[self], move |pass| {
-            Ok(smallvec![Some(pass.gradient()?.to_backend(from)?)])
-        })
-    }
-
-    /// The same elements on the device of another tensor: for what an operation makes for itself.
-    pub(crate) fn beside(self, other: &Self) -> Result<Self, Error> {
-        if self.is_beside(other) {
-            Ok(self)
-        } else {
-            self.to_backend(other.backend())
-        }
-    }
-
-    /// The bytes of the elements in row-major order: where they are, or copied to the CPU.
-    pub(crate) fn read(&self, op: &'static str) -> Result<Bytes<'_>, Error> {
-        match self.contiguous_bytes() {
-            Some(bytes) => Ok(Bytes::InPlace(bytes)),
-            None => {
-                let mut buffer = room(op, self.shape(), self.dtype())?;
-                let backend = self.backend();
-                backend.download(op, self.dtype(), self.view_of(), &mut buffer)?;
-                Ok(Bytes::Copied(buffer))
-            }
-        }
-    }
 }

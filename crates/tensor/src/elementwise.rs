@@ -16,6 +16,7 @@ use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::device::{common_backend, perform_here};
 use crate::reduce::Plan;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
+use crate::transfer::gathered;
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
 #[derive(Clone, Copy, Debug)]
@@ -56,15 +57,13 @@ pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> 
         if is_tracing() {
             trace(op, before, Some(&operands), result.dtype());
         }
-        return Ok(result);
+        return Ok(result.inherit_from(&operands));
     }
-    let result = record_as_is(op, operands);
-    if is_tracing()
-        && let Ok(result) = &result
-    {
+    let result = record_as_is(op, operands)?;
+    if is_tracing() {
         trace(op, operands, None, result.dtype());
     }
-    result
+    Ok(result.inherit_from(operands))
 }
 
 /// Records the dtypes of an operation, of the operands before a cast and after it.
@@ -111,6 +110,17 @@ fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
         };
     }
     let (program, tensors) = inferred(op, operands)?;
+    if let Some(moved) = gathered(&tensors)? {
+        let mut moved = moved.iter();
+        let moved: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
+            .iter()
+            .map(|operand| match operand {
+                Operand::Tensor(tensor) => Operand::Tensor(moved.next().unwrap_or(tensor)),
+                Operand::Scalar(value) => Operand::Scalar(*value),
+            })
+            .collect();
+        return record_as_is(op, &moved);
+    }
     guard(op, &program, operands)?;
     evaluate_one(op.name(), &program, &tensors)
 }
@@ -332,7 +342,7 @@ pub(crate) fn evaluate_one(
     let Some(memory) = outputs.pop() else {
         return Err(Error::new(op, Problem::LengthMismatch { from: 0, to: 1 }));
     };
-    let output = Tensor::from_memory_of(memory, shape, dtype);
+    let output = Tensor::from_memory_of(memory, shape, dtype).inherit(inputs);
     remember(op, program, inputs, output)
 }
 

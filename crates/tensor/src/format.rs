@@ -68,7 +68,9 @@ impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host_address().is_none() {
             let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
-            return here.fmt(f);
+            let mut text = here.to_string();
+            text.pop();
+            return f.pad(&format!("{text}, device='{}')", self.device()));
         }
         let options = print_options();
         let edge = (self.count() > options.threshold).then_some(options.edge_items);

@@ -3,8 +3,11 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `tensor` | [`Tensor`]: the type and what it says of itself |
-//! | `device` | which device an operation takes, and the way from one to another |
+//! | `device` | devices as values, which one an operation takes, and what becomes of its tasks |
+//! | `transfer` | the way from one device to another |
 //! | `call` | the one beginning of a call: dtypes, device, autocast, trace |
+//! | `notice` | what users are told of hosted operations and demoted dtypes, by the policies |
+//! | `numeric` | bit-free tensors, whose width is the device's to choose |
 //! | `host` | what is needed of the machine, whatever the device |
 //! | `create` | constructors |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
@@ -60,6 +63,8 @@ mod host;
 mod index;
 mod key;
 mod nested;
+mod notice;
+mod numeric;
 mod operator;
 mod ops;
 mod random;
@@ -68,14 +73,16 @@ mod split;
 mod strided;
 mod tensor;
 mod trace;
+mod transfer;
 mod variable;
 mod view;
 
 pub use allotrope_dtype::{
     Bool8, Capabilities, CastOptions, DType, Element, Error, ErrorKind, Family, Kind, Nested,
-    Overflow, Policy, Problem, Rounding, Scalar, Scope, ScopeId, Set, WeakScalar, bf16, c64, c128,
-    default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, scoped_default_dtype,
-    scoped_promotion, set_default_dtype, set_promotion,
+    Notify, Numeric, Overflow, Policy, Problem, Rounding, Scalar, Scope, ScopeId, Set, WeakScalar,
+    bf16, c64, c128, default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16,
+    scoped_default_dtype, scoped_demotion, scoped_fallback, scoped_promotion, set_default_dtype,
+    set_demotion, set_fallback, set_promotion,
 };
 pub use allotrope_op::task::Edge;
 pub use allotrope_op::{
@@ -92,8 +99,8 @@ pub use autograd::{
     grad, gradcheck, gradgradcheck, inference_mode, is_anomaly_enabled, is_grad_enabled,
     is_inference_mode, lasting_name, mode, no_grad, record_function, set_grad_enabled, set_locator,
 };
-pub use create::SignalWindow;
-pub use device::{Device, DeviceProvider, Options, hosted_operations, register_devices};
+pub use create::{Options, SignalWindow};
+pub use device::{Device, DeviceProvider, register_devices};
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use fork::{Undivided, after_fork, before_fork, undivided};
@@ -101,6 +108,9 @@ pub use format::{PrintOptions, print_options, set_print_options};
 pub use host::{Buffer, CPU, Foreign, set_thread_count, thread_count};
 pub use index::Index::{self, Ellipsis, NewAxis};
 pub use key::IntoKey;
+pub use notice::{
+    Notice, NoticeSink, Way, forget_notices, hosted_operations, set_notice_sink, ways_of,
+};
 pub use ops::attention::AttentionOptions;
 pub use ops::{
     AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beside, Beyond, Blocks,

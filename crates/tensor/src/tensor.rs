@@ -21,6 +21,10 @@ pub struct Tensor {
     memory: Shared,
     layout: Layout,
     dtype: DType,
+    /// Whether the width is the device's to choose: the tensor was made with a family.
+    is_bit_free: bool,
+    /// Whether an operation may move the tensor to the device of its partner.
+    is_device_free: bool,
     /// How the tensor was made, if a gradient can come back to it.
     history: Option<History>,
 }
@@ -48,8 +52,33 @@ impl Tensor {
             memory,
             layout,
             dtype,
+            is_bit_free: false,
+            is_device_free: false,
             history: None,
         }
+    }
+
+    /// Whether the width of the elements is the device's to choose.
+    pub(crate) fn is_bit_free(&self) -> bool {
+        self.is_bit_free
+    }
+
+    /// Whether an operation moves the tensor to the device of its partner.
+    #[must_use]
+    pub fn is_device_free(&self) -> bool {
+        self.is_device_free
+    }
+
+    /// The same tensor, which an operation moves to the device of its partner, or not.
+    #[must_use]
+    pub fn with_device_free(mut self, is_device_free: bool) -> Self {
+        self.is_device_free = is_device_free;
+        self
+    }
+
+    /// Leaves the width of the elements to the device, or not; see `numeric`.
+    pub(crate) fn set_bit_free(&mut self, is_bit_free: bool) {
+        self.is_bit_free = is_bit_free;
     }
 
     /// How the tensor was made, if a gradient can come back to it.
@@ -87,6 +116,8 @@ impl Tensor {
             memory: Arc::clone(&self.memory),
             layout,
             dtype,
+            is_bit_free: self.is_bit_free && dtype == self.dtype,
+            is_device_free: self.is_device_free,
             history: None,
         }
     }

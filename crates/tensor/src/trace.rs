@@ -9,6 +9,7 @@ use allotrope_op::{Op, Signature, compute_dtype};
 
 use crate::autograd::locate;
 use crate::call::Question;
+use crate::device::Device;
 use crate::fork;
 
 /// One operation, as it was called.
@@ -28,6 +29,8 @@ pub struct TracedOperation {
     pub result: DType,
     /// Why the result has it.
     pub reason: String,
+    /// The device that the CPU computed it for, if that has no kernel for it.
+    pub hosted: Option<Device>,
 }
 
 /// A list that operations are recorded in.
@@ -197,6 +200,7 @@ pub(crate) fn elementwise(
         accumulator: None,
         result,
         reason,
+        hosted: None,
     });
 }
 
@@ -213,6 +217,7 @@ pub fn trace_cast(from: DType, to: DType) {
         accumulator: None,
         result: to,
         reason: "explicit cast".to_owned(),
+        hosted: None,
     });
 }
 
@@ -245,5 +250,36 @@ pub(crate) fn result_chosen(question: Question, result: DType) {
         accumulator: Some(if common.is_integer() { result } else { compute }),
         result,
         reason,
+        hosted: None,
+    });
+}
+
+/// The CPU computes an operation for a device: the call is marked, or recorded by itself if it was not.
+#[cold]
+pub(crate) fn trace_hosted(op: &'static str, device: Device, inputs: &[DType]) {
+    let is_known = TRACES.with_borrow(|traces| {
+        let _gate = fork::enter_detached();
+        let mut is_known = true;
+        for trace in traces.inside_out() {
+            match trace.lock().last_mut().filter(|last| last.op == op) {
+                Some(last) => last.hosted = Some(device),
+                None => is_known = false,
+            }
+        }
+        is_known
+    });
+    if is_known {
+        return;
+    }
+    let first = inputs.first().copied().unwrap_or(DType::Bool);
+    push(TracedOperation {
+        op,
+        line: locate(),
+        inputs: inputs.to_vec(),
+        compute: compute_dtype(first),
+        accumulator: None,
+        result: first,
+        reason: "a task of the operation".to_owned(),
+        hosted: Some(device),
     });
 }

@@ -179,6 +179,6 @@ fn inverted(bytes: &[u8]) -> Vec<u8> {
 
 #[cold]
 fn not_here(given: &'static str) -> Error {
-    let (lhs, rhs) = (crate::KIND, given);
+    let [lhs, rhs] = [crate::KIND, given].map(str::to_owned);
     Error::new("apart", Problem::DevicesDiffer { lhs, rhs })
 }

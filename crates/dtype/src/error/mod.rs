@@ -119,6 +119,8 @@ impl Error {
             Problem::UnknownDevice { .. }
             | Problem::ForeignDevice { .. }
             | Problem::DevicesDiffer { .. }
+            | Problem::HostedRefused { .. }
+            | Problem::DemotionRefused { .. }
             | Problem::NotOnDevice { .. }
             | Problem::DeviceFailure { .. } => ErrorKind::Device,
             Problem::SingularMatrix { .. }

@@ -635,9 +635,25 @@ pub enum Problem {
     #[error("operands on two devices: {lhs} and {rhs}; one device is accepted")]
     DevicesDiffer {
         /// The device of one operand.
-        lhs: &'static str,
+        lhs: String,
         /// The device of another.
-        rhs: &'static str,
+        rhs: String,
+    },
+    /// An operation that the CPU would have to compute for a device, where the policy forbids it.
+    #[error("no kernel on this device: {device}; fallback to cpu is an error by policy")]
+    HostedRefused {
+        /// The device of the operands.
+        device: String,
+    },
+    /// A dtype that a device stores narrower, where the policy forbids it.
+    #[error("{device} stores {dtype} as {storage}; demotion is an error by policy")]
+    DemotionRefused {
+        /// The device.
+        device: String,
+        /// The dtype of the tensor.
+        dtype: DType,
+        /// The dtype that the device stores.
+        storage: DType,
     },
     /// An operation that only the CPU has, on memory that it cannot read.
     #[error("no such operation on this device: {given}; cpu is accepted")]

@@ -276,7 +276,7 @@ impl MultiheadAttention {
             all.push(mask.unsqueeze(1)?.unsqueeze(1)?);
         }
         if arguments.is_causal && (!all.is_empty() || arguments.need_weights) {
-            let ones = Tensor::ones(&[queries, keys], DType::Bool)?;
+            let ones = q.new_ones(&[queries, keys], DType::Bool)?;
             all.push(ones.triu(1)?);
         }
         if all.iter().all(|mask| mask.dtype() == DType::Bool) {
@@ -293,7 +293,7 @@ impl MultiheadAttention {
         for mask in all {
             let added = match mask.dtype() {
                 DType::Bool => {
-                    let zero = Tensor::zeros(&[], q.dtype())?;
+                    let zero = q.new_zeros(&[], q.dtype())?;
                     zero.expand(mask.shape())?
                         .masked_fill(&mask, f64::NEG_INFINITY)?
                 }

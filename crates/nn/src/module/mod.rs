@@ -11,8 +11,8 @@ mod visit;
 
 use std::path::Path;
 
-use allotrope_dtype::{Capabilities, DType, Error, Family, Set, default_dtype};
-use allotrope_tensor::Tensor;
+use allotrope_dtype::{Capabilities, DType, Error, Family, Numeric, Set, default_dtype};
+use allotrope_tensor::{Device, Tensor};
 
 pub use state::{Report, StateDict};
 pub use visit::{Training, Visit, Visitor, Walk};
@@ -143,16 +143,37 @@ pub trait Module: Visit {
         Self: Sized,
     {
         let dtype = dtype.into();
-        dtype.check("to")?;
+        check("to", dtype)?;
         for (_, parameter) in self.named_parameters() {
             let now = parameter.value().dtype();
-            parameter.to(dtype.of(now))?;
+            parameter.to(converted(dtype, now))?;
         }
         for (_, buffer) in self.named_buffers() {
             let now = buffer.value();
-            let wanted = dtype.of(now.dtype());
+            let wanted = converted(dtype, now.dtype());
             if wanted != now.dtype() && !buffer.keeps_dtype() {
                 buffer.set(now.to(wanted)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves parameters and buffers to a device; optimizers made before go on with what is there.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_device`].
+    fn to_device(&self, device: impl Into<Device>) -> Result<(), Error>
+    where
+        Self: Sized,
+    {
+        let device = device.into();
+        for (_, parameter) in self.named_parameters() {
+            parameter.to_device(device)?;
+        }
+        for (_, buffer) in self.named_buffers() {
+            let now = buffer.value();
+            if now.device() != device {
+                buffer.set(now.to_device(device)?);
             }
         }
         Ok(())
@@ -213,48 +234,24 @@ impl<T: Layer> Layer for Option<T> {
     }
 }
 
-/// What numbers are to be: an exact dtype, or a family that leaves the width to the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numeric {
-    /// A dtype.
-    Exact(DType),
-    /// A family.
-    Family(Family),
-}
-
-impl From<DType> for Numeric {
-    fn from(dtype: DType) -> Self {
-        Self::Exact(dtype)
+/// Refuses a dtype that no parameter can have.
+fn check(op: &'static str, wanted: Numeric) -> Result<(), Error> {
+    let dtype = converted(wanted, default_dtype());
+    match Set::Inexact.contains(dtype) {
+        true => Ok(()),
+        false => Err(Error::not_in_set(op, dtype, Set::Inexact, None)),
     }
 }
 
-impl From<Family> for Numeric {
-    fn from(family: Family) -> Self {
-        Self::Family(family)
+/// What becomes of a dtype: integers and bool stay.
+pub(crate) fn converted(wanted: Numeric, dtype: DType) -> DType {
+    if !Set::Inexact.contains(dtype) {
+        return dtype;
     }
-}
-
-impl Numeric {
-    fn check(self, op: &'static str) -> Result<(), Error> {
-        let dtype = self.of(default_dtype());
-        match Set::Inexact.contains(dtype) {
-            true => Ok(()),
-            false => Err(Error::not_in_set(op, dtype, Set::Inexact, None)),
-        }
-    }
-
-    /// What becomes of a dtype: integers and bool stay.
-    pub(crate) fn of(self, dtype: DType) -> DType {
-        if !Set::Inexact.contains(dtype) {
-            return dtype;
-        }
-        match self {
-            Self::Exact(wanted) if dtype.is_complex() => wanted.to_complex(),
-            Self::Exact(wanted) => wanted,
-            Self::Family(Family::Float) => dtype,
-            Self::Family(family) => {
-                family.resolve(Some(dtype), default_dtype(), &Capabilities::CPU)
-            }
-        }
+    match wanted {
+        Numeric::Exact(wanted) if dtype.is_complex() => wanted.to_complex(),
+        Numeric::Exact(wanted) => wanted,
+        Numeric::Family(Family::Float) => dtype,
+        Numeric::Family(family) => family.resolve(Some(dtype), default_dtype(), &Capabilities::CPU),
     }
 }

@@ -94,7 +94,8 @@ pub(super) fn load(
                 now.dtype()
             ));
         } else {
-            fitting.push((place, given.detach().to(now.dtype())?));
+            let value = given.detach().to(now.dtype())?;
+            fitting.push((place, value.to_device(now.device())?));
         }
     }
     let is_known = |name: &&String| places.iter().any(|(path, _)| path == *name);

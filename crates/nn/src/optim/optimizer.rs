@@ -388,7 +388,7 @@ fn remembered(
             continue;
         }
         if name == MASTER {
-            let tensor = Variable::new(tensor.detach());
+            let tensor = Variable::new(tensor.detach().to_device(value.device())?);
             remembered.tensors.insert(MASTER, tensor);
             continue;
         }
@@ -397,8 +397,9 @@ fn remembered(
             let names: Vec<&str> = slots.iter().map(|slot| slot.name).collect();
             return Err(Error::unknown_option(op, "state", name, &names));
         };
-        let wide = widened(slot, tensor, &value, precision).map_err(|error| error.in_op(op))?;
-        let tensor = wide.unwrap_or_else(|| tensor.detach());
+        let tensor = tensor.detach().to_device(value.device())?;
+        let wide = widened(slot, &tensor, &value, precision).map_err(|error| error.in_op(op))?;
+        let tensor = wide.unwrap_or(tensor);
         remembered.tensors.insert(slot.name, Variable::new(tensor));
     }
     Ok(remembered)

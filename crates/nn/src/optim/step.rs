@@ -55,9 +55,9 @@ pub fn initial_state(
     let shape = slot.shape.as_deref().unwrap_or(parameter.shape());
     let dtype = precision.state_of(parameter.dtype());
     if slot.first == 0.0 {
-        return Tensor::zeros(shape, dtype);
+        return parameter.new_zeros(shape, dtype);
     }
-    let real = Tensor::full(shape, slot.first, dtype.to_real())?;
+    let real = parameter.new_full(shape, slot.first, dtype.to_real())?;
     match dtype.is_complex() {
         // Both parts, since steps see them as numbers of their own.
         true => real.complex(&real),
@@ -223,7 +223,7 @@ fn own(group: &Group<'_>, item: &Item<'_>) -> Result<Own, Error> {
                 Some(parts) => parts.parameter.value().shape().to_vec(),
                 None => value.shape().to_vec(),
             };
-            Some(Variable::new(Tensor::zeros(&shape[..], compute)?))
+            Some(Variable::new(value.new_zeros(&shape[..], compute)?))
         }
     };
     Ok(Own {

@@ -12,7 +12,7 @@ mod scan;
 mod steps;
 
 use allotrope_dtype::{DType, Error, Problem, Set, promotion};
-use allotrope_tensor::{Generator, Tensor, autocast_setting, is_autocast_enabled};
+use allotrope_tensor::{Device, Generator, Tensor, autocast_setting, is_autocast_enabled};
 
 pub use cell::Recurrence;
 use scan::{Weights, scan};
@@ -127,7 +127,7 @@ pub fn recurrent(
         &sizes,
         (hidden, cell.flatten()),
         is_single,
-        dtype,
+        (dtype, timed.device()),
         &weights,
     )?;
     let (data, hidden, cell) = layers(kind, data, &sizes, &states, &weights, &options)?;
@@ -235,7 +235,7 @@ impl States {
         sizes: &[usize],
         given: (Option<&Tensor>, Option<&Tensor>),
         is_single: bool,
-        dtype: DType,
+        (dtype, device): (DType, Device),
         weights: &[Weights],
     ) -> Result<Self, Error> {
         let op = kind.name();
@@ -250,7 +250,7 @@ impl States {
         });
         let read = |what: &'static str, given: Option<&Tensor>, size: usize| {
             let Some(given) = given else {
-                return Tensor::zeros(&[places, batch, size], dtype);
+                return Tensor::zeros(&[places, batch, size], (dtype, device));
             };
             let state = match is_single && given.rank() == 2 {
                 true => given.unsqueeze(1)?,

@@ -266,7 +266,7 @@ impl Operands {
     ) -> Result<Vec<Option<Tensor>>, Error> {
         let op = kind.name();
         let wide = programs.wide;
-        let zeros = |like: &Tensor| Tensor::zeros(like.shape(), wide);
+        let zeros = |like: &Tensor| like.new_zeros(like.shape(), wide);
         let of = |place: usize, like: &Tensor| match gradients.get(place) {
             Some(Some(gradient)) => gradient.to(wide),
             _ => zeros(like),

@@ -75,10 +75,11 @@ impl Steps {
             .iter()
             .map(|part| (part.shape().to_vec(), part.dtype()))
             .collect();
+        let device = data.device();
         let parts = record_function("split", &[data], plain, move |gradients, _| {
             let parts = gradients.iter().zip(&shapes).map(|(part, (shape, dtype))| {
                 part.clone()
-                    .map_or_else(|| Tensor::zeros(shape, *dtype), Ok)
+                    .map_or_else(|| Tensor::zeros(shape, (*dtype, device)), Ok)
             });
             let parts = parts.collect::<Result<Vec<_>, Error>>()?;
             let parts: Vec<&Tensor> = parts.iter().collect();

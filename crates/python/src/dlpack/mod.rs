@@ -22,6 +22,8 @@ const VERSION: Version = Version { major: 1, minor: 1 };
 pub(crate) type DeviceCode = (i32, i32);
 /// Where our tensors are.
 pub(crate) const CPU: DeviceCode = (1, 0);
+/// The type of devices that the protocol has no number for.
+pub(crate) const EXTENSION: i32 = 12;
 /// Device types whose memory the CPU reads: its own, and what a GPU's driver pinned.
 const READABLE: [i32; 3] = [CPU.0, 3, 11];
 /// The consumer must not write.

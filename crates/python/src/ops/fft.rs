@@ -1,16 +1,14 @@
 //! `al.fft`: Fourier transforms.
 
-use allotrope_dtype::{DType, Error};
-use allotrope_tensor::{Tensor, fft as fourier};
+use allotrope_dtype::Error;
+use allotrope_tensor::{Options, Tensor, fft as fourier};
 use pyo3::prelude::*;
 
 use crate::arguments::{Int, Integers, axis_or, either, integers, size};
-use crate::convert;
-use crate::create::{as_leaf, operand};
-use crate::device::check_device;
+use crate::create::{as_leaf, operand, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::PyTensor;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -181,8 +179,10 @@ fn fftfreq(
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let made = made_for("fft.fftfreq", n, dtype, device)?;
-    as_leaf(wrap(fourier::fftfreq(made.0, d, made.1)), requires_grad)
+    let (n, options) = made_for("fft.fftfreq", n, dtype, device)?;
+    let made = fourier::fftfreq(n, d, Some(options.dtype));
+    let made = placed("fft.fftfreq", made, options)?;
+    as_leaf(Ok(made.into()), requires_grad)
 }
 
 /// The frequencies of a transform of n real samples d apart: 0, 1, …, n / 2 over n d.
@@ -198,8 +198,10 @@ fn rfftfreq(
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let made = made_for("fft.rfftfreq", n, dtype, device)?;
-    as_leaf(wrap(fourier::rfftfreq(made.0, d, made.1)), requires_grad)
+    let (n, options) = made_for("fft.rfftfreq", n, dtype, device)?;
+    let made = fourier::rfftfreq(n, d, Some(options.dtype));
+    let made = placed("fft.rfftfreq", made, options)?;
+    as_leaf(Ok(made.into()), requires_grad)
 }
 
 /// How many samples frequencies are asked for, and in which dtype.
@@ -208,10 +210,9 @@ fn made_for(
     n: Int,
     dtype: Option<Any<'_, '_>>,
     device: Option<&str>,
-) -> PyResult<(usize, Option<DType>)> {
-    check_device(op, device)?;
-    let dtype = dtype.map(|dtype| convert::to_dtype(op, dtype));
-    Ok((size(op, n.0)?, dtype.transpose()?))
+) -> PyResult<(usize, Options)> {
+    let options = resolve(op, dtype, device, || Ok(None))?;
+    Ok((size(op, n.0)?, options))
 }
 
 /// The elements moved by half of each dimension, so that frequency zero is in the middle.

@@ -6,11 +6,10 @@ use pyo3::prelude::*;
 
 use super::neural::optional;
 use crate::arguments::{Int, size};
-use crate::create::{as_leaf, resolve};
-use crate::device::check_device;
+use crate::create::{as_leaf, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::PyTensor;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -97,11 +96,10 @@ fn make(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let op = window.name();
-    check_device(op, device)?;
-    let dtype = resolve(op, dtype, || Ok(None))?;
+    let options = resolve(op, dtype, device, || Ok(None))?;
     let length = size(op, window_length.0)?;
-    let made = Tensor::signal_window(window, length, periodic, dtype);
-    as_leaf(wrap(made), requires_grad)
+    let made = Tensor::signal_window(window, length, periodic, options.dtype);
+    as_leaf(Ok(placed(op, made, options)?.into()), requires_grad)
 }
 
 macro_rules! windows {

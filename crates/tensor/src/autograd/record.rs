@@ -12,6 +12,7 @@ use super::mode::{is_anomaly_enabled, is_grad_enabled};
 use super::node::{Body, History, Node, Outline, Rule};
 use super::pass::{Gradients, Pass};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 /// What says where the user's program stands, such as `train.py:12`.
 static LOCATE: OnceLock<fn() -> Option<String>> = OnceLock::new();
@@ -51,10 +52,11 @@ impl Tensor {
     where
         F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
     {
+        let result = self.inherit(inputs);
         if !is_recorded(inputs) {
-            return Ok(self);
+            return Ok(result);
         }
-        self.with_shared_rule(op, inputs, Arc::new(rule))
+        result.with_shared_rule(op, inputs, Arc::new(rule))
     }
 
     /// The same, once for all rules.
@@ -82,8 +84,12 @@ pub(crate) fn differentiable<const N: usize, F>(
 where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
+    if let Some(moved) = gathered(&inputs)? {
+        let moved: [&Tensor; N] = std::array::from_fn(|place| &moved[place]);
+        return differentiable(op, moved, forward, rule);
+    }
     if !is_recorded(&inputs) {
-        return forward(inputs);
+        return Ok(forward(inputs)?.inherit(&inputs));
     }
     let detached = inputs.map(Tensor::detach);
     let result = forward(detached.each_ref())?;
@@ -102,10 +108,22 @@ pub(crate) fn with_rule_of<F>(
 where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
+    let outputs = inheriting(outputs, inputs);
     if !is_recorded(inputs) {
         return Ok(outputs);
     }
     attach(op, inputs, outputs, Body::Rule(Arc::new(rule)))
+}
+
+/// Outputs that are bit-free if the inputs are.
+fn inheriting(outputs: SmallVec<[Tensor; 1]>, inputs: &[&Tensor]) -> SmallVec<[Tensor; 1]> {
+    let numbers = outputs.into_iter();
+    // Indices are exact, whatever they point into.
+    let of_inputs = |output: Tensor| match Set::Inexact.contains(output.dtype()) {
+        true => output.inherit(inputs),
+        false => output,
+    };
+    numbers.map(of_inputs).collect()
 }
 
 /// Gives outputs a node that leads to inputs.
@@ -162,6 +180,7 @@ pub(crate) fn record_program(
     outputs: SmallVec<[Tensor; 1]>,
     shape: &Shape,
 ) -> Result<SmallVec<[Tensor; 1]>, Error> {
+    let outputs = inheriting(outputs, inputs);
     if !is_recorded(inputs) || !outputs.iter().any(|t| Set::Inexact.contains(t.dtype())) {
         return Ok(outputs);
     }

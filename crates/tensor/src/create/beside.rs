@@ -12,7 +12,7 @@ impl Tensor {
     /// As [`Tensor::zeros`].
     pub fn new_zeros(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
         let zero = WeakScalar::Bool(false);
-        Self::filled("zeros", sizes, zero, dtype, self.backend())
+        Self::filled("zeros", sizes, zero, dtype, self.backend()).map(|made| made.following(self))
     }
 
     /// All one, on the device of this tensor.
@@ -21,7 +21,7 @@ impl Tensor {
     /// As [`Tensor::zeros`].
     pub fn new_ones(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
         let one = WeakScalar::Bool(true);
-        Self::filled("ones", sizes, one, dtype, self.backend())
+        Self::filled("ones", sizes, one, dtype, self.backend()).map(|made| made.following(self))
     }
 
     /// All of one value, on the device of this tensor.
@@ -35,6 +35,7 @@ impl Tensor {
         dtype: DType,
     ) -> Result<Self, Error> {
         Self::filled("full", sizes, value.into(), dtype, self.backend())
+            .map(|made| made.following(self))
     }
 
     /// Elements of unknown values, on the device of this tensor.
@@ -44,7 +45,7 @@ impl Tensor {
     pub fn new_empty(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
         let shape = allotrope_op::Shape::new("empty", sizes)?;
         let memory = self.backend().allocate("empty", dtype, shape.count())?;
-        Ok(Self::from_memory_of(memory, shape, dtype))
+        Ok(Self::from_memory_of(memory, shape, dtype).following(self))
     }
 
     /// Elements of a slice, on the device of this tensor.
@@ -56,7 +57,8 @@ impl Tensor {
         elements: &[T],
         sizes: &[usize],
     ) -> Result<Self, Error> {
-        Self::from_slice(elements, sizes)?.beside(self)
+        let made = Self::from_slice(elements, sizes)?.beside(self)?;
+        Ok(made.following(self))
     }
 
     /// Numbers in a row, on the device of this tensor.
@@ -70,7 +72,8 @@ impl Tensor {
         step: impl Into<WeakScalar>,
         dtype: DType,
     ) -> Result<Self, Error> {
-        arange_on(self.backend(), start.into(), end.into(), step.into(), dtype)
+        let made = arange_on(self.backend(), start.into(), end.into(), step.into(), dtype)?;
+        Ok(made.following(self))
     }
 
     /// One on the diagonal, zero elsewhere, on the device of this tensor.
@@ -78,6 +81,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::eye`].
     pub fn new_eye(&self, rows: usize, columns: usize, dtype: DType) -> Result<Self, Error> {
-        Self::eye(rows, columns, dtype)?.beside(self)
+        let made = Self::eye(rows, columns, dtype)?.beside(self)?;
+        Ok(made.following(self))
     }
 }

@@ -4,14 +4,17 @@
 
 mod beside;
 mod frequency;
+mod options;
 mod range;
 mod window;
 
-use crate::host::{Buffer, CPU};
+use crate::host::Buffer;
+use crate::transfer::check_range;
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::{Backend, Shape};
 
 pub use frequency::{fftfreq, rfftfreq};
+pub use options::Options;
 pub use window::SignalWindow;
 
 use crate::Tensor;
@@ -78,20 +81,28 @@ impl Tensor {
         Ok(Self::from_buffer(buffer, shape, dtype))
     }
 
-    /// All zero.
+    /// All zero: of a dtype or family, on the CPU or the device that is given with it.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Device, DType, Tensor};
+    /// let device: Device = "cpu".parse()?;
+    /// let x = Tensor::zeros(&[2, 3], (DType::BF16, device))?;
+    /// assert_eq!((x.dtype(), x.device()), (DType::BF16, device));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// A value error for sizes that overflow, a memory error.
-    pub fn zeros(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        Self::filled("zeros", sizes, WeakScalar::Bool(false), dtype, &CPU)
+    /// A value error for sizes that overflow, a memory error, a device error.
+    pub fn zeros(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
+        Self::filled_with("zeros", sizes, WeakScalar::Bool(false), options.into())
     }
 
     /// All one.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn ones(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        Self::filled("ones", sizes, WeakScalar::Bool(true), dtype, &CPU)
+    pub fn ones(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
+        Self::filled_with("ones", sizes, WeakScalar::Bool(true), options.into())
     }
 
     /// All of one value, which the dtype must hold.
@@ -102,19 +113,21 @@ impl Tensor {
     pub fn full(
         sizes: &[usize],
         value: impl Into<WeakScalar>,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        Self::filled("full", sizes, value.into(), dtype, &CPU)
+        Self::filled_with("full", sizes, value.into(), options.into())
     }
 
     /// Elements of unknown values, to be overwritten.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn empty(sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let (shape, bytes) = room("empty", sizes, dtype)?;
-        let buffer = Buffer::for_overwrite("empty", bytes)?;
-        Ok(Self::from_buffer(buffer, shape, dtype))
+    pub fn empty(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
+        let (op, options) = ("empty", options.into());
+        let Options { dtype, device, .. } = options.check(op)?;
+        let shape = Shape::new(op, sizes)?;
+        let memory = device.backend().allocate(op, dtype, shape.count())?;
+        Ok(options.finish(Self::from_memory_of(memory, shape, dtype)))
     }
 
     /// One on the diagonal, zero elsewhere.
@@ -129,8 +142,9 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn eye(rows: usize, columns: usize, dtype: DType) -> Result<Self, Error> {
-        let op = "eye";
+    pub fn eye(rows: usize, columns: usize, options: impl Into<Options>) -> Result<Self, Error> {
+        let (op, options) = ("eye", options.into());
+        let dtype = options.check(op)?.dtype;
         let one = Scalar::new(true, dtype).map_err(|error| error.in_op(op))?;
         let (one, width) = (one.to_bytes(), dtype.itemsize());
         let (shape, bytes) = room(op, &[rows, columns], dtype)?;
@@ -139,7 +153,8 @@ impl Tensor {
         let step = (columns + 1).saturating_mul(width);
         let places = buffer.chunks_mut(step).take(columns);
         places.for_each(|place| place[..width].copy_from_slice(&one[..width]));
-        Ok(Self::from_buffer(buffer, shape, dtype))
+        let eye = Self::from_buffer(buffer, shape, dtype);
+        Ok(options.finish(eye.to_backend(options.device.backend())?))
     }
 
     /// All zero, in the shape and dtype of this tensor.
@@ -173,12 +188,28 @@ impl Tensor {
     pub fn empty_like(&self) -> Result<Self, Error> {
         let (backend, dtype) = (self.backend(), self.dtype());
         let memory = backend.allocate("empty_like", dtype, self.count())?;
-        Ok(Self::from_memory_of(memory, self.shape().clone(), dtype))
+        Ok(Self::from_memory_of(memory, self.shape().clone(), dtype).following(self))
     }
 
     /// One value in the shape and dtype of this tensor, beside it.
     fn filled_like(&self, op: &'static str, value: WeakScalar) -> Result<Self, Error> {
-        Self::filled(op, self.shape(), value, self.dtype(), self.backend())
+        let made = Self::filled(op, self.shape(), value, self.dtype(), self.backend())?;
+        Ok(made.following(self))
+    }
+
+    fn filled_with(
+        op: &'static str,
+        sizes: &[usize],
+        value: WeakScalar,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let Options { dtype, device, .. } = options.check(op)?;
+        if let WeakScalar::Int(_) = value {
+            let element = Scalar::new(value, dtype).map_err(|error| error.in_op(op))?;
+            check_range(op, dtype, &element.to_bytes()[..dtype.itemsize()], device)?;
+        }
+        let made = Self::filled(op, sizes, value, dtype, device.backend())?;
+        Ok(options.finish(made))
     }
 
     pub(super) fn filled(

@@ -96,6 +96,8 @@ pub(super) struct Storage {
 pub(super) struct Contents {
     /// Replaced by a copy of the same length where a value holds it.
     pub(super) memory: Shared,
+    /// The dtype that the memory was made for.
+    dtype: DType,
     /// The thread that is writing a piece at a time.
     writer: Option<ThreadId>,
 }
@@ -104,6 +106,7 @@ impl Storage {
     pub(super) fn new(tensor: &Tensor) -> Arc<Self> {
         let contents = Mutex::new(Contents {
             memory: tensor.shared_memory(),
+            dtype: tensor.dtype(),
             writer: None,
         });
         Arc::new(Self { contents })
@@ -151,8 +154,14 @@ impl Contents {
             return Ok(false);
         }
         let was_foreign = self.memory.is_foreign();
-        let bytes = Layout::contiguous(allotrope_op::Shape::new(op, &[self.memory.len()])?);
-        let whole = Tensor::from_parts(Arc::clone(&self.memory), bytes, DType::U8);
+        // Bytes are the CPU's; other devices copy what they store.
+        let dtype = match self.memory.host() {
+            Some(_) => DType::U8,
+            None => self.dtype,
+        };
+        let count = self.memory.len() / dtype.itemsize();
+        let all = Layout::contiguous(allotrope_op::Shape::new(op, &[count])?);
+        let whole = Tensor::from_parts(Arc::clone(&self.memory), all, dtype);
         self.memory = whole.detach().copied()?.shared_memory();
         Ok(was_foreign)
     }

@@ -359,7 +359,8 @@ fn fitted(op: &'static str, result: Tensor, former: &Tensor) -> Result<Tensor, E
     if result.dtype() != dtype {
         result.check_kind(op, dtype, format!("x.to({}) first", result.dtype()))?;
     }
-    let result = result.to(dtype)?;
+    let mut result = result.to(dtype)?;
+    result.set_bit_free(former.is_bit_free());
     match result.shares_storage_with(former) && !result.is_same_value(former) {
         true => result.copied(),
         false => Ok(result),

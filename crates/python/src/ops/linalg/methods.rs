@@ -79,7 +79,7 @@ forms! {
         let (order, lower, upper) = compute(py, x, || linalg::lu_unpack(x, &pivots))?;
         let kept = |x: allotrope_tensor::Tensor, keeps: bool| match keeps {
             true => Ok(x),
-            false => allotrope_tensor::Tensor::empty(&[0], x.dtype()),
+            false => x.new_empty(&[0], x.dtype()),
         };
         let parts = || Ok([kept(order, unpack_pivots)?, kept(lower, unpack_data)?, kept(upper, unpack_data)?]);
         named(py, "lu_unpack", parts().map_err(crate::error::raise)?)

@@ -19,11 +19,10 @@ use crate::arguments::{
     self, Clamped, Int, Integers, Modulo, axis, axis_or, either, integer_of, integers,
     many_integers, needed, size, spread,
 };
-use crate::create::{operand, resolve};
-use crate::device::check_device;
+use crate::create::{operand, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
-use crate::tensor::{PyTensor, as_tensor, wrap};
+use crate::tensor::{PyTensor, as_tensor};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -257,7 +256,7 @@ impl PyTensor {
                     let result = volume(&x, &[count]);
                     return run(py, result, || x.repeat_interleave(count, axis));
                 }
-                wrap(Tensor::full(&[], count as i64, DType::I64))?.tensor()
+                x.new_full(&[], count as i64, DType::I64).map_err(raise)?
             }
             None => operand(op, repeats)?,
         };
@@ -296,7 +295,7 @@ fn repeat_interleave(
             DType::I64
         };
         return run(py, x.count(), || {
-            let places = Tensor::arange(0, x.count() as i64, 1, dtype)?;
+            let places = x.new_arange(0, x.count() as i64, 1, dtype)?;
             places.repeat_interleave_each(&x, None, total)
         });
     };
@@ -369,9 +368,9 @@ fn indices(
     dtype: Option<&Bound<'_, PyAny>>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
-    check_device(op, device)?;
-    let dtype = resolve(op, dtype, || Ok(Some(DType::I64)))?;
-    wrap(make(size(op, row.0)?, size(op, col.0)?, offset.0, dtype))
+    let options = resolve(op, dtype, device, || Ok(Some(DType::I64)))?;
+    let made = make(size(op, row.0)?, size(op, col.0)?, offset.0, options.dtype);
+    Ok(placed(op, made, options)?.into())
 }
 
 /// The powers of each element as rows, from the highest down to 0, or from 0 up.

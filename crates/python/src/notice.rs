@@ -1,0 +1,155 @@
+//! What users are told without having asked, as Python's warnings, and the policies of that.
+
+use std::ffi::CString;
+
+use allotrope_dtype::{Error, Notify};
+use allotrope_tensor::{Notice, set_notice_sink};
+use pyo3::create_exception;
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+
+use crate::autograd::{callback_failed, frames_of_package};
+use crate::error::raise;
+use crate::interrupt::attach;
+use crate::scopes;
+use crate::settings::{Entered, enter, leave};
+
+create_exception!(
+    allotrope,
+    FallbackWarning,
+    PyUserWarning,
+    "The CPU computes an operation for a device that has no kernel for it."
+);
+
+create_exception!(
+    allotrope,
+    DemotionWarning,
+    PyUserWarning,
+    "A device stores a dtype narrower, so that something of its values is lost."
+);
+
+/// Warns at the user's line. What a filter makes an exception is raised in place of the operation.
+fn warn(notice: &Notice) -> Result<(), Error> {
+    attach(|py| {
+        let category = match notice {
+            Notice::Hosted { .. } => py.get_type::<FallbackWarning>(),
+            Notice::Demoted { .. } => py.get_type::<DemotionWarning>(),
+        };
+        let text = CString::new(notice.to_string()).unwrap_or_default();
+        let frames = frames_of_package(py).unwrap_or(0) + 1;
+        PyErr::warn(py, &category, &text, frames)
+    })
+    .map_err(callback_failed)
+}
+
+/// A policy as a scope, a setter and a getter.
+macro_rules! policies {
+    ($($(#[doc = $doc:literal])* $class:ident $name:literal $enter:ident $set_in_scope:ident
+       [$(#[doc = $set_doc:literal])* $set:ident] [$(#[doc = $get_doc:literal])* $get:ident $read:ident];)*) => {$(
+        $(#[doc = $doc])*
+        #[pyclass(name = $name, module = "allotrope", frozen)]
+        pub(crate) struct $class {
+            answer: Notify,
+            entered: Entered,
+        }
+
+        #[pymethods]
+        impl $class {
+            #[new]
+            fn new(policy: &str) -> PyResult<Self> {
+                Ok(Self {
+                    answer: Notify::parse($name, policy).map_err(raise)?,
+                    entered: Entered::default(),
+                })
+            }
+
+            fn __enter__(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+                let answer = this.get().answer;
+                let scope = scopes::change(py, |scopes| Ok(scopes.settings.$enter(answer)))?;
+                enter(&this.get().entered, scope);
+                Ok(this)
+            }
+
+            #[pyo3(signature = (*_exception))]
+            fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
+                leave(py, &self.entered, $name)
+            }
+
+            fn __repr__(&self) -> String {
+                format!("allotrope.{}('{}')", $name, self.answer.name())
+            }
+        }
+
+        $(#[doc = $set_doc])*
+        #[pyfunction]
+        pub(crate) fn $set(py: Python<'_>, policy: &str) -> PyResult<()> {
+            let answer = Notify::parse(stringify!($set), policy).map_err(raise)?;
+            scopes::change(py, |scopes| {
+                if !scopes.settings.$set_in_scope(answer) {
+                    allotrope_dtype::$set(answer);
+                }
+                Ok(())
+            })
+        }
+
+        $(#[doc = $get_doc])*
+        #[pyfunction]
+        pub(crate) fn $get() -> &'static str {
+            scopes::sync();
+            allotrope_dtype::$read().name()
+        }
+    )*};
+}
+policies! {
+    /// A scope that says what is heard of operations that the CPU computes for a device without a kernel
+    /// for them: "warn" (one `FallbackWarning` per operation and device), "silent" or "error".
+    ///
+    /// >>> with al.fallback("error"):
+    /// ...     al.get_fallback()
+    /// 'error'
+    Fallback "fallback" enter_fallback set_fallback
+        [
+            /// Sets what is heard of hosted operations: of the scope this thread is in, else of the process.
+            set_fallback
+        ]
+        [
+            /// What is heard of hosted operations.
+            ///
+            /// >>> al.get_fallback()
+            /// 'warn'
+            get_fallback fallback
+        ];
+    /// A scope that says what is heard of dtypes that a device stores narrower: "warn" (one
+    /// `DemotionWarning` per dtype and device), "silent" or "error".
+    ///
+    /// >>> with al.demotion("silent"):
+    /// ...     al.get_demotion()
+    /// 'silent'
+    Demotion "demotion" enter_demotion set_demotion
+        [
+            /// Sets what is heard of demoted dtypes: of the scope this thread is in, else of the process.
+            set_demotion
+        ]
+        [
+            /// What is heard of demoted dtypes.
+            ///
+            /// >>> al.get_demotion()
+            /// 'warn'
+            get_demotion demotion
+        ];
+}
+
+/// Forgets which warnings were given, so that they are given again.
+#[pyfunction]
+pub(crate) fn _forget_notices() {
+    allotrope_tensor::forget_notices();
+}
+
+/// Adds the warnings, and gives them.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("FallbackWarning", py.get_type::<FallbackWarning>())?;
+    module.add("DemotionWarning", py.get_type::<DemotionWarning>())?;
+    set_notice_sink(warn);
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Tensors from one device to another, and what becomes of dtypes that one of them stores narrower.
+
+use std::ops::Deref;
+
+use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Scalar, WeakScalar};
+use allotrope_op::{Backend, Layout, Shape, Shared};
+use smallvec::{SmallVec, smallvec};
+
+use crate::Tensor;
+use crate::device::Device;
+use crate::elementwise::room;
+use crate::host::{Buffer, Storage};
+use crate::notice;
+
+/// Bytes of elements, aligned for their dtype: where a tensor has them, or copied.
+pub(crate) enum Bytes<'a> {
+    InPlace(&'a [u8]),
+    Copied(Buffer),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::InPlace(bytes) => bytes,
+            Self::Copied(buffer) => buffer,
+        }
+    }
+}
+
+impl Tensor {
+    /// The device that the tensor is on.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.backend().into()
+    }
+
+    /// The dtype in which the device stores the elements: a narrower one than the tensor's where a
+    /// device without it must demote, else the same.
+    #[must_use]
+    pub fn storage_dtype(&self) -> DType {
+        self.backend().capabilities().storage(self.dtype())
+    }
+
+    /// Whether another tensor is on the same device.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.shares_storage_with(other) || self.backend().id() == other.backend().id()
+    }
+
+    /// The same elements on another device, in row-major order; the tensor itself if it is there.
+    ///
+    /// A device that stores the dtype narrower keeps what of the values survives, by the policy of
+    /// [`demotion`](allotrope_dtype::demotion); a tensor of a family takes the device's best width.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Device, DType, Tensor};
+    /// let x = Tensor::arange(0, 3, 1, DType::I64)?;
+    /// assert!(x.to_device(Device::cpu())?.shares_storage_with(&x));
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A memory error of either device, a device error if one fails or demotion is one, an overflow
+    /// error for an integer that the device cannot store.
+    pub fn to_device(&self, device: impl Into<Device>) -> Result<Self, Error> {
+        let device = device.into();
+        let storage = device.backend().capabilities().storage(self.dtype());
+        if self.storage_dtype() == storage {
+            return self.to_backend(device.backend());
+        }
+        self.demoted_to(device, storage)
+    }
+
+    /// [`to_device`](Self::to_device) where it stores another dtype than this tensor's device.
+    #[cold]
+    fn demoted_to(&self, device: Device, storage: DType) -> Result<Self, Error> {
+        let dtype = self.dtype();
+        if storage == dtype || self.device() == device {
+            return self.to_backend(device.backend());
+        }
+        if !self.is_bit_free() {
+            notice::stored("to", dtype, device)?;
+            return self.to_backend(device.backend());
+        }
+        let mut options = CastOptions::default();
+        if dtype.is_integer() {
+            options.overflow = Some(Overflow::Raise);
+        }
+        let narrower = self.to_with(storage, options);
+        let narrower = narrower.map_err(|error| error.hint(stores(device, dtype, storage)))?;
+        narrower.to_backend(device.backend())
+    }
+
+    /// [`to_device`](Self::to_device) by its backend, without a notice.
+    ///
+    /// # Errors
+    /// As [`to_device`](Self::to_device).
+    pub fn to_backend(&self, backend: &'static dyn Backend) -> Result<Self, Error> {
+        let (op, from) = ("to", self.backend());
+        if from.id() == backend.id() {
+            return Ok(self.clone());
+        }
+        let bytes = self.read(op)?;
+        check_range(op, self.dtype(), &bytes, backend.into())?;
+        let memory = backend.upload(op, self.dtype(), &bytes)?;
+        let layout = Layout::contiguous(self.shape().clone());
+        let moved = Self::from_parts(memory, layout, self.dtype());
+        moved.with_rule(op, &[self], move |pass| {
+            Ok(smallvec![Some(pass.gradient()?.to_backend(from)?)])
+        })
+    }
+
+    /// The same elements on the device of another tensor: for what an operation makes for itself.
+    pub(crate) fn beside(self, other: &Self) -> Result<Self, Error> {
+        if self.is_beside(other) {
+            Ok(self)
+        } else {
+            self.to_backend(other.backend())
+        }
+    }
+
+    /// The bytes of the elements in row-major order: where they are, or copied to the CPU.
+    pub(crate) fn read(&self, op: &'static str) -> Result<Bytes<'_>, Error> {
+        match self.contiguous_bytes() {
+            Some(bytes) => Ok(Bytes::InPlace(bytes)),
+            None => {
+                let mut buffer = room(op, self.shape(), self.dtype())?;
+                let backend = self.backend();
+                backend.download(op, self.dtype(), self.view_of(), &mut buffer)?;
+                Ok(Bytes::Copied(buffer))
+            }
+        }
+    }
+}
+
+/// Operands that are free to follow their partners, on their device; nothing if all are where they
+/// belong.
+pub(crate) fn gathered(operands: &[&Tensor]) -> Result<Option<SmallVec<[Tensor; 4]>>, Error> {
+    if !operands.iter().any(|operand| operand.is_device_free()) {
+        return Ok(None);
+    }
+    let fixed = operands.iter().find(|operand| !operand.is_device_free());
+    // Among free ones alone the first decides.
+    let Some(home) = fixed.or(operands.first()) else {
+        return Ok(None);
+    };
+    if operands.iter().all(|operand| operand.is_beside(home)) {
+        return Ok(None);
+    }
+    let follow = |operand: &&Tensor| match operand.is_device_free() {
+        true => operand.to_device(home.device()),
+        false => Ok((*operand).clone()),
+    };
+    operands.iter().map(follow).collect::<Result<_, _>>().map(Some)
+}
+
+fn stores(device: Device, dtype: DType, storage: DType) -> String {
+    format!("{device} stores {dtype} as {storage}")
+}
+
+/// Refuses integers that a device cannot store: they are never demoted out of range.
+pub(crate) fn check_range(
+    op: &'static str,
+    dtype: DType,
+    bytes: &[u8],
+    device: Device,
+) -> Result<(), Error> {
+    let storage = device.backend().capabilities().storage(dtype);
+    if storage == dtype || !dtype.is_integer() {
+        return Ok(());
+    }
+    let Ok(range) = storage.iinfo() else {
+        return Ok(());
+    };
+    let elements = bytes.chunks_exact(dtype.itemsize());
+    for (index, element) in elements.enumerate() {
+        let value = Scalar::from_bytes(dtype, element)?.value();
+        match value {
+            WeakScalar::Int(value) if value < range.min || value > range.max => {
+                let problem = Problem::CastOverflow {
+                    index,
+                    value: value.to_string(),
+                    from: dtype,
+                    to: storage,
+                };
+                let hint = stores(device, dtype, storage);
+                return Err(Error::new(op, problem).hint(hint));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The elements of a tensor in memory of the CPU, and the layout that they have there: of dimensions
+/// that repeat the same elements, these once.
+pub(crate) fn fetch(op: &'static str, tensor: &Tensor) -> Result<(Shared, Layout), Error> {
+    let repeats = tensor.layout().strides().iter().map(|stride| *stride == 0);
+    let sizes: SmallVec<[usize; 6]> = tensor
+        .shape()
+        .iter()
+        .zip(repeats)
+        .map(|(size, repeats)| if repeats { (*size).min(1) } else { *size })
+        .collect();
+    let once = Shape::new(op, &sizes)?;
+    let mut narrowed = tensor.clone();
+    for (dim, size) in once.iter().enumerate() {
+        if *size != tensor.shape()[dim] {
+            narrowed = narrowed.detach().narrow(dim as isize, 0, *size)?;
+        }
+    }
+    let mut buffer = room(op, &once, tensor.dtype())?;
+    let backend = tensor.backend();
+    backend.download(op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
+    let memory = Storage::Owned(buffer).share();
+    let layout = Layout::contiguous(once).broadcast_to(op, tensor.shape())?;
+    Ok((memory, layout))
+}
