@@ -6,7 +6,7 @@
 //! start at a huge page and ask the system for such pages.
 #![allow(unsafe_code, reason = "allocation with an alignment, foreign memory")]
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -16,13 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use allotrope_dtype::{DType, Element, Error, Problem};
 
-use crate::interrupt;
 use crate::reserve::is_memory_short;
 
 /// The alignment of every buffer: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
-/// Bytes of fresh memory that are cleared at once.
-const AT_ONCE: usize = 16 << 20;
 /// Blocks of at least this many bytes start at a huge page.
 const HUGE_PAGE: usize = 2 << 20;
 /// Blocks of at least this many bytes are kept: to zero 32 KB takes a twentieth of a product of 128 by
@@ -329,25 +326,68 @@ impl Block {
             return Some(Self::empty());
         }
         let layout = Self::layout(size)?;
-        if size < HUGE_PAGE {
-            // SAFETY: the layout has a size other than zero.
-            let start = unsafe { alloc_zeroed(layout) };
-            return NonNull::new(start).map(|start| Self { start, size });
+        if size >= HUGE_PAGE {
+            let start = map_pages(layout)?;
+            ask_for_huge_pages(start, size);
+            return Some(Self { start, size });
         }
-        // SAFETY: as above.
-        let start = NonNull::new(unsafe { alloc(layout) })?;
-        ask_for_huge_pages(start, size);
-        let block = Self { start, size };
-        // Fresh pages may take seconds: freed if nobody wants them any more.
-        for first in (0..size).step_by(AT_ONCE) {
-            interrupt::check();
-            // SAFETY: `first` is below the size of the block.
-            let piece = unsafe { block.start.add(first) };
-            // SAFETY: as many bytes are ours from there on.
-            unsafe { piece.write_bytes(0, AT_ONCE.min(size - first)) };
-        }
-        Some(block)
+        // SAFETY: the layout has a size other than zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        NonNull::new(start).map(|start| Self { start, size })
     }
+}
+
+/// Fresh pages, which the system clears when they are touched, by whichever thread that is: the allocator
+/// would clear what it aligns, at once and on this one.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
+    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap};
+    // Blocks of this size are whole pages, and so is what aligns them.
+    let size = layout.size();
+    let room = size.checked_add(layout.align())?;
+    let (protection, flags) = (PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+    // SAFETY: asks for pages of its own, anywhere.
+    let start = unsafe { mmap(std::ptr::null_mut(), room, protection, flags, -1, 0) };
+    if start == MAP_FAILED {
+        return None;
+    }
+    let start: *mut u8 = start.cast();
+    let before = start.addr().wrapping_neg() % layout.align();
+    let after = room - before - size;
+    for (place, len) in [(0, before), (before + size, after)] {
+        if len > 0 {
+            // SAFETY: whole pages of those just mapped, on either side of the block.
+            unsafe { libc::munmap(start.wrapping_add(place).cast(), len) };
+        }
+    }
+    NonNull::new(start.wrapping_add(before))
+}
+
+/// Gives such pages back.
+///
+/// # Safety
+/// They must be those of this layout, and nothing may use them any more.
+#[cfg(all(target_os = "linux", not(miri)))]
+unsafe fn unmap_pages(start: NonNull<u8>, layout: Layout) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
+}
+
+/// Memory that the allocator clears.
+#[cfg(any(not(target_os = "linux"), miri))]
+fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
+    // SAFETY: blocks of pages have a size other than zero.
+    NonNull::new(unsafe { alloc_zeroed(layout) })
+}
+
+/// Gives such memory back.
+///
+/// # Safety
+/// It must be that of this layout, and nothing may use it any more.
+#[cfg(any(not(target_os = "linux"), miri))]
+unsafe fn unmap_pages(start: NonNull<u8>, layout: Layout) {
+    // SAFETY: the caller's promise.
+    unsafe { dealloc(start.as_ptr(), layout) };
 }
 
 /// Lets the system back whole huge pages of memory as such, before they are touched: the
@@ -364,9 +404,12 @@ fn ask_for_huge_pages(start: NonNull<u8>, size: usize) {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let (1.., Some(layout)) = (self.size, Self::layout(self.size)) {
-            // SAFETY: `allocate` got this memory with the same layout, and nothing else frees it.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
+        match (self.size, Self::layout(self.size)) {
+            (0, _) | (_, None) => {}
+            // SAFETY: `allocate` got these pages with the same layout, and nothing else frees them.
+            (HUGE_PAGE.., Some(layout)) => unsafe { unmap_pages(self.start, layout) },
+            // SAFETY: as above.
+            (_, Some(layout)) => unsafe { dealloc(self.start.as_ptr(), layout) },
         }
     }
 }

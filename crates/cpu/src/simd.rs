@@ -52,6 +52,24 @@ pub(crate) fn prefetch_line(address: *const u8) {
     let _ = address;
 }
 
+/// Which of 64 bytes are not zero, the first one in the lowest bit.
+#[inline(always)]
+pub(crate) fn truth_bits(block: &[u8; 64]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of the x86-64 baseline.
+    return unsafe { x86::truth_bits(block) };
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+        let words = block.as_chunks::<8>().0.iter().enumerate();
+        words.fold(0, |bits, (number, word)| {
+            let word = u64::from_le_bytes(*word);
+            let ones = ((((word & LOW) + LOW) | word) & !LOW) >> 7;
+            bits | (ones.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number)
+        })
+    }
+}
+
 /// Whether results of so many bytes, from so many that are read, are better written past the caches.
 ///
 /// What fits in the last cache is better left there. Measured on one of 32 MB (Zen 3), stores past it
@@ -124,6 +142,20 @@ mod x86 {
         let line = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
         // SAFETY: 64 writable bytes at a multiple of 64, as the caller promised.
         unsafe { _mm512_stream_si512(target.as_mut_ptr().cast(), line) };
+    }
+
+    /// Which of 64 bytes are not zero.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub(super) fn truth_bits(block: &[u8; 64]) -> u64 {
+        let mut zeros = 0;
+        for (number, quarter) in block.as_chunks::<16>().0.iter().enumerate() {
+            // SAFETY: 16 readable bytes; the load has no alignment requirement.
+            let bytes = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
+            let mask = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+            zeros |= u64::from(mask.cast_unsigned()) << (16 * number);
+        }
+        !zeros
     }
 
     /// Half a line. In assembly, since the compiler makes one load of two of them.

@@ -121,22 +121,26 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Elements that are converted from float16 or bfloat16 and nothing else, as they are before
-    /// that; at levels above Scalar.
-    pub(crate) fn halves(&self, first: usize, count: usize) -> Option<(DType, &[u8])> {
+    /// Elements that are converted from another dtype and nothing else, as they are before that.
+    pub(crate) fn converted(&self, first: usize, count: usize) -> Option<(DType, &[u8])> {
         let plan = &self.0;
         let &[Step::Convert { from: 0, .. }] = plan.program.steps() else {
             return None;
         };
-        let dtype = plan.program.dtype(0);
-        // Loops over float16 are written in instructions of this CPU alone.
-        let has_f16 = cfg!(target_arch = "x86_64");
-        let is_half = dtype == DType::BF16 || (dtype == DType::F16 && has_f16);
-        let Some(Reader::Direct(bytes)) = plan.readers.first() else {
-            return None;
-        };
-        let is_wanted = is_half && plan.level > Level::Scalar && plan.program.outputs() == [1];
-        is_wanted.then(|| (dtype, &bytes[first * 2..(first + count) * 2]))
+        let (dtype, is_wanted) = (plan.program.dtype(0), plan.program.outputs() == [1]);
+        match plan.readers.first() {
+            Some(Reader::Direct(bytes)) if is_wanted => {
+                let size = dtype.itemsize();
+                Some((dtype, &bytes[first * size..(first + count) * size]))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of float16 or bfloat16, at levels above Scalar.
+    pub(crate) fn halves(&self, first: usize, count: usize) -> Option<(DType, &[u8])> {
+        let converted = self.converted(first, count)?;
+        is_half(self.0.level, converted.0).then_some(converted)
     }
 
     /// The bytes that elements from `first` on are made of, and how many each takes, as far as they are
@@ -166,6 +170,14 @@ impl<'a> Source<'a> {
         }
         plan.run_chunk(first, count, &mut [out])
     }
+}
+
+/// Whether loops over a dtype decode halves by themselves at a level.
+pub(crate) fn is_half(level: Level, dtype: DType) -> bool {
+    // Loops over float16 are written in instructions of this CPU alone.
+    let has_f16 = cfg!(target_arch = "x86_64");
+    let is_half = dtype == DType::BF16 || (dtype == DType::F16 && has_f16);
+    is_half && level > Level::Scalar
 }
 
 thread_local! {

@@ -48,3 +48,48 @@ pub(crate) fn random_words(seed: u64, first: u64, words: &mut [u32]) {
         index = index.wrapping_add(1);
     }
 }
+
+/// The same for many words, in a loop that becomes vectors; at most `4 (BLOCKS - 1)` of them.
+#[inline(always)]
+pub(crate) fn random_blocks<const BLOCKS: usize>(seed: u64, first: u64, words: &mut [u32]) {
+    let key = [seed as u32, (seed >> 32) as u32];
+    let lead = (first % 4) as usize;
+    let mut columns = [[0_u32; BLOCKS]; 4];
+    let [a, b, c, d] = columns.each_mut();
+    for (i, (((a, b), c), d)) in a.iter_mut().zip(b).zip(c).zip(d).enumerate() {
+        // Words are numbered modulo 2^64, and so are blocks modulo a quarter of that.
+        let counter = (first / 4).wrapping_add(i as u64) & (u64::MAX / 4);
+        [*a, *b, *c, *d] = philox4x32([counter as u32, (counter >> 32) as u32, 0, 0], key);
+    }
+    let mut all = [[0_u32; 4]; BLOCKS];
+    for (i, four) in all.iter_mut().enumerate() {
+        *four = [columns[0][i], columns[1][i], columns[2][i], columns[3][i]];
+    }
+    let count = words.len();
+    words.copy_from_slice(&all.as_flattened()[lead..lead + count]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_the_words_one_by_one() {
+        for first in [
+            0,
+            1,
+            2,
+            3,
+            4,
+            1 << 40,
+            (1 << 34) - 5,
+            u64::MAX - 7,
+            u64::MAX,
+        ] {
+            let (mut some, mut all) = ([0; 61], [0; 61]);
+            random_words(0x1234_5678_9ABC_DEF0, first, &mut some);
+            random_blocks::<17>(0x1234_5678_9ABC_DEF0, first, &mut all);
+            assert_eq!(some, all, "from {first} on");
+        }
+    }
+}

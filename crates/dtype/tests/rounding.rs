@@ -294,6 +294,37 @@ fn stochastic_rounding_is_unbiased_reproducible_and_exact_on_exact_values() {
     assert!(run(7, 0, &exact).chunks(2).all(|c| c == [0xC0, 0x3F]));
 }
 
+#[test]
+fn stochastic_rounding_in_vectors_is_the_definition() {
+    let (seed, offset) = (99, 6);
+    for (to, format) in narrow_floats() {
+        for from in [DType::F32, DType::BF16, DType::F16] {
+            if from.fits_in(to) {
+                continue;
+            }
+            let src = interesting_bytes(from);
+            for overflow in [None, Some(Overflow::Ieee), Some(Overflow::Saturate)] {
+                let options = |offset| CastOptions {
+                    rounding: Rounding::Stochastic { seed, offset },
+                    overflow,
+                };
+                for level in Level::available() {
+                    let Ok(found) = cast_at(level, from, &src, to, options(offset)) else {
+                        continue;
+                    };
+                    for index in 0..src.len() / from.itemsize() {
+                        let value = from.format().unwrap().decode(code_at(&src, from, index));
+                        let draw = options(offset + index as u64);
+                        let want = round_to_format(value, format, draw).code;
+                        let code = code_at(&found, to, index);
+                        assert_eq!(code, want, "{value:e} as {to} at {level}, {overflow:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     /// The fast path and the definition agree on any bits, for every pair and level.
     #[test]

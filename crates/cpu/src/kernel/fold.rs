@@ -7,6 +7,7 @@ use allotrope_dtype::{DType, Level, c64, c128};
 use bytemuck::Pod;
 
 use super::reduce;
+use crate::tile::is_half;
 
 /// A reduction of items.
 pub(crate) trait Folding: 'static {
@@ -33,11 +34,12 @@ pub(crate) trait Folding: 'static {
     fn finish(wide: Self::Wide) -> Self::Out;
 
     /// How items are folded that are still codes of 16 bits, at levels above Scalar.
-    const HALVES: Option<Halves<Self>> = None;
+    const NARROW: Option<Narrow<Self>> = None;
 }
 
-/// Folds that convert float16 and bfloat16 on the way: a run, and rows into a row of lanes.
-pub(crate) struct Halves<F: Folding + ?Sized> {
+/// Folds that convert narrower items on the way: of which dtypes, a run, and rows into a row of lanes.
+pub(crate) struct Narrow<F: Folding + ?Sized> {
+    pub(crate) reads: fn(Level, DType) -> bool,
     pub(crate) run: fn(Level, DType, &[u8]) -> F::Wide,
     pub(crate) rows: fn(Level, DType, &mut [F::Lane], &[u8]),
 }
@@ -130,7 +132,8 @@ impl_folding!(
     |a| f64::from(a),
     |w, v| w + v,
     |f| f,
-    const HALVES: Option<Halves<Self>> = Some(Halves {
+    const NARROW: Option<Narrow<Self>> = Some(Narrow {
+        reads: is_half,
         run: reduce::fold_run_of_halves::<Self>,
         rows: reduce::fold_rows_of_halves::<Self>,
     });
@@ -175,6 +178,25 @@ impl_folding!(
     |f| c128::new(f[0].get(), f[1].get())
 );
 
+impl_folding!(
+    Sum<i64>,
+    i64,
+    i64,
+    i64,
+    i64,
+    0,
+    |a, x| a.wrapping_add(x),
+    |l, r| l.wrapping_add(r),
+    |a| a,
+    |w, v| w.wrapping_add(v),
+    |f| f,
+    const NARROW: Option<Narrow<Self>> = Some(Narrow {
+        reads: |_, dtype| reduce::is_small_integer(dtype),
+        run: reduce::fold_run_of_integers::<Self>,
+        rows: reduce::fold_rows_of_integers::<Self>,
+    });
+);
+
 macro_rules! impl_plain {
     ($($fold:ident<$ty:ty>: $start:expr, |$a:ident, $x:ident| $step:expr;)*) => {$(
         impl_folding!($fold<$ty>, $ty, $ty, $ty, $ty, $start, |$a, $x| $step, |$a, $x| $step,
@@ -182,7 +204,6 @@ macro_rules! impl_plain {
     )*};
 }
 impl_plain! {
-    Sum<i64>: 0, |a, x| a.wrapping_add(x);
     Sum<u64>: 0, |a, x| a.wrapping_add(x);
     Prod<f64>: 1.0, |a, x| a * x;
     Prod<c128>: c128::new(1.0, 0.0), |a, x| a * x;

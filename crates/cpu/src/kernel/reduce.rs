@@ -13,10 +13,10 @@ use allotrope_dtype::{DType, Error, Level, Problem};
 use allotrope_op::{Fold, Program, Shape};
 use bytemuck::{Pod, Zeroable};
 
-use super::fold::{Folding, Max, Min, Prod, Sum};
+use super::fold::{Folding, Max, Min, Narrow, Prod, Sum};
 #[cfg(target_arch = "x86_64")]
 use super::fused::block::Half;
-use super::fused::block::{Brain, Itself, Load};
+use super::fused::block::{Brain, Itself, Load, Truth};
 use crate::Buffer;
 use crate::parallel;
 use crate::simd::{self, Body};
@@ -126,8 +126,8 @@ fn fold_runs<F: Folding>(
             let mut items = Items::new();
             let mut first = index * each * reduced;
             for out in out.chunks_mut(at_once) {
-                let halves = source.halves(first, out.len() * reduced);
-                if let (Some(fold), Some((dtype, codes))) = (F::HALVES, halves) {
+                let narrow = narrow::<F>(level, source, first, out.len() * reduced);
+                if let Some((fold, dtype, codes)) = narrow {
                     let runs = codes.chunks_exact(reduced * dtype.itemsize());
                     for (out, codes) in out.iter_mut().zip(runs) {
                         *out = F::finish((fold.run)(level, dtype, codes));
@@ -158,6 +158,18 @@ fn fold_runs<F: Folding>(
     Ok(())
 }
 
+/// Items that the fold converts by itself, before that, and how it does.
+fn narrow<'a, F: Folding>(
+    level: Level,
+    source: &'a Source<'_>,
+    first: usize,
+    count: usize,
+) -> Option<(Narrow<F>, DType, &'a [u8])> {
+    let fold = F::NARROW?;
+    let (dtype, codes) = source.converted(first, count)?;
+    (fold.reads)(level, dtype).then_some((fold, dtype, codes))
+}
+
 /// A run of items of a source, of which no more are made at once than stay in the first-level cache.
 fn fold_source<F: Folding>(
     level: Level,
@@ -169,7 +181,7 @@ fn fold_source<F: Folding>(
         let items = bytemuck::cast_slice(bytes);
         return Ok(fold_run::<F, Itself>(level, None, items));
     }
-    if let (Some(fold), Some((dtype, codes))) = (F::HALVES, source.halves(first, count)) {
+    if let Some((fold, dtype, codes)) = narrow::<F>(level, source, first, count) {
         return Ok((fold.run)(level, dtype, codes));
     }
     let mut folded = None;
@@ -235,8 +247,8 @@ fn fold_row_block<F: Folding>(
             let rows = at_once.min(block - done);
             let start = (first + row + done) * inner + column;
             let lanes = &mut lanes[..];
-            let halves = source.halves(start, rows * width);
-            if let (Some(fold), Some((dtype, codes))) = (F::HALVES, halves) {
+            let narrow = narrow::<F>(level, source, start, rows * width);
+            if let Some((fold, dtype, codes)) = narrow {
                 (fold.rows)(level, dtype, lanes, codes);
             } else {
                 let codes = items.read::<F::Item>(source, start, rows * width)?;
@@ -327,6 +339,53 @@ pub(super) fn fold_rows_of_halves<F: Folding<Item = f32>>(
         DType::F16 => simd::run(level, Rows::<F, Half> { lanes, codes }),
         _ => simd::run(level, Rows::<F, Brain> { lanes, codes }),
     }
+}
+
+/// The folds of integers that are summed as int64: converted first, they take five times as long.
+macro_rules! small_integers {
+    ($($dtype:ident $code:ty;)*) => {
+        /// Whether integers of a dtype are converted on the way.
+        pub(super) fn is_small_integer(dtype: DType) -> bool {
+            matches!(dtype, $(DType::$dtype)|*)
+        }
+
+        /// [`fold_run`] of them.
+        pub(super) fn fold_run_of_integers<F: Folding<Item = i64>>(
+            level: Level,
+            dtype: DType,
+            codes: &[u8],
+        ) -> F::Wide {
+            match dtype {
+                $(DType::$dtype => fold_run::<F, $code>(level, None, bytemuck::cast_slice(codes)),)*
+                _ => F::widen(F::start()),
+            }
+        }
+
+        /// Rows of them into a row of lanes.
+        pub(super) fn fold_rows_of_integers<F: Folding<Item = i64>>(
+            level: Level,
+            dtype: DType,
+            lanes: &mut [F::Lane],
+            codes: &[u8],
+        ) {
+            match dtype {
+                $(DType::$dtype => {
+                    let codes = bytemuck::cast_slice(codes);
+                    simd::run(level, Rows::<F, $code> { lanes, codes });
+                })*
+                _ => {}
+            }
+        }
+    };
+}
+small_integers! {
+    Bool Truth;
+    I8 i8;
+    U8 u8;
+    I16 i16;
+    U16 u16;
+    I32 i32;
+    U32 u32;
 }
 
 /// Less than a block of items, and something behind them.

@@ -7,9 +7,10 @@
 use bytemuck::Pod;
 
 use super::route::Route;
+use super::stochastic::Words;
 use crate::Level;
 use crate::cast::{Exact, Overflow, Rounding, Target};
-use crate::random::random_words;
+use crate::simd;
 use crate::{DType, Error, Kind, Problem};
 
 /// Elements per tile; a multiple of the four words that a random block has.
@@ -196,11 +197,11 @@ impl Rule {
         let width = real.itemsize();
         let mut draws = [0; TILE];
         if let Rounding::Stochastic { seed, offset } = self.rounding {
-            random_words(
-                seed,
+            let (first, draws) = (
                 offset.wrapping_add(start as u64),
                 &mut draws[..values.len()],
             );
+            simd::run(self.level, Words { seed, first, draws });
         }
         // A real number in a complex place has an imaginary part of zero.
         dst.fill(0);

@@ -8,6 +8,7 @@
 //! | `kernels` | the conversions as plain loops over compute types |
 //! | `table` | 8-bit sources: the 256 results, looked up |
 //! | `careful` | the options that need each value looked at: raise, zero, stochastic |
+//! | `stochastic` | stochastic rounding of float32 in vectors |
 //! | `float8` | 8-bit floats to float32 and back, in vectors of AVX2 (unsafe) |
 //! | `simd`, `x86` | stores past the caches and intrinsics (unsafe) |
 
@@ -19,11 +20,12 @@ mod kernels;
 mod route;
 mod simd;
 mod stage;
+mod stochastic;
 mod table;
 
 pub use route::Scratch;
 
-use crate::{CastOptions, DType, Element, Error, Level, Problem};
+use crate::{CastOptions, DType, Element, Error, Level, Problem, Rounding};
 
 /// Converts a slice of one element type to another.
 ///
@@ -88,6 +90,14 @@ pub fn cast_bytes_at(
     }
     let overflow = options.resolve(from, to)?;
     if count == 0 {
+        return Ok(());
+    }
+    if let (Rounding::Stochastic { seed, offset }, Some(format)) = (options.rounding, to.format())
+        && !from.fits_in(to)
+        && stochastic::is_possible(from, to, overflow)
+    {
+        let (source, target) = ((from, src), (format, dst));
+        stochastic::cast(level, source, target, [seed, offset], overflow);
         return Ok(());
     }
     if careful::is_needed(from, to, options.rounding, overflow) {

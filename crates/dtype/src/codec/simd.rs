@@ -165,9 +165,12 @@ pub(super) fn look_up(
 pub(super) use crate::simd::finish_streams;
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{DecodeF16, EncodeF16, WideToOdd, in_blocks};
+pub(super) use x86::{DecodeF16, EncodeF16, Truncate, WideToOdd, in_blocks};
 
 /// Where there are no instructions of their own, the plain loops stand in for these kernels.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) type Truncate<B> = super::kernels::As<f32, B>;
+
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use super::kernels::{
     SoftDecodeF16 as DecodeF16, SoftEncodeF16 as EncodeF16, ToOdd as WideToOdd,

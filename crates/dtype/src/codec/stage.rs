@@ -9,7 +9,7 @@ use super::kernels::{
 };
 #[cfg(target_arch = "x86_64")]
 use super::simd::permutes_bytes;
-use super::simd::{DecodeF16, EncodeF16, Kernel, Mode, run};
+use super::simd::{DecodeF16, EncodeF16, Kernel, Mode, Truncate, run};
 use super::table::Table;
 use crate::DType::{self, BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use crate::Level;
@@ -78,6 +78,18 @@ fn encode_f16(mode: Mode, src: &[u8], dst: &mut [u8]) {
     match mode.level {
         Level::Scalar => plain::<SoftEncodeF16>(mode, src, dst),
         _ => plain::<EncodeF16>(mode, src, dst),
+    }
+}
+
+/// float32 to integers of 8 or 16 bits, which AVX2 needs its own instructions for.
+fn truncate<B>(mode: Mode, src: &[u8], dst: &mut [u8])
+where
+    As<f32, B>: Kernel + Default,
+    Truncate<B>: Kernel + Default,
+{
+    match mode.level {
+        Level::Avx2(_) => plain::<Truncate<B>>(mode, src, dst),
+        _ => plain::<As<f32, B>>(mode, src, dst),
     }
 }
 
@@ -225,6 +237,13 @@ impl Stage {
             (true, true) => (from, unsigned(to)),
             _ => (from, to),
         };
+        match (from, to) {
+            (F32, I8) => return Self::Plain(truncate::<i8>),
+            (F32, U8) => return Self::Plain(truncate::<u8>),
+            (F32, I16) => return Self::Plain(truncate::<i16>),
+            (F32, U16) => return Self::Plain(truncate::<u16>),
+            _ => {}
+        }
         macro_rules! kernels {
             ($($a:ident $from:ty => $($b:ident $to:ty),*;)*) => {
                 match (from, to) {
@@ -242,7 +261,7 @@ impl Stage {
             I32 i32 => U64 u64, F32 f32, F64 f64;
             U64 u64 => U8 u8, U16 u16, U32 u32, F32 f32, F64 f64;
             I64 i64 => F32 f32, F64 f64;
-            F32 f32 => I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F64 f64;
+            F32 f32 => I32 i32, I64 i64, U32 u32, U64 u64, F64 f64;
             F64 f64 => I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32;
         }
     }

@@ -84,8 +84,23 @@ plain! {
     f32 => f64, wide f32, |x| f64::from(x);
     u8 => i64, wide u8, |x| i64::from(x);
     i8 => i64, wide i8, |x| i64::from(x);
+    i16 => i64, wide i16, |x| i64::from(x);
+    u16 => i64, wide u16, |x| i64::from(x);
     i32 => i64, wide i32, |x| i64::from(x);
+    u32 => i64, wide u32, |x| i64::from(x);
     f32 => c64, wide f32, |x| c64::new(x, 0.0), vectors complete_f32;
+}
+
+/// Truth values as 0 and 1; any byte but zero is true.
+pub(in super::super) struct Truth;
+
+impl Load<i64> for Truth {
+    type Code = u8;
+    type Wide = Self;
+    #[inline(always)]
+    fn one(code: u8) -> i64 {
+        i64::from(code != 0)
+    }
 }
 
 /// The numbers themselves, whatever they are.
