@@ -98,6 +98,8 @@ def test_policies_can_be_overridden():
         assert (x.bfloat16() @ x).dtype == al.float32
         assert x.bfloat16().exp().dtype == al.bfloat16
     assert al.amp.policy()["matmul"] == "lower"
+    with al.amp.policy(**{"nn.functional.linear": "float32"}):
+        assert al.amp.policy()["linear"] == "float32"
     assert "lower" in repr(al.amp.policy())
     with pytest.raises(ValueError, match="^policy: unknown operation: 'matmull'"):
         al.amp.policy(matmull="lower")

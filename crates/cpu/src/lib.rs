@@ -21,7 +21,7 @@
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, in vectors from end to end (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
-//! | `kernel/rows` | lines along an axis, each read once |
+//! | `kernel/rowwise` | lines along an axis, each read once |
 //! | `kernel/softmax`, `kernel/norm` | what becomes of such lines |
 //! | `kernel/scan`, `kernel/prefix` | running totals (unsafe in `scan/blocks`) |
 //! | `kernel/sort` | lines in order: sorted, selected, counted |

@@ -1,11 +1,11 @@
 //! The kernels: safe code over slices of bytes and layouts.
 
-mod channels;
+mod batch_norm;
 pub(crate) mod check;
 mod class_loss;
-mod classes;
 mod conv;
 mod copy;
+mod cross_entropy_backward;
 mod distance;
 pub(crate) mod elementwise;
 mod fold;
@@ -21,20 +21,20 @@ mod prefix;
 pub mod random;
 mod reduce;
 mod resample;
-mod rows;
+mod rowwise;
 mod scan;
 mod softmax;
 pub(crate) mod sort;
 
 pub use allotrope_op::{Fold, Scan};
-pub(crate) use channels::{
+pub(crate) use batch_norm::{
     ChannelNorm, ChannelStatistics, normalize_channels, normalize_channels_backward,
 };
 pub(crate) use class_loss::{ClassLines, class_indices, label_counts, multilabel_margin};
-pub(crate) use classes::{ClassTargets, entropy_backward};
 pub(crate) use conv::{Layer, Operand, Transposed};
 pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
+pub(crate) use cross_entropy_backward::{ClassTargets, entropy_backward};
 pub(crate) use distance::distances;
 pub(crate) use movement::add_windows;
 pub use movement::{assemble, copy_view, keep_band};
@@ -44,6 +44,6 @@ pub(crate) use pool::{
 };
 pub use reduce::{reduce, reduce_at};
 pub(crate) use resample::{blend, pick as pick_nearest};
-pub(crate) use rows::{LineInput, are_lines_short, pick};
+pub(crate) use rowwise::{LineInput, are_lines_short, pick};
 pub use scan::scan;
 pub(crate) use softmax::softmax;

@@ -27,7 +27,7 @@ pub(super) use self::backward::{back, sums_of_two};
 use self::halves::Halves;
 pub(super) use self::measure::Measured;
 use super::fused::block::Store;
-use super::rows::{
+use super::rowwise::{
     Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half,
 };
 use crate::simd::{self, Body};

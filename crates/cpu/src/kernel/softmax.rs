@@ -12,7 +12,7 @@ use allotrope_op::task::rowwise::Softmax;
 use bytemuck::Zeroable;
 
 use super::fused::block::{Itself, Load, Store};
-use super::rows::{
+use super::rowwise::{
     ADDED, Accumulator, Ahead, HalfLines, LANES, LineInput, Lines, fill_up, fold, for_each_line,
     for_each_line_or_half, join,
 };

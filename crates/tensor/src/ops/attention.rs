@@ -7,7 +7,7 @@ use allotrope_op::task::Task;
 use allotrope_op::task::contraction::{Attention, Contraction};
 
 use super::attention_gradient::{is_attention_recorded, recorded_attention};
-use super::product::{Dtypes, over_batch};
+use super::contraction::{Dtypes, over_batch};
 use crate::Tensor;
 use crate::device::perform_or;
 

@@ -8,7 +8,7 @@ use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::Outcome;
 use allotrope_op::structured::matrix::EINSUM;
 
-use super::product::{Dtypes, in_common, multiply_matrices};
+use super::contraction::{Dtypes, in_common, multiply_matrices};
 use crate::Tensor;
 
 /// An index: a letter, or a dimension of the ellipsis counted from its last.

@@ -3,7 +3,7 @@
 use allotrope_dtype::{Error, Problem, WeakScalar};
 use allotrope_op::structured::matrix::{BILINEAR, LINEAR};
 
-use super::product::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
+use super::contraction::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use crate::Tensor;
 
 impl Tensor {

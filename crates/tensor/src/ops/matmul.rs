@@ -6,8 +6,8 @@ use allotrope_op::structured::matrix::{
     ADDBMM, ADDMM, ADDMV, ADDR, BADDBMM, BMM, DOT, MATMUL, MM, MV, VDOT,
 };
 
+use super::contraction::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use super::operands::conjugate;
-use super::product::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use crate::Tensor;
 
 impl Tensor {

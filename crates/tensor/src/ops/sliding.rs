@@ -7,11 +7,11 @@ use allotrope_op::task::{Axis, Edge};
 use allotrope_op::{Dims, Slice};
 use smallvec::smallvec;
 
+use super::contraction::{Dtypes, sum_of_products};
 use super::conv::{ConvolutionOptions, Padding};
 use super::conv_gradient::{convolve, convolve_back};
 use super::conv_transpose::TransposedOptions;
 use super::operands::{conjugate, saved, signed};
-use super::product::{Dtypes, sum_of_products};
 use crate::autograd::{Pass, is_recorded};
 use crate::{Index, Tensor};
 

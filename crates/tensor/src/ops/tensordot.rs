@@ -6,7 +6,7 @@ use allotrope_op::normalize_axes;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::matrix::{INNER, KRON, MULTI_DOT, OUTER, TENSORDOT};
 
-use super::product::{Dtypes, check_rank, in_common, inner_mismatch, multiply_matrices};
+use super::contraction::{Dtypes, check_rank, in_common, inner_mismatch, multiply_matrices};
 use crate::Tensor;
 
 impl Tensor {

@@ -6,7 +6,7 @@
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 
-use super::super::rows::{Accumulator, Ahead, LANES, LineInput, join_few, read};
+use super::super::rowwise::{Accumulator, Ahead, LANES, LineInput, join_few, read};
 use super::Norm;
 use super::measure::Measured;
 use crate::buffer::Buffer;

@@ -1,6 +1,6 @@
 //! The mean and deviation of a line, from two looks at it.
 
-use super::super::rows::{Accumulator, Ahead, sums};
+use super::super::rowwise::{Accumulator, Ahead, sums};
 
 /// What makes the numbers of a line normal: `(x - center - rest) * scale`.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use super::super::fused::block::Load;
-use super::super::rows::{ADDED, LANES, fill_up, fold, fold_half};
+use super::super::rowwise::{ADDED, LANES, fill_up, fold, fold_half};
 use crate::simd;
 
 /// Lanes that moments are taken in: with AVX2 those of more do not stay in registers, since each has

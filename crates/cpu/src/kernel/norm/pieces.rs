@@ -7,7 +7,7 @@
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 use allotrope_op::Number;
 
-use super::super::rows::{ADDED, Ahead, sums};
+use super::super::rowwise::{ADDED, Ahead, sums};
 use super::Prepared;
 use super::moments::Moments;
 use super::scaling::Scaling;

@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use super::super::fused::block::Store;
-use super::super::rows::{LANES, fill_up};
+use super::super::rowwise::{LANES, fill_up};
 use super::Prepared;
 use super::moments::Moments;
 

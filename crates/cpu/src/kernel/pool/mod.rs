@@ -20,7 +20,7 @@ use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 use allotrope_op::Program;
 use bytemuck::Pod;
 
-use super::rows::{Accumulator, read};
+use super::rowwise::{Accumulator, read};
 use super::scatter;
 use crate::parallel::{self, CHUNK};
 use crate::tile::{Input, Source};

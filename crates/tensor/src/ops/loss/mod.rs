@@ -2,19 +2,19 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `alignment` | the loss of a sequence that spells a shorter one |
+//! | `ctc` | the loss of a sequence that spells a shorter one |
 //! | `elementwise` | losses of numbers one by one |
-//! | `class` | losses of classes that indices or probabilities name |
-//! | `class_gradient` | the gradients of those that indices name |
-//! | `class_lines` | the losses of single lines by indices |
-//! | `vector` | losses of vectors, and of several labels |
+//! | `cross_entropy` | losses of classes that indices or probabilities name |
+//! | `cross_entropy_gradient` | the gradients of those that indices name |
+//! | `class_losses` | the losses of single lines by indices |
+//! | `margin` | losses of vectors, and of several labels |
 
-mod alignment;
-mod class;
-mod class_gradient;
-mod class_lines;
+mod class_losses;
+mod cross_entropy;
+mod cross_entropy_gradient;
+mod ctc;
 mod elementwise;
-mod vector;
+mod margin;
 
 use std::str::FromStr;
 

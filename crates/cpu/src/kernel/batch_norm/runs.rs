@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use allotrope_dtype::{Error, Scratch};
 
 use super::super::norm::{Measured, back, sums_of_two};
-use super::super::rows::{Accumulator, Ahead, read, sums};
+use super::super::rowwise::{Accumulator, Ahead, read, sums};
 use super::{ChannelStatistics, Job, Sums};
 use crate::memory::{try_collect, try_vec};
 use crate::parallel;

@@ -3,8 +3,8 @@
 use allotrope_dtype::{DType, Error, WeakScalar, c128};
 use smallvec::smallvec;
 
+use super::contraction::{Addend, Dtypes, multiply_matrices};
 use super::operands::{adjoint, conjugate as conjugate_of, saved};
-use super::product::{Addend, Dtypes, multiply_matrices};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 

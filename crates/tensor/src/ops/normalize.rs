@@ -1,33 +1,14 @@
-//! Numbers scaled by others of their kind: gates, norms, neighbouring channels.
+//! Numbers divided by a norm of others: along dimensions, or of neighbouring channels.
 
 use allotrope_dtype::Error;
-use allotrope_op::structured::neural::{GLU, LOCAL_RESPONSE_NORM, NORMALIZE};
-use allotrope_op::{Builder, normalize_axes_or_none, normalize_axis};
+use allotrope_op::structured::neural::{LOCAL_RESPONSE_NORM, NORMALIZE};
+use allotrope_op::{Builder, normalize_axes_or_none};
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::elementwise::evaluate_one;
 use crate::{Index, Tensor};
 
 impl Tensor {
-    /// The first half of a dimension times the logistic function of the second.
-    ///
-    /// # Errors
-    /// A dtype error for complex numbers, an index error for a dimension out of range, a value error
-    /// for one of an odd size, a memory error.
-    pub fn glu(&self, dim: isize) -> Result<Self, Error> {
-        let op = GLU.name;
-        let working = Working::of(&GLU, &[self])?;
-        let axis = normalize_axis(op, dim, self.rank())?;
-        let size = self.shape()[axis];
-        if !size.is_multiple_of(2) {
-            return Err(out_of_range(op, "size", size, "even ones"));
-        }
-        let half = |start: usize| self.narrow(axis as isize, start as isize, size / 2);
-        let dtypes = [self.dtype(); 2];
-        let program = working.result_program(&dtypes, |x| x[0] * x[1].sigmoid());
-        evaluate_one(op, &program, &[&half(0)?, &half(size / 2)?])
-    }
-
     /// The numbers divided by their norm of order `p` along dimensions, or by `eps` if that is
     /// greater. The norm is formed in float64, of complex numbers from their magnitudes.
     ///

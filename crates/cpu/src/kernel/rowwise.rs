@@ -9,12 +9,12 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `ahead` | memory that is asked for before it is needed |
+//! | `prefetch` | memory that is asked for before it is needed |
 //! | `sums` | sums along a line, in lanes |
 //! | `halves` | lines of float16 and bfloat16, without values in between |
 
-mod ahead;
 mod halves;
+mod prefetch;
 mod sums;
 
 use crate::memory::{try_resize, try_vec, try_with_capacity};
@@ -23,8 +23,8 @@ use allotrope_op::elementary::{EXP_NEAR_32, EXP_NEAR_64, Elementary};
 use allotrope_op::{Layout, Number, Program};
 use bytemuck::Pod;
 
-pub(crate) use self::ahead::Ahead;
 pub(crate) use self::halves::{HalfLines, fill_up, for_each_line_or_half};
+pub(crate) use self::prefetch::Ahead;
 pub(crate) use self::sums::{ADDED, fold, fold_half, join, join_few, sums};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};

@@ -9,8 +9,8 @@ use allotrope_op::task::contraction::{Contraction, MatrixProduct};
 use allotrope_op::{Builder, Dims, Fold, Program, Shape, Var};
 use smallvec::{SmallVec, smallvec};
 
+use super::contraction_gradient::{is_product_recorded, recorded_product};
 use super::operands::dtypes_of;
-use super::product_gradient::{is_product_recorded, recorded_product};
 use crate::Tensor;
 use crate::call;
 use crate::device::perform_or;

@@ -7,8 +7,8 @@ use allotrope_op::{Builder, sizes_around};
 use smallvec::{SmallVec, smallvec};
 
 use super::LossReduction;
-use super::class::Classes;
-use super::class_lines::ClassLosses;
+use super::class_losses::ClassLosses;
+use super::cross_entropy::Classes;
 use crate::Tensor;
 use crate::autograd::{Pass, is_grad_enabled};
 use crate::device::perform_here;

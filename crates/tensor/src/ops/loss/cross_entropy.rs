@@ -7,8 +7,8 @@ use allotrope_op::task::rowwise::{ClassLossKind, Rowwise};
 use allotrope_op::{Builder, Fold, Structured};
 
 use super::LossReduction;
-use super::class_gradient::ClassRule;
-use super::class_lines::ClassLosses;
+use super::class_losses::ClassLosses;
+use super::cross_entropy_gradient::ClassRule;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::device::perform_one;

@@ -17,7 +17,7 @@ use allotrope_dtype::{Conversion, DType, Error, Level};
 use self::columns::Columns;
 use self::runs::Runs;
 use super::norm::{Measured, NormGradients};
-use super::rows::{Accumulator, LANES, LineInput};
+use super::rowwise::{Accumulator, LANES, LineInput};
 use crate::tile::Source;
 
 /// The mean and variance of each channel.

@@ -6,7 +6,7 @@ use allotrope_op::task::rowwise::{ClassLoss, ClassLossKind, Rowwise};
 use allotrope_op::task::{Output, Task};
 use smallvec::SmallVec;
 
-use super::class::Classes;
+use super::cross_entropy::Classes;
 use crate::Tensor;
 use crate::device::perform_here;
 use crate::ops::operands::signed;

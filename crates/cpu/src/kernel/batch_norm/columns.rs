@@ -6,7 +6,7 @@ use std::ops::Range;
 use allotrope_dtype::{Error, Scratch};
 
 use super::super::norm::{Measured, back};
-use super::super::rows::{Accumulator, read};
+use super::super::rowwise::{Accumulator, read};
 use super::runs::{means_of, statistics_of};
 use super::{ChannelStatistics, Job, Sums};
 use crate::memory::try_vec;

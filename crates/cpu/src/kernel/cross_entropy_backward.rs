@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Error, Level};
 
-use super::rows::{Accumulator, Ahead, LANES, LineInput, Lines, for_each_line};
+use super::rowwise::{Accumulator, Ahead, LANES, LineInput, Lines, for_each_line};
 use super::softmax::{exp, exp_near};
 use crate::simd::{self, Body};
 
