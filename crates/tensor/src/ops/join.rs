@@ -145,7 +145,7 @@ impl Tensor {
         ];
         let shape = Shape::new(op, &sizes)?;
         let backend = common_backend(op, tensors)?;
-        let zero = Self::zeros(&[1, 1], dtype)?.beside(tensors[0])?;
+        let zero = tensors[0].new_zeros(&[1, 1], dtype)?;
         let mut pieces = Vec::new();
         let (mut row, mut column) = (0, 0);
         let mut corners = Vec::new();
@@ -215,7 +215,8 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
     let is_nothing = |tensor: &&&Tensor| tensor.shape()[..] == [0];
     let kept: SmallVec<[&Tensor; 8]> = tensors.iter().filter(|t| !is_nothing(t)).copied().collect();
     let Some(first) = kept.first() else {
-        return Tensor::empty(&[0], dtype).map_err(|error| error.in_op(op));
+        let nothing = tensors[0].new_empty(&[0], dtype);
+        return nothing.map_err(|error| error.in_op(op));
     };
     if kept.iter().any(|tensor| tensor.rank() == 0) {
         let (given, least) = (0, 1);
