@@ -9,6 +9,7 @@ use crate::autograd::is_recorded;
 use crate::device::common_backend;
 use crate::elementwise::Operand;
 use crate::index::Selection;
+use crate::ops::chooser_beside;
 use crate::{Index, Tensor};
 
 const OP: &str = "setitem";
@@ -21,9 +22,9 @@ fn still_there(gradient: &Tensor, key: &[Index]) -> Result<Tensor, Error> {
     if !key.iter().any(may_repeat) {
         return Ok(picked);
     }
-    let numbers = Tensor::arange(0, picked.count() as i64, 1, DType::I64)?;
-    let numbers = numbers.beside(gradient)?.reshape_as(&picked)?;
-    let mut written = Tensor::zeros(gradient.shape(), DType::I64)?.beside(gradient)?;
+    let numbers = gradient.new_arange(0, picked.count() as i64, 1, DType::I64)?;
+    let numbers = numbers.reshape_as(&picked)?;
+    let mut written = gradient.new_zeros(gradient.shape(), DType::I64)?;
     written.assign(key, &numbers)?;
     let overwritten = written.index(key)?.ne(&numbers)?;
     picked.masked_fill(&overwritten, false)
@@ -61,8 +62,8 @@ impl Tensor {
         let value = match value {
             Operand::Tensor(tensor) => tensor.for_writing(OP, dtype)?,
             Operand::Scalar(scalar) => {
-                let value = Self::full(&[], scalar.lowered_to(dtype), dtype);
-                value.map_err(|error| error.in_op(OP))?.beside(self)?
+                let value = self.new_full(&[], scalar.lowered_to(dtype), dtype);
+                value.map_err(|error| error.in_op(OP))?
             }
         };
         if !is_recorded(&[self, &value]) {
@@ -130,6 +131,7 @@ impl Tensor {
 
     /// Writes a value of a dtype to the elements where a mask of all of them is true.
     fn write_where(&mut self, mask: &Self, value: &Self, dtype: DType) -> Result<(), Error> {
+        let mask = &*chooser_beside(mask, self)?;
         let backend = common_backend(OP, &[self, mask, value])?;
         let used = match value.count() {
             1 => value.clone(),

@@ -147,10 +147,4 @@ impl Tensor {
             Err(Error::new("item", problem))
         }
     }
-
-    /// The value at a place of the storage, in elements.
-    pub(crate) fn element(&self, place: usize) -> Result<Scalar, Error> {
-        let (size, bytes) = (self.dtype().itemsize(), self.storage("item")?);
-        Scalar::from_bytes(self.dtype(), &bytes[place * size..(place + 1) * size])
-    }
 }

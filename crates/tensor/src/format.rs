@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use crate::host::CPU;
-use allotrope_dtype::{Kind, WeakScalar, default_dtype};
+use allotrope_dtype::{Error, Kind, Scalar, WeakScalar, default_dtype};
 
 use crate::Tensor;
 
@@ -109,6 +109,12 @@ impl fmt::Display for Tensor {
 }
 
 impl Tensor {
+    /// The value at a place of memory that the CPU can read, in elements.
+    fn element(&self, place: usize) -> Result<Scalar, Error> {
+        let (size, bytes) = (self.dtype().itemsize(), self.storage("item")?);
+        Scalar::from_bytes(self.dtype(), &bytes[place * size..(place + 1) * size])
+    }
+
     /// The values that are shown, in order.
     fn collect_cells(
         &self,

@@ -11,7 +11,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::device::common_backend;
 use crate::elementwise::evaluate_one;
-use crate::ops::{Indices, Negative, sum_slices};
+use crate::ops::{Indices, Negative, chooser_beside, sum_slices};
 
 const OP: &str = "index";
 
@@ -98,7 +98,7 @@ impl Tensor {
         }
         gathered.with_rule(OP, &[&view], move |pass| {
             let gradient = pass.gradient()?;
-            let zeros = Self::zeros(&shape, gradient.dtype())?.beside(&gradient)?;
+            let zeros = gradient.new_zeros(&shape, gradient.dtype())?;
             Ok(smallvec![Some(zeros.index_put(&key, &gradient, true)?)])
         })
     }
@@ -140,10 +140,7 @@ impl Tensor {
             match item {
                 // Beside arrays a single index is an array of one, as NumPy counts it.
                 Index::At(index) if gathers => {
-                    arrays.push((
-                        dim,
-                        Self::full(&[], index as i64, DType::I64)?.beside(self)?,
-                    ));
+                    arrays.push((dim, self.new_full(&[], index as i64, DType::I64)?));
                     places.push(place);
                     dim += 1;
                 }
@@ -210,11 +207,16 @@ impl Tensor {
                     if mask.rank() == 0 {
                         added.push(dim + added.len());
                     }
+                    let mask = chooser_beside(mask, self)?;
                     items.extend(mask.nonzero()?.into_iter().map(Index::Array));
                     dim += mask.rank();
                 }
                 Index::Array(array) if !array.dtype().is_integer() => {
                     return Err(Error::not_in_set(OP, array.dtype(), Set::Integer, None));
+                }
+                Index::Array(array) => {
+                    items.push(Index::Array(chooser_beside(array, self)?.into_owned()));
+                    dim += 1;
                 }
                 other => {
                     items.push(other.clone());

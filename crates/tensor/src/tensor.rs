@@ -231,18 +231,6 @@ impl Tensor {
         })
     }
 
-    /// The bytes of such elements, if the CPU can write to them.
-    pub(crate) fn own_bytes(&mut self) -> Option<&mut [u8]> {
-        let size = self.dtype.itemsize();
-        let Target {
-            memory,
-            start,
-            count,
-        } = self.own_elements()?;
-        let bytes = memory.host_mut()?;
-        bytes.get_mut(start * size..(start + count) * size)
-    }
-
     /// Changes the elements of the value in a dtype, as a target in row-major order; if anyone else
     /// has the memory, those of a copy. In other orders a copy is changed and written back.
     pub(crate) fn rewrite<T>(

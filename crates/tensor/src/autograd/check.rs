@@ -83,7 +83,7 @@ fn check(
         }
         let gradient = match found.next().flatten() {
             Some(gradient) => gradient,
-            None => Tensor::zeros(input.shape(), input.dtype())?,
+            None => input.zeros_like()?,
         };
         let expected = differences(function, &plain, index, &gradients, options.eps)?;
         compare(index, &numbers(&gradient)?, &expected, options)?;
@@ -136,7 +136,7 @@ pub fn gradgradcheck(
             .zip(&wanted)
             .map(|(gradient, input)| match gradient {
                 Some(gradient) => Ok(gradient),
-                None => Tensor::zeros(input.shape(), input.dtype()),
+                None => input.zeros_like(),
             });
         found.collect()
     };
@@ -206,7 +206,7 @@ fn differences(
     let at = |place: usize, away: c128| -> Result<f64, Error> {
         let mut moved = values.clone();
         moved[place] += away;
-        let tensor = Tensor::from_slice(&moved, input.shape())?;
+        let tensor = input.new_from_slice(&moved, input.shape())?;
         let tensor = if dtype.is_complex() {
             tensor.to(dtype)?
         } else {

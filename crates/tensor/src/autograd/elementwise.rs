@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use allotrope_dtype::{DType, Error, GradientProblem};
+use allotrope_dtype::{DType, Error, GradientProblem, Problem};
 use allotrope_op::Fold;
 use allotrope_op::{Differential, Op, Program, Read, Shape, compute_dtype, differentiate};
 use smallvec::SmallVec;
 
 use super::mode::is_grad_enabled;
-use super::node::Node;
+use super::node::{Node, zeros_of};
 use super::pass::Pass;
 use crate::Tensor;
 use crate::elementwise::evaluate;
@@ -177,7 +177,10 @@ impl Pending {
         match results.pop() {
             Some(tensor) if tensor.shape() == &self.shape => Ok(tensor),
             Some(tensor) => tensor.expand(&self.shape),
-            None => Tensor::full(&[], false, DType::F32)?.expand(&self.shape),
+            None => {
+                let (from, to) = (0, 1);
+                Err(Error::new(op, Problem::LengthMismatch { from, to }))
+            }
         }
     }
 
@@ -216,7 +219,8 @@ impl Elementwise {
         if back.reads.is_empty() {
             // Without a share of any gradient they are zero.
             for dtype in back.program.output_dtypes() {
-                made.push(Flow::Ready(Tensor::full(&[], false, dtype)?.expand(shape)?));
+                let zeros = zeros_of(node.outputs[0].backend, dtype, shape)?;
+                made.push(Flow::Ready(zeros));
             }
         } else {
             let pending = self.assemble(node, back, gradients)?;

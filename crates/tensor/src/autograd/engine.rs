@@ -452,7 +452,9 @@ impl Walk {
     /// What was added up so far and another gradient, in the memory of the latter where that can be.
     fn sum(&self, before: Tensor, mut flow: Flow, dtype: DType) -> Result<Flow, Error> {
         let is_added = match &mut flow {
-            Flow::Ready(gradient) if !self.options.create_graph => gradient.add_in_place(&before),
+            Flow::Ready(gradient) if !self.options.create_graph => {
+                gradient.add_in_place(&before)?
+            }
             _ => false,
         };
         if is_added {

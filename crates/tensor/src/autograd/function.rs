@@ -138,7 +138,12 @@ pub fn checkpoint(
         compute(&kept)?
     };
     // What the computation uses besides its inputs may require a gradient when they do not.
-    let anchor = Tensor::zeros(&[], DType::F32)?.requires_grad_(true)?;
+    let like = results.first().or(kept.first());
+    let anchor = match like {
+        Some(like) => like.new_zeros(&[], DType::F32)?,
+        None => return Ok(results),
+    };
+    let anchor = anchor.requires_grad_(true)?;
     let all: Vec<&Tensor> = inputs.iter().copied().chain([&anchor]).collect();
     let setting = is_autocast_enabled().then(autocast_setting);
     record_function("checkpoint", &all, results, move |gradients, _| {

@@ -1,16 +1,11 @@
 //! What a tensor says of its gradient, and how it is made a leaf and changed.
 
-use allotrope_cpu::parallel::for_each_block;
-use allotrope_cpu::run_row;
 use allotrope_dtype::{Error, GradientProblem, Set};
-use allotrope_op::{Op, compute_dtype};
-use smallvec::SmallVec;
+use allotrope_op::{Op, Origin, Program, Rewrite, compute_dtype};
+use smallvec::{SmallVec, smallvec};
 
 use super::node::{AfterHook, Body, History, Hook, HookPlace, Node, Outline};
 use crate::{Tensor, Variable};
-
-/// Bytes of a gradient that are added while they are in the first-level cache.
-const ADDED_AT_ONCE: usize = 8 << 10;
 
 impl Tensor {
     /// Whether operations on the tensor are recorded, so that a gradient can come back to it.
@@ -72,7 +67,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn history_only(&self) -> Result<Self, Error> {
-        let nothing = Self::zeros(&[0], self.dtype())?;
+        let nothing = self.new_zeros(&[0], self.dtype())?;
         Ok(nothing.with_history(self.history().cloned()))
     }
 
@@ -161,24 +156,25 @@ impl Tensor {
 
     /// Adds a tensor in the memory of this one, if nothing else has it and sums are formed in its
     /// dtype; whether that was so. Else a step of training needs room for a third gradient.
-    pub(super) fn add_in_place(&mut self, other: &Self) -> bool {
-        let dtype = self.dtype();
-        let fits = self.shape() == other.shape() && dtype == other.dtype();
+    pub(super) fn add_in_place(&mut self, other: &Self) -> Result<bool, Error> {
+        let (op, dtype, backend) = ("backward", self.dtype(), self.backend());
+        let fits = self.shape() == other.shape() && dtype == other.dtype() && self.is_beside(other);
         if !fits || !Set::Inexact.contains(dtype) || compute_dtype(dtype) != dtype {
-            return false;
+            return Ok(false);
         }
-        let (Some(other), Some(own)) = (other.contiguous_bytes(), self.own_bytes()) else {
-            return false;
+        let shape = other.shape();
+        let Some(own) = self.own_elements() else {
+            return Ok(false);
         };
-        for_each_block(own, ADDED_AT_ONCE, |block, own| {
-            let mut before = [0_u64; ADDED_AT_ONCE / 8];
-            let before = &mut bytemuck::cast_slice_mut(&mut before)[..own.len()];
-            before.copy_from_slice(own);
-            let start = block * ADDED_AT_ONCE;
-            let other = &other[start..start + own.len()];
-            run_row(Op::Add, dtype, &[before, other], own);
-        });
-        true
+        let mut program = Program::new(&[dtype; 2]);
+        let sum = program.apply(Op::Add, &[0, 1]);
+        program.output(sum);
+        let rewrite = Rewrite {
+            shape,
+            inputs: smallvec![Origin::Target(0), Origin::View(other.view_of())],
+            targets: smallvec![own],
+        };
+        backend.run_into(op, &program, vec![rewrite])
     }
 
     /// Keeps the gradient of a computed tensor too, when one comes back.

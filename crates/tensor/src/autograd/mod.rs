@@ -38,8 +38,8 @@ pub use mode::{
     AnomalyMode, GradMode, Mode, ModeFlow, detect_anomaly, enable_grad, inference_mode,
     is_anomaly_enabled, is_grad_enabled, is_inference_mode, mode, no_grad, set_grad_enabled,
 };
-pub(crate) use node::History;
 pub use node::{AfterHook, Hook, HookPlace};
+pub(crate) use node::{History, Outline};
 pub(crate) use pass::{Gradients, Pass};
 pub use record::set_locator;
 pub(crate) use record::{

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use allotrope_dtype::{DType, Error};
-use allotrope_op::Shape;
+use allotrope_dtype::{DType, Error, WeakScalar};
+use allotrope_op::{Backend, Shape};
 use smallvec::SmallVec;
 
 use super::elementwise::Elementwise;
@@ -64,6 +64,7 @@ impl fmt::Debug for History {
 pub(crate) struct Outline {
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
+    pub(crate) backend: &'static dyn Backend,
 }
 
 impl Outline {
@@ -71,8 +72,24 @@ impl Outline {
         Self {
             shape: tensor.shape().clone(),
             dtype: tensor.dtype(),
+            backend: tensor.backend(),
         }
     }
+
+    /// The gradient of an output that none came back to.
+    pub(crate) fn zeros(&self) -> Result<Tensor, Error> {
+        zeros_of(self.backend, self.dtype, &self.shape)
+    }
+}
+
+/// Zeros of a shape, of which memory has one.
+pub(crate) fn zeros_of(
+    backend: &'static dyn Backend,
+    dtype: DType,
+    shape: &Shape,
+) -> Result<Tensor, Error> {
+    let zero = WeakScalar::Bool(false);
+    Tensor::filled("zeros", &[], zero, dtype, backend)?.expand(shape)
 }
 
 /// How gradients of an operation's results become those of its operands.

@@ -159,15 +159,14 @@ fn attach(
 pub(crate) fn node_of<F>(
     op: &'static str,
     edges: SmallVec<[Option<History>; 2]>,
-    outline: (Shape, DType),
+    outline: Outline,
     rule: F,
 ) -> History
 where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
-    let (shape, dtype) = outline;
     let body = Body::Rule(Arc::new(rule));
-    let node = Node::new(op, None, smallvec![Outline { shape, dtype }], edges, body);
+    let node = Node::new(op, None, smallvec![outline], edges, body);
     History { node, output: 0 }
 }
 

@@ -212,7 +212,7 @@ impl Tensor {
         Ok(options.finish(made))
     }
 
-    pub(super) fn filled(
+    pub(crate) fn filled(
         op: &'static str,
         sizes: &[usize],
         value: WeakScalar,

@@ -147,7 +147,7 @@ fn join_parts(re: &Tensor, im: &Tensor) -> Result<Tensor, Error> {
     let (dtype, rank) = (sum.dtype(), sum.rank() as isize);
     let mut sizes = sum.shape().to_vec();
     sizes.push(2);
-    let mut parts = Tensor::zeros(&sizes, dtype.to_real())?;
+    let mut parts = sum.new_zeros(&sizes, dtype.to_real())?;
     for (place, part) in [re, im].into_iter().enumerate() {
         let key = [Index::Ellipsis, Index::At(place as isize)];
         parts.assign(&key, &part.to(dtype.to_real())?)?;

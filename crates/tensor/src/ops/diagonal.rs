@@ -161,7 +161,7 @@ where
         return replaced.with_rule(op, &[x, source], move |pass| {
             let gradient = pass.gradient()?;
             let for_rest = pass.give(0, || {
-                let nothing = Tensor::full(&[], false, gradient.dtype())?.beside(&gradient)?;
+                let nothing = gradient.new_full(&[], false, gradient.dtype())?;
                 let nothing = nothing.expand(place.shape())?;
                 replace(row, &gradient, &nothing, view)
             })?;

@@ -4,7 +4,7 @@ use allotrope_dtype::{DType, Error, Problem, WeakScalar, promotion};
 use allotrope_op::Fold;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CUMULATIVE_TRAPEZOID, DIFF, TRAPEZOID};
-use allotrope_op::{Builder, Layout, Program, Shape, Slice, Target, normalize_axis};
+use allotrope_op::{Builder, Layout, Program, Shape, Slice, Target, compute_dtype, normalize_axis};
 
 use super::join::remember_parts;
 use super::scan::scan_lines;
@@ -158,7 +158,8 @@ impl Tensor {
         inputs.extend(points.into_iter().flat_map(|(lower, upper)| [lower, upper]));
         let dtypes: Vec<DType> = inputs.iter().map(Self::dtype).collect();
         let builder = Builder::new(&dtypes);
-        let wide = |input: usize| builder.input(input).to(DType::F64);
+        let float = self.backend().wide(compute_dtype(result));
+        let wide = |input: usize| builder.input(input).to(float);
         let mean = (wide(0) + wide(1)) * 0.5;
         let area = match (inputs.len(), step) {
             (4, _) => mean * (wide(3) - wide(2)),
@@ -187,11 +188,7 @@ impl Tensor {
             common = promotion().promote_types(op, common, x.dtype())?;
         }
         let result = call::result_dtype(row, common)?;
-        let wide = if result.is_complex() {
-            DType::C128
-        } else {
-            DType::F64
-        };
+        let wide = self.backend().wide(compute_dtype(result));
         let (lower, upper) = self.to(wide)?.neighbours(dim)?;
         let sums = lower.add(&upper)?.mul(0.5)?;
         let areas = match x {

@@ -1,6 +1,6 @@
 //! `gradient`: slopes between neighbours.
 
-use allotrope_dtype::{DType, Error, WeakScalar};
+use allotrope_dtype::{Error, WeakScalar};
 use allotrope_op::normalize_axes;
 use allotrope_op::structured::order::GRADIENT;
 
@@ -144,8 +144,8 @@ impl Tensor {
         let (axis, size) = (dim as isize, self.shape()[dim]);
         // Complex places are those of complex numbers.
         let (wide, narrow) = match places.dtype().is_complex() {
-            true => (DType::C128, self.dtype()),
-            false => (DType::F64, self.dtype().to_real()),
+            true => (places.working_float(), self.dtype()),
+            false => (places.working_float(), self.dtype().to_real()),
         };
         let steps = places.to(wide)?.diff(1, 0, None, None)?;
         // A coefficient stands along the dimension, whatever is around it.

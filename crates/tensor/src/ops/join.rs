@@ -1,6 +1,6 @@
 //! Tensors side by side: `cat`, `stack` and their kin, `block_diag`.
 
-use allotrope_dtype::{Error, Problem, default_dtype};
+use allotrope_dtype::{Error, Problem, WeakScalar, default_dtype};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{
     BLOCK_DIAG, CAT, COLUMN_STACK, DSTACK, HSTACK, STACK, VSTACK,
@@ -8,10 +8,10 @@ use allotrope_op::structured::movement::{
 use allotrope_op::{Dims, Layout, Piece, Shape, normalize_axis};
 use smallvec::SmallVec;
 
-use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::device::common_backend;
+use crate::{Device, Tensor};
 
 impl Tensor {
     /// Tensors side by side along a dimension, in their common dtype. Their other sizes are equal;
@@ -120,7 +120,9 @@ impl Tensor {
     pub fn block_diag(tensors: &[&Self]) -> Result<Self, Error> {
         let op = BLOCK_DIAG.name;
         if tensors.is_empty() {
-            return Self::empty(&[1, 0], default_dtype());
+            let nothing = WeakScalar::Bool(false);
+            let backend = Device::cpu().backend();
+            return Self::filled(op, &[1, 0], nothing, default_dtype(), backend);
         }
         let dtype = call::result_dtype(
             &BLOCK_DIAG,
@@ -145,7 +147,7 @@ impl Tensor {
         ];
         let shape = Shape::new(op, &sizes)?;
         let backend = common_backend(op, tensors)?;
-        let zero = Self::zeros(&[1, 1], dtype)?.beside(tensors[0])?;
+        let zero = tensors[0].new_zeros(&[1, 1], dtype)?;
         let mut pieces = Vec::new();
         let (mut row, mut column) = (0, 0);
         let mut corners = Vec::new();
@@ -215,7 +217,8 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
     let is_nothing = |tensor: &&&Tensor| tensor.shape()[..] == [0];
     let kept: SmallVec<[&Tensor; 8]> = tensors.iter().filter(|t| !is_nothing(t)).copied().collect();
     let Some(first) = kept.first() else {
-        return Tensor::empty(&[0], dtype).map_err(|error| error.in_op(op));
+        let nothing = tensors[0].new_empty(&[0], dtype);
+        return nothing.map_err(|error| error.in_op(op));
     };
     if kept.iter().any(|tensor| tensor.rank() == 0) {
         let (given, least) = (0, 1);

@@ -64,7 +64,7 @@ pub use einsum::einsum;
 pub use finite_difference::Spacing;
 pub use grid_sample::{Beyond, Sampling};
 pub use indexing::{BagMode, Bags, Edges, Embedding, IndexReduction, Search};
-pub(crate) use indexing::{Indices, Negative, sum_slices};
+pub(crate) use indexing::{Indices, Negative, chooser_beside, sum_slices};
 pub use interpolate::{Interpolation, InterpolationOptions, Resized};
 pub use loss::LossReduction;
 pub use norm::{BatchNorm, BatchNormOptions};

@@ -63,7 +63,7 @@ impl Tensor {
         let plan = Plan::new(op, self, axes)?;
         let total = self.known_sum(&NANMEAN, &plan, dtype)?;
         let builder = Builder::new(&[self.dtype()]);
-        let x = builder.input(0).to(DType::F64);
+        let x = builder.input(0).to(self.working_float());
         let is_known = x.isnan().pick(x.zero(), x.one());
         let program = builder.finish(&[is_known]);
         let known = plan.fold(op, Fold::Sum, &program, &[&self.detach()], self.shape())?;
@@ -167,24 +167,20 @@ impl Tensor {
                 "one of up to two dimensions",
             ));
         }
-        let wide = if working.result.is_complex() {
-            DType::C128
-        } else {
-            DType::F64
-        };
         let rows = match self.rank() {
             2 => self.clone(),
             _ => self.reshape(&signed(&[1, self.count()]))?,
         };
         let rows = rows.to(working.result)?;
+        let wide = rows.working_float();
         let (is_single, count) = (rows.shape()[0] == 1, rows.shape()[1]);
-        let weights = weights(op, count, fweights, aweights)?;
+        let weights = weights(op, count, fweights, aweights, wide.to_real())?;
         let (mean, norm) = match &weights {
             None => {
                 let norm = (count as f64 - correction).max(0.0);
                 (
                     rows.mean(Some(&[1]), true, Some(wide))?,
-                    Self::full(&[], norm, DType::F64)?,
+                    self.new_full(&[], norm, wide.to_real())?,
                 )
             }
             Some(weights) => {
@@ -196,7 +192,7 @@ impl Tensor {
                     .div(&total)?;
                 let norm = match aweights {
                     Some(aweights) if correction != 0.0 => {
-                        let squares = weights.mul(&aweights.to(DType::F64)?)?;
+                        let squares = weights.mul(&aweights.to(wide.to_real())?)?;
                         let part = squares.sum(None, false, None)?.div(&total)?;
                         total.sub(&part.mul(correction)?)?
                     }
@@ -290,6 +286,7 @@ fn weights(
     count: usize,
     fweights: Option<&Tensor>,
     aweights: Option<&Tensor>,
+    wide: DType,
 ) -> Result<Option<Tensor>, Error> {
     let mut product: Option<Tensor> = None;
     for (what, weights, set) in [
@@ -312,10 +309,10 @@ fn weights(
             };
             return Err(Error::new(op, problem));
         }
-        let wide = weights.to(DType::F64)?;
+        let weights = weights.to(wide)?;
         product = Some(match product {
-            None => wide,
-            Some(product) => product.mul(&wide)?,
+            None => weights,
+            Some(product) => product.mul(&weights)?,
         });
     }
     Ok(product)

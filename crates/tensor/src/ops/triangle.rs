@@ -1,14 +1,14 @@
 //! Triangles of matrices: `tril`, `triu` and the indices of both.
 
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
-use allotrope_op::Band;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{TRIL, TRIU};
+use allotrope_op::{Band, Shape};
 use smallvec::smallvec;
 
-use crate::Tensor;
 use crate::call;
 use crate::view::out_of_memory;
+use crate::{Options, Tensor};
 
 impl Tensor {
     /// Matrices with zero above a diagonal, which is `diagonal` columns right of the main one.
@@ -44,9 +44,10 @@ impl Tensor {
         rows: usize,
         columns: usize,
         offset: isize,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        indices("tril_indices", Band::Lower, [rows, columns], offset, dtype)
+        let (op, options) = ("tril_indices", options.into());
+        indices(op, Band::Lower, [rows, columns], offset, options)
     }
 
     /// The rows and columns of what [`triu`](Self::triu) keeps of a matrix, in row-major order.
@@ -57,9 +58,10 @@ impl Tensor {
         rows: usize,
         columns: usize,
         offset: isize,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        indices("triu_indices", Band::Upper, [rows, columns], offset, dtype)
+        let (op, options) = ("triu_indices", options.into());
+        indices(op, Band::Upper, [rows, columns], offset, options)
     }
 }
 
@@ -89,7 +91,7 @@ fn indices(
     band: Band,
     [rows, columns]: [usize; 2],
     offset: isize,
-    dtype: DType,
+    Options { dtype, device }: Options,
 ) -> Result<Tensor, Error> {
     if !dtype.is_integer() {
         return Err(Error::not_in_set(op, dtype, Set::Integer, None));
@@ -115,7 +117,10 @@ fn indices(
     for row in used {
         places.extend(kept(row).map(|column| column as i64));
     }
-    let places = Tensor::from_slice(&places, &[2, count]).map_err(|error| error.in_op(op))?;
+    let shape = Shape::new(op, &[2, count])?;
+    let bytes = bytemuck::cast_slice(&places);
+    let memory = device.backend().upload(op, DType::I64, bytes)?;
+    let places = Tensor::from_memory_of(memory, shape, DType::I64);
     let options = CastOptions::overflow(Overflow::Raise);
     places
         .to_with(dtype, options)

@@ -22,7 +22,7 @@ pub(super) fn product_gradient(
     let pick = |condition: &Tensor, yes: &Tensor, no: &Tensor| {
         Tensor::apply(Op::Where, &[condition.into(), yes.into(), no.into()])
     };
-    let nothing = Tensor::zeros(&[], items.dtype())?.beside(items)?;
+    let nothing = items.new_zeros(&[], items.dtype())?;
     let (one, two) = (zeros.eq(1)?, zeros.eq(2)?);
     let at_zero = pick(
         &one,

@@ -67,16 +67,18 @@ pub(crate) fn power_of(size: Var<'_>, p: f64) -> Var<'_> {
     is_zero.pick(size.lit(0_f64.powf(p)), power)
 }
 
-/// The float that sums of magnitudes, variances and logarithms are formed in.
-fn working_float(result: DType) -> DType {
-    if result.is_complex() {
-        DType::C128
-    } else {
-        DType::F64
-    }
-}
-
 impl Tensor {
+    /// The float, or the complex dtype, that sums of magnitudes, variances and logarithms of these
+    /// elements are formed in on their device.
+    pub(crate) fn working_float(&self) -> DType {
+        let float = match self.dtype() {
+            DType::F64 | DType::C128 => self.dtype(),
+            dtype if dtype.is_complex() => DType::C64,
+            _ => DType::F32,
+        };
+        self.backend().wide(float)
+    }
+
     /// The sum along axes, or of everything. Integers accumulate in 64 bits, floats in pairs of
     /// blocks, and the result is rounded once.
     ///
@@ -160,14 +162,14 @@ impl Tensor {
         let item = if Set::Inexact.contains(through) {
             Fold::Sum.item(through)
         } else {
-            DType::F64
+            self.backend().wide(compute_dtype(result))
         };
         let program = reading(self.dtype(), through, item);
         let mean = self.wide_mean(op, &plan, &program)?;
         plan.finish(mean.to(result)?, keepdim)
     }
 
-    /// The mean of what a program reads in float64 or complex128, with the reduced dimensions.
+    /// The mean of what a program reads, in what sums are formed in, with the reduced dimensions.
     fn wide_mean(&self, op: &'static str, plan: &Plan, program: &Program) -> Result<Self, Error> {
         let total = plan.fold(op, Fold::Sum, program, &[self], self.shape())?;
         total.div(plan.count() as f64)
@@ -219,8 +221,8 @@ impl Tensor {
         correction: f64,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        // Summed in float64, since the error of a mean beside small distances counts.
-        let wide = working_float(self.dtype());
+        // Summed in wide numbers, since the error of a mean beside small distances counts.
+        let wide = self.working_float();
         let mean = self.wide_mean(op, plan, &reading(self.dtype(), self.dtype(), wide))?;
         let builder = Builder::new(&[self.dtype(), mean.dtype()]);
         let away = builder.input(0).to(mean.dtype()) - builder.input(1);
@@ -320,14 +322,14 @@ impl Tensor {
             let found = self
                 .ravel()?
                 .first_place(op, &program, &extreme.reshape(&[1])?)?;
-            let found = Self::full(&vec![1; self.rank()], found, DType::I64)?;
-            return plan.finish(found.beside(self)?, keepdim);
+            let found = self.new_full(&vec![1; self.rank()], found, DType::I64)?;
+            return plan.finish(found, keepdim);
         }
         let dim = plan.reduced.first().copied().unwrap_or_default();
         let mut sizes = vec![1; self.rank()];
         sizes[dim] = -1;
-        let places = Self::arange(0, self.shape()[dim] as i64, 1, DType::I64)?;
-        let places = places.reshape(&sizes)?.beside(self)?;
+        let places = self.new_arange(0, self.shape()[dim] as i64, 1, DType::I64)?;
+        let places = places.reshape(&sizes)?;
         let inputs = [self, &extreme, &places];
         let found = plan.fold(op, Fold::Min, &program, &inputs, self.shape())?;
         plan.finish(found, keepdim)
@@ -343,7 +345,7 @@ impl Tensor {
     ) -> Result<i64, Error> {
         const PIECE: usize = 256 << 10;
         let count = self.count();
-        let places = Self::arange(0, count.min(PIECE) as i64, 1, DType::I64)?.beside(self)?;
+        let places = self.new_arange(0, count.min(PIECE) as i64, 1, DType::I64)?;
         for start in (0..count).step_by(PIECE) {
             let now = PIECE.min(count - start);
             let (x, places) = (
@@ -402,7 +404,8 @@ impl Tensor {
         let op = Reduction::CountNonzero.name();
         let plan = Plan::new(op, self, axes)?;
         let program = reading(self.dtype(), DType::Bool, DType::I64);
-        let folded = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
+        let to = DType::I64;
+        let folded = plan.fold_to(op, Fold::Sum, &program, &[self], self.shape(), to)?;
         plan.finish(folded, keepdim)
     }
 
@@ -417,20 +420,16 @@ impl Tensor {
         let result = call::result_dtype(&Reduction::Norm, self.dtype())?;
         let plan = Plan::new(op, self, axes)?;
         let from = self.dtype();
-        let wide = if from.is_complex() {
-            DType::C128
-        } else {
-            DType::F64
-        };
+        let wide = self.working_float();
         let folded = if p == 0.0 {
             let program = reading(from, DType::Bool, DType::I64);
-            let counts = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
-            unvarying(counts.to(result)?, op, &[self])?
+            let counts = plan.fold_to(op, Fold::Sum, &program, &[self], self.shape(), result)?;
+            unvarying(counts, op, &[self])?
         } else if p.is_infinite() {
             plan.need_elements(op, self)?;
             let program = map(from, |x| x.to(wide).abs());
             let fold = if p > 0.0 { Fold::Max } else { Fold::Min };
-            plan.fold(op, fold, &program, &[self], self.shape())?
+            plan.fold_to(op, fold, &program, &[self], self.shape(), result)?
         } else if p == 2.0 {
             let program = map(from, |x| {
                 let x = x.to(wide);
@@ -447,10 +446,10 @@ impl Tensor {
                 let size = x.to(wide).abs();
                 if p == 1.0 { size } else { power_of(size, p) }
             });
-            let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
             if p == 1.0 {
-                total
+                plan.fold_to(op, Fold::Sum, &program, &[self], self.shape(), result)?
             } else {
+                let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
                 root_of_sums(&total, p)?
             }
         };
@@ -488,7 +487,7 @@ impl Tensor {
         let x = builder.input(0).to(through).to(compute);
         let program = builder.finish(&[(x - builder.input(1)).exp()]);
         let total = plan.fold(op, Fold::Sum, &program, &[self, &shift], self.shape())?;
-        let wide = total.to(working_float(result))?.log()?;
+        let wide = total.to(self.backend().wide(compute))?.log()?;
         let shifted = Self::apply(
             Op::Add,
             &[(&wide).into(), (&shift.to(wide.dtype())?).into()],

@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::storage::Base;
 use crate::Tensor;
-use crate::autograd::{History, node_of};
+use crate::autograd::{History, Outline, node_of};
 
 /// Where a view lies in the memory of its base.
 #[derive(Clone, Debug)]
@@ -123,9 +123,9 @@ fn image_of(
     if !layout.may_repeat() {
         return elements.placed(op, &shape, layout);
     }
-    let places = Tensor::arange(0, len as i64, 1, DType::I64)?.beside(elements)?;
+    let places = elements.new_arange(0, len as i64, 1, DType::I64)?;
     let places = places.with_layout(layout.clone()).ravel()?;
-    let zeros = Tensor::zeros(&shape, elements.dtype())?.beside(elements)?;
+    let zeros = elements.new_zeros(&shape, elements.dtype())?;
     zeros.index_add(0, &places, &elements.ravel()?, 1)
 }
 
@@ -148,7 +148,7 @@ fn part_of(op: &'static str, image: &Tensor, layout: &Layout) -> Result<Tensor, 
 /// An image with zeros at the places of a layout.
 fn cleared(op: &'static str, image: &Tensor, layout: &Layout) -> Result<Tensor, Error> {
     let mut copy = image.detach().copied()?;
-    let zero = Tensor::zeros(&[], image.dtype())?.beside(image)?;
+    let zero = image.new_zeros(&[], image.dtype())?;
     copy.place_at(op, layout, &zero.expand(layout.shape())?)?;
     let layout = layout.clone();
     copy.with_rule(op, &[image], move |pass| {
@@ -166,7 +166,11 @@ pub(super) fn of_view(
 ) -> Option<History> {
     let op = "view";
     let place = Place::new(base, view, dtype, len)?;
-    let outline = (view.shape().clone(), dtype);
+    let outline = Outline {
+        shape: view.shape().clone(),
+        dtype,
+        backend: history.node.outputs[history.output].backend,
+    };
     Some(node_of(
         op,
         smallvec![Some(history)],
@@ -189,7 +193,11 @@ pub(super) fn of_write(
     if edges.iter().all(Option::is_none) {
         return None;
     }
-    let outline = (base.layout.shape().clone(), base.dtype);
+    let outline = Outline {
+        shape: base.layout.shape().clone(),
+        dtype: base.dtype,
+        backend: value.backend(),
+    };
     Some(node_of(op, edges, outline, move |pass| {
         let gradient = pass.gradient()?;
         let for_former = pass.give(0, || place.clear(op, &gradient))?;

@@ -9,6 +9,7 @@
 mod contraction;
 mod convolution;
 mod fourier;
+mod order;
 mod rowwise;
 mod window;
 
@@ -318,9 +319,9 @@ fn operands_on_two_devices_are_refused() {
         ("add", y.add(&x)),
         ("add", y.add(&x.to(DType::BF16).unwrap())),
         ("cat", Tensor::cat(&[&x, &y], 0)),
-        ("index_select", y.index_select(0, &rows)),
-        ("index", y.index(&[Index::Array(rows.clone())])),
-        ("masked_select", y.masked_select(&mask)),
+        ("index_select", x.index_select(0, &there(&rows))),
+        ("index", x.index(&[Index::Array(there(&rows))])),
+        ("masked_select", x.masked_select(&there(&mask))),
         ("masked_scatter", y.masked_scatter(&there(&mask), &x)),
         ("scatter_add", {
             let index = there(&rows).unsqueeze(1).unwrap();

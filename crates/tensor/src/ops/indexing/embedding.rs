@@ -292,11 +292,8 @@ impl Tensor {
         let is_plain = weights.is_none()
             && bags.embedding.max_norm.is_none()
             && !bags.embedding.scale_grad_by_freq;
-        if how == Combine::Add
-            && is_plain
-            && let Some(summed) = self.summed_bags(op, &index, &owners, number, compute)?
-        {
-            let (sums, counts) = summed;
+        if how == Combine::Add && is_plain {
+            let (sums, counts) = self.summed_bags(op, &index, &owners, number, compute)?;
             let result = match bags.mode {
                 BagMode::Mean => sums.div(&counts.maximum(1)?.to(compute)?)?,
                 _ => sums,
@@ -320,28 +317,9 @@ impl Tensor {
             return bags.to(dtype);
         }
         let start = neutral(how, compute);
-        let mut result = self.new_full(&[number, columns], start, compute)?;
-        let converted = (self.is_read_often(&index) && bags.embedding.max_norm.is_none())
-            .then(|| self.to(compute))
-            .transpose()?;
-        let table = converted.as_ref().unwrap_or(self);
-        let step = (AT_A_TIME / columns.max(1)).max(1);
-        for first in (0..index.count()).step_by(step) {
-            let some = step.min(index.count() - first);
-            let part = |x: &Self| x.narrow(0, first as isize, some);
-            let mut rows = table
-                .rows(op, &part(&index)?, &bags.embedding)?
-                .to(compute)?;
-            if let Some(weights) = &weights {
-                rows = rows.mul(&part(weights)?.to(compute)?.unsqueeze(1)?)?;
-            }
-            let indices = Indices::new(op, &part(&owners)?, 0, number, Negative::Refuse)?;
-            let places = indices.layout_between(op, &[], &[columns])?;
-            let mut target = Target::new(op, &result, compute, 0, &indices, places)?;
-            drop(result);
-            target.combine(how, &rows)?;
-            result = target.finish()?;
-        }
+        let start = self.new_full(&[number, columns], start, compute)?;
+        let (weights, options) = (weights.as_ref(), &bags.embedding);
+        let result = self.combined_bags(op, how, [&index, &owners], weights, options, start)?;
         let counts = owners.bincount(None, number)?.unsqueeze(1)?;
         let result = match bags.mode {
             BagMode::Sum => result,
@@ -358,8 +336,45 @@ impl Tensor {
         self.count() <= AT_A_TIME && self.shape()[0] <= index.count()
     }
 
+    /// The rows of this matrix at indices, times weights, combined with those of the bags that own them,
+    /// some at a time.
+    fn combined_bags(
+        &self,
+        op: &'static str,
+        how: Combine,
+        [index, owners]: [&Self; 2],
+        weights: Option<&Self>,
+        options: &Embedding,
+        start: Self,
+    ) -> Result<Self, Error> {
+        let (mut result, compute) = (start.detach(), start.dtype());
+        drop(start);
+        let (number, columns) = (result.shape()[0], result.shape()[1]);
+        let converted = (self.is_read_often(index) && options.max_norm.is_none())
+            .then(|| self.to(compute))
+            .transpose()?;
+        let table = converted.as_ref().unwrap_or(self);
+        let step = (AT_A_TIME / columns.max(1)).max(1);
+        for first in (0..index.count()).step_by(step) {
+            let some = step.min(index.count() - first);
+            let part = |x: &Self| x.narrow(0, first as isize, some);
+            let mut rows = table.rows(op, &part(index)?, options)?.to(compute)?;
+            if let Some(weights) = weights {
+                rows = rows.mul(&part(weights)?.to(compute)?.unsqueeze(1)?)?;
+            }
+            let indices = Indices::new(op, &part(owners)?, 0, number, Negative::Refuse)?;
+            let places = indices.layout_between(op, &[], &[columns])?;
+            let mut target = Target::new(op, &result, compute, 0, &indices, places)?;
+            // The memory is then nobody else's, and written in place.
+            drop(result);
+            target.combine(how, &rows)?;
+            result = target.finish()?;
+        }
+        Ok(result)
+    }
+
     /// The sums of the rows of this matrix in each of so many bags, in the dtype `sum`, and the numbers
-    /// of rows in them as a column, if the device has a kernel for it. Owners are in order.
+    /// of rows in them as a column. Owners are in order.
     fn summed_bags(
         &self,
         op: &'static str,
@@ -367,7 +382,7 @@ impl Tensor {
         owners: &Self,
         number: usize,
         sum: DType,
-    ) -> Result<Option<(Self, Self)>, Error> {
+    ) -> Result<(Self, Self), Error> {
         let (size, columns) = (self.shape()[0], self.shape()[1]);
         let places = Indices::new(op, index, 0, size, Negative::Refuse)?;
         let places = places.compact.expand(index.shape())?.contiguous()?;
@@ -379,21 +394,26 @@ impl Tensor {
         let outputs = [(sum, shape.count()), (DType::I64, number)];
         let outputs = outputs.map(|(dtype, count)| Output { dtype, count });
         let task = Task::Indexing(Indexing::EmbeddingBag);
-        let Some(made) = perform_here(op, &task, &[self, &places, &owners], &outputs)? else {
-            return Ok(None);
+        let made = perform_here(op, &task, &[self, &places, &owners], &outputs)?;
+        let mut made = made.into_iter().flatten().map(|made| made.memory);
+        let (sums, counts) = match (made.next(), made.next()) {
+            (Some(sums), Some(counts)) => (
+                Self::from_memory_of(sums, shape, sum),
+                Self::from_memory_of(counts, column, DType::I64),
+            ),
+            _ => {
+                let (start, plain) = (self.new_zeros(&shape, sum)?, Embedding::default());
+                let (table, lists) = (self.detach(), [&places, &owners]);
+                let sums = table.combined_bags(op, Combine::Add, lists, None, &plain, start)?;
+                (sums, owners.bincount(None, number)?.unsqueeze(1)?)
+            }
         };
-        let mut made = made.into_iter().map(|made| made.memory);
-        let (Some(sums), Some(counts)) = (made.next(), made.next()) else {
-            return Ok(None);
-        };
-        let sums = Self::from_memory_of(sums, shape, sum);
-        let counts = Self::from_memory_of(counts, column, DType::I64);
         let sizes = self.shape().clone();
         let sums = sums.with_rule(op, &[self], move |pass| {
             let rows = pass.gradient()?.index_select(0, &owners)?;
             Ok(smallvec![Some(sum_slices(op, &sizes, 0, &places, &rows)?)])
         })?;
-        Ok(Some((sums, counts)))
+        Ok((sums, counts))
     }
 }
 
