@@ -9,6 +9,8 @@
 mod contraction;
 mod convolution;
 mod fourier;
+mod linalg;
+mod random;
 mod rowwise;
 mod window;
 
