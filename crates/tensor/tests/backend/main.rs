@@ -9,7 +9,9 @@
 mod contraction;
 mod convolution;
 mod fourier;
+mod linalg;
 mod order;
+mod random;
 mod rowwise;
 mod window;
 

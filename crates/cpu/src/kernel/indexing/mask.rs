@@ -14,7 +14,7 @@ use crate::simd::{self, Body};
 const BLOCK: usize = 64;
 
 /// A mask of truth values in row-major order, and how many of each chunk are true.
-pub struct Mask<'a> {
+pub(crate) struct Mask<'a> {
     op: &'static str,
     bytes: &'a [u8],
     counts: Vec<usize>,
@@ -38,7 +38,7 @@ impl<'a> Mask<'a> {
 
     /// How many are true.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.counts.iter().sum()
     }
 
@@ -123,7 +123,7 @@ fn places(mut bits: u64) -> impl Iterator<Item = usize> {
 ///
 /// # Errors
 /// A memory error.
-pub fn true_elements(
+pub(crate) fn true_elements(
     dtype: DType,
     src: &[u8],
     mask: &Mask<'_>,
@@ -162,7 +162,7 @@ fn compress<W: Pod>(src: &[W], mask: &[u8], dst: &mut [W]) {
 ///
 /// # Errors
 /// A memory error.
-pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) -> Result<(), Error> {
     let starts = mask.counts.iter().scan(0, |start, count| {
         *start += count;
         Some(*start - count)
@@ -184,7 +184,7 @@ pub fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) ->
 }
 
 /// Writes one element to wherever a mask is true in `dst`.
-pub fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
+pub(crate) fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
     dispatch_width!(dtype, |W| {
         let (src, dst): (&[W], &mut [W]) =
             (bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
