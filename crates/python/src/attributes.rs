@@ -218,18 +218,6 @@ impl PyTensor {
         cast::move_to("gpu", this, device, memory_format)
     }
 
-    /// The number of the device among those of its kind; -1 for the CPU.
-    ///
-    /// >>> al.ones(1).get_device()
-    /// -1
-    #[pyo3(name = "get_device")]
-    fn device_number(&self) -> i64 {
-        match self.tensor().device() {
-            device if device == Device::cpu() => -1,
-            device => device.index().into(),
-        }
-    }
-
     /// The tensor itself: its memory is what devices read from.
     #[pyo3(signature = (device=None))]
     fn pin_memory<'py>(this: Bound<'py, Self>, device: Option<&str>) -> PyResult<Bound<'py, Self>> {

@@ -152,7 +152,11 @@ pub(crate) fn gathered(operands: &[&Tensor]) -> Result<Option<SmallVec<[Tensor; 
         true => operand.to_device(home.device()),
         false => Ok((*operand).clone()),
     };
-    operands.iter().map(follow).collect::<Result<_, _>>().map(Some)
+    operands
+        .iter()
+        .map(follow)
+        .collect::<Result<_, _>>()
+        .map(Some)
 }
 
 fn stores(device: Device, dtype: DType, storage: DType) -> String {
