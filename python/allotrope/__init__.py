@@ -137,6 +137,12 @@ def _add_in_place() -> None:
             setattr(_core.Tensor, name + "_", form)
 
 
+def _get_device(self) -> int:
+    """The number of the device among those of its kind; -1 for the CPU."""
+    return -1 if self.is_cpu else self.device.index or 0
+
+
+_core.Tensor.get_device = _get_device
 _add_synonyms()
 _add_copies()
 _add_in_place()

@@ -187,7 +187,7 @@ pub(crate) fn arange(
         }
     };
     let options = resolve_numbers(OP, dtype, device, &[start, end, step], ScalarKind::Int)?;
-    let made = Tensor::arange(start, end, step, options.dtype);
+    let made = Tensor::arange(start, end, step, options);
     as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn linspace(
     let read = |value| number_of(OP, value, DType::F64);
     let (start, end) = (read(start)?, read(end)?);
     let options = resolve_numbers(OP, dtype, device, &[start, end], ScalarKind::Float)?;
-    let made = Tensor::linspace(start, end, size(OP, steps.0)?, options.dtype);
+    let made = Tensor::linspace(start, end, size(OP, steps.0)?, options);
     as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn logspace(
     let read = |value| number_of(OP, value, DType::F64);
     let (start, end) = (read(start)?, read(end)?);
     let options = resolve_numbers(OP, dtype, device, &[start, end], ScalarKind::Float)?;
-    let made = Tensor::logspace(start, end, size(OP, steps.0)?, base, options.dtype);
+    let made = Tensor::logspace(start, end, size(OP, steps.0)?, base, options);
     as_leaf(Ok(placed(OP, made, options)?.into()), requires_grad)
 }
 

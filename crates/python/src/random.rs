@@ -33,7 +33,7 @@ macro_rules! of_sizes {
             const OP: &str = stringify!($name);
             let options = resolve(OP, dtype, device, || Ok(None))?;
             let (sizes, generator) = (read_sizes(OP, sizes, size)?, source(generator));
-            let drawn = detach(py, || Tensor::$name(&sizes, options.dtype, generator));
+            let drawn = detach(py, || Tensor::$name(&sizes, options, generator));
             as_leaf(Ok(placed(OP, drawn, options)?.into()), requires_grad)
         }
     )*};
@@ -72,7 +72,7 @@ macro_rules! of_likes {
             let like = operand(OP, input)?;
             let options = resolve_like(OP, dtype, device, &like)?;
             let generator = source(generator);
-            let drawn = detach(py, || Tensor::$plain(like.shape(), options.dtype, generator));
+            let drawn = detach(py, || Tensor::$plain(like.shape(), options, generator));
             let drawn = placed(OP, drawn, options)?;
             as_leaf(wrap(Ok(arrange(OP, drawn, memory_format)?)), requires_grad)
         }
@@ -111,7 +111,7 @@ pub(crate) fn uniform(
     let sizes = read_sizes(OP, &PyTuple::empty(py), size)?;
     let generator = source(generator);
     let drawn = detach(py, || {
-        Tensor::uniform(&sizes, low, high, options.dtype, generator)
+        Tensor::uniform(&sizes, low, high, options, generator)
     });
     Ok(placed(OP, drawn, options)?.into())
 }
@@ -148,9 +148,7 @@ pub(crate) fn normal(
             let (mean, std) = (moment(mean, 0.0)?, moment(std, 1.0)?);
             let size = needed(OP, "size", size)?;
             let sizes = read_sizes(OP, &PyTuple::empty(py), Some(size))?;
-            let drawn = detach(py, || {
-                Tensor::normal(&sizes, mean, std, options.dtype, generator)
-            });
+            let drawn = detach(py, || Tensor::normal(&sizes, mean, std, options, generator));
             return Ok(placed(OP, drawn, options)?.into());
         }
         (Some(means), None) => {
@@ -211,7 +209,7 @@ pub(crate) fn randint(
     let options = resolve(OP, dtype, device, || Ok(Some(DType::I64)))?;
     let generator = source(generator);
     let drawn = detach(py, || {
-        Tensor::randint(low, high, &sizes, options.dtype, generator)
+        Tensor::randint(low, high, &sizes, options, generator)
     });
     Ok(placed(OP, drawn, options)?.into())
 }
@@ -248,7 +246,7 @@ pub(crate) fn randint_like(
     let options = resolve_like(OP, dtype, device, &like)?;
     let generator = source(generator);
     let drawn = detach(py, || {
-        Tensor::randint(low, high, like.shape(), options.dtype, generator)
+        Tensor::randint(low, high, like.shape(), options, generator)
     });
     let drawn = placed(OP, drawn, options)?;
     wrap(Ok(arrange(OP, drawn, memory_format)?))
@@ -270,7 +268,7 @@ pub(crate) fn randperm(
     const OP: &str = "randperm";
     let options = resolve(OP, dtype, device, || Ok(Some(DType::I64)))?;
     let (count, generator) = (size(OP, n.0)?, source(generator));
-    let drawn = detach(py, || Tensor::randperm(count, options.dtype, generator));
+    let drawn = detach(py, || Tensor::randperm(count, options, generator));
     Ok(placed(OP, drawn, options)?.into())
 }
 

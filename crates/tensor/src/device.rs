@@ -254,14 +254,17 @@ fn offer(
         })
         .collect();
     let results = backend.perform(op, task, &inputs, outputs)?;
-    if results.is_some()
-        && tensors
-            .first()
-            .is_some_and(|first| first.host_address().is_none())
-    {
-        notice::went(op, Device(backend), Way::Native);
+    if results.is_some() {
+        note(op, backend, tensors, Way::Native);
     }
     Ok(results)
+}
+
+/// Remembers how a device other than the CPU came to a result.
+fn note(op: &'static str, backend: &'static dyn Backend, tensors: &[&Tensor], way: Way) {
+    if tensors.iter().any(|tensor| tensor.host_address().is_none()) {
+        notice::went(op, Device(backend), way);
+    }
 }
 
 /// What a task makes of tensors: on their device, or where it has no kernel, on the CPU.
@@ -322,7 +325,7 @@ pub(crate) fn perform_or(
             Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
         }
         None => {
-            notice::went(op, Device(common_backend(op, tensors)?), Way::Composed);
+            note(op, common_backend(op, tensors)?, tensors, Way::Composed);
             compose()
         }
     }

@@ -98,7 +98,7 @@ fn make(
     let op = window.name();
     let options = resolve(op, dtype, device, || Ok(None))?;
     let length = size(op, window_length.0)?;
-    let made = Tensor::signal_window(window, length, periodic, options.dtype);
+    let made = Tensor::signal_window(window, length, periodic, options);
     as_leaf(Ok(placed(op, made, options)?.into()), requires_grad)
 }
 

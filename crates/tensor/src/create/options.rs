@@ -1,6 +1,7 @@
 //! What a new tensor is to be.
 
 use allotrope_dtype::{DType, Error, Family, Numeric, default_dtype};
+use allotrope_op::Backend;
 
 use crate::device::Device;
 use crate::{Tensor, notice};
@@ -52,6 +53,17 @@ impl Options {
     /// As [`Tensor::to_device`].
     pub fn place(self, tensor: Tensor) -> Result<Tensor, Error> {
         self.finish(tensor).to_device(self.device)
+    }
+
+    /// A new tensor, made by a device.
+    pub(crate) fn make(
+        self,
+        op: &'static str,
+        make: impl FnOnce(&'static dyn Backend, DType) -> Result<Tensor, Error>,
+    ) -> Result<Tensor, Error> {
+        self.check(op)?;
+        let made = make(self.device.backend(), self.dtype)?;
+        Ok(self.finish(made))
     }
 
     /// A new tensor as these options want it.

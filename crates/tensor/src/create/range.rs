@@ -8,9 +8,9 @@ use allotrope_op::elementary::pow64;
 use allotrope_op::{Backend, Number};
 
 use super::room;
-use crate::Tensor;
 use crate::host::{Buffer, CPU, parallel};
 use crate::view::out_of_memory;
+use crate::{Options, Tensor};
 
 impl Tensor {
     /// The numbers from `start`, `step` apart, before `end`. Integer steps are exact; float steps
@@ -32,9 +32,12 @@ impl Tensor {
         start: impl Into<WeakScalar>,
         end: impl Into<WeakScalar>,
         step: impl Into<WeakScalar>,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        arange_on(&CPU, start.into(), end.into(), step.into(), dtype)
+        let (start, end, step) = (start.into(), end.into(), step.into());
+        options.into().make("arange", |backend, dtype| {
+            arange_on(backend, start, end, step, dtype)
+        })
     }
 
     /// So many numbers from `start` to `end`, both included, evenly spaced; complex numbers along
@@ -58,9 +61,12 @@ impl Tensor {
         start: impl Into<WeakScalar>,
         end: impl Into<WeakScalar>,
         steps: usize,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        linspace_on(&CPU, start.into(), end.into(), steps, dtype)
+        let (start, end) = (start.into(), end.into());
+        options.into().make("linspace", |backend, dtype| {
+            linspace_on(backend, start, end, steps, dtype)
+        })
     }
 
     /// `base` to the power of each number of [`Tensor::linspace`]. Integers are truncated.
@@ -81,9 +87,12 @@ impl Tensor {
         end: impl Into<WeakScalar>,
         steps: usize,
         base: f64,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        logspace_on(&CPU, start.into(), end.into(), steps, base, dtype)
+        let (start, end) = (start.into(), end.into());
+        options.into().make("logspace", |backend, dtype| {
+            logspace_on(backend, start, end, steps, base, dtype)
+        })
     }
 }
 

@@ -6,8 +6,7 @@ use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::Backend;
 
 use super::range::tabulate;
-use crate::Tensor;
-use crate::host::CPU;
+use crate::{Options, Tensor};
 
 /// The shape of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,9 +91,11 @@ impl Tensor {
         window: SignalWindow,
         length: usize,
         periodic: bool,
-        dtype: DType,
+        options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        signal_window_on(&CPU, window, length, periodic, dtype)
+        options.into().make(window.name(), |backend, dtype| {
+            signal_window_on(backend, window, length, periodic, dtype)
+        })
     }
 }
 

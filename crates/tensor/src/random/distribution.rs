@@ -141,7 +141,7 @@ pub(crate) fn sample_on(
     let mut given: SmallVec<[Tensor; MAX_PARAMETERS]> = SmallVec::new();
     for tensor in tensors() {
         if tensor.backend().id() != backend.id() {
-            let (lhs, rhs) = (backend.id().to_string(), tensor.backend().id().to_string());
+            let [lhs, rhs] = [backend, tensor.backend()].map(|backend| backend.id().to_string());
             return Err(Error::new(op, Problem::DevicesDiffer { lhs, rhs }));
         }
         given.push(real(op, tensor, &shape)?);

@@ -16,9 +16,8 @@ use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar, promotion}
 use allotrope_op::task::{Output, Sampling, Task};
 use allotrope_op::{Backend, Draw, Shape, Stream, Target};
 
-use crate::Tensor;
 use crate::device::{common_backend, perform_on};
-use crate::host::CPU;
+use crate::{Options, Tensor};
 
 pub use generator::Generator;
 pub use parameters::Parameter;
@@ -43,10 +42,12 @@ impl Tensor {
     /// A dtype error for integers and bool, a value error for sizes that overflow, a memory error.
     pub fn rand(
         sizes: &[usize],
-        dtype: DType,
+        options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform(&CPU, "rand", sizes, (0.0, 1.0), dtype, generator)
+        options.into().make("rand", |backend, dtype| {
+            draw_uniform(backend, "rand", sizes, (0.0, 1.0), dtype, generator)
+        })
     }
 
     /// Numbers from `low` to below `high`, evenly, or `low` if they are equal; both parts of complex
@@ -59,10 +60,12 @@ impl Tensor {
         sizes: &[usize],
         low: f64,
         high: f64,
-        dtype: DType,
+        options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_uniform(&CPU, "uniform", sizes, (low, high), dtype, generator)
+        options.into().make("uniform", |backend, dtype| {
+            draw_uniform(backend, "uniform", sizes, (low, high), dtype, generator)
+        })
     }
 
     /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
@@ -72,10 +75,12 @@ impl Tensor {
     /// As [`Tensor::rand`].
     pub fn randn(
         sizes: &[usize],
-        dtype: DType,
+        options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal(&CPU, "randn", sizes, (0.0, 1.0), dtype, generator)
+        options.into().make("randn", |backend, dtype| {
+            draw_normal(backend, "randn", sizes, (0.0, 1.0), dtype, generator)
+        })
     }
 
     /// Normal numbers with this mean and standard deviation; the parts of complex numbers have half
@@ -87,10 +92,12 @@ impl Tensor {
         sizes: &[usize],
         mean: f64,
         std: f64,
-        dtype: DType,
+        options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_normal(&CPU, "normal", sizes, (mean, std), dtype, generator)
+        options.into().make("normal", |backend, dtype| {
+            draw_normal(backend, "normal", sizes, (mean, std), dtype, generator)
+        })
     }
 
     /// A normal number for each of these means and standard deviations, which are broadcast.
@@ -146,10 +153,12 @@ impl Tensor {
         low: i128,
         high: i128,
         sizes: &[usize],
-        dtype: DType,
+        options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_integers(&CPU, "randint", sizes, (low, high), dtype, generator)
+        options.into().make("randint", |backend, dtype| {
+            draw_integers(backend, "randint", sizes, (low, high), dtype, generator)
+        })
     }
 
     /// The integers from 0 to below `count` in random order.
@@ -158,10 +167,12 @@ impl Tensor {
     /// An overflow error for integers that the dtype does not hold exactly, a memory error.
     pub fn randperm(
         count: usize,
-        dtype: DType,
+        options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
-        draw_permutation(&CPU, count, dtype, generator)
+        options.into().make("randperm", |backend, dtype| {
+            draw_permutation(backend, count, dtype, generator)
+        })
     }
 
     /// Ones and zeros of the same shape and dtype: a one with the probability that stands there.
