@@ -1,5 +1,6 @@
 //! Casts, and values out of a tensor.
 
+use crate::host::CPU;
 use crate::host::memory::try_to_vec;
 use allotrope_dtype::{CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast};
 use allotrope_op::task::{Task, Values};
@@ -107,6 +108,13 @@ impl Tensor {
 
     /// The same bytes in another layout of another dtype, or a copy at an address that suits it.
     fn reinterpret_aligned(&self, layout: Layout, dtype: DType) -> Result<Self, Error> {
+        let stored = self.backend().capabilities();
+        let is_narrower = |dtype| stored.storage(dtype) != dtype;
+        if dtype != self.dtype() && (is_narrower(dtype) || is_narrower(self.dtype())) {
+            // The bits that are asked for are not those that the device has.
+            let here = self.detach().to_backend(&CPU)?.view_dtype(dtype)?;
+            return here.to_backend(self.backend());
+        }
         let fits = |address: usize| address.is_multiple_of(dtype.alignment());
         // Where the CPU cannot read, alignment is the device's own matter.
         if self.host_address().is_none_or(fits) {

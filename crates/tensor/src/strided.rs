@@ -53,7 +53,7 @@ impl Tensor {
             return Err(refuse("stride", Some(index), value, "strides from 0 on"));
         }
         let offset = offset.unwrap_or(self.layout().offset());
-        let elements = self.storage(op)?.len() / self.dtype().itemsize();
+        let elements = self.memory_len();
         let steps = sizes.iter().zip(strides);
         let steps = steps.map(|(size, stride)| size.saturating_sub(1) as u128 * *stride as u128);
         let last = steps.fold(offset as u128, u128::saturating_add);

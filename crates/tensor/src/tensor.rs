@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use allotrope_cpu::kernel::whole_elements;
-use allotrope_cpu::{Buffer, Storage};
+use crate::host::{Buffer, Storage, whole_elements};
 use allotrope_dtype::{DType, Error};
 use allotrope_op::{Backend, Layout, Memory, Shape, Shared, Target, View};
 

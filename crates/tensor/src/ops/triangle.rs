@@ -91,7 +91,7 @@ fn indices(
     band: Band,
     [rows, columns]: [usize; 2],
     offset: isize,
-    Options { dtype, device }: Options,
+    Options { dtype, device, .. }: Options,
 ) -> Result<Tensor, Error> {
     if !dtype.is_integer() {
         return Err(Error::not_in_set(op, dtype, Set::Integer, None));

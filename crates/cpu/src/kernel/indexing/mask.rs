@@ -162,7 +162,12 @@ fn compress<W: Pod>(src: &[W], mask: &[u8], dst: &mut [W]) {
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn expand_true(dtype: DType, src: &[u8], mask: &Mask<'_>, dst: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn expand_true(
+    dtype: DType,
+    src: &[u8],
+    mask: &Mask<'_>,
+    dst: &mut [u8],
+) -> Result<(), Error> {
     let starts = mask.counts.iter().scan(0, |start, count| {
         *start += count;
         Some(*start - count)
@@ -203,7 +208,11 @@ pub(crate) fn fill_true(dtype: DType, src: &[u8], mask: &[u8], dst: &mut [u8]) {
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn true_coordinates(mask: &Mask<'_>, shape: &Shape, dst: &mut [i64]) -> Result<(), Error> {
+pub(crate) fn true_coordinates(
+    mask: &Mask<'_>,
+    shape: &Shape,
+    dst: &mut [i64],
+) -> Result<(), Error> {
     let sizes = &shape[..];
     match *sizes {
         [] => Ok(()),
