@@ -91,8 +91,9 @@ fn indices(
     band: Band,
     [rows, columns]: [usize; 2],
     offset: isize,
-    Options { dtype, device, .. }: Options,
+    options: Options,
 ) -> Result<Tensor, Error> {
+    let Options { dtype, device, .. } = options.check(op)?;
     if !dtype.is_integer() {
         return Err(Error::not_in_set(op, dtype, Set::Integer, None));
     }
@@ -121,10 +122,9 @@ fn indices(
     let bytes = bytemuck::cast_slice(&places);
     let memory = device.backend().upload(op, DType::I64, bytes)?;
     let places = Tensor::from_memory_of(memory, shape, DType::I64);
-    let options = CastOptions::overflow(Overflow::Raise);
-    places
-        .to_with(dtype, options)
-        .map_err(|error| error.in_op(op))
+    let raise = CastOptions::overflow(Overflow::Raise);
+    let places = places.to_with(dtype, raise);
+    Ok(options.finish(places.map_err(|error| error.in_op(op))?))
 }
 
 /// Room for so many rows and columns.
