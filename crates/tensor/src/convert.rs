@@ -8,6 +8,7 @@ use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::device::perform_one;
+use crate::device::Device;
 use crate::elementwise::evaluate_one;
 
 impl Tensor {
@@ -107,6 +108,12 @@ impl Tensor {
 
     /// The same bytes in another layout of another dtype, or a copy at an address that suits it.
     fn reinterpret_aligned(&self, layout: Layout, dtype: DType) -> Result<Self, Error> {
+        let is_stored = |dtype| self.backend().capabilities().storage(dtype) == dtype;
+        if !is_stored(self.dtype()) || !is_stored(dtype) {
+            // The bits are those of the values, not of what the device stores.
+            let here = self.detach().to_device(Device::cpu())?.view_dtype(dtype)?;
+            return here.beside(self);
+        }
         let fits = |address: usize| address.is_multiple_of(dtype.alignment());
         // Where the CPU cannot read, alignment is the device's own matter.
         if self.host_address().is_none_or(fits) {
