@@ -68,8 +68,9 @@ class autocast(_Setting):  # noqa: N801 - torch's name
         from . import devices
 
         if device_type not in devices():
+            hint = ' (hint: "gpu")' if device_type.startswith("cuda") else ""
             raise RuntimeError(
-                f"autocast: unknown device: {device_type!r}; {', '.join(devices())} accepted"
+                f"autocast: unknown device: {device_type!r}; {', '.join(devices())} accepted{hint}"
             )
         self.device = device_type
         self.dtype = dtype

@@ -142,7 +142,8 @@ def test_unknown_devices(device):
     }.items():
         with pytest.raises(RuntimeError) as caught:
             call()
-        assert str(caught.value) == f"{op}: no such device: '{device}'; available are cpu"
+        hint = ' (hint: devices of every maker are called "gpu")' if "cuda" in device else ""
+        assert str(caught.value) == f"{op}: no such device: '{device}'; available are cpu{hint}"
 
 
 def test_questions_of_dtypes_names_and_tensors():

@@ -232,7 +232,8 @@ def test_to_reads_its_arguments_as_torch():
     [
         (lambda x: x.to("gpu"), RuntimeError, "to: no such device: 'gpu'; available are cpu"),
         (lambda x: x.to("cuda:0", "half"), RuntimeError,
-         "to: no such device: 'cuda:0'; available are cpu"),
+         "to: no such device: 'cuda:0'; available are cpu "
+         "(hint: devices of every maker are called \"gpu\")"),
         (lambda x: x.to(), TypeError,
          "to: nothing to convert to; a dtype, a device or a tensor is accepted"),
         (lambda x: x.to("half", "cpu"), TypeError,

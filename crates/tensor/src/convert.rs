@@ -1,6 +1,5 @@
 //! Casts, and values out of a tensor.
 
-use crate::host::CPU;
 use crate::host::memory::try_to_vec;
 use allotrope_dtype::{CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast};
 use allotrope_op::task::{Task, Values};
@@ -9,6 +8,7 @@ use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::device::perform_one;
+use crate::device::Device;
 use crate::elementwise::evaluate_one;
 
 impl Tensor {
@@ -108,12 +108,11 @@ impl Tensor {
 
     /// The same bytes in another layout of another dtype, or a copy at an address that suits it.
     fn reinterpret_aligned(&self, layout: Layout, dtype: DType) -> Result<Self, Error> {
-        let stored = self.backend().capabilities();
-        let is_narrower = |dtype| stored.storage(dtype) != dtype;
-        if dtype != self.dtype() && (is_narrower(dtype) || is_narrower(self.dtype())) {
-            // The bits that are asked for are not those that the device has.
-            let here = self.detach().to_backend(&CPU)?.view_dtype(dtype)?;
-            return here.to_backend(self.backend());
+        let is_stored = |dtype| self.backend().capabilities().storage(dtype) == dtype;
+        if dtype != self.dtype() && (!is_stored(self.dtype()) || !is_stored(dtype)) {
+            // The bits are those of the values, not of what the device stores.
+            let here = self.detach().to_device(Device::cpu())?.view_dtype(dtype)?;
+            return here.beside(self);
         }
         let fits = |address: usize| address.is_multiple_of(dtype.alignment());
         // Where the CPU cannot read, alignment is the device's own matter.

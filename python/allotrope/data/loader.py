@@ -36,7 +36,8 @@ class DataLoader(Generic[T_co]):
     from it, too, in processes and without workers; threads share them and leave them alone.
 
     What a worker raises is raised here, with its traceback as cause. `state_dict` is taken at any
-    batch, and a loader that is given it goes on with the next. `pin_memory` has no effect.
+    batch, and a loader that is given it goes on with the next. `pin_memory` has no effect: batches are
+    where the samples are (hint: `batch.to(device)`).
 
     >>> data = al.data.TensorDataset(al.arange(5), [0, 1, 0, 1, 0])
     >>> for x, y in al.data.DataLoader(data, batch_size=2):

@@ -85,7 +85,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         input, target = (input_, target_) if has_batch else (input_.unsqueeze(0), target_.unsqueeze(0))
         self._check(input, target)
         head = self.head(input).log_softmax(1)
-        output = _core.zeros(target.shape, dtype=head.dtype)
+        output = head.new_zeros(target.shape)
         low = 0
         for i, high in enumerate(self.cutoffs):
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)

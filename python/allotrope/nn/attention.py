@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import Tensor, cat, empty, zeros, _core
+from .. import Tensor, cat, empty, _core
 from . import functional as F
 from . import init
 from .linear import Linear, NonDynamicallyQuantizableLinear
@@ -137,7 +137,7 @@ class MultiheadAttention(Module):
         q, k, v = (x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2) for x in (q, k, v))
         if self.add_zero_attn:
             batch = k.shape[0]
-            nothing = zeros(batch, self.num_heads, 1, self.head_dim, dtype=k.dtype)
+            nothing = k.new_zeros(batch, self.num_heads, 1, self.head_dim)
             k, v = cat([k, nothing], 2), cat([v, nothing], 2)
         mask = self._mask(q, k, key.shape[1], attn_mask, key_padding_mask, is_causal)
         dropout = self.dropout if self.training else 0.0
@@ -203,7 +203,7 @@ class MultiheadAttention(Module):
         """What is added to the scores: all masks in one, wide enough for the keys that were added."""
         batch, heads, times = q.shape[:3]
         if attn_mask is None and is_causal:
-            attn_mask = _core.ones(times, keys, dtype=_core.bool).triu(1)
+            attn_mask = q.new_ones(times, keys, dtype=_core.bool).triu(1)
         parts = []
         if attn_mask is not None:
             shape = tuple(attn_mask.shape)
@@ -238,7 +238,7 @@ class MultiheadAttention(Module):
 def _as_added(mask: Tensor, dtype: Any) -> Tensor:
     """A mask as numbers to add: minus infinity where a truth value masks out."""
     if mask.dtype == _core.bool:
-        return zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+        return mask.new_zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
     if not mask.is_floating_point():
         raise TypeError(
             f"MultiheadAttention: wrong dtype of a mask: {mask.dtype}; bool and floats are accepted"

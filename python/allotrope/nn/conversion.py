@@ -160,7 +160,7 @@ class Converted:
                 tensor = given
             elif isinstance(given, bool):
                 continue  # torch's non_blocking
-            elif isinstance(given, str) and given in _core.devices():
+            elif isinstance(given, str) and _is_device(given):
                 device = given
             elif isinstance(given, _core.memory_format):
                 memory_format = given
@@ -201,8 +201,12 @@ class Converted:
         """The module on the CPU."""
         return self._convert("cpu", None, "cpu", {})
 
+    def gpu(self, device: int | None = None) -> Self:
+        """The module on the first GPU, or on another by its number."""
+        return self._convert("gpu", None, "gpu" if device is None else f"gpu:{device}", {})
+
     def cuda(self, device: Any = None) -> Self:
-        """The module on a GPU of CUDA."""
+        """Refused: a GPU of any maker is "gpu"."""
         return self._convert("cuda", None, "cuda" if device is None else device, {})
 
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
@@ -217,6 +221,14 @@ class Converted:
             "share_memory: memory of tensors is not shared between processes "
             "(hint: al.save and al.load(mmap=True))"
         )
+
+
+def _is_device(name: str) -> bool:
+    try:
+        _core._check_device_name(name)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _dtype_or_device(name: str) -> Any:

@@ -217,7 +217,7 @@ class _NormBase(Module):
         place = {"device": device, "dtype": promote_types(exact, float32)}
         self.register_buffer("running_mean", zeros(num_features, **place), keep_dtype=True)
         self.register_buffer("running_var", ones(num_features, **place), keep_dtype=True)
-        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64))
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device))
 
     def _kept_buffer_dtype(self, buffer: Tensor, wanted: Any) -> Any:
         """Statistics are float32 or wider."""

@@ -135,7 +135,7 @@ class AveragedModel(_Module):
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        count = _core.tensor(0, dtype=_core.int64)
+        count = _core.tensor(0, dtype=_core.int64, device=device)
         if _Module is object:
             self.n_averaged = count
         else:

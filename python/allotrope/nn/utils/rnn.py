@@ -70,7 +70,8 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def _lengths(op: str, lengths: Any, batch: int, longest: int) -> Tensor:
-    lengths = _core.as_tensor(lengths).to(_core.int64)
+    # Sizes decide shapes: they stay on the CPU.
+    lengths = _core.as_tensor(lengths).to("cpu", _core.int64)
     if lengths.ndim != 1 or lengths.shape[0] != batch:
         raise ValueError(
             f"{op}: wrong shape of lengths: {list(lengths.shape)}; one for each of {batch} sequences "
@@ -109,14 +110,15 @@ def pack_padded_sequence(
             )
     else:
         lengths, order = lengths.sort(descending=True, stable=True)
+        order = order.to(input.device)
         input = input.index_select(1, order)
     goes_on = _core.arange(int(lengths[0]) if batch else 0).unsqueeze(1) < lengths
-    data = input[: goes_on.shape[0]].flatten(0, 1).index_select(0, _places(goes_on))
+    data = input[: goes_on.shape[0]].flatten(0, 1).index_select(0, _places(goes_on, input))
     return PackedSequence(data, goes_on.sum(1), order, invert_permutation(order))
 
 
-def _places(goes_on: Tensor) -> Tensor:
-    return goes_on.flatten().nonzero().squeeze(1)
+def _places(goes_on: Tensor, data: Tensor) -> Tensor:
+    return goes_on.flatten().nonzero().squeeze(1).to(data.device)
 
 
 def _padding(value: Any, dtype: Any) -> Any:
@@ -149,10 +151,10 @@ def pad_packed_sequence(
     goes_on = _core.arange(batch) < batch_sizes.unsqueeze(1)
     lengths = goes_on.sum(0)
     value = _padding(padding_value, data.dtype)
-    padded = _core.full((total * batch, *data.shape[1:]), value, dtype=data.dtype)
-    padded = padded.index_copy(0, _places(goes_on), data).unflatten(0, (total, batch))
+    padded = data.new_full((total * batch, *data.shape[1:]), value)
+    padded = padded.index_copy(0, _places(goes_on, data), data).unflatten(0, (total, batch))
     if back is not None:
-        padded, lengths = padded.index_select(1, back), lengths.index_select(0, back)
+        padded, lengths = padded.index_select(1, back), lengths.index_select(0, back.cpu())
     return (padded.transpose(0, 1) if batch_first else padded), lengths
 
 

@@ -1,0 +1,119 @@
+"""Networks, optimizers, mixed precision and data on a second device."""
+
+import pytest
+
+import allotrope as al
+
+
+def network():
+    al.manual_seed(7)
+    return al.nn.Sequential(al.nn.Linear(4, 8), al.nn.Tanh(), al.nn.LayerNorm(8), al.nn.Linear(8, 2))
+
+
+def data(device):
+    g = al.Generator().manual_seed(1)
+    return al.randn(16, 4, generator=g).to(device), al.randint(0, 2, (16,), generator=g).to(device)
+
+
+def train(device, make, scaler=None, **cast):
+    model = network().to(device)
+    optimizer = make(model.parameters())
+    x, y = data(device)
+    losses = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        with al.autocast(device, enabled=bool(cast), **cast):
+            loss = al.nn.functional.cross_entropy(model(x), y)
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        losses.append(loss.item())
+    for parameter in model.parameters():
+        assert parameter.device == parameter.grad.device == device
+        for value in optimizer.state[parameter].values():
+            if isinstance(value, al.Tensor) and value.ndim:
+                assert value.device == device
+    return model, losses
+
+
+OPTIMIZERS = {
+    "SGD": lambda p: al.optim.SGD(p, lr=0.1, momentum=0.9),
+    "AdamW": lambda p: al.optim.AdamW(p, lr=0.01),
+    "masters": lambda p: al.optim.Adam(p, lr=0.01, amsgrad=True),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_training_gives_the_same_numbers(name, device):
+    here, there = train("cpu", OPTIMIZERS[name]), train(device, OPTIMIZERS[name])
+    assert there[1] == pytest.approx(here[1], rel=1e-5)
+    for one, other in zip(here[0].parameters(), there[0].parameters()):
+        assert al.allclose(one, other.cpu(), rtol=1e-4, atol=1e-5)
+
+
+def test_mixed_precision(device):
+    make = OPTIMIZERS["AdamW"]
+    here = train("cpu", make, al.amp.GradScaler(), dtype=al.bfloat16)
+    there = train(device, make, al.amp.GradScaler(device), dtype=al.bfloat16)
+    assert there[1] == pytest.approx(here[1], rel=1e-3)
+
+
+def test_modules_move(device):
+    model = al.nn.Sequential(al.nn.Linear(2, 2), al.nn.BatchNorm1d(2))
+    weight = model[0].weight
+    assert model.to(device) is model and model[0].weight is weight and weight.device == device
+    assert all(buffer.device == device for buffer in model.buffers())
+    assert model(al.ones(4, 2, device=device)).device == device
+    state = model.cpu().state_dict()
+    assert all(value.device == "cpu" for value in state.values())
+    model.to(device).load_state_dict(state)
+    assert weight.device == device
+    assert al.nn.Linear(2, 2, device=device).weight.device == device
+    assert al.nn.Linear(2, 2).to(device, al.bfloat16).weight.dtype == al.bfloat16
+    with pytest.raises(RuntimeError, match="gpu"):
+        model.to("cuda")
+    assert model.to_empty(device="cpu")[0].weight.device == "cpu"
+
+
+def test_saved_optimizers_go_where_the_parameters_are(device):
+    model = network().to(device)
+    optimizer = al.optim.Adam(model.parameters(), lr=0.01)
+    x, y = data(device)
+    al.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    state = optimizer.state_dict()
+    here = network()
+    other = al.optim.Adam(here.parameters(), lr=0.01)
+    other.load_state_dict(state)
+    x, y = data("cpu")
+    al.nn.functional.cross_entropy(here(x), y).backward()
+    other.step()
+
+
+def test_data(device):
+    x, y = data("cpu")
+    dataset = al.data.TensorDataset(x, y).to(device)
+    loader = al.data.DataLoader(dataset, batch_size=5, shuffle=True, pin_memory=True)
+    batches = list(loader)
+    assert sum(len(batch[1]) for batch in batches) == 16
+    assert all(part.device == device for batch in batches for part in batch)
+    assert x.pin_memory() is x
+    plain = al.data.DataLoader(al.data.TensorDataset(x, y), batch_size=4)
+    assert next(iter(plain))[0].to(device).device == device
+
+
+@pytest.mark.parametrize("kind", [al.nn.LSTM, al.nn.GRU])
+def test_recurrent_networks(kind, device):
+    al.manual_seed(3)
+    layer = kind(3, 4, batch_first=True)
+    x = al.randn(2, 5, 3, generator=al.Generator().manual_seed(2))
+    here = layer(x)[0].tolist()
+    there = layer.to(device)(x.to(device))[0]
+    assert there.device == device
+    assert al.allclose(there.cpu(), al.tensor(here), rtol=1e-5, atol=1e-6)
+    there.sum().backward()
+    assert all(p.grad.device == device for p in layer.parameters())
