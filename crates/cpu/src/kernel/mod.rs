@@ -36,14 +36,14 @@ pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
 pub(crate) use cross_entropy_backward::{ClassTargets, entropy_backward};
 pub(crate) use distance::distances;
-pub(crate) use movement::add_windows;
+pub(crate) use movement::col2im;
 pub use movement::{assemble, copy_view, keep_band};
 pub(crate) use norm::{Norm, NormGradients, normalize_lines, normalize_lines_backward};
 pub(crate) use pool::{
-    Grid, Pooled, add_to_places, average, greatest, greatest_with_places, unpool,
+    Grid, Pooled, avg_pool, max_pool, max_pool_backward, max_pool_with_places, max_unpool,
 };
 pub use reduce::{reduce, reduce_at};
-pub(crate) use resample::{blend, pick as pick_nearest};
+pub(crate) use resample::{interpolate, nearest};
 pub(crate) use rowwise::{LineInput, are_lines_short, pick};
 pub use scan::scan;
 pub(crate) use softmax::softmax;

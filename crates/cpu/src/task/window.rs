@@ -7,10 +7,7 @@ use allotrope_op::task::{Axis, Results, Window};
 
 use super::Call;
 use crate::Buffer;
-use crate::kernel::{
-    Grid, Pooled, add_to_places, add_windows, average, blend, greatest, greatest_with_places,
-    pick_nearest, unpool,
-};
+use crate::kernel::{self, Grid, Pooled};
 
 pub(super) fn perform(call: &Call<'_>, task: &Window<'_>) -> Result<Option<Results>, Error> {
     match *task {
@@ -25,7 +22,7 @@ pub(super) fn perform(call: &Call<'_>, task: &Window<'_>) -> Result<Option<Resul
             let (mut out, dtype) = (call.room(0)?, call.outputs[0].dtype);
             if !out.is_empty() {
                 pool(call, program, |pooled| {
-                    average(pooled, &Grid { axes }, divisor, dtype, &mut out)
+                    kernel::avg_pool(pooled, &Grid { axes }, divisor, dtype, &mut out)
                 })?;
             }
             Ok(call.done([out]))
@@ -33,14 +30,14 @@ pub(super) fn perform(call: &Call<'_>, task: &Window<'_>) -> Result<Option<Resul
         Window::Nearest { places } => {
             let (mut out, input) = (call.room(0)?, call.input(0)?);
             if !out.is_empty() {
-                pick_nearest(call.dtype(0), input.bytes, input.layout, places, &mut out);
+                kernel::nearest(call.dtype(0), input.bytes, input.layout, places, &mut out);
             }
             Ok(call.done([out]))
         }
         Window::Interpolate { weights } => interpolate(call, &weights),
         Window::Fold { axes } => {
             let mut out = call.room(0)?;
-            add_windows(call.dtype(0), call.elements(0)?, axes, &mut out)?;
+            kernel::col2im(call.dtype(0), call.elements(0)?, axes, &mut out)?;
             Ok(call.done([out]))
         }
         _ => Ok(None),
@@ -54,7 +51,7 @@ fn max_pool(call: &Call<'_>, axes: [Axis; 3], has_places: bool) -> Result<Option
     if !has_places {
         if !out.is_empty() {
             pool(call, &program, |pooled| {
-                greatest(pooled, &grid, dtype, &mut out)
+                kernel::max_pool(pooled, &grid, dtype, &mut out)
             })?;
         }
         return Ok(call.done([out]));
@@ -62,7 +59,7 @@ fn max_pool(call: &Call<'_>, axes: [Axis; 3], has_places: bool) -> Result<Option
     let mut places = call.room(1)?;
     if !out.is_empty() {
         pool(call, &program, |pooled| {
-            greatest_with_places(pooled, &grid, dtype, &mut out, &mut places)
+            kernel::max_pool_with_places(pooled, &grid, dtype, &mut out, &mut places)
         })?;
     }
     Ok(call.done([out, places]))
@@ -90,7 +87,7 @@ fn max_unpool(call: &Call<'_>, rank: usize, plane: usize) -> Result<Option<Resul
     }
     if !places.is_empty() {
         let from = sizes[outer..].iter().product();
-        unpool(dtype, call.elements(0)?, places, from, plane, &mut out);
+        kernel::max_unpool(dtype, call.elements(0)?, places, from, plane, &mut out);
     }
     Ok(call.done([out]))
 }
@@ -107,7 +104,7 @@ fn max_pool_backward(call: &Call<'_>, rank: usize, plane: usize) -> Result<Optio
     let mut out = call.room(0)?;
     let program = converting(dtype, dtype.compute());
     pool(call, &program, |numbers| {
-        add_to_places(numbers, places, [from, plane], dtype, &mut out)
+        kernel::max_pool_backward(numbers, places, [from, plane], dtype, &mut out)
     })?;
     Ok(call.done([out]))
 }
@@ -124,19 +121,19 @@ fn interpolate(call: &Call<'_>, weights: &[AxisWeights<'_>; 3]) -> Result<Option
     }
     let program = converting(dtype, dtype.compute());
     pool(call, &program, |grids| {
-        blend(grids, &Grid { axes }, weights, dtype, &mut out)
+        kernel::interpolate(grids, &Grid { axes }, weights, dtype, &mut out)
     })?;
     Ok(call.done([out]))
 }
 
-/// Runs a kernel over what a program makes of the first input.
+/// Calls a kernel with what a program makes of the first input.
 fn pool(
     call: &Call<'_>,
     program: &Program,
-    kernel: impl FnOnce(&Pooled<'_>) -> Result<(), Error>,
+    work: impl FnOnce(&Pooled<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let input = call.input(0)?;
-    kernel(&Pooled {
+    work(&Pooled {
         level: Level::current(),
         program,
         inputs: &[input],

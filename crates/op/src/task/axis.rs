@@ -37,6 +37,7 @@ impl Axis {
 
     /// Windows of `kernel` elements, `stride` apart, without padding.
     #[must_use]
+    #[inline]
     pub const fn sliding(input: usize, kernel: usize, stride: usize, output: usize) -> Self {
         Self {
             input,
@@ -63,6 +64,7 @@ impl Axis {
 
     /// Where a window begins, possibly before the grid.
     #[must_use]
+    #[inline]
     pub const fn first(&self, output: usize) -> isize {
         if self.is_adaptive {
             scale(output, self.input, self.output) as isize
@@ -73,6 +75,7 @@ impl Axis {
 
     /// The taps of a window that lie within the grid.
     #[must_use]
+    #[inline]
     pub fn taps_inside(&self, output: usize) -> Range<usize> {
         if self.is_adaptive {
             let start = scale(output, self.input, self.output);
@@ -117,12 +120,14 @@ impl Axis {
 
     /// Where a tap of a window lies; it must be within the grid.
     #[must_use]
+    #[inline]
     pub const fn place(&self, output: usize, tap: usize) -> usize {
         (self.first(output) + (tap * self.dilation) as isize) as usize
     }
 
     /// The sliding windows of which a tap lies within the grid.
     #[must_use]
+    #[inline]
     pub fn outputs_of(&self, tap: usize) -> Range<usize> {
         let offset = (tap * self.dilation) as isize - self.padding as isize;
         let start = (-offset).max(0).unsigned_abs().div_ceil(self.stride);
@@ -133,6 +138,7 @@ impl Axis {
 
     /// The part of the grid between the first and the last element of some windows.
     #[must_use]
+    #[inline]
     pub fn reach(&self, outputs: &Range<usize>) -> Range<usize> {
         if outputs.is_empty() {
             return 0..0;
@@ -150,6 +156,7 @@ impl Axis {
 }
 
 /// `⌊index × input / output⌋` without overflow.
+#[inline]
 const fn scale(index: usize, input: usize, output: usize) -> usize {
     (index as u128 * input as u128 / output as u128) as usize
 }

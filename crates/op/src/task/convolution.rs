@@ -57,6 +57,7 @@ impl Edge {
     /// assert_eq!(Edge::Zeros.place(5, 5), None);
     /// ```
     #[must_use]
+    #[inline]
     pub fn place(self, place: isize, size: usize) -> Option<usize> {
         let last = size as isize - 1;
         if (0..=last).contains(&place) {

@@ -92,11 +92,13 @@ pub struct AxisWeights<'a> {
 impl AxisWeights<'_> {
     /// How many results there are.
     #[must_use]
+    #[inline]
     pub fn results(&self) -> usize {
         self.places.len() / self.taps.max(1)
     }
 
     /// The elements and weights of a result.
+    #[inline]
     pub fn of(&self, index: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let part = index * self.taps..(index + 1) * self.taps;
         let places = self.places[part.clone()].iter().copied();

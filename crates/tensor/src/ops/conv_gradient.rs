@@ -1,4 +1,4 @@
-//! Convolutions that remember their operands; what the gradients are made of is in `sliding`.
+//! Convolutions that remember their operands; what the gradients are made of is in `conv_rules`.
 
 use allotrope_dtype::Error;
 use allotrope_op::structured::Structured;
@@ -7,9 +7,9 @@ use allotrope_op::{Dims, Slice};
 use smallvec::smallvec;
 
 use super::conv::{ConvolutionOptions, Padding, axes as convolution_axes};
+use super::conv_rules::{Sliding, inside_zeros};
 use super::conv_transpose::{TransposedOptions, axes as transposed_axes};
 use super::operands::{conjugate, saved};
-use super::sliding::{Sliding, inside_zeros};
 use crate::autograd::is_recorded;
 use crate::{Index, Tensor};
 

@@ -12,7 +12,7 @@ use smallvec::smallvec;
 
 use super::conv::as_volumes;
 use super::interpolate_weights::Weights;
-use super::spread::{Tap, spread_along};
+use super::window_backward::{Tap, spread_along};
 use crate::Tensor;
 use crate::autograd::{Pass, differentiable};
 use crate::device::{perform_one, perform_or};

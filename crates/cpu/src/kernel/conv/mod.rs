@@ -6,14 +6,14 @@
 //! | `mod` | [`convolve`]: what is multiplied with what |
 //! | `layer` | [`Layer`]: operands made ready, and which kernel takes them |
 //! | `transposed` | [`Transposed`]: the way back, as convolutions |
-//! | `field` | planes that filters slide over |
-//! | `taps` | the rows of windows, for a product of matrices |
+//! | `planes` | planes that filters slide over |
+//! | `im2col` | the matrix of windows, which exists nowhere, for a product of matrices |
 //! | `depthwise` | one channel per filter, where a product would have one row |
 
 mod depthwise;
-mod field;
+mod im2col;
 mod layer;
-mod taps;
+mod planes;
 mod transposed;
 
 use crate::memory::try_collect;
@@ -25,9 +25,9 @@ use crate::gemm::{
     Coefficient, Factor, Filters, Matrix, Output, Product, can_slide, multiply, slide,
 };
 use depthwise::{Depthwise, convolve_depthwise};
-use field::Bands;
+use im2col::{Im2col, Images};
 pub(crate) use layer::{Layer, Operand};
-use taps::{Images, Taps};
+use planes::Planes;
 pub(crate) use transposed::Transposed;
 
 /// Images with filters.
@@ -69,13 +69,13 @@ fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> 
         return multiply_all(convolution, Factor::Stored(matrix), out);
     }
     if can_slide(convolution.dtype)
-        && let Some(bands) = Bands::new(images, convolution)
+        && let Some(planes) = Planes::new(images, convolution)
     {
-        return slide_all(convolution, &bands, out);
+        return slide_all(convolution, &planes, out);
     }
     let made = Factor::Made {
         dtype: convolution.image.0,
-        rows: &Taps::new(images, convolution),
+        rows: &Im2col::new(images, convolution),
         transposed: false,
     };
     multiply_all(convolution, made, out)
@@ -89,7 +89,7 @@ fn is_identity(axis: &Axis) -> bool {
 /// Slides filters of floats over the images.
 fn slide_all(
     convolution: &Convolution<'_>,
-    bands: &Bands<'_>,
+    planes: &Planes<'_>,
     out: &mut [u8],
 ) -> Result<(), Error> {
     let Convolution {
@@ -119,7 +119,7 @@ fn slide_all(
     };
     let output = Output::contiguous(convolution.dtype, out, rows, windows);
     let batches = [batch * groups, windows];
-    slide(convolution.op, &filters, bands, output, batches)
+    slide(convolution.op, &filters, planes, output, batches)
 }
 
 fn multiply_all(

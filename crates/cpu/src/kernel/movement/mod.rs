@@ -5,18 +5,18 @@
 //! | `view` | from one layout to another |
 //! | `assemble` | a tensor put together of pieces |
 //! | `band` | matrices without what is beyond a diagonal |
-//! | `overlap` | windows added up where they overlap |
+//! | `col2im` | windows added up where they overlap |
 //! | `steps` | the loops of a copy |
 //! | `transpose` | rows that become columns |
 
 mod assemble;
 mod band;
-mod overlap;
+mod col2im;
 mod steps;
 mod transpose;
 mod view;
 
 pub use assemble::assemble;
 pub use band::keep_band;
-pub(crate) use overlap::add_windows;
+pub(crate) use col2im::col2im;
 pub use view::copy_view;

@@ -105,7 +105,7 @@ sum! {
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn greatest(
+pub(crate) fn max_pool(
     pooled: &Pooled<'_>,
     grid: &Grid,
     dtype: DType,
@@ -129,7 +129,7 @@ pub(crate) fn greatest(
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn average(
+pub(crate) fn avg_pool(
     pooled: &Pooled<'_>,
     grid: &Grid,
     divisor: Divisor,
@@ -162,14 +162,14 @@ fn run<F: Fold>(
     let widths = widths(grid, divisor);
     let size = dtype.itemsize();
     grid.for_each_chunk([out, &mut []], [size, 0], |first, [out, _]| {
-        let mut room = Room::<F>::default();
+        let mut workspace = Workspace::<F>::default();
         let (mut done, count) = (0, out.len() / size);
         while done < count {
             let group = Group::at(grid, first + done, count - done);
-            fold_group::<F>(level, source, grid, &group, start, &mut room)?;
+            fold_group::<F>(level, source, grid, &group, start, &mut workspace)?;
             if let [depths, heights, widths] = &widths[..] {
                 let outer = depths[group.slice];
-                let rows = room.results.chunks_exact_mut(group.columns.len());
+                let rows = workspace.results.chunks_exact_mut(group.columns.len());
                 for (row, results) in group.rows.clone().zip(rows) {
                     let divide = Divide::<F> {
                         results,
@@ -179,10 +179,10 @@ fn run<F: Fold>(
                     simd::run(level, divide);
                 }
             }
-            let bytes = bytemuck::cast_slice(&room.results);
+            let bytes = bytemuck::cast_slice(&workspace.results);
             let out = &mut out[done * size..(done + group.len()) * size];
             match &encode {
-                Some(encode) => encode.run(level, bytes, out, &mut room.scratch),
+                Some(encode) => encode.run(level, bytes, out, &mut workspace.scratch),
                 None => out.copy_from_slice(bytes),
             }
             done += group.len();
@@ -210,7 +210,7 @@ fn widths(grid: &Grid, divisor: Divisor) -> Vec<Vec<f64>> {
 }
 
 /// Memory of one piece of work.
-struct Room<F: Fold> {
+struct Workspace<F: Fold> {
     items: Vec<u64>,
     /// A row of totals for each row of results.
     columns: Vec<F::Total>,
@@ -218,7 +218,7 @@ struct Room<F: Fold> {
     scratch: Scratch,
 }
 
-impl<F: Fold> Default for Room<F> {
+impl<F: Fold> Default for Workspace<F> {
     fn default() -> Self {
         Self {
             items: Vec::new(),
@@ -235,7 +235,7 @@ fn fold_group<F: Fold>(
     grid: &Grid,
     group: &Group,
     start: F::Total,
-    room: &mut Room<F>,
+    workspace: &mut Workspace<F>,
 ) -> Result<(), Error> {
     let [depth, height, width] = &grid.axes;
     let whole = group.columns.len() == width.output;
@@ -245,9 +245,9 @@ fn fold_group<F: Fold>(
         width.reach(&group.columns)
     };
     let rows = height.reach(&group.rows);
-    room.columns.clear();
+    workspace.columns.clear();
     let count = group.rows.len() * span.len();
-    try_resize("window", &mut room.columns, count, start)?;
+    try_resize("window", &mut workspace.columns, count, start)?;
     for tap in depth.taps_inside(group.slice) {
         let slice = depth.place(group.slice, tap);
         let place = [group.plane, slice];
@@ -257,23 +257,25 @@ fn fold_group<F: Fold>(
             place,
             rows.clone(),
             span.clone(),
-            &mut room.items,
+            &mut workspace.items,
         )?;
         for (index, row) in group.rows.clone().enumerate() {
-            let totals = &mut room.columns[index * span.len()..(index + 1) * span.len()];
+            let totals = &mut workspace.columns[index * span.len()..(index + 1) * span.len()];
             for tap in height.taps_inside(row) {
                 let items = band.row(height.place(row, tap));
                 simd::run(level, Down::<F> { totals, items });
             }
         }
     }
-    room.results.clear();
-    try_resize("window", &mut room.results, group.len(), start)?;
-    let rows = room.results.chunks_exact_mut(group.columns.len().max(1));
+    workspace.results.clear();
+    try_resize("window", &mut workspace.results, group.len(), start)?;
+    let rows = workspace
+        .results
+        .chunks_exact_mut(group.columns.len().max(1));
     for (index, results) in rows.enumerate() {
         let along = Along::<F> {
             results,
-            totals: &room.columns[index * span.len()..(index + 1) * span.len()],
+            totals: &workspace.columns[index * span.len()..(index + 1) * span.len()],
             first: span.start,
             columns: group.columns.clone(),
             axis: width,

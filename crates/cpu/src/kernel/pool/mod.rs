@@ -8,10 +8,10 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `fold` | windows without regard to places |
-//! | `place` | the greatest and where it is |
+//! | `argmax` | the greatest and where it is |
 
+mod argmax;
 mod fold;
-mod place;
 
 use crate::memory::{try_collect, try_resize};
 use std::ops::Range;
@@ -25,8 +25,8 @@ use super::scatter;
 use crate::parallel::{self, CHUNK};
 use crate::tile::{Input, Source};
 use allotrope_op::task::Axis;
-pub(crate) use fold::{average, greatest};
-pub(crate) use place::greatest_with_places;
+pub(crate) use argmax::max_pool_with_places;
+pub(crate) use fold::{avg_pool, max_pool};
 
 /// The windows over each of many planes.
 #[derive(Clone, Debug)]
@@ -193,7 +193,7 @@ impl<'a> Pooled<'a> {
 }
 
 /// Writes the elements of each plane to their places in a larger one; all places must exist.
-pub(crate) fn unpool(
+pub(crate) fn max_unpool(
     dtype: DType,
     elements: &[u8],
     places: &[i64],
@@ -215,7 +215,7 @@ pub(crate) fn unpool(
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn add_to_places(
+pub(crate) fn max_pool_backward(
     numbers: &Pooled<'_>,
     places: &[i64],
     [from, to]: [usize; 2],

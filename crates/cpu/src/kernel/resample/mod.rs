@@ -2,10 +2,10 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `mod` | [`pick`]: one element for each result, by width |
-//! | `blend` | [`blend()`]: sums with the weights of all axes |
+//! | `mod` | [`nearest`]: one element for each result, by width |
+//! | `interpolate` | [`interpolate()`]: sums with the weights of all axes |
 
-mod blend;
+mod interpolate;
 
 use allotrope_dtype::{DType, dispatch_width};
 use allotrope_op::Layout;
@@ -13,11 +13,11 @@ use bytemuck::Pod;
 
 use super::whole_elements;
 use crate::parallel;
-pub(crate) use blend::blend;
+pub(crate) use interpolate::interpolate;
 
 /// Writes, for each plane of `[batch, channels, depth, height, width]`, the elements at the places
 /// named for each axis.
-pub(crate) fn pick(
+pub(crate) fn nearest(
     dtype: DType,
     bytes: &[u8],
     layout: &Layout,
@@ -25,7 +25,7 @@ pub(crate) fn pick(
     out: &mut [u8],
 ) {
     dispatch_width!(dtype, |W| {
-        pick_words::<W>(
+        nearest_words::<W>(
             bytemuck::cast_slice(whole_elements(dtype, bytes)),
             layout,
             places,
@@ -34,7 +34,7 @@ pub(crate) fn pick(
     });
 }
 
-fn pick_words<W: Pod + Send + Sync>(
+fn nearest_words<W: Pod + Send + Sync>(
     source: &[W],
     layout: &Layout,
     places: [&[usize]; 3],

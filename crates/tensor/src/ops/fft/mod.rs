@@ -3,30 +3,30 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `mod` | transforms along one dimension |
-//! | `several` | transforms along several |
-//! | `lines` | a transform's lines laid out for the task |
-//! | `short` | transforms of short windows along a signal |
+//! | `fftn` | transforms along several |
+//! | `layout` | a transform's lines laid out for the task |
+//! | `stft` | transforms of short windows along a signal |
 //! | `frequency` | the order of frequencies |
 //!
 //! All give complex numbers of the width of their input, complex64 for floats of 8 and 16 bits,
 //! which compute in float32; transforms to real numbers give floats of the width of theirs. Integers
 //! count as the default float. Any length is accepted, and takes a time of `n log n`.
 
+mod fftn;
 mod frequency;
-mod lines;
-mod several;
-mod short;
+mod layout;
+mod stft;
 
 use allotrope_dtype::Error;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::fft::{FFT, HFFT, IFFT, IHFFT, IRFFT, RFFT};
 use allotrope_op::task::fourier::Direction;
-pub use frequency::{fftshift, ifftshift};
-use lines::Lines;
-pub use several::{
+pub use fftn::{
     fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn,
 };
-pub use short::{Frames, istft, stft};
+pub use frequency::{fftshift, ifftshift};
+use layout::Lines;
+pub use stft::{Frames, istft, stft};
 
 use crate::Tensor;
 use crate::call;

@@ -7,7 +7,7 @@ use allotrope_op::{Program, Shape};
 use smallvec::smallvec;
 
 use super::super::operands::signed;
-use super::super::spread::{Tap, spread_along};
+use super::super::window_backward::{Tap, spread_along};
 use super::shape_of;
 use crate::autograd::{Pass, differentiable, is_recorded};
 use crate::device::{perform_one, perform_or};

@@ -66,7 +66,7 @@ impl<'a> Images<'a> {
 }
 
 /// The rows of windows over images.
-pub(super) struct Taps<'a> {
+pub(super) struct Im2col<'a> {
     images: Images<'a>,
     axes: [Axis; 3],
     /// The sizes of the grid of columns.
@@ -74,7 +74,7 @@ pub(super) struct Taps<'a> {
     edge: Edge,
 }
 
-impl<'a> Taps<'a> {
+impl<'a> Im2col<'a> {
     pub(super) fn new(images: Images<'a>, convolution: &Convolution<'_>) -> Self {
         Self {
             images,
@@ -178,7 +178,7 @@ pub(super) fn copy_steps<W: Pod>(source: &[W], first: isize, step: isize, out: &
     }
 }
 
-impl Rows for Taps<'_> {
+impl Rows for Im2col<'_> {
     fn read(&self, batch: usize, row: usize, first: usize, out: &mut [u8]) {
         dispatch_width!(self.images.dtype, |W| {
             self.read_words::<W>(batch, row, first, bytemuck::cast_slice_mut(out));

@@ -53,7 +53,7 @@ blend! {
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn blend(
+pub(crate) fn interpolate(
     grids: &Pooled<'_>,
     grid: &Grid,
     axes: &[AxisWeights<'_>; 3],
@@ -89,15 +89,15 @@ fn run<T: Blend>(
     let weights: Vec<T::Weight> = try_collect(OP, weights)?;
     let size = dtype.itemsize();
     grid.for_each_chunk([out, &mut []], [size, 0], |first, [out, _]| {
-        let mut room = Room::<T>::new();
+        let mut workspace = Workspace::<T>::new();
         let (mut done, count) = (0, out.len() / size);
         while done < count {
             let group = Group::at(grid, first + done, count - done);
-            blend_group(level, source, grid, axes, &weights, &group, &mut room)?;
-            let bytes = bytemuck::cast_slice(&room.results);
+            blend_group(level, source, grid, axes, &weights, &group, &mut workspace)?;
+            let bytes = bytemuck::cast_slice(&workspace.results);
             let out = &mut out[done * size..(done + group.len()) * size];
             match &encode {
-                Some(encode) => encode.run(level, bytes, out, &mut room.scratch),
+                Some(encode) => encode.run(level, bytes, out, &mut workspace.scratch),
                 None => out.copy_from_slice(bytes),
             }
             done += group.len();
@@ -107,14 +107,14 @@ fn run<T: Blend>(
 }
 
 /// Memory of one piece of work.
-struct Room<T> {
+struct Workspace<T> {
     items: Vec<u64>,
     columns: Vec<T>,
     results: Vec<T>,
     scratch: Scratch,
 }
 
-impl<T> Room<T> {
+impl<T> Workspace<T> {
     fn new() -> Self {
         Self {
             items: Vec::new(),
@@ -132,7 +132,7 @@ fn blend_group<T: Blend>(
     [depth, height, width]: &[AxisWeights<'_>; 3],
     weights: &[T::Weight],
     group: &Group,
-    room: &mut Room<T>,
+    workspace: &mut Workspace<T>,
 ) -> Result<(), Error> {
     let columns = group.columns.clone();
     let reach = |axis: &AxisWeights<'_>, part: std::ops::Range<usize>| {
@@ -147,16 +147,16 @@ fn blend_group<T: Blend>(
         reach(width, columns.clone())
     };
     let rows = reach(height, group.rows.clone());
-    room.columns.clear();
+    workspace.columns.clear();
     let count = group.rows.len() * span.len();
-    try_resize(OP, &mut room.columns, count, T::NOTHING)?;
+    try_resize(OP, &mut workspace.columns, count, T::NOTHING)?;
     for (slice, deep) in depth.of(group.slice).filter(|(_, deep)| *deep != 0.0) {
         let place = [group.plane, slice];
         let (rows, span) = (rows.clone(), span.clone());
         let length = span.len();
-        let band = Band::<T>::read(source, grid, place, rows, span, &mut room.items)?;
+        let band = Band::<T>::read(source, grid, place, rows, span, &mut workspace.items)?;
         for (index, row) in group.rows.clone().enumerate() {
-            let sums = &mut room.columns[index * length..(index + 1) * length];
+            let sums = &mut workspace.columns[index * length..(index + 1) * length];
             for (line, part) in height.of(row).filter(|(_, part)| *part != 0.0) {
                 let weight = T::weight(deep * part);
                 let items = band.row(line);
@@ -171,17 +171,17 @@ fn blend_group<T: Blend>(
             }
         }
     }
-    room.results.clear();
-    try_resize(OP, &mut room.results, group.len(), T::NOTHING)?;
+    workspace.results.clear();
+    try_resize(OP, &mut workspace.results, group.len(), T::NOTHING)?;
     let part = columns.start * width.taps..columns.end * width.taps;
-    for (index, results) in room
+    for (index, results) in workspace
         .results
         .chunks_exact_mut(columns.len().max(1))
         .enumerate()
     {
         let along = Along {
             results,
-            items: &room.columns[index * span.len()..(index + 1) * span.len()],
+            items: &workspace.columns[index * span.len()..(index + 1) * span.len()],
             first: span.start,
             taps: width.taps,
             places: &width.places[part.clone()],

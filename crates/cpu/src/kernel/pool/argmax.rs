@@ -50,7 +50,7 @@ ordered! {
 ///
 /// # Errors
 /// A memory error.
-pub(crate) fn greatest_with_places(
+pub(crate) fn max_pool_with_places(
     pooled: &Pooled<'_>,
     grid: &Grid,
     dtype: DType,
@@ -84,7 +84,7 @@ fn run<T: Ordered>(
     let size = dtype.itemsize();
     let offsets = offsets_of(grid);
     grid.for_each_chunk(outputs, [size, size_of::<i64>()], |first, [out, places]| {
-        let mut room = Room::<T>::new(T::least(dtype));
+        let mut workspace = Workspace::<T>::new(T::least(dtype));
         let places: &mut [i64] = bytemuck::cast_slice_mut(places);
         let (mut done, count) = (0, places.len());
         while done < count {
@@ -95,14 +95,14 @@ fn run<T: Ordered>(
                 source,
                 grid,
                 &group,
-                &mut room,
+                &mut workspace,
                 offsets.as_deref(),
                 &mut places[done..end],
             )?;
-            let bytes = bytemuck::cast_slice(&room.greatest);
+            let bytes = bytemuck::cast_slice(&workspace.greatest);
             let out = &mut out[done * size..end * size];
             match &encode {
-                Some(encode) => encode.run(level, bytes, out, &mut room.scratch),
+                Some(encode) => encode.run(level, bytes, out, &mut workspace.scratch),
                 None => out.copy_from_slice(bytes),
             }
             done = end;
@@ -112,7 +112,7 @@ fn run<T: Ordered>(
 }
 
 /// Memory of one piece of work.
-struct Room<T> {
+struct Workspace<T> {
     items: Vec<u64>,
     greatest: Vec<T>,
     /// What a window without elements gives.
@@ -122,7 +122,7 @@ struct Room<T> {
     scratch: Scratch,
 }
 
-impl<T> Room<T> {
+impl<T> Workspace<T> {
     fn new(least: T) -> Self {
         Self {
             items: Vec::new(),
@@ -139,16 +139,21 @@ fn find_group<T: Ordered>(
     source: &Source<'_>,
     grid: &Grid,
     group: &Group,
-    room: &mut Room<T>,
+    workspace: &mut Workspace<T>,
     offsets: Option<&[isize]>,
     places: &mut [i64],
 ) -> Result<(), Error> {
     let [depth, height, width] = &grid.axes;
     let columns = group.columns.len();
-    room.greatest.clear();
-    try_resize("window", &mut room.greatest, group.len(), room.least)?;
-    room.taps.clear();
-    try_resize("window", &mut room.taps, group.len(), u32::MAX)?;
+    workspace.greatest.clear();
+    try_resize(
+        "window",
+        &mut workspace.greatest,
+        group.len(),
+        workspace.least,
+    )?;
+    workspace.taps.clear();
+    try_resize("window", &mut workspace.taps, group.len(), u32::MAX)?;
     let whole = columns == width.output;
     let span = if whole {
         0..width.input
@@ -162,14 +167,14 @@ fn find_group<T: Ordered>(
     {
         let place = [group.plane, slice];
         let (rows, span) = (rows.clone(), span.clone());
-        let (first, items) = (span.start, &mut room.items);
+        let (first, items) = (span.start, &mut workspace.items);
         let band = Band::<T>::read(source, grid, place, rows, span, items)?;
         for (index, row) in group.rows.clone().enumerate() {
             let results = index * columns..(index + 1) * columns;
             for tap in height.taps_inside(row) {
                 let find = Find {
-                    greatest: &mut room.greatest[results.clone()],
-                    taps: &mut room.taps[results.clone()],
+                    greatest: &mut workspace.greatest[results.clone()],
+                    taps: &mut workspace.taps[results.clone()],
                     items: band.row(height.place(row, tap)),
                     first,
                     columns: group.columns.clone(),
@@ -180,7 +185,7 @@ fn find_group<T: Ordered>(
             }
         }
     }
-    let found = &room.taps;
+    let found = &workspace.taps;
     if let Some(offsets) = offsets {
         let row_of =
             |row: usize| depth.first(group.slice) * height.input as isize + height.first(row);

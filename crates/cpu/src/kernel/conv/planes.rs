@@ -9,7 +9,7 @@ use allotrope_dtype::{DType, dispatch_width};
 use bytemuck::Pod;
 
 use super::Convolution;
-use super::taps::{Images, copy_steps};
+use super::im2col::{Images, copy_steps};
 use crate::gemm::{Field, Piece};
 use allotrope_op::task::{Axis, Edge};
 
@@ -21,7 +21,7 @@ const LARGEST: usize = 1 << 16;
 const MOST_TAPS: usize = 512;
 
 /// The windows of images, in pieces of some rows or of a part of a row.
-pub(super) struct Bands<'a> {
+pub(super) struct Planes<'a> {
     images: Images<'a>,
     dtype: DType,
     axes: [Axis; 3],
@@ -38,7 +38,7 @@ pub(super) struct Bands<'a> {
     phases: [Vec<usize>; 2],
 }
 
-impl<'a> Bands<'a> {
+impl<'a> Planes<'a> {
     /// The pieces of a convolution, if most of what is computed in such planes is wanted.
     pub(super) fn new(images: Images<'a>, convolution: &Convolution<'_>) -> Option<Self> {
         let [slices, down, across] = convolution.axes;
@@ -177,7 +177,7 @@ fn inside(first: isize, step: usize, size: usize, count: usize) -> Range<usize> 
     before.min(end)..end
 }
 
-impl Field for Bands<'_> {
+impl Field for Planes<'_> {
     fn channel_size(&self) -> usize {
         let phases = self.phases[0].len() * self.phases[1].len();
         self.axes[0].kernel * phases * self.height * self.pitch

@@ -9,7 +9,7 @@ use allotrope_op::task::fourier::Direction;
 use allotrope_op::{Dims, normalize_axes, normalize_axis};
 
 use super::Norm;
-use super::lines::Lines;
+use super::layout::Lines;
 use crate::Tensor;
 use crate::call;
 

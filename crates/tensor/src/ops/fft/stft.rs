@@ -6,7 +6,7 @@ use allotrope_op::structured::fft::{ISTFT, STFT};
 use super::{Norm, fft, ifft, irfft, rfft};
 use crate::Tensor;
 use crate::call;
-use crate::ops::columns::Blocks;
+use crate::ops::im2col::Blocks;
 use crate::ops::operands::{is_any, out_of_range, signed, wrong_shape};
 use crate::ops::pad::PadMode;
 

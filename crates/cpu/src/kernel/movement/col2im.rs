@@ -1,4 +1,4 @@
-//! Windows added up where they overlap, in the compute type of the dtype.
+//! Columns of windows added up to images where they overlap, in the compute type of the dtype.
 
 use crate::memory::try_vec;
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
@@ -20,7 +20,7 @@ fn window_at(axis: &Axis, place: usize, tap: usize) -> Option<usize> {
 ///
 /// # Errors
 /// None for the dtypes there are: a dtype converts to its compute dtype and back.
-pub(crate) fn add_windows(
+pub(crate) fn col2im(
     dtype: DType,
     src: &[u8],
     [rows, columns]: [Axis; 2],
