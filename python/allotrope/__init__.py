@@ -7,7 +7,7 @@ spellings: NumPy's and the array API's of torch's names, and torch's of views th
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import amp, autograd, fft, linalg, nn, random, return_types, special  # noqa: E402, F401
+from . import _array_object, amp, autograd, fft, linalg, nn, random, return_types, special  # noqa: E402, F401
 from ._device import device  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
@@ -149,6 +149,7 @@ _add_in_place()
 
 # What is imported when it is first used: modules, and names within modules.
 _LAZY = {
+    "array_api": "array_api",
     "data": "data",
     "load_checkpoint": "checkpoint:load_checkpoint",
     "optim": "optim",

@@ -4,12 +4,13 @@
 import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import IO, Any, Final, Literal, Protocol, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import Self
 
 from . import amp as amp
+from . import array_api as array_api
 from . import autograd as autograd
 from . import data as data
 from . import nn as nn
@@ -18,6 +19,7 @@ from . import random as random
 from . import return_types as return_types
 from . import special as special
 from . import utils as utils
+from ._array_object import Size
 from ._device import device as device
 from ._progress import progress as progress
 from ._summary import summary as summary
@@ -271,7 +273,10 @@ class Tensor:
     def is_cpu(self) -> builtins.bool: ...
     @property
     def is_cuda(self) -> builtins.bool: ...
-    def size(self, dim: _Dim = None, *, axis: _Dim = None) -> Any: ...
+    @property
+    def size(self) -> Size: ...
+    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor: ...
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType: ...
     def dim(self) -> builtins.int: ...
     def ndimension(self) -> builtins.int: ...
     def nelement(self) -> builtins.int: ...

@@ -97,15 +97,22 @@ def test_what_a_consumer_may_ask_for():
         ({"dl_device": (2, 1)}, "__dlpack__: no such device: CUDA 1; available are cpu"),
         ({"dl_device": (99, 0)},
          "__dlpack__: no such device: device type 99, index 0; available are cpu"),
-        ({"copy": False},
-         "__dlpack__: a copy is needed: DLPack before 1.0 cannot say read-only; "
-         "copy=False forbids it (hint: max_version=(1, 0))"),
     ]:
         with pytest.raises(BufferError) as caught:
             x.__dlpack__(**keywords)
         assert str(caught.value) == message
     with pytest.raises(TypeError):
         x.__dlpack__(max_version=1)
+    # Whoever forbids a copy in the old form has the memory of the variable.
+    assert address(al.from_dlpack(x.__dlpack__(copy=False))) == address(x)
+    array = np.arange(3)
+    array.flags.writeable = False
+    with pytest.raises(BufferError) as caught:
+        al.from_numpy(array).__dlpack__(copy=False)
+    assert str(caught.value) == (
+        "__dlpack__: a copy is needed: DLPack before 1.0 cannot say read-only; "
+        "copy=False forbids it (hint: max_version=(1, 0))"
+    )
 
 
 @needs_dlpack_1

@@ -200,7 +200,9 @@ impl Tensor {
                 }
                 Index::Array(mask) if mask.dtype().kind() == Kind::Bool => {
                     let sizes = &self.shape()[dim..dim + mask.rank()];
-                    if mask.shape()[..] != *sizes {
+                    // As in the array API, a size of zero fits any.
+                    let fits = |(own, size): (&usize, &usize)| *own == *size || *own == 0;
+                    if !mask.shape().iter().zip(sizes).all(fits) {
                         let (mask, sizes) = (mask.shape().to_vec(), sizes.to_vec());
                         return Err(Error::new(OP, Problem::MaskMismatch { mask, sizes }));
                     }

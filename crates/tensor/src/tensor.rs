@@ -330,6 +330,12 @@ impl Tensor {
         self.memory.is_foreign()
     }
 
+    /// Whether the bytes are in memory that can be written to, which a mapped file is not.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.memory.is_writable()
+    }
+
     /// Whether the memory is someone else's who sees writes, and another tensor has it, too.
     #[must_use]
     #[inline]

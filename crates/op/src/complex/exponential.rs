@@ -95,7 +95,10 @@ impl<R: Elementary> Complex<R> {
         let cos = b.cos();
         let y = polar(a, exp_in_two(a), b, (cos, b.sin()));
         let half = (b * R::lit(0.5)).sin();
-        Self::new(minus_one(a, y.re, cos, half, R::lit(1.0)), y.im)
+        let re = minus_one(a, y.re, cos, half, R::lit(1.0));
+        // The array API has no -0 here.
+        let zero = R::lit(0.0);
+        Self::new(R::select(re.eq(zero), zero, re), y.im)
     }
 
     /// `1 / (1 + exp(-z))`, without overflow. At most 4 ulp.

@@ -84,7 +84,8 @@ impl<R: Elementary> Complex<R> {
         let re = R::select(one.lt(a.abs()), beyond, sinh * cosh / below);
         let re = R::select(none & !infinite, R::lit(f64::NAN), re);
         let im = R::select(is_far, turn * (e * R::lit(4.0)), turn / below);
-        let im = R::select(infinite & none, zero, im);
+        // The array API's zero has the sign of b, not C's of sin 2b.
+        let im = R::select(infinite, zero.copysign(b), im);
         Self::new(R::select(a.eq(zero), a, re), R::select(b.eq(zero), b, im))
     }
 

@@ -25,7 +25,8 @@ pub(crate) struct Request {
 
 /// A capsule with a tensor: read-only, or a copy that belongs to the consumer.
 ///
-/// The old form has no way to say read-only, so that it always gets a copy.
+/// The old form has no way to say read-only, so that it gets a copy. With `copy=False` it gets the
+/// memory of a variable: what the consumer writes is seen here, as with other libraries.
 pub(crate) fn export<'py>(
     py: Python<'py>,
     tensor: &Tensor,
@@ -49,7 +50,7 @@ pub(crate) fn export<'py>(
     }
     let is_versioned = matches!(request.max_version, Some((1.., _)));
     let copy = match request.copy {
-        Some(false) if !is_versioned => {
+        Some(false) if !is_versioned && !tensor.is_writable() => {
             let given = "DLPack before 1.0 cannot say read-only";
             let accepted = "copy=False forbids it (hint: max_version=(1, 0))";
             return Err(refused_export(OP, "a copy is needed", given, accepted));

@@ -109,6 +109,12 @@ impl Tensor {
         let sizes = rest_a.iter().map(|dim| self.shape()[*dim] as isize);
         let sizes = sizes.chain(rest_b.iter().map(|dim| other.shape()[*dim] as isize));
         let sizes: Vec<isize> = sizes.collect();
+        if dims.is_empty() {
+            // Products that nothing is added to keep a zero's sign.
+            let [a, b] = [a, b].map(|factor| factor.to(dtypes.common)?.to(dtypes.sum));
+            let product = a?.mul(&b?).map_err(|error| error.in_op(op))?;
+            return product.to(dtypes.result)?.reshape(&sizes);
+        }
         multiply_matrices(op, &a, &b, dtypes, None)?.reshape(&sizes)
     }
 

@@ -43,13 +43,38 @@ pub(super) fn reflect<T: Field>(x: &mut [T]) -> (T, T::Real) {
     if tail == T::Real::ZERO && alpha.im() == T::Real::ZERO {
         return (T::ZERO, alpha.re());
     }
-    let beta = -alpha.abs().hypot(tail).with_sign_of(alpha.re());
+    let length = alpha.abs().hypot(tail);
+    if let Some(steps) = powers_to_one(length) {
+        *first = alpha;
+        for value in x.iter_mut() {
+            *value = value.scale(steps[0].0).scale(steps[1].0);
+        }
+        let (tau, beta) = reflect(x);
+        return (tau, beta * steps[0].1 * steps[1].1);
+    }
+    let beta = -length.with_sign_of(alpha.re());
     let tau = (T::from_real(beta) - alpha).scale(T::Real::ONE / beta);
     let divisor = alpha - T::from_real(beta);
     for value in rest {
         *value = *value / divisor;
     }
     (tau, beta)
+}
+
+/// Two powers of two and their inverses, whose product takes a length near one; none are needed
+/// where its square and its inverse are within the range. Twice, as one alone may leave the range.
+fn powers_to_one<R: Real>(length: R) -> Option<[(R, R); 2]> {
+    let safe = (R::HUGE.sqrt() * R::EPSILON).wide();
+    let wide = length.wide();
+    if !wide.is_finite() || wide == 0.0 || (1.0 / safe..safe).contains(&wide) {
+        return None;
+    }
+    let exponent = wide.log2().floor() as i32;
+    let half = exponent / 2;
+    Some([half, exponent - half].map(|part| {
+        let power = |exponent: i32| R::of(2.0_f64.powi(exponent));
+        (power(-part), power(part))
+    }))
 }
 
 /// The element of a column from a row on.

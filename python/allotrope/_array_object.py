@@ -1,0 +1,80 @@
+"""What the array API standard asks of the array object beyond torch's names."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, overload
+
+from . import _core
+
+_sizes_of = _core.Tensor.size
+
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+
+class Size(int):
+    """The number of elements, as NumPy and the array API have it, and when called torch's sizes.
+
+    >>> al.zeros(2, 3).size, al.zeros(2, 3).size(), al.zeros(2, 3).size(-1)
+    (6, (2, 3), 3)
+    """
+
+    __module__ = "allotrope"
+
+    _sizes: tuple[int, ...]
+
+    @overload
+    def __call__(self) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, dim: int) -> int: ...
+    @overload
+    def __call__(self, *, axis: int) -> int: ...
+    def __call__(self, dim: int | None = None, *, axis: int | None = None) -> Any:
+        if dim is axis is None:
+            return self._sizes
+        if type(dim) is int and axis is None and -len(self._sizes) <= dim < len(self._sizes):
+            return self._sizes[dim]
+        # A tensor without elements of its own says what is wrong, if anything is.
+        return _sizes_of(_core.empty(()).expand(self._sizes), dim, axis=axis)
+
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        return int, (int(self),)
+
+
+def _size(self: _core.Tensor) -> Size:
+    size = Size(self.numel())
+    size._sizes = self.shape
+    return size
+
+
+def __array_namespace__(self: _core.Tensor, /, *, api_version: str | None = None) -> ModuleType:
+    """The namespace of the array API standard that works on tensors, `al.array_api`.
+
+    >>> al.ones(1).__array_namespace__(api_version="2024.12").__name__
+    'allotrope.array_api'
+    """
+    from . import array_api
+
+    if api_version not in (None, *_VERSIONS):
+        accepted = ", ".join(_VERSIONS)
+        raise ValueError(
+            f"__array_namespace__: unknown version: {api_version!r}; {accepted} are accepted"
+        )
+    return array_api
+
+
+def to_device(self: _core.Tensor, device: str, /, *, stream: Any = None) -> _core.Tensor:
+    """The tensor on a device: itself if it is there.
+
+    >>> al.ones(1).to_device("cpu").device
+    device(type='cpu')
+    """
+    if stream is not None:
+        raise ValueError(f"to_device: no streams: {stream!r}; None is accepted")
+    return self.to(device)
+
+
+for _method in (__array_namespace__, to_device):
+    _method.__qualname__ = f"Tensor.{_method.__name__}"
+    setattr(_core.Tensor, _method.__name__, _method)
+setattr(_core.Tensor, "size", property(_size, doc=Size.__doc__))
