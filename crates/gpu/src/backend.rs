@@ -123,8 +123,9 @@ impl Backend for Gpu {
         let is_product = fold == Fold::Prod && self.capabilities.storage(item) != item;
         let is_empty = sizes.contains(&0);
         if !is_product && !is_empty {
-            let made =
-                self.itself()?.reduce_program(op, fold, program, shape, inputs, sizes, to)?;
+            let made = self
+                .itself()?
+                .reduce_program(op, fold, program, shape, inputs, sizes, to)?;
             if let Some(made) = made {
                 return Ok(made);
             }
@@ -146,8 +147,16 @@ impl Backend for Gpu {
         sizes: [usize; 3],
         to: DType,
     ) -> Result<Shared, Error> {
-        if let Some(made) = self.itself()?.scan_program(op, scan, program, inputs, sizes, to)? {
-            return Ok(made);
+        let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+        // Products leave the range of float32 and come back to it.
+        let is_product = scan == Scan::Prod && !item.is_integer() && !self.numerics.float64;
+        if !is_product {
+            let made = self
+                .itself()?
+                .scan_program(op, scan, program, inputs, sizes, to)?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
         }
         self.note_hosted("scan");
         let fetched = self.fetch_all(op, program.input_dtypes(), inputs)?;
@@ -251,7 +260,10 @@ impl Backend for Gpu {
         diagonal: isize,
         from: View<'_>,
     ) -> Result<Shared, Error> {
-        if let Some(made) = self.itself()?.keep_band_of(op, dtype, band, diagonal, from)? {
+        if let Some(made) = self
+            .itself()?
+            .keep_band_of(op, dtype, band, diagonal, from)?
+        {
             return Ok(made);
         }
         self.note_hosted("keep_band");
@@ -268,7 +280,10 @@ impl Backend for Gpu {
         step: isize,
         indices: View<'_>,
     ) -> Result<Shared, Error> {
-        if let Some(made) = self.itself()?.pick_elements(op, dtype, from, step, indices)? {
+        if let Some(made) = self
+            .itself()?
+            .pick_elements(op, dtype, from, step, indices)?
+        {
             return Ok(made);
         }
         self.note_hosted("pick");
@@ -329,7 +344,10 @@ impl Backend for Gpu {
         mask: View<'_>,
         target: Target<'_>,
     ) -> Result<(), Error> {
-        if self.itself()?.expand_elements(op, dtype, from, mask, &target)? {
+        if self
+            .itself()?
+            .expand_elements(op, dtype, from, mask, &target)?
+        {
             return Ok(());
         }
         self.note_hosted("expand");
@@ -358,7 +376,10 @@ impl Backend for Gpu {
         stream: Stream,
         target: Target<'_>,
     ) -> Result<(), Error> {
-        if self.itself()?.draw_numbers(op, dtype, draw, stream, &target)? {
+        if self
+            .itself()?
+            .draw_numbers(op, dtype, draw, stream, &target)?
+        {
             return Ok(());
         }
         self.note_hosted("draw");

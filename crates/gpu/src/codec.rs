@@ -50,7 +50,13 @@ impl Cell {
             2 => format!("(({buffer}[{place} >> 1u] >> (({place} & 1u) << 4u)) & 0xffffu)"),
             4 => format!("{buffer}[{place}]"),
             8 => format!("vec2<u32>({}, {})", word(0), word(1)),
-            _ => format!("vec4<u32>({}, {}, {}, {})", word(0), word(1), word(2), word(3)),
+            _ => format!(
+                "vec4<u32>({}, {}, {}, {})",
+                word(0),
+                word(1),
+                word(2),
+                word(3)
+            ),
         };
         self.decode(&words, integers)
     }
@@ -78,7 +84,8 @@ impl Cell {
             (Kind::Float, _) => words.to_owned(),
             (Kind::Complex, 8) => format!("bitcast<vec2<f32>>({words})"),
             (Kind::Complex, _) => {
-                let part = |part: &str| format!("bitcast<f64>({})", join(&format!("{words}.{part}")));
+                let part =
+                    |part: &str| format!("bitcast<f64>({})", join(&format!("{words}.{part}")));
                 format!("vec2<f64>({}, {})", part("xy"), part("zw"))
             }
         }
@@ -101,7 +108,10 @@ impl Cell {
             (Kind::Unsigned, 8) => format!("vec2<u32>({})", split(value.to_owned())),
             (Kind::Signed, 4) | (Kind::Float, 4) => format!("bitcast<u32>({value})"),
             (Kind::Signed, size) => {
-                format!("(bitcast<u32>({value}) & {:#x}u)", (1_u32 << (8 * size)) - 1)
+                format!(
+                    "(bitcast<u32>({value}) & {:#x}u)",
+                    (1_u32 << (8 * size)) - 1
+                )
             }
             (Kind::Unsigned, _) | (Kind::Float, _) => value.to_owned(),
             (Kind::Complex, 8) => format!("bitcast<vec2<u32>>({value})"),
@@ -118,7 +128,11 @@ pub(crate) fn constant_words(scalar: Scalar) -> Vec<u32> {
     let bytes = scalar.to_bytes();
     let size = scalar.dtype().itemsize();
     let words = bytes[..size.next_multiple_of(4)].chunks_exact(4);
-    let word = |word: &[u8]| word.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+    let word = |word: &[u8]| {
+        word.iter()
+            .rev()
+            .fold(0, |bits, byte| bits << 8 | u32::from(*byte))
+    };
     words.map(word).collect()
 }
 

@@ -17,8 +17,15 @@ pub const HOSTED: &[(&str, &str)] = &[
     ("put", "always"),
     ("place", "elements that share a place"),
     ("reduce", "products of floats without float64"),
-    ("draw", "normal numbers where square roots are not rounded to nearest"),
-    ("all", "views that reach over more bytes than a shader may see"),
+    ("scan", "products of floats without float64"),
+    (
+        "draw",
+        "normal numbers where square roots are not rounded to nearest",
+    ),
+    (
+        "all",
+        "views that reach over more bytes than a shader may see",
+    ),
 ];
 
 /// How often the CPU has done the work of each method of a device.
@@ -56,7 +63,12 @@ impl Gpu {
     }
 
     /// The elements of a view for the CPU: those that its layout reaches over.
-    fn fetch(&self, op: &'static str, dtype: DType, view: &View<'_>) -> Result<(Shared, Layout), Error> {
+    fn fetch(
+        &self,
+        op: &'static str,
+        dtype: DType,
+        view: &View<'_>,
+    ) -> Result<(Shared, Layout), Error> {
         let block = self.own(op, view.memory)?;
         let (low, high) = view.layout.extent().unwrap_or_default();
         let mut memory = CPU.allocate(op, dtype, high - low)?;
@@ -130,7 +142,8 @@ impl Gpu {
         work(Target { start, ..whole })?;
         let bytes = copy.on_host(op)?;
         let block = (target.memory as &mut dyn Any).downcast_mut::<Block>();
-        let block = block.ok_or_else(|| failed(op, self.name, "the memory is of another device"))?;
+        let block =
+            block.ok_or_else(|| failed(op, self.name, "the memory is of another device"))?;
         self.write_all(op, dtype, bytes, block)
     }
 }

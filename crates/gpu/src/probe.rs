@@ -87,7 +87,10 @@ fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
     text += &store(3, "a / b");
     text += &store(4, "sqrt(abs(a))");
     text += &store(5, "fma(a, b, -keep(a * b))");
-    text += &store(6, &format!("bitcast<{float}>({tiny} + {word}(i)) * keep(b / b)"));
+    text += &store(
+        6,
+        &format!("bitcast<{float}>({tiny} + {word}(i)) * keep(b / b)"),
+    );
     if float == "f32" {
         text += &store(7, "f32(in0[i * 2u]) + 0.0f");
     } else {
@@ -105,10 +108,13 @@ fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
 /// What the device computes, for every sample.
 fn compute(gpu: &Gpu, key: &str, shader: impl FnOnce() -> Shader) -> Result<Vec<u32>, Error> {
     let samples = samples();
-    let bytes: Vec<u8> = samples.iter().flatten().flat_map(|x| x.to_ne_bytes()).collect();
-    let usage = wgpu::BufferUsages::STORAGE
-        | wgpu::BufferUsages::COPY_DST
-        | wgpu::BufferUsages::COPY_SRC;
+    let bytes: Vec<u8> = samples
+        .iter()
+        .flatten()
+        .flat_map(|x| x.to_ne_bytes())
+        .collect();
+    let usage =
+        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     let buffer = |size: usize, usage| {
         gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
@@ -139,7 +145,11 @@ fn compute(gpu: &Gpu, key: &str, shader: impl FnOnce() -> Shader) -> Result<Vec<
     gpu.wait_for_device("device")?;
     let view = staging.get_mapped_range(..);
     let view = view.map_err(|error| failed("device", gpu.name, error.to_string()))?;
-    let words = view.as_chunks::<4>().0.iter().map(|word| u32::from_ne_bytes(*word));
+    let words = view
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| u32::from_ne_bytes(*word));
     // bounded: a few for each sample.
     Ok(words.collect())
 }
@@ -151,7 +161,14 @@ macro_rules! expected {
         let sum = a + b;
         let back = sum - a;
         let lost = (a - (sum - back)) + (b - back);
-        [sum, lost, a * b, a / b, a.abs().sqrt(), a.mul_add(b, -(a * b))]
+        [
+            sum,
+            lost,
+            a * b,
+            a / b,
+            a.abs().sqrt(),
+            a.mul_add(b, -(a * b)),
+        ]
     }};
 }
 
@@ -173,8 +190,8 @@ pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
     };
     let is32 = |k: usize| {
         all(&rows32, &|_, [a, b], row| {
-            expected!(f32, *a, *b)[k].to_bits() == row[k] || (k == 1 && row[k] << 1 == 0)
-                && expected!(f32, *a, *b)[k] == 0.0
+            expected!(f32, *a, *b)[k].to_bits() == row[k]
+                || (k == 1 && row[k] << 1 == 0) && expected!(f32, *a, *b)[k] == 0.0
         })
     };
     let subnormals = all(&rows32, &|i, _, row| row[6] == 0x0010_0000 + i as u32);
@@ -196,12 +213,7 @@ pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
         return Ok(numerics);
     }
     let made = compute(gpu, "probe64", || {
-        shader(
-            "f64",
-            "u64",
-            "0xfffffffffffffffelu",
-            "0x0001000000000000lu",
-        )
+        shader("f64", "u64", "0xfffffffffffffffelu", "0x0001000000000000lu")
     })?;
     let rows64 = rows(made);
     let folded = |bits: u64| bits as u32 ^ (bits >> 32) as u32;

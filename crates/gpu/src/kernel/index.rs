@@ -146,7 +146,15 @@ impl Gpu {
             ))
         };
         let numbers = [place as u32, len as u32];
-        if !self.launch(op, "count", &[bound], &[window], chunks, &numbers, functions)? {
+        if !self.launch(
+            op,
+            "count",
+            &[bound],
+            &[window],
+            chunks,
+            &numbers,
+            functions,
+        )? {
             return Ok(None);
         }
         let mut bytes = try_bytes(op, chunks * 4)?;
@@ -187,7 +195,14 @@ impl Gpu {
             return Ok(false);
         };
         let [groups, row] = groups(chunks_of);
-        let numbers = [chunks_of as u32, 0, row, 0, mask.place as u32, mask.len as u32];
+        let numbers = [
+            chunks_of as u32,
+            0,
+            row,
+            0,
+            mask.place as u32,
+            mask.len as u32,
+        ];
         let pipeline = self.pipeline(op, key, || Some(chunks(body)))?;
         let grid = [groups.min(MOST_GROUPS), groups.div_ceil(MOST_GROUPS)];
         self.dispatch(op, &pipeline, &[mask.bound, before, into], &numbers, grid)?;
@@ -271,10 +286,18 @@ impl Gpu {
         let functions = || {
             let first = header(1);
             let mut text = "fn value(i: u32) -> vec2<u32> {\n    var n = 0u;\n".to_owned();
-            write!(text, "    let p = in0[i / {rank}u];\n    switch (i % {rank}u) {{\n").ok();
+            write!(
+                text,
+                "    let p = in0[i / {rank}u];\n    switch (i % {rank}u) {{\n"
+            )
+            .ok();
             for dim in 0..rank {
                 let (size, stride) = (number(first + dim), number(first + rank + dim));
-                writeln!(text, "        case {dim}u: {{ n = (p / {stride}) % {size}; }}").ok();
+                writeln!(
+                    text,
+                    "        case {dim}u: {{ n = (p / {stride}) % {size}; }}"
+                )
+                .ok();
             }
             text += "        default: {}\n    }\n    return vec2<u32>(n, 0u);\n}\n";
             Some(text)
@@ -343,6 +366,14 @@ impl Gpu {
         ];
         let key = format!("expand{size}{is_one}");
         let reads = [mask.bound, bound, ranks];
-        self.launch(op, &key, &reads, &[window], target.count, &numbers, functions)
+        self.launch(
+            op,
+            &key,
+            &reads,
+            &[window],
+            target.count,
+            &numbers,
+            functions,
+        )
     }
 }

@@ -202,8 +202,7 @@ pub(crate) struct Bounds<'a> {
 impl<'a> Bounds<'a> {
     /// The number of a part of a buffer among those that are read.
     fn add(&mut self, bound: Bound<'a>) -> usize {
-        let same =
-            |b: &Bound<'_>| std::ptr::eq(b.buffer, bound.buffer) && b.range == bound.range;
+        let same = |b: &Bound<'_>| std::ptr::eq(b.buffer, bound.buffer) && b.range == bound.range;
         match self.bounds.iter().position(same) {
             Some(known) => known,
             None => {
@@ -319,7 +318,13 @@ impl Gpu {
         let pipeline = self.pipeline(op, &key, || {
             let functions = functions()?;
             let integers = self.integers;
-            Some(elementwise(integers, reads.len(), &cells, total, &functions))
+            Some(elementwise(
+                integers,
+                reads.len(),
+                &cells,
+                total,
+                &functions,
+            ))
         })?;
         let grid = [groups.min(MOST_GROUPS), groups.div_ceil(MOST_GROUPS)];
         self.dispatch(op, &pipeline, &bounds, &told, grid)?;

@@ -218,12 +218,18 @@ impl Gpu {
         }
         let mut words = [0_u8; 16];
         words[..size].copy_from_slice(element);
-        let word = |word: &[u8]| word.iter().rev().fold(0, |bits, b| bits << 8 | u32::from(*b));
+        let word = |word: &[u8]| {
+            word.iter()
+                .rev()
+                .fold(0, |bits, b| bits << 8 | u32::from(*b))
+        };
         let numbers: Vec<u32> = words.chunks_exact(4).map(word).collect();
         let cell = Cell::Raw(size);
         let name = cell.type_name(WideIntegers::Pairs);
         let functions = move || {
-            let words: Vec<String> = (0..size.div_ceil(4)).map(|k| number(header(1) + k)).collect();
+            let words: Vec<String> = (0..size.div_ceil(4))
+                .map(|k| number(header(1) + k))
+                .collect();
             let words = words.join(", ");
             Some(format!(
                 "fn value(i: u32) -> {name} {{ return {name}({words}); }}\n"

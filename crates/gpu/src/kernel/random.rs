@@ -130,9 +130,18 @@ where
     [Expression<T>; 1]: allotrope_op::wgsl::Arguments,
 {
     Some(vec![
-        ("ln", Function::record(|[x]: [Expression<T>; 1]| x.log()).unfused()?),
-        ("sine", Function::record(|[x]: [Expression<T>; 1]| x.sin_near()).unfused()?),
-        ("cosine", Function::record(|[x]: [Expression<T>; 1]| x.cos_near()).unfused()?),
+        (
+            "ln",
+            Function::record(|[x]: [Expression<T>; 1]| x.log()).unfused()?,
+        ),
+        (
+            "sine",
+            Function::record(|[x]: [Expression<T>; 1]| x.sin_near()).unfused()?,
+        ),
+        (
+            "cosine",
+            Function::record(|[x]: [Expression<T>; 1]| x.cos_near()).unfused()?,
+        ),
     ])
 }
 
@@ -222,7 +231,8 @@ fn normal(dtype: DType, integers: WideIntegers) -> Option<String> {
     } else {
         let half_turn = std::f32::consts::PI / (1_u32 << 23) as f32;
         (
-            "keep(nearest(radius) * bitcast<f32>(0x2f800000u)) + bitcast<f32>(0x2f000000u)".to_owned(),
+            "keep(nearest(radius) * bitcast<f32>(0x2f800000u)) + bitcast<f32>(0x2f000000u)"
+                .to_owned(),
             format!(
                 "f32(bitcast<i32>(angle) >> 8u) * bitcast<f32>({:#x}u)",
                 half_turn.to_bits()
@@ -322,7 +332,9 @@ fn trial(cell: Cell) -> String {
     let first = header(1) + 4;
     let [low, high, is_certain] = [0, 1, 2].map(|k| number(first + k));
     let name = cell.type_name(WideIntegers::Pairs);
-    let one: Vec<String> = (0..cell.size().div_ceil(4)).map(|k| number(first + 3 + k)).collect();
+    let one: Vec<String> = (0..cell.size().div_ceil(4))
+        .map(|k| number(first + 3 + k))
+        .collect();
     let one = one.join(", ");
     format!(
         "{}fn value(i: u32) -> {name} {{\n    \

@@ -120,7 +120,11 @@ impl Gpu {
             return Ok(None);
         }
         let lowered = lower(program, &self.capabilities)?;
-        let item = lowered.program.output_dtypes().next().unwrap_or(DType::Bool);
+        let item = lowered
+            .program
+            .output_dtypes()
+            .next()
+            .unwrap_or(DType::Bool);
         let state = State::of_fold(fold, item, self.numerics.float64);
         let parts = self.parts(op, views)?;
         let Some(reader) = self.reader(lowered.program.input_dtypes(), shape, &parts) else {
@@ -148,7 +152,11 @@ impl Gpu {
                 self.block(op, DType::U8, count * state.cell().size())?
             };
             let stored = self.capabilities.storage(to);
-            let cell = if is_last { Cell::Of(stored) } else { state.cell() };
+            let cell = if is_last {
+                Cell::Of(stored)
+            } else {
+                state.cell()
+            };
             let mut bounds = Vec::new();
             match &states {
                 None => bounds.extend_from_slice(reader.bounds()),

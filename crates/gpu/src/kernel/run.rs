@@ -253,7 +253,11 @@ impl Gpu {
         let most = self.limits.max_storage_buffers_per_shader_stage as usize;
         // Several outputs one after the other, until each has room enough.
         if targets.len() + 2 > most {
-            return Err(failed(op, self.name, "more outputs than a shader may write"));
+            return Err(failed(
+                op,
+                self.name,
+                "more outputs than a shader may write",
+            ));
         }
         let free = most - targets.len() - 1;
         let dtypes = lowered.program.input_dtypes();

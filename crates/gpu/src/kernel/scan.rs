@@ -65,9 +65,16 @@ fn prefixes(
     let (first, load) = match starts {
         // What precedes a segment is the prefix of the one before.
         Some(buffer) => {
-            let load = state.cell().load(&format!("in{buffer}"), "before", integers);
+            let load = state
+                .cell()
+                .load(&format!("in{buffer}"), "before", integers);
             let join = "s = join(start, s);";
-            (true, format!("        let before = t - {inner};\n        let start = {load};\n        {join}\n"))
+            (
+                true,
+                format!(
+                    "        let before = t - {inner};\n        let start = {load};\n        {join}\n"
+                ),
+            )
         }
         None => (false, String::new()),
     };
@@ -154,7 +161,11 @@ impl Gpu {
             return Ok(Some(Arc::new(target)));
         }
         let lowered = lower(program, &self.capabilities)?;
-        let item = lowered.program.output_dtypes().next().unwrap_or(DType::Bool);
+        let item = lowered
+            .program
+            .output_dtypes()
+            .next()
+            .unwrap_or(DType::Bool);
         let state = State::of_scan(scan, item, self.numerics.float64);
         let shape = Shape::new(op, &[count])?;
         let mut parts = self.parts(op, views)?;
@@ -171,7 +182,11 @@ impl Gpu {
         }
         // A product of a segment may leave the numbers where its prefixes come back to them.
         let is_whole = scan == Scan::Prod && !item.is_integer();
-        let segment = if is_whole { items } else { segment(lines, items) };
+        let segment = if is_whole {
+            items
+        } else {
+            segment(lines, items)
+        };
         let segments = items.div_ceil(segment);
         let cut = Cut {
             items,

@@ -1,8 +1,8 @@
 //! What folds hold while they are at it: how an item becomes a state, how two become one, and how the
 //! last is rounded, once.
 //!
-//! Sums of float32 are held in float64. A device without it holds them in two float32, of which the
-//! second is what the first has lost by rounding; so are sums of float64 everywhere.
+//! Sums and products of float32 are held in float64. A device without it holds sums in two float32, of
+//! which the second is what the first has lost by rounding; so are sums of float64 everywhere.
 
 use allotrope_dtype::DType;
 use allotrope_op::wgsl::{Function, WideIntegers};
@@ -102,8 +102,8 @@ impl State {
 
     fn new(op: Op, item: DType, float64: bool) -> Self {
         let held = match (op, item) {
-            (Op::Add, DType::F32) if float64 => Held::Number(DType::F64),
-            (Op::Add, DType::C64) if float64 => Held::Number(DType::C128),
+            (Op::Add | Op::Mul, DType::F32) if float64 => Held::Number(DType::F64),
+            (Op::Add | Op::Mul, DType::C64) if float64 => Held::Number(DType::C128),
             (Op::Add, DType::F32 | DType::F64) => Held::Sum(item),
             (Op::Add, DType::C64) => Held::ComplexSum,
             _ => Held::Number(item),
@@ -161,7 +161,11 @@ impl State {
                     DType::F32 => (fill(WORDS_32), "0.0f"),
                     _ => (fill(WORDS_64), "0.0lf"),
                 };
-                let last = if to == dtype { "s.x + s.y" } else { "to_odd(s)" };
+                let last = if to == dtype {
+                    "s.x + s.y"
+                } else {
+                    "to_odd(s)"
+                };
                 format!(
                     "{sums}fn lift(x: {item}) -> {state} {{ return {state}(x, {zero}); }}\n\
                      fn join(a: {state}, b: {state}) -> {state} {{ return join_sums(a, b); }}\n\

@@ -56,9 +56,31 @@ pub(crate) fn bytes_of(dtype: DType, count: usize, seed: u64) -> Vec<u8> {
         state
     };
     let special = [
-        0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-3, 1e3, 3.75,
-        -7.5, 1e-40, 1e30, -1e-30, 255.0, 256.5, 65504.0, 2147483648.0, -2147483649.0, 1e19,
-        16777217.0, 448.0, 0.1,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e-3,
+        1e3,
+        3.75,
+        -7.5,
+        1e-40,
+        1e30,
+        -1e-30,
+        255.0,
+        256.5,
+        65504.0,
+        2147483648.0,
+        -2147483649.0,
+        1e19,
+        16777217.0,
+        448.0,
+        0.1,
     ];
     let size = dtype.itemsize();
     let mut bytes = Vec::new();
@@ -84,7 +106,11 @@ pub(crate) fn bytes_of(dtype: DType, count: usize, seed: u64) -> Vec<u8> {
             }
             d if d.is_complex() => {
                 let other = special[(i * 7 + 3) % special.len()];
-                let other = if i < 2 * special.len() { other } else { -wide * 0.7 };
+                let other = if i < 2 * special.len() {
+                    other
+                } else {
+                    -wide * 0.7
+                };
                 let parts = [real, other];
                 bytes.extend(cast(DType::F64, bytemuck::bytes_of(&parts), d.to_real()));
             }
@@ -105,7 +131,14 @@ pub(crate) fn cast(from: DType, bytes: &[u8], to: DType) -> Vec<u8> {
     let mut room = vec![0_u64; (count * to.itemsize()).div_ceil(8) + 1];
     let target: &mut [u8] = bytemuck::cast_slice_mut(&mut room);
     let target = &mut target[..count * to.itemsize()];
-    cast_bytes(from, &source[..bytes.len()], to, target, CastOptions::default()).unwrap();
+    cast_bytes(
+        from,
+        &source[..bytes.len()],
+        to,
+        target,
+        CastOptions::default(),
+    )
+    .unwrap();
     target.to_vec()
 }
 
@@ -170,7 +203,10 @@ pub(crate) fn read(memory: &Shared, dtype: DType, count: usize) -> Vec<u8> {
         memory: &**memory,
         layout: &layout,
     };
-    memory.backend().download("test", dtype, view, &mut bytes).unwrap();
+    memory
+        .backend()
+        .download("test", dtype, view, &mut bytes)
+        .unwrap();
     bytes
 }
 
@@ -195,7 +231,11 @@ pub(crate) fn assert_same(what: &str, dtype: DType, gpu: &[u8], cpu: &[u8]) {
     let size = dtype.to_real().itemsize();
     let is_float = dtype.is_floating_point() || dtype.is_complex();
     let mut wrong = Vec::new();
-    for (i, (a, b)) in gpu.chunks_exact(size).zip(cpu.chunks_exact(size)).enumerate() {
+    for (i, (a, b)) in gpu
+        .chunks_exact(size)
+        .zip(cpu.chunks_exact(size))
+        .enumerate()
+    {
         let nan = |bytes| is_float && numbers(dtype, bytes)[0].is_nan();
         if a != b && !(nan(a) && nan(b)) {
             wrong.push(i);
