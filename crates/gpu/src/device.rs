@@ -293,6 +293,15 @@ impl Gpu {
         self.numerics
     }
 
+    /// Whether the driver offers float64 and int64, whatever the probe found.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn offers(&self) -> [bool; 2] {
+        let features = self.device.features();
+        [wgpu::Features::SHADER_F64, wgpu::Features::SHADER_INT64]
+            .map(|feature| features.contains(feature))
+    }
+
     /// Whether the device is gone, with all that was in its memory.
     #[must_use]
     pub fn is_lost(&self) -> bool {

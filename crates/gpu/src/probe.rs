@@ -94,7 +94,8 @@ fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
     if float == "f32" {
         text += &store(7, "f32(in0[i * 2u]) + 0.0f");
     } else {
-        text += "    let wide = (i64(in0[i * 2u]) * i64(bitcast<i32>(in0[i * 2u + 1u]))) >> 7u;\n";
+        text +=
+            "    let wide = (i64(u64(in0[i * 2u])) * i64(bitcast<i32>(in0[i * 2u + 1u]))) >> 7u;\n";
         text += &store(7, "wide");
     }
     text += "}\n";

@@ -43,6 +43,25 @@ const NAN: f32 = f32::NAN;
 const INF: f32 = f32::INFINITY;
 
 #[test]
+fn the_two_devices_are_different() {
+    let _alone = alone();
+    let devices = devices();
+    let [all, portable] = devices[..] else {
+        return;
+    };
+    // Else the tests of the first would say nothing about float64 and int64 of a driver.
+    let numerics = all.numerics();
+    assert_eq!([numerics.float64, numerics.int64], all.offers(), "{all:?}");
+    let none = portable.numerics();
+    assert!(!none.float64 && !none.int64);
+    for (dtype, narrow) in [(DType::F64, DType::F32), (DType::C128, DType::C64)] {
+        assert_eq!(portable.capabilities().storage(dtype), narrow);
+    }
+    // Integers are as wide as they say, as pairs of words.
+    assert_eq!(portable.capabilities().storage(DType::I64), DType::I64);
+}
+
+#[test]
 fn comparisons_and_extremes_know_nan() {
     let _alone = alone();
     for gpu in devices() {
