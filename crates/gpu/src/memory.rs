@@ -63,6 +63,8 @@ pub(crate) struct Block {
     pub(crate) buffer: Buffer,
     /// The bytes of the elements in their own dtype, whatever is stored.
     len: usize,
+    /// The bytes that are stored; what lies behind them in the buffer is nobody's.
+    pub(crate) stored: usize,
 }
 
 /// A buffer that goes back to the pool.
@@ -211,6 +213,7 @@ impl Gpu {
             gpu: self,
             buffer: self.buffer(op, stored)?,
             len,
+            stored,
         })
     }
 

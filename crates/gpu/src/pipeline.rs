@@ -19,8 +19,11 @@ pub(crate) struct Pipeline {
 /// them again, and may lose the device over it.
 #[derive(Default)]
 pub(crate) struct Pipelines {
-    known: Mutex<HashMap<String, Result<Arc<Pipeline>, String>>>,
+    known: Mutex<HashMap<String, Entry>>,
 }
+
+/// A shader, nothing where none was written, or why the driver refused it.
+type Entry = Result<Option<Arc<Pipeline>>, String>;
 
 /// The text of a shader, and how many buffers it reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,15 +50,25 @@ impl Gpu {
         key: &str,
         write: impl FnOnce() -> Option<Shader>,
     ) -> Result<Arc<Pipeline>, Error> {
+        let found = self.pipeline_if(op, key, write)?;
+        found.ok_or_else(|| failed(op, self.name, "the operation has no shader"))
+    }
+
+    /// The same, or nothing where none is written.
+    pub(crate) fn pipeline_if(
+        &self,
+        op: &'static str,
+        key: &str,
+        write: impl FnOnce() -> Option<Shader>,
+    ) -> Result<Option<Arc<Pipeline>>, Error> {
         self.check(op)?;
         let mut known = lock(&self.pipelines.known);
         let entry = match known.get(key) {
             Some(entry) => entry.clone(),
             None => {
-                let entry = match write() {
-                    Some(shader) => self.compile(&shader).map(Arc::new),
-                    None => Err("the operation has no shader".to_owned()),
-                };
+                let shader = write();
+                let entry = shader.map(|shader| self.compile(&shader).map(Arc::new));
+                let entry = entry.transpose();
                 known.insert(key.to_owned(), entry.clone());
                 entry
             }

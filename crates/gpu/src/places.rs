@@ -59,6 +59,17 @@ impl Places {
         Self { sizes, views }
     }
 
+    /// Where each view begins and whether its elements lie one after the other, if each has one
+    /// element for all or does so.
+    pub(crate) fn simple(&self) -> Option<Vec<(u32, bool)>> {
+        let simple = |(offset, walk): &(u32, Walk)| match walk {
+            Walk::Scalar => Some((*offset, false)),
+            Walk::Contiguous => Some((*offset, true)),
+            Walk::Strided(_) => None,
+        };
+        self.views.iter().map(simple).collect()
+    }
+
     /// What the text depends on.
     pub(crate) fn key(&self) -> String {
         let letters = self.views.iter().map(|(_, walk)| match walk {

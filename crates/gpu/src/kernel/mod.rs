@@ -4,6 +4,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `run` | programs over views |
+//! | `vector` | short programs over contiguous views, sixteen bytes at a time |
 //! | `movement` | copies, fills, pieces put together |
 //! | `state` | what folds hold while they are at it |
 //! | `reduce` | one number of many, in a tree that the sizes decide |
@@ -18,6 +19,7 @@ pub(crate) mod reduce;
 pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod state;
+pub(crate) mod vector;
 
 use std::fmt::Write;
 
@@ -345,7 +347,15 @@ pub fn shaders(program: &Program, wide: bool) -> Result<Vec<String>, Error> {
     let (integers, answers) = device_like(wide);
     let lowered = crate::lower::lower(program, &answers)?;
     let run = run::shader(&lowered, integers);
-    Ok(run.map(|shader| shader.text).into_iter().collect())
+    let inputs = lowered.program.input_count() - lowered.constants.len();
+    // bounded: the inputs of a program.
+    let walks = vec![vector::Walk::Contiguous; inputs];
+    let buffers: Vec<usize> = (0..inputs).collect();
+    let vectors = vector::elements(&lowered, &walks).and_then(|elements| {
+        vector::shader(&lowered, &walks, &buffers, &walks, elements, integers)
+    });
+    let shaders = run.into_iter().chain(vectors);
+    Ok(shaders.map(|shader| shader.text).collect())
 }
 
 /// How a device has integers, and its answers.

@@ -104,8 +104,8 @@ impl Gpu {
         let count = layout.shape().count();
         let (first, bytes) = (layout.offset() * size, count * size);
         let is_aligned = first.is_multiple_of(4) && (start * size).is_multiple_of(4);
-        // Behind a whole block nothing is overwritten.
-        let is_whole = bytes.is_multiple_of(4) || start == 0;
+        // Behind the last element of a block there is nothing to overwrite.
+        let is_whole = bytes.is_multiple_of(4) || start * size + bytes == target.stored;
         if layout.is_contiguous() && is_aligned && is_whole && count > 0 {
             if let (Some(from), Some(to)) = (block.buffer.get(), target.buffer.get()) {
                 let bytes = bytes.next_multiple_of(4) as u64;

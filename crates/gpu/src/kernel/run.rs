@@ -8,7 +8,7 @@ use allotrope_op::wgsl::{Function, WideIntegers, print_module_with};
 use allotrope_op::{Layout, Program, Shape, Shared, View};
 use smallvec::SmallVec;
 
-use super::{Bounds, Window, elementwise, header};
+use super::{Bounds, MOST_GROUPS, Window, elementwise, groups, header, vector};
 use crate::codec::{Cell, constant, constant_len, constant_words};
 use crate::device::Gpu;
 use crate::error::failed;
@@ -204,6 +204,9 @@ impl Gpu {
             if reader.bounds.len() + targets.len() > most {
                 return self.run_stacked(op, lowered, shape, parts, targets, start);
             }
+            if start == 0 && self.run_vectors(op, lowered, &reader, targets, count)? {
+                return Ok(());
+            }
             let key = format!("run|{}", reader.key(lowered));
             let numbers = reader.numbers(lowered);
             let bounds = reader.bounds();
@@ -238,6 +241,86 @@ impl Gpu {
             self.run_parts(op, lowered, &part_shape, &shifted, targets, start)?;
         }
         Ok(())
+    }
+
+    /// The same by vectors, where all of it is one after the other; whether it was.
+    fn run_vectors(
+        &self,
+        op: &'static str,
+        lowered: &Lowered,
+        reader: &Reader<'_>,
+        targets: &[&Block],
+        count: usize,
+    ) -> Result<bool, Error> {
+        let Some(simple) = reader.places.simple() else {
+            return Ok(false);
+        };
+        let walk = |(_, is_line): &(u32, bool)| match is_line {
+            true => vector::Walk::Contiguous,
+            false => vector::Walk::Scalar,
+        };
+        let walks: SmallVec<[vector::Walk; 4]> = simple.iter().map(walk).collect();
+        let Some(elements) = vector::elements(lowered, &walks) else {
+            return Ok(false);
+        };
+        let dtypes = lowered.program.input_dtypes();
+        let mut offsets: SmallVec<[u32; 4]> = SmallVec::new();
+        let mut bounds: SmallVec<[Bound<'_>; 4]> = SmallVec::new();
+        let mut reads: SmallVec<[vector::Walk; 4]> = SmallVec::new();
+        let mut buffers: SmallVec<[usize; 4]> = SmallVec::new();
+        for (k, (offset, is_line)) in simple.iter().enumerate() {
+            let byte = *offset as usize * dtypes[k].itemsize();
+            if *is_line && !byte.is_multiple_of(16) {
+                return Ok(false);
+            }
+            offsets.push(if *is_line {
+                (byte / 16) as u32
+            } else {
+                *offset
+            });
+            let bound = reader.bounds()[reader.buffers[k]];
+            let same = |j: &usize| reader.buffers[*j] == reader.buffers[k] && walks[*j] == walks[k];
+            match (0..k).find(same) {
+                Some(j) => buffers.push(buffers[j]),
+                None => {
+                    buffers.push(bounds.len());
+                    bounds.push(bound);
+                    reads.push(walks[k]);
+                }
+            }
+        }
+        let most = self.limits.max_storage_buffers_per_shader_stage as usize;
+        if bounds.len() + targets.len() > most {
+            return Ok(false);
+        }
+        let [groups, row] = groups(count.div_ceil(elements));
+        let mut numbers = vec![count as u32, 0, row];
+        for (block, dtype) in targets.iter().zip(lowered.program.output_dtypes()) {
+            // Whole vectors are written: behind the last element there must be nothing.
+            let is_whole = block.stored == count * dtype.itemsize();
+            let bound = self.bind(block, dtype.itemsize(), [0, count]);
+            let Some((bound, _)) = bound.filter(|_| is_whole) else {
+                return Ok(false);
+            };
+            numbers.push(0);
+            bounds.push(bound);
+        }
+        numbers.extend(offsets);
+        for scalar in &lowered.constants {
+            numbers.extend(constant_words(*scalar));
+        }
+        let integers = self.integers;
+        let program = &lowered.program;
+        let key = format!("vector|{program}|{walks:?}|{buffers:?}");
+        let found = self.pipeline_if(op, &key, || {
+            vector::shader(lowered, &walks, &buffers, &reads, elements, integers)
+        })?;
+        let Some(pipeline) = found else {
+            return Ok(false);
+        };
+        let grid = [groups.min(MOST_GROUPS), groups.div_ceil(MOST_GROUPS)];
+        self.dispatch(op, &pipeline, &bounds, &numbers, grid)?;
+        Ok(true)
     }
 
     /// The same for more buffers than a shader may see: inputs are copied into one.
