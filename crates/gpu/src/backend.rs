@@ -305,6 +305,12 @@ impl Backend for Gpu {
         job: &Put<'_>,
         target: Target<'_>,
     ) -> Result<(), Error> {
+        if self
+            .itself()?
+            .put_elements(op, dtype, combine, job, &target)?
+        {
+            return Ok(());
+        }
         self.note_hosted("put");
         let views = [job.source, job.indices];
         let fetched = self.fetch_all(op, &[dtype, DType::I64], &views)?;

@@ -14,7 +14,7 @@ use crate::memory::Block;
 
 /// The methods that the CPU does, and when.
 pub const HOSTED: &[(&str, &str)] = &[
-    ("put", "always"),
+    ("put", "products of complex numbers"),
     ("place", "elements that share a place"),
     ("reduce", "products of floats without float64"),
     ("scan", "products of floats without float64"),

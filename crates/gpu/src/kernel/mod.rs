@@ -10,10 +10,12 @@
 //! | `reduce` | one number of many, in a tree that the sizes decide |
 //! | `scan` | every prefix, in segments that the sizes decide |
 //! | `index` | elements by indices and masks |
+//! | `put` | elements put to where indices say |
 //! | `random` | draws with the CPU's bits |
 
 pub(crate) mod index;
 pub(crate) mod movement;
+pub(crate) mod put;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod run;

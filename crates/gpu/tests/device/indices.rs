@@ -2,9 +2,12 @@
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::DType;
+use allotrope_gpu::Gpu;
 use allotrope_op::{Backend, Combine, Layout, Put, Shape};
 
-use crate::support::{Pair, alone, assert_same, bytes_of, devices, narrowed, read, target};
+use crate::support::{
+    Pair, alone, assert_same, bytes_of, cast, devices, narrowed, read, stored, target,
+};
 
 /// Indices below a limit.
 fn indices(count: usize, limit: i64) -> Vec<u8> {
@@ -105,6 +108,61 @@ fn masks() {
     }
 }
 
+/// Puts a sample to places that many share, on the device and on the CPU.
+fn put(gpu: &Gpu, dtype: DType, combine: Combine, [rows, width, room]: [usize; 3], start: usize) {
+    let source = Pair::sample(gpu, dtype, &[rows, width], 37);
+    let chosen = Pair::new(gpu, DType::I64, &[rows, 1], &indices(rows, room as i64));
+    let shape = source.layout.shape().clone();
+    let wide = chosen.layout.broadcast_to("put", &shape).unwrap();
+    let chosen = chosen.with(wide);
+    let row = Layout::contiguous(Shape::new("put", &[1, width]).unwrap());
+    let base = row.broadcast_to("put", &shape).unwrap();
+    let total = room * width + 5;
+    let bytes = narrowed(gpu, dtype, &bytes_of(dtype, total, 38));
+    let mut on_gpu = gpu.upload("put", dtype, &bytes).unwrap();
+    // What is stored as a narrower dtype is combined in that.
+    let is_hosted = dtype.is_complex() && combine == Combine::Multiply;
+    let narrow = if is_hosted { dtype } else { stored(gpu, dtype) };
+    let elements = cast(dtype, &read(&source.cpu, dtype, rows * width), narrow);
+    let below = Pair::new(gpu, narrow, &[rows, width], &elements);
+    let mut on_cpu = CPU
+        .upload("put", narrow, &cast(dtype, &bytes, narrow))
+        .unwrap();
+    let job = |source, indices| Put {
+        source,
+        indices,
+        base: &base,
+        step: width,
+        blocks: 1,
+        used: 1,
+    };
+    let count = room * width;
+    let (up, down) = (
+        job(source.on_gpu(), chosen.on_gpu()),
+        job(below.on_cpu(), chosen.on_cpu()),
+    );
+    gpu.put(
+        "put",
+        dtype,
+        combine,
+        &up,
+        target(&mut on_gpu, start, count),
+    )
+    .unwrap();
+    CPU.put(
+        "put",
+        narrow,
+        combine,
+        &down,
+        target(&mut on_cpu, start, count),
+    )
+    .unwrap();
+    let expected = cast(narrow, &read(&on_cpu, narrow, total), dtype);
+    let expected = narrowed(gpu, dtype, &expected);
+    let what = format!("{combine:?} {rows} from {start} {gpu:?}");
+    assert_same(&what, dtype, &read(&on_gpu, dtype, total), &expected);
+}
+
 #[test]
 fn elements_are_put_in_the_order_of_the_source() {
     let _alone = alone();
@@ -120,40 +178,19 @@ fn elements_are_put_in_the_order_of_the_source() {
                 if dtype.is_complex() && matches!(combine, Combine::Max | Combine::Min) {
                     continue;
                 }
-                let source = Pair::sample(gpu, dtype, &[40, 3], 37);
-                let chosen = Pair::new(gpu, DType::I64, &[40, 1], &indices(40, 11));
-                let shape = source.layout.shape().clone();
-                let wide = chosen.layout.broadcast_to("put", &shape).unwrap();
-                let chosen = chosen.with(wide);
-                let row = Layout::contiguous(Shape::new("put", &[1, 3]).unwrap());
-                let base = row.broadcast_to("put", &shape).unwrap();
-                let bytes = narrowed(gpu, dtype, &bytes_of(dtype, 36, 38));
-                let mut on_gpu = gpu.upload("put", dtype, &bytes).unwrap();
-                let mut on_cpu = CPU.upload("put", dtype, &bytes).unwrap();
-                let job = |source, indices| Put {
-                    source,
-                    indices,
-                    base: &base,
-                    step: 3,
-                    blocks: 1,
-                    used: 1,
-                };
-                let (up, down) = (
-                    job(source.on_gpu(), chosen.on_gpu()),
-                    job(source.on_cpu(), chosen.on_cpu()),
-                );
-                gpu.put("put", dtype, combine, &up, target(&mut on_gpu, 2, 33))
-                    .unwrap();
-                CPU.put("put", dtype, combine, &down, target(&mut on_cpu, 2, 33))
-                    .unwrap();
-                let (made, expected) = (read(&on_gpu, dtype, 36), read(&on_cpu, dtype, 36));
-                assert_same(
-                    &format!("{combine:?} {gpu:?}"),
-                    dtype,
-                    &made,
-                    &narrowed(gpu, dtype, &expected),
-                );
+                for start in [0, 3] {
+                    put(gpu, dtype, combine, [40, 3, 11], start);
+                }
             }
         }
+        // Long lists: sums of floats depend on their order, and the last of many stays.
+        for combine in [Combine::Add, Combine::Replace] {
+            put(gpu, DType::F32, combine, [20_000, 1, 3], 0);
+            put(gpu, DType::F32, combine, [1, 1, 1], 0);
+        }
+        let hosted = allotrope_gpu::hosted(gpu);
+        let puts = hosted.iter().find(|(name, _)| *name == "put");
+        // Products of two complex dtypes, from two places.
+        assert_eq!(puts.map_or(0, |(_, count)| *count), 4);
     }
 }
