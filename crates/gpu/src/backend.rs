@@ -35,9 +35,10 @@ impl Backend for Gpu {
     }
 
     fn wide(&self, item: DType) -> DType {
+        // Without float64 sums are held in two float32, and rounded to one.
         match item {
-            DType::F32 => DType::F64,
-            DType::C64 => DType::C128,
+            DType::F32 if self.numerics.float64 => DType::F64,
+            DType::C64 if self.numerics.float64 => DType::C128,
             item => item,
         }
     }

@@ -173,6 +173,9 @@ macro_rules! expected {
     }};
 }
 
+/// Whether the results of a sample, given by its number, are as they should be.
+type Test<'a> = &'a dyn Fn(usize, &[f32; 2], &[u32]) -> bool;
+
 /// Finds out what the device's arithmetic is like, of what its features offer.
 pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
     let offered = gpu.numerics;
@@ -185,7 +188,7 @@ pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
         rows
     };
     let rows32 = rows(made);
-    let all = |rows: &[Vec<u32>], test: &dyn Fn(usize, &[f32; 2], &[u32]) -> bool| {
+    let all = |rows: &[Vec<u32>], test: Test<'_>| {
         let mut pairs = samples.iter().zip(rows).enumerate();
         pairs.all(|(i, (pair, row))| test(i, pair, row))
     };

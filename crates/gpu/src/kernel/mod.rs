@@ -243,7 +243,7 @@ impl<'a> Window<'a> {
 impl Gpu {
     /// The most bytes of a buffer that a shader may see.
     pub(crate) fn most_bound(&self) -> u64 {
-        u64::from(self.limits.max_storage_buffer_binding_size) / 256 * 256
+        self.limits.max_storage_buffer_binding_size / 256 * 256
     }
 
     /// The part of a block that holds elements `low..high`, and the first element of the part; nothing
@@ -283,6 +283,7 @@ impl Gpu {
 
     /// Records a shader of the usual form, which writes `count` elements to windows of one start;
     /// whether the windows are small enough.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of a dispatch")]
     pub(crate) fn launch(
         &self,
         op: &'static str,

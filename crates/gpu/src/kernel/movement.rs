@@ -106,14 +106,17 @@ impl Gpu {
         let is_aligned = first.is_multiple_of(4) && (start * size).is_multiple_of(4);
         // Behind the last element of a block there is nothing to overwrite.
         let is_whole = bytes.is_multiple_of(4) || start * size + bytes == target.stored;
-        if layout.is_contiguous() && is_aligned && is_whole && count > 0 {
-            if let (Some(from), Some(to)) = (block.buffer.get(), target.buffer.get()) {
-                let bytes = bytes.next_multiple_of(4) as u64;
-                return self.record(op, |encoder| {
-                    let place = (start * size) as u64;
-                    encoder.copy_buffer_to_buffer(from, first as u64, to, place, bytes);
-                });
-            }
+        if layout.is_contiguous()
+            && is_aligned
+            && is_whole
+            && count > 0
+            && let (Some(from), Some(to)) = (block.buffer.get(), target.buffer.get())
+        {
+            let bytes = bytes.next_multiple_of(4) as u64;
+            return self.record(op, |encoder| {
+                let place = (start * size) as u64;
+                encoder.copy_buffer_to_buffer(from, first as u64, to, place, bytes);
+            });
         }
         let mut program = Program::new(&[raw_dtype(size)]);
         program.output(0);
@@ -210,11 +213,11 @@ impl Gpu {
         count: usize,
     ) -> Result<(), Error> {
         let size = element.len();
-        if element.iter().all(|byte| *byte == 0) {
-            if let Some(buffer) = block.buffer.get() {
-                let bytes = (count * size).next_multiple_of(4) as u64;
-                return self.record(op, |encoder| encoder.clear_buffer(buffer, 0, Some(bytes)));
-            }
+        if element.iter().all(|byte| *byte == 0)
+            && let Some(buffer) = block.buffer.get()
+        {
+            let bytes = (count * size).next_multiple_of(4) as u64;
+            return self.record(op, |encoder| encoder.clear_buffer(buffer, 0, Some(bytes)));
         }
         let mut words = [0_u8; 16];
         words[..size].copy_from_slice(element);

@@ -169,7 +169,7 @@ fn uniform(dtype: DType, integers: WideIntegers) -> Option<String> {
         text = print_module_with(integers, [("encode", &encode)]) + &text;
         "encode(floored(between(i, 0u)))".to_owned()
     };
-    write!(text, "fn value(i: u32) -> {name} {{ return {body}; }}\n").ok();
+    writeln!(text, "fn value(i: u32) -> {name} {{ return {body}; }}").ok();
     Some(text)
 }
 

@@ -49,6 +49,10 @@ impl Cut {
 }
 
 /// A shader whose threads go through a segment each and write every prefix.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each is a part of what is written"
+)]
 fn prefixes(
     cell: Cell,
     is_states: bool,

@@ -50,7 +50,7 @@ fn bits(name: &str, size: usize, e: usize) -> String {
         1 => format!("(({vector}.{part} >> {}u) & 0xffu)", byte % 4 * 8),
         2 => format!("(({vector}.{part} >> {}u) & 0xffffu)", byte % 4 * 8),
         4 => format!("{vector}.{part}"),
-        8 if byte % 16 == 0 => format!("{vector}.xy"),
+        8 if byte.is_multiple_of(16) => format!("{vector}.xy"),
         8 => format!("{vector}.zw"),
         _ => vector,
     }
