@@ -89,6 +89,13 @@ impl Capabilities {
         Self { answers }
     }
 
+    /// These answers with another one for a dtype: what a device emulates that has nothing wider.
+    #[must_use]
+    pub const fn with(mut self, dtype: DType, answer: Capability) -> Self {
+        self.answers[dtype as usize] = answer;
+        self
+    }
+
     /// The answer for one dtype.
     #[must_use]
     pub const fn of(&self, dtype: DType) -> Capability {

@@ -18,6 +18,7 @@
 //! | `program` | programs as functions |
 //! | `print` | the text of a function |
 //! | `helper` | [`Helper`]: functions with loops, which printed ones call |
+//! | `wide` | [`WideIntegers`]: integers of 64 bits as pairs of words |
 //! | `evaluate` | what operations are worth on constants |
 
 mod arena;
@@ -37,6 +38,7 @@ mod row;
 mod scalar;
 mod value;
 mod whole;
+mod wide;
 
 pub use arena::{Node, Statement};
 pub use cast::cast_name;
@@ -44,8 +46,9 @@ pub use expression::Expression;
 pub use function::Function;
 pub use helper::{Helper, Routine};
 pub use operation::Operation;
-pub use print::print_module;
+pub use print::{print_module, print_module_with};
 pub use program::print_program;
 pub use row::row_name;
 pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};
 pub use value::{Arguments, Value, ValueType};
+pub use wide::{PAIRS, WideIntegers};

@@ -7,6 +7,7 @@ use super::function::Function;
 use super::helper::Helper;
 use super::operation::{Form, Operation};
 use super::scalar::{Literal, Type};
+use super::wide::{PAIRS, WideIntegers};
 
 /// The names of the first arguments, and of the components of a vector.
 const NAMES: [&str; 4] = ["x", "y", "z", "w"];
@@ -18,17 +19,29 @@ fn argument_name(index: usize) -> String {
 
 /// The text of several functions with their names, after that of the helpers which they call.
 pub fn print_module<'a>(functions: impl IntoIterator<Item = (&'a str, &'a Function)>) -> String {
+    print_module_with(WideIntegers::Native, functions)
+}
+
+/// [`print_module`] for a device that has integers of 64 bits in this way. The text of [`PAIRS`]
+/// stands before all, if there are any.
+pub fn print_module_with<'a>(
+    integers: WideIntegers,
+    functions: impl IntoIterator<Item = (&'a str, &'a Function)>,
+) -> String {
     let mut helpers = BTreeSet::new();
     let mut text = String::new();
     for (name, function) in functions {
         helpers.append(&mut function.helpers());
-        text += &function.print(name);
+        text += &function.print_with(name, integers);
     }
-    helpers
-        .into_iter()
-        .map(Helper::text)
-        .chain([text])
-        .collect()
+    let pairs = match integers {
+        WideIntegers::Native => "",
+        WideIntegers::Pairs => PAIRS,
+    };
+    let is_called = |helper: &Helper| !integers.are_pairs(helper.kind);
+    let helpers = helpers.into_iter().filter(is_called).map(Helper::text);
+    let texts = [pairs.to_owned()].into_iter().chain(helpers);
+    texts.chain([text]).collect()
 }
 
 impl Function {
@@ -47,17 +60,25 @@ impl Function {
 
     /// The text of the function in WGSL, without that of its [`Self::helpers`].
     pub fn print(&self, name: &str) -> String {
+        self.print_with(name, WideIntegers::Native)
+    }
+
+    /// [`Self::print`] for a device that has integers of 64 bits in this way.
+    pub fn print_with(&self, name: &str, integers: WideIntegers) -> String {
         let arguments: Vec<String> = (self.arguments.iter().enumerate())
-            .map(|(index, kind)| format!("{}: {}", argument_name(index), kind.name()))
+            .map(|(index, kind)| format!("{}: {}", argument_name(index), kind.name_with(integers)))
             .collect();
         let arguments = arguments.join(", ");
-        let (result, structure) = self.result_type(name);
+        let (result, structure) = self.result_type(name, integers);
         let mut text = format!("{structure}fn {name}({arguments}) -> {result} {{\n");
         let statements = self.statements.iter().zip(self.used());
         for (position, (&statement, _)) in statements.enumerate().filter(|(_, (_, used))| *used) {
-            text += &self.statement_text(position, statement);
+            text += &self.statement_text(position, statement, integers);
         }
-        let mut components = self.results.iter().map(|&node| self.operand(node));
+        let mut components = self
+            .results
+            .iter()
+            .map(|&node| self.operand(node, integers));
         let outputs = self.outputs.iter().map(|kind| {
             let parts: Vec<String> = components.by_ref().take(kind.components as usize).collect();
             match kind.components {
@@ -75,13 +96,13 @@ impl Function {
 
     /// The type that the function returns, and the text that declares it: a structure where there
     /// are several outputs.
-    fn result_type(&self, name: &str) -> (String, String) {
+    fn result_type(&self, name: &str, integers: WideIntegers) -> (String, String) {
         if let [output] = self.outputs[..] {
-            return (output.name(), String::new());
+            return (output.name_with(integers), String::new());
         }
         let members = self.outputs.iter().enumerate();
         let members: String = members
-            .map(|(i, kind)| format!("    r{i}: {},\n", kind.name()))
+            .map(|(i, kind)| format!("    r{i}: {},\n", kind.name_with(integers)))
             .collect();
         let result = format!("{name}_results");
         let structure = format!("struct {result} {{\n{members}}}\n");
@@ -89,7 +110,12 @@ impl Function {
     }
 
     /// The line of a value that has one, and its line break.
-    fn statement_text(&self, position: usize, statement: Statement) -> String {
+    fn statement_text(
+        &self,
+        position: usize,
+        statement: Statement,
+        integers: WideIntegers,
+    ) -> String {
         match statement {
             Statement::Literal(literal) if !literal.is_plain() => {
                 // What is read from a `let` is no constant expression, which must be finite.
@@ -102,7 +128,8 @@ impl Function {
             }
             Statement::Literal(_) | Statement::Argument(..) => String::new(),
             Statement::Result(op, kind, operands) => {
-                let value = self.operation(op, kind, operands);
+                let value = self.operation(op, kind, operands, integers);
+                let kind = integers.type_name(kind);
                 format!("    let v{position}: {kind} = {value};\n")
             }
         }
@@ -125,19 +152,28 @@ impl Function {
     }
 
     /// The text of an operand.
-    fn operand(&self, node: Node) -> String {
+    fn operand(&self, node: Node, integers: WideIntegers) -> String {
         match self.statement(node) {
-            Some(Statement::Literal(literal)) if literal.is_plain() => literal.to_string(),
+            Some(Statement::Literal(literal)) if literal.is_plain() => integers.literal(literal),
             Some(Statement::Argument(position, _)) => self.component_name(position),
             _ => format!("v{}", node.0),
         }
     }
 
     /// The text of an operation.
-    fn operation(&self, op: Operation, kind: Type, operands: [Node; 3]) -> String {
+    fn operation(
+        &self,
+        op: Operation,
+        kind: Type,
+        operands: [Node; 3],
+        integers: WideIntegers,
+    ) -> String {
         let first = self.statement(operands[0]);
         let operand_kind = first.map_or(kind, Statement::kind);
-        let [a, b, c] = operands.map(|node| self.operand(node));
+        let [a, b, c] = operands.map(|node| self.operand(node, integers));
+        if let Some(text) = integers.operation(op, kind, operand_kind, [&a, &b, &c]) {
+            return text;
+        }
         match op.form(operand_kind) {
             Form::Infix(sign) => format!("{a} {sign} {b}"),
             Form::Prefix(sign) => format!("{sign}{a}"),

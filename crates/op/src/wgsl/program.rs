@@ -56,8 +56,28 @@ impl Function {
         })
     }
 
+    /// The same function with every multiply-add rounded twice, as a CPU computes that has none:
+    /// what must give the same bits everywhere.
+    pub fn unfused(&self) -> Option<Self> {
+        let outputs = self.outputs.clone();
+        Self::record_components(self.arguments.clone(), outputs, &mut |arguments| {
+            self.replay_with(arguments, &mut |op, kind, [a, b, c]| match op {
+                Operation::MultiplyAdd => float::add(kind, float::multiply(kind, a, b), c),
+                _ => operate(op, kind, [a, b, c]),
+            })
+        })
+    }
+
     /// The results for these arguments, recorded once more.
     fn replay(&self, arguments: &[Node]) -> Option<Vec<Node>> {
+        self.replay_with(arguments, &mut operate)
+    }
+
+    fn replay_with(
+        &self,
+        arguments: &[Node],
+        operate: &mut dyn FnMut(Operation, Type, [Node; 3]) -> Node,
+    ) -> Option<Vec<Node>> {
         let mut nodes = Vec::with_capacity(self.statements.len());
         for (statement, is_used) in self.statements.iter().zip(self.used()) {
             let node = |operand: Node| nodes.get(operand.0 as usize).copied().flatten();

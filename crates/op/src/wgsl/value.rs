@@ -5,6 +5,7 @@ use allotrope_dtype::{DType, Kind};
 use super::arena::{self, Node};
 use super::expression::Expression;
 use super::scalar::{Float, Scalar, Type};
+use super::wide::WideIntegers;
 use crate::Complex;
 
 /// What a function takes and returns: a scalar, or a complex number as a vector of two.
@@ -98,6 +99,14 @@ impl ValueType {
         match self.components {
             1 => self.component.name().to_owned(),
             n => format!("vec{n}<{}>", self.component),
+        }
+    }
+
+    /// The name where integers of 64 bits are had in this way.
+    pub fn name_with(self, integers: WideIntegers) -> String {
+        match self.components {
+            1 => integers.type_name(self.component).to_owned(),
+            _ => self.name(),
         }
     }
 }
