@@ -84,12 +84,6 @@ impl Axis {
             return 0..end - start;
         }
         let first = self.first(output);
-        if self.dilation == 1 {
-            // Without the divisions, which take longer than the row of a small filter.
-            let end = (self.input as isize - first).max(0).unsigned_abs();
-            let (before, end) = ((-first).max(0).unsigned_abs(), end.min(self.kernel));
-            return before.min(end)..end;
-        }
         let step = self.dilation as isize;
         let before = (-first).max(0).unsigned_abs().div_ceil(self.dilation);
         let room = (self.input as isize - first + step - 1)

@@ -96,18 +96,12 @@ fn run<T: Sum>(
         let (mut done, count) = (0, out.len() / size);
         while done < count {
             let group = Group::at(grid, first + done, count - done);
+            sum_group(depthwise, source, level, &group, &mut items, &mut sums)?;
+            let bytes = bytemuck::cast_slice(&sums);
             let out = &mut out[done * size..(done + group.len()) * size];
             match &encode {
-                Some(encode) => {
-                    try_resize("conv", &mut sums, group.len(), T::ZERO)?;
-                    let sums = &mut sums[..group.len()];
-                    sum_group(depthwise, source, level, &group, &mut items, sums)?;
-                    encode.run(level, bytemuck::cast_slice(sums), out, &mut scratch);
-                }
-                None => {
-                    let sums: &mut [T] = bytemuck::cast_slice_mut(out);
-                    sum_group(depthwise, source, level, &group, &mut items, sums)?;
-                }
+                Some(encode) => encode.run(level, bytes, out, &mut scratch),
+                None => out.copy_from_slice(bytes),
             }
             done += group.len();
         }
@@ -121,7 +115,7 @@ fn sum_group<T: Sum>(
     level: Level,
     group: &Group,
     items: &mut Vec<u64>,
-    sums: &mut [T],
+    sums: &mut Vec<T>,
 ) -> Result<(), Error> {
     let grid = &depthwise.grid;
     let [depth, height, width] = &grid.axes;
@@ -137,7 +131,8 @@ fn sum_group<T: Sum>(
     let start = depthwise
         .bias
         .map_or(T::ZERO, |bias| bytemuck::cast_slice::<u8, T>(bias)[filter]);
-    sums.fill(start);
+    sums.clear();
+    try_resize("conv", sums, group.len(), start)?;
     let columns = group.columns.len();
     let whole = columns == width.output;
     let span = if whole {
@@ -149,161 +144,59 @@ fn sum_group<T: Sum>(
     for deep in depth.taps_inside(group.slice) {
         let place = [plane, depth.place(group.slice, deep)];
         let band = Band::<T>::read(source, grid, place, rows.clone(), span.clone(), items)?;
-        let first = deep * height.kernel * width.kernel;
-        let rows = Rows {
-            sums: &mut *sums,
-            band,
-            group,
-            axes: [height, width],
-            first: span.start,
-            weight: &weight[first..first + height.kernel * width.kernel],
-        };
-        simd::run(level, rows);
+        for (index, row) in group.rows.clone().enumerate() {
+            let sums = &mut sums[index * columns..(index + 1) * columns];
+            for tap in height.taps_inside(row) {
+                let first = (deep * height.kernel + tap) * width.kernel;
+                let along = Along {
+                    sums: &mut *sums,
+                    items: band.row(height.place(row, tap)),
+                    first: span.start,
+                    columns: group.columns.clone(),
+                    axis: width,
+                    weight: &weight[first..first + width.kernel],
+                };
+                simd::run(level, along);
+            }
+        }
     }
     Ok(())
 }
 
-/// The rows of a group over one slice of the filter, added to the sums. Every sum takes its products in
-/// the order of the taps.
-struct Rows<'a, T> {
+/// A row of elements times a row of weights, added to a row of sums.
+struct Along<'a, T> {
     sums: &'a mut [T],
-    band: Band<'a, T>,
-    group: &'a Group,
-    axes: [&'a Axis; 2],
+    items: &'a [T],
     /// The column of the first item.
     first: usize,
+    columns: Range<usize>,
+    axis: &'a Axis,
     weight: &'a [T],
 }
 
-impl<T: Sum> Body for Rows<'_, T> {
+impl<T: Sum> Body for Along<'_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<const FUSED: bool>(mut self) {
-        let width = self.axes[1];
-        // Which columns a tap is within the grid for: a division each, taken once.
-        let mut outputs = [const { 0..0 }; KNOWN];
-        for (tap, outputs) in outputs.iter_mut().enumerate().take(width.kernel) {
-            *outputs = width.outputs_of(tap);
-        }
-        let columns = self.group.columns.clone();
-        let (mut start, mut end) = (columns.start, columns.end);
-        for tap in 0..width.kernel {
-            let outputs = width.outputs_of(tap);
-            (start, end) = (start.max(outputs.start), end.min(outputs.end));
-        }
-        // The columns that are neighbours, and that all taps are within the grid for.
-        let is_inner = width.stride == 1 && start < end;
-        let inner = if is_inner {
-            start..end
-        } else {
-            columns.end..columns.end
-        };
-        for index in 0..self.group.rows.len() {
-            let taps = self.axes[0].taps_inside(self.group.rows.start + index);
-            if !is_inner {
-                self.passes::<FUSED>(index, taps.clone(), &outputs);
+    fn run<const FUSED: bool>(self) {
+        let axis = self.axis;
+        for (tap, weight) in self.weight.iter().enumerate() {
+            let outputs = axis.outputs_of(tap);
+            let start = outputs.start.max(self.columns.start);
+            let end = outputs.end.min(self.columns.end);
+            if start >= end {
                 continue;
             }
-            for column in (columns.start..inner.start).chain(inner.end..columns.end) {
-                self.edge::<FUSED>(index, taps.clone(), column);
-            }
-            let mut column = inner.start;
-            macro_rules! blocks {
-                ($($lanes:literal)*) => {$(
-                    while inner.end - column >= $lanes {
-                        self.block::<FUSED, $lanes>(index, taps.clone(), column);
-                        column += $lanes;
-                    }
-                )*};
-            }
-            blocks!(32 16 8 4 1);
-        }
-    }
-}
-
-/// Taps of a row whose columns are known ahead.
-const KNOWN: usize = 8;
-
-impl<T: Sum> Rows<'_, T> {
-    /// The sums of so many columns from one on, of which every tap is within the grid: they stay in
-    /// registers, where a pass for each tap would read and write them.
-    #[inline(always)]
-    fn block<const FUSED: bool, const LANES: usize>(
-        &mut self,
-        index: usize,
-        taps: Range<usize>,
-        column: usize,
-    ) {
-        let [height, width] = self.axes;
-        let row = self.group.rows.start + index;
-        let place = index * self.group.columns.len() + column - self.group.columns.start;
-        let to = &mut self.sums[place..place + LANES];
-        let mut sums = [T::ZERO; LANES];
-        sums.copy_from_slice(to);
-        let place = width.place(column, 0) - self.first;
-        for tap in taps {
-            let items = &self.band.row(height.place(row, tap))[place..];
-            let weight = &self.weight[tap * width.kernel..(tap + 1) * width.kernel];
-            for (tap, weight) in weight.iter().enumerate() {
-                let items = &items[tap * width.dilation..][..LANES];
+            let first = self.columns.start;
+            let sums = &mut self.sums[start - first..end - first];
+            let items = &self.items[axis.place(start, tap) - self.first..];
+            if axis.stride == 1 && FUSED {
                 for (sum, item) in sums.iter_mut().zip(items) {
                     *sum = sum.add_product::<FUSED>(*item, *weight);
                 }
-            }
-        }
-        to.copy_from_slice(&sums);
-    }
-
-    /// The sum of a column that some taps are beyond the grid for.
-    #[inline(always)]
-    fn edge<const FUSED: bool>(&mut self, index: usize, taps: Range<usize>, column: usize) {
-        let [height, width] = self.axes;
-        let row = self.group.rows.start + index;
-        let place = index * self.group.columns.len() + column - self.group.columns.start;
-        let inside = width.taps_inside(column);
-        if inside.is_empty() {
-            return;
-        }
-        let mut sum = self.sums[place];
-        let first = width.place(column, inside.start) - self.first;
-        for tap in taps {
-            let items = &self.band.row(height.place(row, tap))[first..];
-            let weight = &self.weight[tap * width.kernel..][inside.clone()];
-            for (item, weight) in items.iter().step_by(width.dilation).zip(weight) {
-                sum = sum.add_product::<FUSED>(*item, *weight);
-            }
-        }
-        self.sums[place] = sum;
-    }
-
-    /// The sums of a row whose columns read no neighbours, in a pass for each tap.
-    #[inline(always)]
-    fn passes<const FUSED: bool>(
-        &mut self,
-        index: usize,
-        taps: Range<usize>,
-        outputs: &[Range<usize>; KNOWN],
-    ) {
-        let [height, width] = self.axes;
-        let row = self.group.rows.start + index;
-        let columns = self.group.columns.clone();
-        let (first, count) = (columns.start, columns.len());
-        let sums = &mut self.sums[index * count..(index + 1) * count];
-        for tap in taps {
-            let items = self.band.row(height.place(row, tap));
-            let weight = &self.weight[tap * width.kernel..(tap + 1) * width.kernel];
-            for (tap, weight) in weight.iter().enumerate() {
-                let known = outputs.get(tap).cloned();
-                let outputs = known.unwrap_or_else(|| width.outputs_of(tap));
-                let start = outputs.start.max(columns.start);
-                let end = outputs.end.min(columns.end);
-                if start >= end {
-                    continue;
-                }
-                let sums = &mut sums[start - first..end - first];
-                let items = &items[width.place(start, tap) - self.first..];
-                for (sum, item) in sums.iter_mut().zip(items.iter().step_by(width.stride)) {
-                    *sum = sum.add_product::<FUSED>(*item, *weight);
+            } else {
+                for (sum, item) in sums.iter_mut().zip(items.iter().step_by(axis.stride)) {
+                    let item = *item;
+                    *sum = sum.add_product::<FUSED>(item, *weight);
                 }
             }
         }

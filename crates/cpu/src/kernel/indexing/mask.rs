@@ -220,7 +220,7 @@ pub(crate) fn true_coordinates(
             let mut rows = dst.iter_mut();
             for_each_true(mask, |first, bits| {
                 let first = chunk * CHUNK + first;
-                for (row, place) in rows.by_ref().zip(places(bits)) {
+                for (place, row) in places(bits).zip(rows.by_ref()) {
                     *row = (first + place) as i64;
                 }
             });
@@ -231,7 +231,7 @@ pub(crate) fn true_coordinates(
         _ => mask.for_each_part(dst, sizes.len(), |chunk, mask, dst| {
             let mut rows = dst.chunks_exact_mut(sizes.len());
             for_each_true(mask, |first, bits| {
-                for (row, place) in rows.by_ref().zip(places(bits)) {
+                for (place, row) in places(bits).zip(rows.by_ref()) {
                     locate(chunk * CHUNK + first + place, sizes, row);
                 }
             });
@@ -252,7 +252,7 @@ fn coordinates_of<const RANK: usize>(
         // The line of the last dimension that the coordinates are in.
         let (mut start, mut end) = (0, 0);
         for_each_true(mask, |first, bits| {
-            for (row, place) in rows.by_ref().zip(places(bits)) {
+            for (place, row) in places(bits).zip(rows.by_ref()) {
                 let place = chunk * CHUNK + first + place;
                 if place >= end {
                     locate(place, sizes, &mut coordinates);

@@ -163,7 +163,6 @@ impl<'a, T: Pod> Band<'a, T> {
     }
 
     /// The columns of a row.
-    #[inline(always)]
     pub(super) fn row(&self, row: usize) -> &[T] {
         let start = (row - self.first_row) * self.stride + self.offset;
         &self.items[start..start + self.span]
