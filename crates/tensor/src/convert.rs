@@ -7,8 +7,8 @@ use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
 
 use crate::Tensor;
-use crate::device::perform_one;
 use crate::device::Device;
+use crate::device::perform_one;
 use crate::elementwise::evaluate_one;
 
 impl Tensor {
