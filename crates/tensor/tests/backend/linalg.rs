@@ -242,9 +242,9 @@ fn gradients_of_matrices_stay_there() {
     all("householder_product", 4, 3, &|x| {
         linalg::householder_product(x, &x.select(-2, 0)?)
     });
-    all("svd", 4, 3, &|x| Ok(linalg::svd(x, false)?.0.abs()?));
+    all("svd", 4, 3, &|x| linalg::svd(x, false)?.0.abs());
     all("svdvals", 4, 3, &linalg::svdvals);
-    all("eig", 3, 3, &|x| Ok(linalg::eig(x)?.1.abs()?));
+    all("eig", 3, 3, &|x| linalg::eig(x)?.1.abs());
     all("pinv", 4, 3, &|x| {
         linalg::pinv(x, &Tolerance::default(), false)
     });
