@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Element, Error, WeakScalar};
 
-use super::range::arange_on;
+use super::range::{arange_on, linspace_on};
 use crate::Tensor;
 
 impl Tensor {
@@ -73,6 +73,21 @@ impl Tensor {
         dtype: DType,
     ) -> Result<Self, Error> {
         let made = arange_on(self.backend(), start.into(), end.into(), step.into(), dtype)?;
+        Ok(made.following(self))
+    }
+
+    /// Evenly spaced numbers between two, on the device of this tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::linspace`].
+    pub fn new_linspace(
+        &self,
+        start: impl Into<WeakScalar>,
+        end: impl Into<WeakScalar>,
+        steps: usize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let made = linspace_on(self.backend(), start.into(), end.into(), steps, dtype)?;
         Ok(made.following(self))
     }
 

@@ -218,7 +218,8 @@ fn indices_and_masks_of_the_cpu_are_moved() {
     let (rows, mask) = (indices(&[2, -1, 0]), x.gt(0).unwrap());
     let grid = rows.unsqueeze(1).unwrap();
     let key = [Index::Array(rows.clone()), Index::Array(rows.clone())];
-    let works: [(&str, &dyn Fn(&Tensor) -> Outcome); 14] = [
+    type Work<'a> = &'a dyn Fn(&Tensor) -> Outcome;
+    let works: [(&str, Work<'_>); 14] = [
         ("index_select", &|x| x.index_select(0, &rows)),
         ("gather", &|x| x.gather(0, &grid)),
         ("take", &|x| x.take(&rows, None)),

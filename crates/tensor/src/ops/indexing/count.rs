@@ -136,8 +136,7 @@ impl Tensor {
                 } else {
                     DType::F64
                 };
-                Self::linspace(low, high, count.saturating_add(1), exact)
-                    .and_then(|edges| edges.beside(self))
+                self.new_linspace(low, high, count.saturating_add(1), exact)
                     .map_err(|error| error.in_op(op))?
             }
             Edges::Given(edges) => {
