@@ -179,7 +179,7 @@ fn losses_of_classes_are_formed_there() {
                 });
                 check_close(&what("gradient of cross_entropy"), &[&x, &classes], |x| {
                     let leaf = x[0].detach().requires_grad_(true)?;
-                    let loss = work(&[leaf.clone()], &x[1], None)?;
+                    let loss = work(std::slice::from_ref(&leaf), &x[1], None)?;
                     loss.mul(&loss.detach())?
                         .sum(None, false, None)?
                         .backward()?;
@@ -188,7 +188,8 @@ fn losses_of_classes_are_formed_there() {
                 check_close(&what("cross_entropy of nothing"), &[&x, &classes], |x| {
                     let none = x[1].new_full(&[6], -100, DType::I64)?;
                     let leaf = x[0].detach().requires_grad_(true)?;
-                    let loss = work(&[leaf.clone()], &none, None)?.sum(None, false, None)?;
+                    let loss =
+                        work(std::slice::from_ref(&leaf), &none, None)?.sum(None, false, None)?;
                     loss.backward()?;
                     Ok(leaf.grad().unwrap_or_else(|| panic!("a gradient")))
                 });
