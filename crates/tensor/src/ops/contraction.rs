@@ -7,14 +7,12 @@ use allotrope_op::structured::Structured;
 use allotrope_op::task::Task;
 use allotrope_op::task::contraction::{Contraction, MatrixProduct};
 use allotrope_op::{Builder, Dims, Fold, Program, Shape, Var};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::contraction_gradient::{is_product_recorded, recorded_product};
-use super::operands::dtypes_of;
 use crate::Tensor;
 use crate::call;
-use crate::device::perform_or;
-use crate::elementwise::evaluate_one;
+use crate::device::perform_one;
 use crate::reduce::Plan;
 
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
@@ -177,13 +175,7 @@ pub(crate) fn multiply_matrices(
         beta,
     }));
     let inputs: SmallVec<[&Tensor; 3]> = [&*a, &*b].into_iter().chain(&former).collect();
-    perform_or(op, &task, &inputs, dtypes.result, &shape, || {
-        let Some(addend) = &addend else {
-            return fold_products(op, &a, &b, dtypes, &batch);
-        };
-        let product = fold_products(op, &a, &b, dtypes.unrounded(), &batch)?;
-        add_scaled(op, &product, addend, former.as_ref(), dtypes)
-    })
+    perform_one(op, &task, &inputs, dtypes.result, &shape)
 }
 
 /// A tensor whose dimensions before the last two are those of a batch.
@@ -208,34 +200,6 @@ fn is_zero(value: WeakScalar) -> bool {
         WeakScalar::Float(value) => value == 0.0,
         WeakScalar::Complex(value) => value == c128::new(0.0, 0.0),
     }
-}
-
-/// `alpha * product + beta * former` of sums that are not rounded yet, without a kernel.
-fn add_scaled(
-    op: &'static str,
-    product: &Tensor,
-    addend: &Addend<'_>,
-    former: Option<&Tensor>,
-    dtypes: Dtypes,
-) -> Result<Tensor, Error> {
-    // Truth values are counted, and true where there are any.
-    let work = match product.dtype() {
-        DType::Bool => DType::I64,
-        dtype => dtype,
-    };
-    let number = |value: WeakScalar| product.new_full(&[], value, work);
-    let mut inputs: SmallVec<[Tensor; 4]> = smallvec![product.clone(), number(addend.alpha)?];
-    if let Some(former) = former {
-        inputs.extend([former.clone(), number(addend.beta)?]);
-    }
-    let inputs: SmallVec<[&Tensor; 4]> = inputs.iter().collect();
-    let builder = Builder::new(&dtypes_of(&inputs));
-    let mut value = builder.input(0).to(work) * builder.input(1);
-    if former.is_some() {
-        value = value + builder.input(2).to(work) * builder.input(3);
-    }
-    let rounded = value.to(dtypes.sum).to(dtypes.result);
-    evaluate_one(op, &builder.finish(&[rounded]), &inputs)
 }
 
 /// A product with a vector, as a sum of products: reads its operands once, in place.

@@ -1,4 +1,5 @@
-//! Matrix products, attention and distances, which a device without their kernels composes.
+//! Matrix products, attention and distances: a device without their kernels leaves the products to the
+//! CPU and composes the others.
 
 use allotrope_dtype::DType;
 use allotrope_tensor::{AttentionOptions, Tensor, einsum};
@@ -91,7 +92,7 @@ fn floats_and_complex_numbers_are_multiplied_there() {
 #[test]
 fn attention_is_composed_there() {
     for dtype in FLOATS {
-        let queries = numbers(&[2, 4, 6], dtype).mul(0.2).unwrap();
+        let queries = numbers(&[2, 4, 6], dtype).mul(0.02).unwrap();
         let (keys, values) = (numbers(&[2, 5, 6], dtype), numbers(&[2, 5, 3], dtype));
         let operands = [&queries, &keys, &values];
         let what = |name: &str| format!("{name} of {dtype}");
