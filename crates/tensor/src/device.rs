@@ -156,8 +156,8 @@ impl FromStr for Device {
             Some((kind, _)) => (kind, None),
         };
         match index {
-            Some(index) => Self::new(kind, index),
-            None => Err(unknown(name.to_owned())),
+            Some(index) if Self::kinds().contains(&kind) => Self::new(kind, index),
+            _ => Err(unknown(name.to_owned())),
         }
     }
 }
