@@ -394,7 +394,9 @@ fn load_state<'py>(
             dict.set_item(key, item)?;
             continue;
         };
-        let tensor = tensor.get().tensor().detach();
+        // What is remembered is where the parameter is.
+        let tensor = tensor.get().tensor().detach().to_device(value.device());
+        let tensor = tensor.map_err(raise)?;
         let master = Slot::zeros(MASTER);
         let slot = slots.iter().chain([&master]).find(|slot| slot.name == name);
         let wide = match slot {

@@ -156,8 +156,8 @@ impl FromStr for Device {
             Some((kind, _)) => (kind, None),
         };
         match index {
-            Some(index) => Self::new(kind, index),
-            None => Err(unknown(name.to_owned())),
+            Some(index) if Self::kinds().contains(&kind) => Self::new(kind, index),
+            _ => Err(unknown(name.to_owned())),
         }
     }
 }
@@ -305,7 +305,7 @@ pub(crate) fn perform_one(
     let count = shape.count();
     let mut results = perform(op, task, tensors, &[Output { dtype, count }])?;
     let memory = results.remove(0).memory;
-    Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
+    Ok(Tensor::from_memory_of(memory, shape.clone(), dtype).inherit_alike(tensors))
 }
 
 /// [`perform_one`], but where the device has no kernel for the task, a composition of other
@@ -322,7 +322,7 @@ pub(crate) fn perform_or(
     match perform_here(op, task, tensors, &[Output { dtype, count }])? {
         Some(mut results) => {
             let memory = results.remove(0).memory;
-            Ok(Tensor::from_memory_of(memory, shape.clone(), dtype))
+            Ok(Tensor::from_memory_of(memory, shape.clone(), dtype).inherit_alike(tensors))
         }
         None => {
             note(op, common_backend(op, tensors)?, tensors, Way::Composed);

@@ -77,7 +77,7 @@ impl Tensor {
         let gathered = selection.gather()?;
         let Selection { view, arrays, .. } = selection;
         if !is_recorded(&[&view]) {
-            return Ok(gathered);
+            return Ok(gathered.inherit(&[&view]));
         }
         let shape = view.shape().clone();
         if let [(dim, array)] = &arrays[..] {

@@ -50,6 +50,18 @@ impl Tensor {
         self
     }
 
+    /// [`inherit`](Self::inherit) from inputs of its own kind: others are indices and lengths.
+    #[inline]
+    pub(crate) fn inherit_alike(self, inputs: &[&Self]) -> Self {
+        if ANY.load(Ordering::Relaxed) {
+            let kind = self.dtype().kind();
+            let alike = inputs.iter().copied().filter(|x| x.dtype().kind() == kind);
+            let is_bit_free = are_bit_free(alike);
+            return self.with_bit_free(is_bit_free);
+        }
+        self
+    }
+
     /// [`inherit`](Self::inherit) by operands.
     #[inline]
     pub(crate) fn inherit_from(self, operands: &[Operand<'_>]) -> Self {

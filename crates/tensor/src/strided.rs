@@ -72,7 +72,7 @@ impl Tensor {
         let op = "as_strided";
         let view = self.with_layout(layout.clone());
         if !is_recorded(&[self]) {
-            return Ok(view);
+            return Ok(view.inherit(&[self]));
         }
         let own = self.layout().clone();
         view.with_rule(op, &[self], move |pass| {
@@ -106,7 +106,7 @@ impl Tensor {
         }
         let view = self.with_layout(self.layout().unfold(op, axis, size, step)?);
         if !is_recorded(&[self]) {
-            return Ok(view);
+            return Ok(view.inherit(&[self]));
         }
         let shape = self.shape().clone();
         let count = view.shape()[normalize_axis(op, axis, self.rank().max(1))?];

@@ -81,7 +81,7 @@ impl Tensor {
     /// A tensor of the same elements with the reshape back as its rule.
     fn remember_reshape(&self, op: &'static str, reshaped: Self) -> Result<Self, Error> {
         if !is_recorded(&[self]) {
-            return Ok(reshaped);
+            return Ok(reshaped.inherit(&[self]));
         }
         let shape = self.shape().clone();
         reshaped.with_rule(op, &[self], move |pass| {
@@ -93,7 +93,7 @@ impl Tensor {
     fn permuted(&self, op: &'static str, axes: &[isize]) -> Result<Self, Error> {
         let permuted = self.with_layout(self.layout().permute(op, axes)?);
         if !is_recorded(&[self]) {
-            return Ok(permuted);
+            return Ok(permuted.inherit(&[self]));
         }
         let dims = normalize_axes(op, axes, self.rank())?;
         let mut back: Dims<isize> = axes.into();
@@ -120,7 +120,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let view = self.with_layout(change(self.layout())?);
         if !is_recorded(&[self]) {
-            return Ok(view);
+            return Ok(view.inherit(&[self]));
         }
         let shape = self.shape().clone();
         let layout = change(&Layout::contiguous(shape.clone()))?;
@@ -144,7 +144,7 @@ impl Tensor {
         backend.place(op, dtype, self.view_of(), target, layout)?;
         let placed = Self::from_memory_of(memory, shape.clone(), dtype);
         if !is_recorded(&[self]) {
-            return Ok(placed);
+            return Ok(placed.inherit(&[self]));
         }
         let layout = layout.clone();
         placed.with_rule(op, &[self], move |pass| {

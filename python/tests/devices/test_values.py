@@ -98,8 +98,9 @@ def test_two_fixed_tensors_on_two_devices_are_an_error(device):
 
 def test_free_tensors_lists_and_numbers_follow(device):
     y = al.arange(3.0, device=device)
-    for x in (al.ones(3).free(), [1.0, 1.0, 1.0], 1, 1.0, np.float32(1)):
+    for x in (al.ones(3).free(), 1, 1.0, np.float32(1)):
         assert (y + x).device == device and (y + x).tolist() == [1.0, 2.0, 3.0]
+    assert al.add(y, [1.0, 1.0, 1.0]).tolist() == [1.0, 2.0, 3.0]
     free = al.ones(3, requires_grad=True).free()
     (free * y).sum().backward()
     assert free.grad.tolist() == [0.0, 1.0, 2.0] and free.grad.device == "cpu"

@@ -159,7 +159,7 @@ pub(super) fn remember_places(
     keepdim: bool,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[x]) {
-        return Ok(values);
+        return Ok(values.inherit(&[x]));
     }
     let dim = normalize_axis(op, dim, x.rank().max(1))? as isize;
     let (is_single, keeps) = (x.rank() == 0, keepdim || x.rank() == 0);

@@ -26,7 +26,7 @@ impl Tensor {
         let joined = join_parts(&self.detach(), &imag.detach());
         let joined = joined.map_err(|error| error.in_op("complex"))?;
         if !is_recorded(&[self, imag]) {
-            return Ok(joined);
+            return Ok(joined.inherit(&[self, imag]));
         }
         joined.with_rule("complex", &[self, imag], |pass| {
             let gradient = pass.gradient()?;

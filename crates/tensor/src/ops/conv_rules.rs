@@ -149,7 +149,7 @@ impl Sliding {
         rule: BilinearRule,
     ) -> Result<Tensor, Error> {
         if !is_recorded(&[a, b]) {
-            return Ok(made);
+            return Ok(made.inherit(&[a, b]));
         }
         let (sliding, first, second) = (self.clone(), saved(a, b), saved(b, a));
         made.with_rule(self.op, &[a, b], move |pass| {

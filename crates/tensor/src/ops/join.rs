@@ -264,7 +264,7 @@ pub(super) fn remember_parts(
     dim: usize,
 ) -> Result<Tensor, Error> {
     if !is_recorded(parts) {
-        return Ok(joined);
+        return Ok(joined.inherit(parts));
     }
     let sizes: SmallVec<[usize; 8]> = parts.iter().map(|part| part.shape()[dim]).collect();
     joined.with_rule(op, parts, move |pass| {

@@ -66,7 +66,7 @@ impl Tensor {
             PadMode::Constant(value) => {
                 let padded = pad_constant(&self.detach(), shape, &ends, value)?;
                 if !is_recorded(&[self]) {
-                    return Ok(padded);
+                    return Ok(padded.inherit(&[self]));
                 }
                 let back: Dims<isize> = pad.iter().map(|size| -size).collect();
                 padded.with_rule(OP, &[self], move |pass| {

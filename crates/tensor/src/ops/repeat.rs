@@ -144,7 +144,7 @@ fn remember_sum(
     summed: &[isize],
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[x]) {
-        return Ok(repeated);
+        return Ok(repeated.inherit(&[x]));
     }
     let sizes: Dims<isize> = sizes.iter().map(|size| *size as isize).collect();
     let summed: Dims<isize> = summed.into();

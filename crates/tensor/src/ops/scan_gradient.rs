@@ -18,7 +18,7 @@ pub(super) fn remember_scan(
     dim: usize,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[x]) {
-        return Ok(scanned);
+        return Ok(scanned.inherit(&[x]));
     }
     let saved = (kind != Scan::Sum).then(|| x.clone());
     let axis = dim as isize;

@@ -96,7 +96,8 @@ impl Plan {
         if is_recorded(inputs) {
             return self.fold(op, fold, program, inputs, shape)?.to(to);
         }
-        self.folded(op, fold, program, inputs, shape, Some(to))
+        let folded = self.folded(op, fold, program, inputs, shape, Some(to))?;
+        Ok(folded.inherit(inputs))
     }
 
     /// What a program makes of inputs, folded; sums are not rounded from what they are formed in. The dimensions that stay keep their order, and
@@ -110,7 +111,8 @@ impl Plan {
         shape: &Shape,
     ) -> Result<Tensor, Error> {
         if !is_recorded(inputs) {
-            return self.folded(op, fold, program, inputs, shape, None);
+            let folded = self.folded(op, fold, program, inputs, shape, None)?;
+            return Ok(folded.inherit(inputs));
         }
         if fold == Fold::Sum {
             let sums = self.folded(op, fold, program, inputs, shape, None)?;

@@ -121,7 +121,7 @@ impl<'a> Lines<'a> {
         F: Fn(&Lines<'_>) -> Result<Tensor, Error> + Send + Sync + 'static,
     {
         if !is_recorded(&[self.x]) {
-            return Ok(result);
+            return Ok(result.inherit(&[self.x]));
         }
         let (op, dim, length) = (self.op, self.dim, self.length);
         let size = self.x.shape()[dim];

@@ -133,7 +133,7 @@ impl Tensor {
         let strides = Dims::from_vec([&own[..dim], &still, &own[dim + 1..]].concat());
         let picked = self.picked(op, dim, layout.shape().clone(), strides, indices, &layout)?;
         if !is_recorded(&[self]) {
-            return Ok(picked);
+            return Ok(picked.inherit(&[self]));
         }
         let (shape, index) = (self.shape().clone(), index.ravel()?);
         picked.with_rule(op, &[self], move |pass| {

@@ -311,7 +311,7 @@ fn put_along(
     target.combine(how, &source.detach())?;
     let result = target.finish()?;
     if !is_recorded(&[x, source]) {
-        return Ok(result);
+        return Ok(result.inherit(&[x, source]));
     }
     let index = index.clone();
     let scattered = Scattered { op, dim, index };

@@ -68,7 +68,7 @@ pub(super) fn remember_hermitian_values(
     triangle: Triangle,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a]) {
-        return Ok(values);
+        return Ok(values.inherit(&[a]));
     }
     let matrix = a.clone();
     values.with_rule(op, &[a], move |pass| {
@@ -116,7 +116,7 @@ pub(super) fn remember_singular_values(
     a: &Tensor,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a]) {
-        return Ok(values);
+        return Ok(values.inherit(&[a]));
     }
     let matrix = a.clone();
     values.with_rule(op, &[a], move |pass| {

@@ -29,7 +29,7 @@ pub(super) fn remember_solution(
     b: &Tensor,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a, b]) {
-        return Ok(x);
+        return Ok(x.inherit(&[a, b]));
     }
     let (saved, matrix) = (x.detach(), a.clone());
     x.with_rule(op, &[a, b], move |pass| {
@@ -52,7 +52,7 @@ pub(super) fn remember_triangular(
     unit: bool,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a, b]) {
-        return Ok(x);
+        return Ok(x.inherit(&[a, b]));
     }
     let (saved, matrix) = (x.detach(), a.clone());
     x.with_rule(op, &[a, b], move |pass| {
@@ -88,7 +88,7 @@ pub(super) fn remember_determinant(
     a: &Tensor,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a]) {
-        return Ok(d);
+        return Ok(d.inherit(&[a]));
     }
     let (saved, matrix) = (d.detach(), a.clone());
     d.with_rule(op, &[a], move |pass| {
@@ -164,7 +164,7 @@ pub(super) fn remember_pseudo_inverse(
     a: &Tensor,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a]) {
-        return Ok(p);
+        return Ok(p.inherit(&[a]));
     }
     let (saved, matrix) = (p.detach(), a.clone());
     p.with_rule(op, &[a], move |pass| {
@@ -194,7 +194,7 @@ pub(super) fn remember_least_squares(
     tolerance: Tolerance,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a, b]) {
-        return Ok(x);
+        return Ok(x.inherit(&[a, b]));
     }
     let (matrix, right) = (a.clone(), b.clone());
     x.with_rule(op, &[a, b], move |pass| {
@@ -216,7 +216,7 @@ pub(super) fn remember_exponential(
     a: &Tensor,
 ) -> Result<Tensor, Error> {
     if !is_recorded(&[a]) {
-        return Ok(exponential);
+        return Ok(exponential.inherit(&[a]));
     }
     let matrix = a.clone();
     exponential.with_rule(op, &[a], move |pass| {

@@ -36,7 +36,7 @@ pub(super) fn put_to_places(
         made.reshape(&signed(shape))
     })?;
     if !is_recorded(&[x]) {
-        return Ok(made);
+        return Ok(made.inherit(&[x]));
     }
     made.with_rule(op, &[x], move |pass| {
         let gradient = pass.gradient()?;
@@ -56,7 +56,7 @@ pub(super) fn take_from_places(
     let made = by_planes(&x.detach(), rank)?.gather(1, &by_planes(places, rank)?)?;
     let made = made.reshape(&signed(places.shape()))?;
     if !is_recorded(&[x]) {
-        return Ok(made);
+        return Ok(made.inherit(&[x]));
     }
     let (places, shape) = (places.clone(), x.shape().clone());
     made.with_rule(op, &[x], move |pass| {
