@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
+use allotrope_op::task::{Contraction, Input, Output, Results, Task};
 use allotrope_op::{
     Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Scan, Shape,
     Shared, Stream, Target, View,
@@ -40,6 +41,21 @@ impl Backend for Gpu {
             DType::F32 if self.numerics.float64 => DType::F64,
             DType::C64 if self.numerics.float64 => DType::C128,
             item => item,
+        }
+    }
+
+    fn perform(
+        &self,
+        op: &'static str,
+        task: &Task<'_>,
+        inputs: &[Input<'_>],
+        outputs: &[Output],
+    ) -> Result<Option<Results>, Error> {
+        match task {
+            Task::Contraction(Contraction::MatrixProduct(product)) => self
+                .itself()?
+                .multiply_matrices(op, product, inputs, outputs),
+            _ => Ok(None),
         }
     }
 

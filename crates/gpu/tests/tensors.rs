@@ -103,6 +103,33 @@ fn work_on_tensors() {
 }
 
 #[test]
+fn matrices_of_all_dtypes() {
+    for dtype in [
+        DType::I8,
+        DType::U8,
+        DType::I16,
+        DType::U16,
+        DType::I32,
+        DType::U32,
+        DType::I64,
+        DType::U64,
+        DType::F16,
+        DType::BF16,
+        DType::F32,
+        DType::F64,
+    ] {
+        // Sizes that no tile divides, batches, turned factors, one matrix for all.
+        let x = Tensor::arange(0, 2 * 5 * 7, 1, DType::I64).unwrap();
+        let x = x.remainder(9).unwrap().sub(4).unwrap().to(dtype).unwrap();
+        let x = x.reshape(&[2, 5, 7]).unwrap();
+        check("batch", &x, |x| x.matmul(&x.transpose(1, 2)?));
+        check("turned", &x, |x| x.transpose(1, 2)?.matmul(x));
+        check("one for all", &x, |x| x.matmul(&x.i(0)?.transpose(0, 1)?));
+        check("vector", &x, |x| x.matmul(&x.i((0, 0))?));
+    }
+}
+
+#[test]
 fn float64_comes_back_as_float64() {
     for gpu in devices() {
         let x = numbers(DType::F64);

@@ -11,10 +11,12 @@
 //! | `scan` | every prefix, in segments that the sizes decide |
 //! | `index` | elements by indices and masks |
 //! | `put` | elements put to where indices say |
+//! | `product` | matrix products |
 //! | `random` | draws with the CPU's bits |
 
 pub(crate) mod index;
 pub(crate) mod movement;
+pub(crate) mod product;
 pub(crate) mod put;
 pub(crate) mod random;
 pub(crate) mod reduce;
