@@ -42,7 +42,7 @@ mod tree;
 mod value;
 mod zip;
 
-pub use allotrope_tensor::{DType, Error, ErrorKind, Problem, Tensor};
+pub use allotrope_tensor::{DType, Device, Error, ErrorKind, Problem, Tensor};
 pub use load::{load, load_bytes, load_metadata, load_metadata_bytes};
 pub use save::{Format, save, write};
 pub use value::{Key, Value};

@@ -36,9 +36,13 @@ def _sample(dtype):
 
 
 def _fractional(rank):
-    samples = al.full((1, 2, rank), 0.4)
     name = f"fractional_max_pool{rank}d"
-    return lambda dtype: getattr(F, name)(_grid(dtype, rank), 2, 2, _random_samples=samples)
+
+    def call(dtype):
+        samples = al.full((1, 2, rank), 0.4)
+        return getattr(F, name)(_grid(dtype, rank), 2, 2, _random_samples=samples)
+
+    return call
 
 
 CALLS = {

@@ -7,6 +7,7 @@ use super::super::operands::{signed, wrong_shape};
 use super::super::window::{check_rank, does_not_fit, per_axis};
 use super::gradient::take_from_places;
 use crate::call;
+use crate::device::common_backend;
 use crate::{Generator, Operand, Tensor};
 
 macro_rules! fractional_pools {
@@ -65,7 +66,10 @@ impl Draw<'_> {
         let batch = if outer.len() > 1 { outer[0] } else { 1 };
         let planes = batch * channels;
         let samples = match self.samples {
-            Some(samples) if samples.shape()[..] == [batch, channels, rank] => samples.clone(),
+            Some(samples) if samples.shape()[..] == [batch, channels, rank] => {
+                common_backend(op, &[x, samples])?;
+                samples.clone()
+            }
             Some(samples) => {
                 let accepted = format!("{:?}", [batch, channels, rank]);
                 return Err(wrong_shape(op, "samples", samples, accepted));
