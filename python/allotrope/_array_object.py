@@ -70,7 +70,10 @@ def to_device(self: _core.Tensor, device: str, /, *, stream: Any = None) -> _cor
     device(type='cpu')
     """
     if stream is not None:
-        raise ValueError(f"to_device: no streams: {stream!r}; None is accepted")
+        import reprlib
+
+        given = reprlib.repr(stream)
+        raise ValueError(f"to_device: no streams: {given}; None is accepted")
     return self.to(device)
 
 

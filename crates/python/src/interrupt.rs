@@ -51,14 +51,15 @@ pub(crate) fn probe() -> bool {
     }
     let looked = Python::try_attach(|py| {
         let is_main = match IS_MAIN.get() {
-            Some((found_in, is_main)) if found_in == process => is_main,
-            _ => is_main_thread(py).unwrap_or(true),
+            Some((found_in, is_main)) if found_in == process => Ok(is_main),
+            // The question is code of Python's: a signal that has come is handled in it.
+            _ => is_main_thread(py),
         };
-        IS_MAIN.set(Some((process, is_main)));
-        if !is_main {
-            return false;
-        }
-        match py.check_signals() {
+        let looked = is_main.and_then(|is_main| {
+            IS_MAIN.set(Some((process, is_main)));
+            if is_main { py.check_signals() } else { Ok(()) }
+        });
+        match looked {
             Ok(()) => false,
             Err(raised) => {
                 RAISED.set(Some(raised));

@@ -38,7 +38,7 @@ impl Resizing {
         differentiable(
             OP,
             [x],
-            |[x]| self.resize(x),
+            |inputs| self.resize(inputs[0]),
             |_| {
                 let resizing = Arc::clone(self);
                 move |pass: &Pass<'_>| {

@@ -126,6 +126,10 @@ impl Tensor {
             .iter()
             .fold(0_usize, |sum, count| sum.saturating_add(*count));
         check_total(sum, total)?;
+        let mut sizes: Dims<usize> = x.shape().iter().copied().collect();
+        sizes[dim] = sum;
+        // Refused by its size, before the memory for it is.
+        Shape::new(op, &sizes)?;
         let mut rows = try_with_capacity(op, sum)?;
         for (row, count) in counts.iter().enumerate() {
             rows.extend(std::iter::repeat_n(row as i64, *count));
