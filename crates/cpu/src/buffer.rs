@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use allotrope_dtype::{DType, Element, Error, Problem};
 
@@ -328,12 +328,29 @@ impl Block {
         let layout = Self::layout(size)?;
         if size >= HUGE_PAGE {
             let start = map_pages(layout)?;
+            watch(size as isize);
             ask_for_huge_pages(start, size);
             return Some(Self { start, size });
         }
         // SAFETY: the layout has a size other than zero.
         let start = unsafe { alloc_zeroed(layout) };
         NonNull::new(start).map(|start| Self { start, size })
+    }
+}
+
+/// Who is told of pages, if anyone.
+static WATCH: OnceLock<fn(isize)> = OnceLock::new();
+
+/// Tells of pages that are taken from the system or given back, which no allocator sees: for tests that
+/// count memory. The first one stays.
+pub fn watch_pages(told: fn(isize)) {
+    // A second one is ignored: a process is one test.
+    let _ = WATCH.set(told);
+}
+
+fn watch(change: isize) {
+    if let Some(told) = WATCH.get() {
+        told(change);
     }
 }
 
@@ -406,8 +423,11 @@ impl Drop for Block {
     fn drop(&mut self) {
         match (self.size, Self::layout(self.size)) {
             (0, _) | (_, None) => {}
-            // SAFETY: `allocate` got these pages with the same layout, and nothing else frees them.
-            (HUGE_PAGE.., Some(layout)) => unsafe { unmap_pages(self.start, layout) },
+            (HUGE_PAGE.., Some(layout)) => {
+                watch(-(self.size as isize));
+                // SAFETY: `allocate` got these pages with the same layout, and nothing else frees them.
+                unsafe { unmap_pages(self.start, layout) }
+            }
             // SAFETY: as above.
             (_, Some(layout)) => unsafe { dealloc(self.start.as_ptr(), layout) },
         }

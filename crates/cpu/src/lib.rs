@@ -53,7 +53,7 @@ mod tile;
 mod walk;
 
 pub use backend::{CPU, Cpu};
-pub use buffer::{Buffer, Foreign, release_kept};
+pub use buffer::{Buffer, Foreign, release_kept, watch_pages};
 pub use into::{Feed, RunInto, run_into};
 pub use reserve::Reserve;
 pub use storage::Storage;

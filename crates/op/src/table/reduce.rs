@@ -144,8 +144,8 @@ impl Reduction {
     /// ```
     /// use allotrope_dtype::DType;
     /// use allotrope_op::Reduction;
-    /// assert_eq!(Reduction::Sum.result(DType::U8)?, DType::U64);
-    /// assert_eq!(Reduction::Norm.result(DType::C64)?, DType::F32);
+    /// assert_eq!(Reduction::Sum.result_dtype(DType::U8)?, DType::U64);
+    /// assert_eq!(Reduction::Norm.result_dtype(DType::C64)?, DType::F32);
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
