@@ -3,7 +3,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `block` | [`Block`](block::Block): elements, stored otherwise than the CPU would, that may be pending |
+//! | `block` | `Block`: elements, stored otherwise than the CPU would, that may be pending |
 //! | `lazy` | values that are made when they are first asked for |
 //! | `backend` | [`Apart`]: every primitive, done by the CPU on copies when it is needed |
 //! | `calls` | how often each primitive was asked for |
