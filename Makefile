@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo tour test test-rust test-python test-exhaustive attack sanitize miri deny check \
-	generate accuracy bench clean
+.PHONY: help build demo tour test driver test-rust test-python test-gpu test-exhaustive attack sanitize miri deny check \
+	generate accuracy book speed bench bench-gpu clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -22,22 +22,33 @@ build: $(BIN)/maturin ## build the release wheel and install it, with its test e
 	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[test]"
 	@ls -l $(WHEELS)/*.whl | awk '{ printf "%s has %.1f MB (25 at most)\n", $$NF, $$5 / 1e6 }'
 
-demo: build ## train one network in six precisions: a table, and a picture of the curves
-	$(BIN)/python examples/demo.py
+demo: build ## train one network in six precisions: a table, and a picture of the curves (DEVICE=gpu)
+	$(BIN)/python examples/demo.py --device $(or $(DEVICE),cpu)
 
 tour: build ## print the dtype, promotion and device tables, and a few casts
 	$(BIN)/python examples/tour.py
 
-test: test-rust test-python ## run all tests but the exhaustive ones
+test: driver test-rust test-python test-gpu ## run all tests but the exhaustive ones
+
+# A driver for the tests of the GPU: the machine's, or one that computes on the CPU.
+driver:
+	@.ci/driver
 
 test-rust:
-	cargo test --workspace
+	cargo test --workspace --features allotrope/gpu
 
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.
 test-python: build
 	$(BIN)/python -m pytest -q -n auto python/tests
 	ALLOTROPE_SIMD=scalar $(BIN)/python -m pytest -q -n auto python/tests/test_cast*.py python/tests/structured
 	ALLOTROPE_SIMD=avx2 $(BIN)/python -m pytest -q -n auto python/tests/test_cast*.py python/tests/structured
+
+# The whole library on a GPU, with all features of its driver and with none; its name is printed.
+GPU_TESTS := ALLOTROPE_GPU=$(or $(ALLOTROPE_GPU),software) ALLOTROPE_TEST_DEVICE=gpu $(BIN)/python -m pytest -n auto
+
+test-gpu: driver build ## run the Python tests of devices on the GPU, or on a driver that stands for one
+	$(GPU_TESTS) python/tests/devices -q -rs
+	ALLOTROPE_GPU_FEATURES=portable $(GPU_TESTS) python/tests/devices -q -rs
 
 test-exhaustive: ## cast all 2^32 float32 inputs to every narrower float, at every SIMD level (minutes)
 	cargo test --release --package allotrope-dtype --test rounding -- --ignored --nocapture
@@ -59,11 +70,12 @@ sanitize: ## run the tests of the crates with unsafe code under AddressSanitizer
 		&& RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 $(NIGHTLY) test --target $(HOST) \
 			--target-dir target/sanitize $(UNSAFE) --lib --tests
 
-# Miri knows neither vector instructions nor the system's scheduler: scalar code, and few elements.
+# Miri knows neither vector instructions nor the system's scheduler: scalar code, and few elements. Tree borrows:
+# rayon's queues break the older rules (crossbeam-epoch says so itself).
 miri: ## run the tests of the unsafe parts that an interpreter can run under Miri (minutes)
 	@cargo +nightly miri --version >/dev/null 2>&1 \
 		|| { echo 'miri: skipped: not installed (rustup component add miri --toolchain nightly)'; exit 0; } \
-		&& ALLOTROPE_SIMD=scalar MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-ignore-leaks' cargo +nightly miri test \
+		&& ALLOTROPE_SIMD=scalar MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows' cargo +nightly miri test \
 			--target-dir target/miri --package allotrope-cpu --lib -- $(MIRI_TESTS)
 
 deny: ## licences, versions, sources and known holes of the dependencies, by cargo-deny
@@ -71,10 +83,11 @@ deny: ## licences, versions, sources and known holes of the dependencies, by car
 	cargo deny check licenses bans sources
 	@cargo deny check advisories || echo 'deny: advisories: not checked, or with findings above'
 
-check: ## formatting, lints, documentation, generated files
+check: ## formatting, lints, documentation, shaders, generated files
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+	cargo clippy --workspace --features allotrope/gpu --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features allotrope/gpu --no-deps --document-private-items --quiet
+	cargo test --quiet --package allotrope-gpu --test shaders --test compilers
 	$(TABLES) --check
 
 generate: ## write the files that are made from the tables
@@ -82,6 +95,14 @@ generate: ## write the files that are made from the tables
 
 accuracy: ## measure the greatest error of every float function, and write the page of the book
 	cargo run --quiet --package xtask --features accuracy -- generate --accuracy
+
+book: ## build the book in target/book, with mdBook, which is installed if it is not there (minutes)
+	@mdbook --version >/dev/null 2>&1 || cargo install --locked --quiet mdbook
+	mdbook build book
+
+speed: build ## measure a selection beside NumPy, and torch and JAX where .venv has them, and write the page of the book
+	$(BIN)/python crates/bench/speed.py > target/speed.md
+	mv target/speed.md book/src/speed.md
 
 bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
 	cargo bench --package allotrope-bench
@@ -93,6 +114,9 @@ bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .ve
 	$(BIN)/python crates/bench/optim.py
 	$(BIN)/python crates/bench/steps.py
 	$(BIN)/python crates/bench/training.py
+
+bench-gpu: ## print ratios of the GPU to a bare copy on it; software drivers count
+	ALLOTROPE_GPU=software cargo run --release --package allotrope-gpu --example bench
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)

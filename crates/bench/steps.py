@@ -110,28 +110,32 @@ def step_of(lib, make, is_half):
     return step
 
 
-def seconds(step):
+def seconds(step, clock):
     """The time of a step, from as many as fit into a turn."""
-    start, count = time.perf_counter(), 0
-    while time.perf_counter() - start < SECONDS:
+    start, count = clock(), 0
+    while clock() - start < SECONDS:
         step()
         count += 1
-    return (time.perf_counter() - start) / count
+    return (clock() - start) / count
 
 
-def main():
+def measured(wanted=(), clock=time.perf_counter):
+    """Each network and dtype of products, with our best time and, if it is there, torch's."""
     libraries = [al] if torch is None else [al, torch]
-    print(f"{'step':10} {'products':10} {'ms':>8} {'torch ms':>9} {'x torch':>8}")
-    wanted = set(sys.argv[1:])
     for make in (mlp, convnet, lstm, gpt):
         if wanted and make.__name__ not in wanted:
             continue
         for is_half in (False, True):
             steps = [step_of(lib, make, is_half) for lib in libraries]
-            best = [min(times) for times in zip(*([seconds(s) for s in steps] for _ in range(ROUNDS)))]
-            name = "bfloat16" if is_half else "float32"
-            peer = f"{best[1] * 1e3:9.2f} {best[1] / best[0]:8.2f}" if torch else ""
-            print(f"{make.__name__:10} {name:10} {best[0] * 1e3:8.2f} {peer}", flush=True)
+            best = [min(times) for times in zip(*([seconds(s, clock) for s in steps] for _ in range(ROUNDS)))]
+            yield make.__name__, "bfloat16" if is_half else "float32", *best, *[None][len(best) - 1 :]
+
+
+def main():
+    print(f"{'step':10} {'products':10} {'ms':>8} {'torch ms':>9} {'x torch':>8}")
+    for name, products, ours, theirs in measured(set(sys.argv[1:])):
+        peer = f"{theirs * 1e3:9.2f} {theirs / ours:8.2f}" if theirs else ""
+        print(f"{name:10} {products:10} {ours * 1e3:8.2f} {peer}", flush=True)
 
 
 if __name__ == "__main__":

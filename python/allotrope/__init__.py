@@ -1,13 +1,26 @@
 """A tensor library whose heart is one unified dtype system.
 
-Every dtype, alias and function comes from the Rust tables; no name is listed here, but for other
-spellings: NumPy's and the array API's of torch's names, and torch's of views that are copied.
+Every dtype, alias and function comes from the Rust tables; no name is listed here.
 """
 
 from . import _core
 from ._core import *  # noqa: F403
 
-from . import _array_object, amp, autograd, fft, linalg, nn, random, return_types, special  # noqa: E402, F401
+from . import (  # noqa: E402, F401
+    _array_object,
+    _foreach,
+    _more,
+    _notebook,
+    _ufunc,
+    amp,
+    autograd,
+    fft,
+    linalg,
+    nn,
+    random,
+    return_types,
+    special,
+)
 from ._device import device  # noqa: E402, F401
 from .amp import autocast  # noqa: E402, F401
 from .autograd import (  # noqa: E402, F401
@@ -18,77 +31,28 @@ from .autograd import (  # noqa: E402, F401
 )
 from .tracing import trace_dtypes  # noqa: E402, F401
 
-_SYNONYMS = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "bitwise_invert": "bitwise_not",
-    "clip": "clamp",
-    "conjugate": "conj",
-    "divide": "div",
-    "expit": "sigmoid",
-    "fix": "trunc",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "power": "pow",
-    "sgn": "sign",
-    "subtract": "sub",
-    "take_along_axis": "take_along_dim",
-    "trapz": "trapezoid",
-    "true_divide": "div",
+_SYNONYMS, _FUNCTIONAL = _core._other_names()
+_SYNONYMS = dict(_SYNONYMS)
+
+
+# Functions of special that torch has in its package too, and as methods.
+_SPECIAL = {
+    "igamma": "gammainc",
+    "igammac": "gammaincc",
+    "mvlgamma": "multigammaln",
+    "polygamma": "polygamma",
 }
-
-
-# Functions of nn.functional that torch has in its package too.
-_FUNCTIONAL = (
-    "alpha_dropout",
-    "bilinear",
-    "channel_shuffle",
-    "dropout",
-    "feature_alpha_dropout",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-)
 
 
 def _add_synonyms() -> None:
     """The other names, as functions and as methods."""
     globals().update({name: getattr(nn.functional, name) for name in _FUNCTIONAL})
+    for name, original in _SPECIAL.items():
+        globals()[name] = getattr(special, original)
+        setattr(_core.Tensor, name, getattr(special, original))
     for name, original in _SYNONYMS.items():
         globals()[name] = globals()[original]
         setattr(_core.Tensor, name, getattr(_core.Tensor, original))
-
-
-# Views that torch has as copies too.
-_COPIED = ("diagonal", "expand", "narrow")
-
-
-def _copying(name: str):
-    view = getattr(_core.Tensor, name)
-
-    def copy(input, *args, **options):
-        return view(_core.as_tensor(input), *args, **options).clone()
-
-    copy.__name__ = copy.__qualname__ = name + "_copy"
-    copy.__doc__ = f"A copy of what `{name}` gives."
-    return copy
-
-
-def _add_copies() -> None:
-    """The copying forms, as functions and as methods."""
-    for name in _COPIED:
-        globals()[name + "_copy"] = _copying(name)
-        setattr(_core.Tensor, name + "_copy", globals()[name + "_copy"])
 
 
 def constant_pad_nd(input, pad, value=0):
@@ -124,6 +88,8 @@ def _documented(function, name: str, method, what: str):
     function.__name__ = name + "_"
     function.__qualname__ = f"Tensor.{name}_"
     function.__doc__ = f"{method.__doc__}\n\n{what}"
+    # Its signature is that of the method.
+    function.__wrapped__ = method
     return function
 
 
@@ -144,19 +110,28 @@ def _get_device(self) -> int:
 
 _core.Tensor.get_device = _get_device
 _add_synonyms()
-_add_copies()
+globals().update(_more.functions())
+_more.add_methods()
+globals().update(_foreach.NAMES)
 _add_in_place()
 
 # What is imported when it is first used: modules, and names within modules.
 _LAZY = {
     "array_api": "array_api",
+    "audit": "inspection.audit:audit",
     "data": "data",
+    "explain": "inspection.explain:explain",
+    "func": "func",
+    "gpu": "gpu",
     "load_checkpoint": "checkpoint:load_checkpoint",
+    "masked": "masked",
     "optim": "optim",
     "progress": "_progress:progress",
     "save_checkpoint": "checkpoint:save_checkpoint",
+    "signal": "signal",
     "summary": "_summary:summary",
     "utils": "utils",
+    "vmap": "func:vmap",
 }
 
 

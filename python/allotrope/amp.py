@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._core import Tensor, _amp
+from ._core import Tensor, _amp, _require_device
 from .scope import Scope
 
 is_autocast_enabled = _amp.is_autocast_enabled
@@ -65,13 +65,7 @@ class autocast(_Setting):  # noqa: N801 - torch's name
             raise TypeError(
                 f"autocast: not a device: {device_type!r}; names such as 'cpu' are accepted"
             )
-        from . import devices
-
-        if device_type not in devices():
-            hint = ' (hint: "gpu")' if device_type.startswith("cuda") else ""
-            raise RuntimeError(
-                f"autocast: unknown device: {device_type!r}; {', '.join(devices())} accepted{hint}"
-            )
+        _require_device("autocast", device_type)
         self.device = device_type
         self.dtype = dtype
         self.enabled = bool(enabled)

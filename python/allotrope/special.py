@@ -1,26 +1,9 @@
-"""Special functions under the names of torch.special: those that are functions of the package too."""
+"""Special functions under the names of torch.special: rows of the tables, and compositions of them."""
 
-from . import _core
+from . import _core, _special
 
-_NAMES = {
-    "digamma": "digamma",
-    "erf": "erf",
-    "erfc": "erfc",
-    "erfinv": "erfinv",
-    "exp2": "exp2",
-    "expit": "sigmoid",
-    "expm1": "expm1",
-    "gammaln": "lgamma",
-    "log1p": "log1p",
-    "log_softmax": "log_softmax",
-    "logit": "logit",
-    "logsumexp": "logsumexp",
-    "psi": "digamma",
-    "round": "round",
-    "sinc": "sinc",
-    "softmax": "softmax",
-    "xlogy": "xlogy",
-}
-__all__ = list(_NAMES)
+_NAMES = dict(_core._special_names())
+__all__ = [*_NAMES, *_special.__all__]
 
-globals().update({name: getattr(_core, _NAMES[name]) for name in __all__})
+globals().update({name: getattr(_core, _NAMES[name]) for name in _NAMES})
+globals().update({name: getattr(_special, name) for name in _special.__all__})

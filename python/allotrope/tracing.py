@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ._core import _scopes, _trace
+from ._report import Report
 
 _COLUMNS = ("op", "inputs", "compute", "accumulator", "result", "reason", "hosted", "line")
 
 
-class trace_dtypes(Sequence[dict[str, Any]]):  # noqa: N801 - a function in its use
+class trace_dtypes(Report, Sequence[dict[str, Any]]):  # noqa: N801 - a function in its use
     """Records every operation of a block with the dtypes of its operands, those it computes and
     sums in, that of its result, the reason for it, the device that the CPU computed it for, if that
-    has no kernel for it, and the line that called it. Only those of the thread and, in asyncio and its kin, of the task that is in the block.
+    has no kernel for it, and the line that called it. Only those of the thread and, in asyncio and its
+    kin, of the task that is in the block. It prints as a table; `to_json`, `to_html`, `to_svg` and
+    `save(path)` give it in other forms.
 
     >>> with al.trace_dtypes() as t:
     ...     y = al.ones(2, dtype="bfloat16") + al.ones(2)
@@ -48,20 +50,25 @@ class trace_dtypes(Sequence[dict[str, Any]]):  # noqa: N801 - a function in its 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self._found)
 
-    def to_json(self) -> str:
-        """The records as a JSON list of objects."""
-        return json.dumps(self._found)
+    def _title(self) -> str:
+        return f"{len(self)} operation" + ("" if len(self) == 1 else "s")
 
-    def __repr__(self) -> str:
+    def _data(self) -> list[dict[str, Any]]:
+        return self._found
+
+    def _cells(self) -> list[Any]:
         def cell(value: Any) -> str:
             if value is None:
                 return "-"
             return ", ".join(value) if isinstance(value, list) else str(value)
 
-        rows = [_COLUMNS, *(tuple(cell(row[c]) for c in _COLUMNS) for row in self._found)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
-        lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths)) for row in rows)
-        return "\n".join(line.rstrip() for line in lines)
+        return [_COLUMNS, *(tuple(cell(row[c]) for c in _COLUMNS) for row in self._found)]
+
+    def to_svg(self) -> str:
+        """The picture: the way of the dtypes through every operation."""
+        from .inspection.picture import draw_trace
+
+        return draw_trace(self._title(), self._found)
 
 
 __all__ = ["trace_dtypes"]

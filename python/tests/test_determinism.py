@@ -22,6 +22,7 @@ halves = draw(200_003, dtype=al.bfloat16)
 m = draw(700, 1300)
 a, b = draw(257, 700), draw(700, 391)
 square = draw(150, 150, dtype=al.float64)
+large = draw(300, 270, dtype=al.float64)
 grid, filters = draw(4, 12, 40, 41), draw(24, 12, 3, 3)
 integers = al.randint(0, 1000, (400_000,))
 places = al.randint(0, 5000, (200_000,))
@@ -52,6 +53,7 @@ works = {
     "draw": lambda: [al.rand(300_001), al.randn(300_001), al.randint(0, 99, (200_001,)), al.randperm(200_001), al.multinomial(al.rand(9000), 500), al.poisson(al.rand(100_001) * 40), al.bernoulli(al.rand(100_001)), F.dropout(x)],
     "normal": lambda: [m.softmax(0), m.softmax(1), F.layer_norm(m, (1300,)), F.batch_norm(grid, None, None, training=True), F.group_norm(grid, 3)],
     "linalg": lambda: [linalg.inv(square), linalg.det(square), *linalg.qr(square), linalg.svdvals(square), linalg.eigvals(square), linalg.solve(square, square), linalg.matrix_exp(square / 50)],
+    "decompositions": lambda: [*linalg.qr(large), *linalg.svd(large), *linalg.eigh(large.T @ large), *linalg.eig(large[:270]), linalg.lstsq(large, large[:, :2])[0], *linalg.svd(draw(5, 70, 66))],
     "fft": lambda: [fft.fft(m), fft.rfft(x), fft.fft2(grid)],
     "index": lambda: [x[places], al.zeros(5000).index_add(0, places, x[:200_000]), x[x > 0], al.bincount(integers), al.histc(x, 50)],
     "distance": lambda: [al.cdist(a, a), al.cdist(a, a, p=1.0)],

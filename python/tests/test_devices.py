@@ -22,3 +22,8 @@ def test_a_second_device():
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_the_kind_of_a_device_is_a_plain_text():
+    for device in (al.zeros(1).device, al.device("cpu", 0)):
+        assert type(device.type) is str and device.type == "cpu"

@@ -17,6 +17,7 @@ import demo  # noqa: E402
 import digits  # noqa: E402
 import gpt  # noqa: E402
 import lstm  # noqa: E402
+import pictures  # noqa: E402
 from precision import Precision  # noqa: E402
 
 EPOCH = 44
@@ -99,6 +100,17 @@ def test_the_gpt_learns_alike_in_bfloat16():
         ends.append(sum(losses[-20:]) / 20)
         assert ends[-1] < losses[0] - 1
     assert ends[1] == pytest.approx(ends[0], rel=0.02)
+
+
+def test_the_pictures_of_the_book():
+    from xml.etree import ElementTree
+
+    report = pictures.audit_of_gpt(2, SMALL)
+    assert report.error < 0.01 and report.first_nonfinite is None
+    page = pictures.html_as_svg(pictures.tensor()._repr_html_(), 640, 300)
+    for picture in (report.to_svg(), pictures.trace_of_attention().to_svg(), page):
+        assert ElementTree.fromstring(picture).tag.endswith("svg")
+        assert len(picture) < 60_000
 
 
 @pytest.mark.parametrize(

@@ -302,7 +302,7 @@ def test_refused_files(tmp_path):
     with pytest.raises(IsADirectoryError):
         al.load(tmp_path)
     with pytest.raises(RuntimeError, match="no such device"):
-        al.load(tmp_path, device="gpu")
+        al.load(tmp_path, device="tpu")
     path = tmp_path / "x"
     for name, obj in [("x", {"x": al.ones(3)}), ("x.npy", al.ones(3)), ("x.npz", {"x": al.ones(3)})]:
         al.save(obj, tmp_path / name)

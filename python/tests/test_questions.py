@@ -134,7 +134,7 @@ def test_cpu_stores_every_dtype(dtype):
     assert al.is_dtype_supported(dtype, device="cpu")
 
 
-@pytest.mark.parametrize("device", ["gpu", "cuda:0", ""])
+@pytest.mark.parametrize("device", ["tpu", "cuda:0", "mps", ""])
 def test_unknown_devices(device):
     for op, call in {
         "supports": lambda: al.supports("float32", device),
@@ -142,8 +142,10 @@ def test_unknown_devices(device):
     }.items():
         with pytest.raises(RuntimeError) as caught:
             call()
-        hint = ' (hint: devices of every maker are called "gpu")' if "cuda" in device else ""
-        assert str(caught.value) == f"{op}: no such device: '{device}'; available are cpu{hint}"
+        foreign = device in ("cuda:0", "mps")
+        hint = ' (hint: devices of every maker are called "gpu")' if foreign else ""
+        available = ", ".join(al.devices())
+        assert str(caught.value) == f"{op}: no such device: '{device}'; available are {available}{hint}"
 
 
 def test_questions_of_dtypes_names_and_tensors():
@@ -191,7 +193,7 @@ def test_check_dtype_looks_into_nested_data():
 
 
 def test_a_device_that_is_not_there_supports_nothing():
-    assert not any(al.is_dtype_supported(dtype, "gpu") for dtype in DTYPES)
+    assert not any(al.is_dtype_supported(dtype, "tpu") for dtype in DTYPES)
     with pytest.raises(RuntimeError, match="unknown device"):
         al.is_dtype_supported("int8", "toaster")
 

@@ -524,3 +524,13 @@ def test_questions_have_truth_values(dtype):
     x = al.tensor([[0, 1], [1, 1]]).to(dtype)
     for got, want in [(x.any(), True), (x.all(), False), (x.any(0), [True, True]), (x.all(1), [False, True])]:
         assert got.dtype == al.bool and got.tolist() == want
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("ddof", [0, 1, 2, 0.5])
+def test_variances_take_numpys_ddof(name, ddof):
+    x = np.random.default_rng(6).normal(size=(5, 4))
+    found = getattr(al, name)(al.tensor(x), axis=0, ddof=ddof)
+    np.testing.assert_allclose(found.numpy(), getattr(np, name)(x, axis=0, ddof=ddof), rtol=1e-12)
+    with pytest.raises(TypeError):
+        getattr(al.tensor(x), name)(ddof=ddof, correction=1)

@@ -230,9 +230,10 @@ def test_to_reads_its_arguments_as_torch():
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda x: x.to("gpu"), RuntimeError, "to: no such device: 'gpu'; available are cpu"),
+        (lambda x: x.to("tpu"), RuntimeError,
+         f"to: no such device: 'tpu'; available are {', '.join(al.devices())}"),
         (lambda x: x.to("cuda:0", "half"), RuntimeError,
-         "to: no such device: 'cuda:0'; available are cpu "
+         f"to: no such device: 'cuda:0'; available are {', '.join(al.devices())} "
          "(hint: devices of every maker are called \"gpu\")"),
         (lambda x: x.to(), TypeError,
          "to: nothing to convert to; a dtype, a device or a tensor is accepted"),

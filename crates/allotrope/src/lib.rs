@@ -117,6 +117,7 @@
 //! | [`amp`] | mixed precision |
 //! | [`io`] | files in detail: metadata, mapping, containers |
 //! | [`linalg`], [`fft`] | linear algebra, Fourier transforms |
+//! | `gpu` | GPUs of every maker, with the feature of that name |
 //!
 //! # Devices
 //! A [`Device`] is a value: constructors take it with a dtype, `to_device` moves tensors and modules.
@@ -137,6 +138,9 @@
 #![forbid(unsafe_code)]
 
 use std::path::Path;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 pub use allotrope_io as io;
 pub use allotrope_io::Value;
@@ -187,7 +191,15 @@ pub fn manual_seed(seed: u64) {
     Generator::of_process().manual_seed(seed);
 }
 
-/// The Rust of the project's first page, which compiles and runs.
+/// The Rust of the project's first page and of the book, which compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../book/src/introduction.md")]
+    struct Introduction;
+    #[doc = include_str!("../../../book/src/rust.md")]
+    struct Guide;
+    #[doc = include_str!("../../../book/src/from_rust.md")]
+    struct FromRust;
+}

@@ -66,6 +66,21 @@ pub trait Precise:
         }
     }
 
+    /// One minus the error function, times `e^(x²)`.
+    #[must_use]
+    fn erfcx(self) -> Self {
+        if self.get() < 2.0 {
+            return (self * self).exp() * self.erfc();
+        }
+        // Laplace's continued fraction, from its far end.
+        let count = (60.0 / self.get()).powi(2) as i32 + 40;
+        let mut tail = self;
+        for n in (1..=count).rev() {
+            tail = self + Self::of(f64::from(n) * 0.5) / tail;
+        }
+        Self::of(1.0) / Self::constant(SQRT_PI) / tail
+    }
+
     /// The tangent.
     #[must_use]
     fn tan(self) -> Self {

@@ -263,7 +263,7 @@ impl Backend for Cpu {
         element: &[u8],
         count: usize,
     ) -> Result<Shared, Error> {
-        let bytes = count.checked_mul(dtype.itemsize());
+        let bytes = dtype.bytes_for(count);
         let bytes = bytes.ok_or_else(|| too_many(op))?;
         // The system has zeros ready.
         if element[..dtype.itemsize()].iter().all(|byte| *byte == 0) {

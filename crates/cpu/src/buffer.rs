@@ -73,7 +73,7 @@ impl Buffer {
     /// # Errors
     /// A memory error, also for more bytes than there are addresses.
     pub fn for_elements(op: &'static str, dtype: DType, count: usize) -> Result<Self, Error> {
-        let bytes = count.checked_mul(dtype.itemsize());
+        let bytes = dtype.bytes_for(count);
         let problem = Problem::OutOfMemory { bytes: usize::MAX };
         Self::for_overwrite(op, bytes.ok_or_else(|| Error::new(op, problem))?)
     }

@@ -136,16 +136,32 @@ impl DType {
     /// assert_eq!(DType::F16.bytes_for(usize::MAX), None);
     /// ```
     #[must_use]
+    #[inline]
     pub const fn bytes_for(self, count: usize) -> Option<usize> {
         let bits = self.bits() as usize;
-        // Whole bytes first, so that only the sum of what is left over needs a division.
-        let whole = match count.checked_mul(bits / 8) {
-            Some(whole) => whole,
-            None => return None,
-        };
-        match count.checked_mul(bits % 8) {
-            Some(rest) => whole.checked_add(rest.div_ceil(8)),
-            None => None,
+        let whole = count.checked_mul(bits / 8);
+        if bits.is_multiple_of(8) {
+            return whole;
+        }
+        match (whole, count.checked_mul(bits % 8)) {
+            (Some(whole), Some(rest)) => whole.checked_add(rest.div_ceil(8)),
+            _ => None,
+        }
+    }
+
+    /// How many elements so many bytes hold, packed.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// assert_eq!(DType::F16.count_in(7), 3);
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn count_in(self, bytes: usize) -> usize {
+        let bits = self.bits() as usize;
+        match bits % 8 {
+            0 => bytes / (bits / 8),
+            _ => (bytes as u128 * 8 / bits as u128) as usize,
         }
     }
 

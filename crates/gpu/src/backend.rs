@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
-use allotrope_op::task::{Contraction, Input, Output, Results, Task};
+use allotrope_op::task::{Contraction, Input, Output, Results, Task, Values};
 use allotrope_op::{
-    Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Scan, Shape,
-    Shared, Stream, Target, View,
+    Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Rewrite, Scan,
+    Shape, Shared, Stream, Target, View,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -55,6 +55,15 @@ impl Backend for Gpu {
             Task::Contraction(Contraction::MatrixProduct(product)) => self
                 .itself()?
                 .multiply_matrices(op, product, inputs, outputs),
+            Task::Contraction(Contraction::Attention(task)) => {
+                self.itself()?.attend(op, task, inputs, outputs)
+            }
+            Task::Rowwise(task) => self.itself()?.work_on_lines(op, task, inputs, outputs),
+            Task::Convolution(task) => self.itself()?.convolve(op, task, inputs, outputs),
+            Task::Window(task) => self.itself()?.work_on_windows(op, task, inputs, outputs),
+            Task::Values(Values::Cast(_)) => self.itself()?.cast_exactly(op, inputs, outputs),
+            Task::Order(task) => self.itself()?.put_in_order(op, task, inputs, outputs),
+            Task::Indexing(task) => self.itself()?.look_up(op, task, inputs, outputs),
             _ => Ok(None),
         }
     }
@@ -90,6 +99,16 @@ impl Backend for Gpu {
         inputs: &[View<'_>],
     ) -> Result<SmallVec<[Shared; 2]>, Error> {
         self.itself()?.run_program(op, program, shape, inputs)
+    }
+
+    fn run_into(
+        &self,
+        op: &'static str,
+        program: &Program,
+        rewrites: Vec<Rewrite<'_>>,
+    ) -> Result<bool, Error> {
+        self.itself()?.rewrite(op, program, rewrites)?;
+        Ok(true)
     }
 
     fn apply(

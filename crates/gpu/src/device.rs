@@ -10,54 +10,16 @@ use std::task::{Context, Poll, Waker};
 use allotrope_dtype::{Capabilities, Capability, DType, Error};
 use allotrope_op::wgsl::WideIntegers;
 
-use crate::error::{failed, unknown};
+use crate::adapter::{adapters, name_of, share};
+use crate::cache::Cache;
+use crate::driver;
+use crate::error::{failed, lost, unknown};
 use crate::memory::Pool;
+use crate::options::{Features, Level, Options};
 use crate::pipeline::Pipelines;
-use crate::probe::{self, Numerics};
+use crate::probe::{self, Fact, Numerics};
 use crate::queue::Recorder;
-
-/// Which optional features of an adapter are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Features {
-    /// All that it offers and that pass the probe.
-    #[default]
-    All,
-    /// None: what every device has.
-    Portable,
-}
-
-/// How a device is opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Options {
-    /// Which of the devices, from 0 on.
-    pub ordinal: usize,
-    /// Whether drivers that compute on the CPU count.
-    pub software: bool,
-    /// Which features are used.
-    pub features: Features,
-    /// The bytes that tensors may take; by default a share of what there is.
-    pub budget: Option<u64>,
-}
-
-impl Options {
-    /// What the environment says, for a device by its number.
-    #[must_use]
-    pub fn from_env(ordinal: usize) -> Self {
-        let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
-        let features = if is("ALLOTROPE_GPU_FEATURES", "portable") {
-            Features::Portable
-        } else {
-            Features::All
-        };
-        let budget = std::env::var("ALLOTROPE_GPU_MEMORY").ok();
-        Self {
-            ordinal,
-            software: is("ALLOTROPE_GPU", "software"),
-            features,
-            budget: budget.and_then(|bytes| bytes.parse().ok()),
-        }
-    }
-}
+use crate::strict::Controls;
 
 /// A device that is open: its memory, its queue, and what it can do.
 pub struct Gpu {
@@ -73,7 +35,10 @@ pub struct Gpu {
     pub(crate) pipelines: Pipelines,
     pub(crate) recorder: Mutex<Recorder>,
     pub(crate) hosted: Mutex<HashMap<&'static str, usize>>,
+    pub(crate) cache: Mutex<Option<Cache>>,
+    pub(crate) controls: Controls,
     pub(crate) ordinal: u32,
+    level: Level,
     faults: Arc<Faults>,
     process: u32,
     itself: OnceLock<&'static Self>,
@@ -115,40 +80,16 @@ pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The adapters that count, the fastest kind first.
-fn adapters(software: bool) -> Vec<wgpu::Adapter> {
-    let backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
-    let mut description = wgpu::InstanceDescriptor::new_without_display_handle();
-    description.backends = backends;
-    description.flags = wgpu::InstanceFlags::empty();
-    // Memory that is used up is an error, and no reason to lose the device.
-    description.memory_budget_thresholds = wgpu::MemoryBudgetThresholds {
-        for_resource_creation: Some(95),
-        for_device_loss: Some(99),
-    };
-    let instance = wgpu::Instance::new(description);
-    let mut adapters = wait(instance.enumerate_adapters(backends));
-    let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
-        wgpu::DeviceType::DiscreteGpu => 0,
-        wgpu::DeviceType::IntegratedGpu => 1,
-        wgpu::DeviceType::VirtualGpu => 2,
-        wgpu::DeviceType::Other => 3,
-        wgpu::DeviceType::Cpu => 4,
-    };
-    adapters.retain(|adapter| software || rank(adapter) < 4);
-    // One device through two interfaces is one device: Vulkan before DX12, whose compiler is slow.
-    let has_vulkan = adapters
-        .iter()
-        .any(|adapter| adapter.get_info().backend == wgpu::Backend::Vulkan);
-    adapters.retain(|adapter| !has_vulkan || adapter.get_info().backend != wgpu::Backend::Dx12);
-    adapters.sort_by_key(rank);
-    adapters
-}
-
 /// How many devices the environment lets count.
 #[must_use]
 pub fn device_count() -> usize {
     adapters(Options::from_env(0).software).len()
+}
+
+/// The names of the devices that the environment lets count, none of which is opened for it.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    (0..device_count()).map(name_of).collect()
 }
 
 /// The device of a number, as the environment says, opened on first use; a new one in the place of
@@ -185,23 +126,27 @@ pub fn open(options: Options) -> Result<&'static Gpu, Error> {
     Ok(gpu)
 }
 
-/// The name of a device by its number.
-fn name_of(ordinal: usize) -> &'static str {
-    const NAMES: [&str; 16] = [
-        "gpu", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7", "gpu:8", "gpu:9",
-        "gpu:10", "gpu:11", "gpu:12", "gpu:13", "gpu:14", "gpu:15",
-    ];
-    NAMES.get(ordinal).copied().unwrap_or("gpu:many")
-}
-
 impl Gpu {
     fn open(adapter: &wgpu::Adapter, options: Options) -> Result<Self, Error> {
         let name = name_of(options.ordinal);
         let (info, limits) = (adapter.get_info(), adapter.limits());
         let wide = wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64;
-        let features = match options.features {
-            Features::All => adapter.features() & wide,
+        let wanted = match options.features {
+            Features::All => wide,
             Features::Portable => wgpu::Features::empty(),
+        };
+        // No features of the device: ways to talk to its driver.
+        let ways = wgpu::Features::PASSTHROUGH_SHADERS | wgpu::Features::PIPELINE_CACHE;
+        let features = adapter.features() & (wanted | ways);
+        let controls = driver::float_controls(adapter)
+            .filter(|_| features.contains(wgpu::Features::PASSTHROUGH_SHADERS));
+        let level = match (options.level, controls) {
+            (Some(Level::Strict), None) => {
+                let reason = "the level 'strict' needs a Vulkan driver that takes SPIR-V";
+                return Err(failed("device", name, reason));
+            }
+            (Some(Level::Portable), _) | (None, None) => Level::Portable,
+            (Some(Level::Strict) | None, Some(_)) => Level::Strict,
         };
         let description = wgpu::DeviceDescriptor {
             label: Some(name),
@@ -218,10 +163,12 @@ impl Gpu {
         }));
         let noted = Arc::clone(&faults);
         device.set_device_lost_callback(move |reason, message| {
-            noted.note(format!("it was lost: {reason:?} {message}"));
+            let reason = format!("it was lost ({reason:?}) {message}");
+            // What lost it comes before what else went wrong.
+            *lock(&noted.first) = Some(reason.trim_end().to_owned());
             noted.lost.store(true, Ordering::SeqCst);
         });
-        let numerics = Numerics {
+        let offered = Numerics {
             float64: features.contains(wide),
             int64: features.contains(wgpu::Features::SHADER_INT64),
             ..Numerics::default()
@@ -229,7 +176,10 @@ impl Gpu {
         let recorder = Recorder::new(&device, &limits);
         let mut gpu = Self {
             name,
-            pool: Mutex::new(Pool::new(options.budget.unwrap_or_else(|| share(&info)))),
+            pool: Mutex::new(Pool::new(options.budget.unwrap_or_else(|| share(adapter)))),
+            cache: Mutex::new(Cache::open(&device, &info)),
+            controls: controls.unwrap_or_default(),
+            level,
             pipelines: Pipelines::default(),
             recorder: Mutex::new(recorder),
             hosted: Mutex::default(),
@@ -239,14 +189,21 @@ impl Gpu {
             limits,
             device,
             queue,
-            numerics,
+            numerics: offered,
             faults,
             process: std::process::id(),
             ordinal: options.ordinal as u32,
             itself: OnceLock::new(),
         };
         gpu.settle();
-        gpu.numerics = probe::probe(&gpu)?;
+        let mut numerics = probe::probe(&gpu)?;
+        if level == Level::Strict && options.level.is_none() && !numerics.plain {
+            // The driver does not listen: what it is told is no help.
+            gpu.level = Level::Portable;
+            gpu.pipelines = Pipelines::default();
+            numerics = probe::probe(&gpu)?;
+        }
+        gpu.numerics = numerics;
         gpu.settle();
         gpu.check("device")?;
         Ok(gpu)
@@ -287,6 +244,48 @@ impl Gpu {
         &self.info.name
     }
 
+    /// The driver and its version, in its own words.
+    #[must_use]
+    pub fn driver(&self) -> String {
+        let wgpu::AdapterInfo {
+            driver,
+            driver_info,
+            ..
+        } = &self.info;
+        format!("{driver} {driver_info}").trim().to_owned()
+    }
+
+    /// The interface by which the device is reached: `"Vulkan"`, `"Metal"` or `"DX12"`.
+    #[must_use]
+    pub fn interface(&self) -> &'static str {
+        match self.info.backend {
+            wgpu::Backend::Vulkan => "Vulkan",
+            wgpu::Backend::Metal => "Metal",
+            wgpu::Backend::Dx12 => "DX12",
+            wgpu::Backend::Gl => "GL",
+            wgpu::Backend::BrowserWebGpu => "WebGPU",
+            wgpu::Backend::Noop => "none",
+        }
+    }
+
+    /// Whether the driver computes on the CPU.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        self.info.device_type == wgpu::DeviceType::Cpu
+    }
+
+    /// By what means arithmetic is kept as it is written.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// What the probe found, a line for each question.
+    #[must_use]
+    pub fn facts(&self) -> Vec<Fact> {
+        self.numerics.facts()
+    }
+
     /// What the device's arithmetic is like.
     #[must_use]
     pub fn numerics(&self) -> Numerics {
@@ -312,9 +311,13 @@ impl Gpu {
     #[doc(hidden)]
     pub fn lose(&self) {
         self.device.destroy();
-        self.faults
-            .note("it was lost: Destroyed by the program".to_owned());
-        self.faults.lost.store(true, Ordering::SeqCst);
+        self.device.poll(wgpu::PollType::wait_indefinitely()).ok();
+    }
+
+    /// The same, and no one has noticed yet.
+    #[doc(hidden)]
+    pub fn lose_unnoticed(&self) {
+        self.device.destroy();
     }
 
     /// An error if something went wrong since the device was opened, or if this is another process.
@@ -323,14 +326,34 @@ impl Gpu {
             let reason = "it belongs to the process that this one was forked from";
             return Err(failed(op, self.name, reason));
         }
-        let lost = self.is_lost();
-        let mut first = lock(&self.faults.first);
+        let first = &self.faults.first;
+        if self.is_lost() {
+            let reason = lock(first).clone().unwrap_or_default();
+            let pool = lock(&self.pool);
+            return Err(lost(op, self.name, &reason, pool.count(), pool.used()));
+        }
         // A fault is told once; a lost device stays lost.
-        let reason = if lost { first.clone() } else { first.take() };
-        match reason {
+        match lock(first).take() {
             Some(reason) => Err(failed(op, self.name, reason)),
             None => Ok(()),
         }
+    }
+
+    /// Gives the device up because recorded work was not done: tensors that it would have written hold
+    /// what was there before, and no one knows which.
+    pub(crate) fn give_up(&self, op: &'static str, reason: impl std::fmt::Display) -> Error {
+        let reason = format!("it was given up, for recorded work was refused: {reason}");
+        lock(&self.faults.first).get_or_insert(reason);
+        self.faults.lost.store(true, Ordering::SeqCst);
+        self.fault(op, "it was given up")
+    }
+
+    /// What wgpu has to say, as an error: that the device is lost, where it is.
+    pub(crate) fn fault(&self, op: &'static str, reason: impl std::fmt::Display) -> Error {
+        // A device that is lost tells whoever asks next.
+        self.device.poll(wgpu::PollType::Poll).ok();
+        let known = self.check(op).err();
+        known.unwrap_or_else(|| failed(op, self.name, reason.to_string()))
     }
 
     /// Whether this is the process that opened the device.
@@ -355,19 +378,5 @@ impl Gpu {
             Some(error) => Err(error),
             None => Ok(made),
         }
-    }
-}
-
-/// The bytes that tensors may take by default: drivers promise more memory than there is.
-fn share(info: &wgpu::AdapterInfo) -> u64 {
-    let half_of_ram = || {
-        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-        let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-        Some(kilobytes * 512)
-    };
-    match info.device_type {
-        wgpu::DeviceType::DiscreteGpu => u64::MAX,
-        _ => half_of_ram().unwrap_or(u64::MAX),
     }
 }

@@ -12,7 +12,8 @@ use crate::device::{Gpu, lock};
 use crate::error::failed;
 use crate::memory::Block;
 
-/// The methods that the CPU does, and when.
+/// The methods and families of tasks that the CPU does, and when. Tasks that are composed of other work
+/// of the device where it has no shader for them are not among these.
 pub const HOSTED: &[(&str, &str)] = &[
     ("put", "products of complex numbers"),
     ("place", "elements that share a place"),
@@ -22,6 +23,30 @@ pub const HOSTED: &[(&str, &str)] = &[
         "draw",
         "normal numbers where square roots are not rounded to nearest",
     ),
+    (
+        "contraction",
+        "products of truth values with factors, and what is multiplied by zero",
+    ),
+    (
+        "window",
+        "max_unpool, and greatest elements of windows without any",
+    ),
+    ("order", "mode, quantiles, unique rows and columns"),
+    (
+        "indexing",
+        "counts of bins of one width, searches between dtypes whose numbers no dtype holds",
+    ),
+    (
+        "values",
+        "casts by other rules than the default ones that can lose something",
+    ),
+    (
+        "rowwise",
+        "counts of labels, and errors about classes: the CPU names the first",
+    ),
+    ("sampling", "all"),
+    ("fourier", "all"),
+    ("factorization", "all"),
     (
         "all",
         "views that reach over more bytes than a shader may see",

@@ -1,14 +1,15 @@
-//! The memory of tensors: buffers from a pool with a budget, and bytes on their way up and down.
+//! The memory of tensors: buffers from a pool with a budget.
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::MutexGuard;
 
 use allotrope_dtype::{DType, Error};
-use allotrope_op::{Backend, Memory, Shared};
+use allotrope_op::{Backend, Memory};
 
 use crate::device::{Gpu, lock};
-use crate::error::{failed, out_of_memory};
+use crate::error::{failed, gone, out_of_memory};
+pub(crate) use crate::transfer::{narrow, try_bytes};
 
 /// Buffers that tensors have given back, and how much there is of all.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Pool {
     budget: u64,
     /// The most bytes that tensors have had.
     peak: u64,
+    /// How many buffers tensors have.
+    count: usize,
 }
 
 /// Free bytes beyond these are given back to the driver.
@@ -34,6 +37,7 @@ impl Pool {
             bytes: 0,
             budget,
             peak: 0,
+            count: 0,
         }
     }
 
@@ -44,8 +48,19 @@ impl Pool {
         self.free_bytes = 0;
     }
 
-    fn used(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         self.bytes - self.free_bytes
+    }
+
+    /// How many buffers tensors have.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Counts a buffer that a tensor gets.
+    fn lend(&mut self) {
+        self.count += 1;
+        self.peak = self.peak.max(self.used());
     }
 }
 
@@ -98,6 +113,7 @@ impl Drop for Buffer {
             return;
         }
         let mut pool = lock(&self.gpu.pool);
+        pool.count -= 1;
         if self.gpu.is_lost() || pool.free_bytes + self.size > MOST_FREE {
             pool.bytes -= self.size;
             return;
@@ -138,6 +154,24 @@ impl Gpu {
         lock(&self.pool).peak
     }
 
+    /// Counts the most bytes from now on.
+    pub fn reset_peak(&self) {
+        let mut pool = lock(&self.pool);
+        pool.peak = pool.used();
+    }
+
+    /// The bytes that are held of the driver, for tensors and for those to come.
+    #[must_use]
+    pub fn memory_reserved(&self) -> u64 {
+        lock(&self.pool).bytes
+    }
+
+    /// The bytes that tensors may take.
+    #[must_use]
+    pub fn memory_budget(&self) -> u64 {
+        lock(&self.pool).budget
+    }
+
     /// Gives buffers back to the driver that no tensor has.
     pub fn empty_cache(&self) {
         lock(&self.pool).clear();
@@ -153,7 +187,7 @@ impl Gpu {
         let mut pool = lock(&self.pool);
         if let Some(buffer) = pool.free.get_mut(&size).and_then(Vec::pop) {
             pool.free_bytes -= size;
-            pool.peak = pool.peak.max(pool.used());
+            pool.lend();
             return Ok(Buffer {
                 gpu: self,
                 buffer: Some(buffer),
@@ -161,11 +195,7 @@ impl Gpu {
             });
         }
         if pool.bytes.saturating_add(size) > pool.budget {
-            pool.clear();
-            drop(pool);
-            // The driver keeps buffers until the work that needs them is done.
-            self.finish_work(op)?;
-            pool = lock(&self.pool);
+            pool = self.emptied(op, pool)?;
         }
         if pool.bytes.saturating_add(size) > pool.budget {
             return Err(out_of_memory(op, bytes));
@@ -173,17 +203,30 @@ impl Gpu {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_SRC
             | wgpu::BufferUsages::COPY_DST;
-        let made = self.scoped(|| {
-            self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size,
-                usage,
-                mapped_at_creation: false,
+        let make = || {
+            self.scoped(|| {
+                self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: None,
+                    size,
+                    usage,
+                    mapped_at_creation: false,
+                })
             })
-        });
-        let buffer = made.map_err(|error| self.refused(op, bytes, error))?;
+        };
+        let mut made = make();
+        if matches!(made, Err(wgpu::Error::OutOfMemory { .. })) && pool.free_bytes > 0 {
+            pool = self.emptied(op, pool)?;
+            made = make();
+        }
+        let buffer = match made {
+            Ok(buffer) => buffer,
+            Err(error) => {
+                drop(pool);
+                return Err(self.refused(op, bytes, error));
+            }
+        };
         pool.bytes += size;
-        pool.peak = pool.peak.max(pool.used());
+        pool.lend();
         Ok(Buffer {
             gpu: self,
             buffer: Some(buffer),
@@ -191,11 +234,23 @@ impl Gpu {
         })
     }
 
+    /// The pool without free buffers, which the driver keeps until the work that needs them is done.
+    fn emptied<'a>(
+        &'a self,
+        op: &'static str,
+        mut pool: MutexGuard<'a, Pool>,
+    ) -> Result<MutexGuard<'a, Pool>, Error> {
+        pool.clear();
+        drop(pool);
+        self.finish_work(op)?;
+        Ok(lock(&self.pool))
+    }
+
     /// What the device has against a buffer.
-    fn refused(&self, op: &'static str, bytes: usize, error: wgpu::Error) -> Error {
+    pub(crate) fn refused(&self, op: &'static str, bytes: usize, error: wgpu::Error) -> Error {
         match error {
             wgpu::Error::OutOfMemory { .. } => out_of_memory(op, bytes),
-            other => failed(op, self.name, other.to_string()),
+            other => self.fault(op, other),
         }
     }
 
@@ -223,153 +278,16 @@ impl Gpu {
         op: &'static str,
         memory: &'a dyn Memory,
     ) -> Result<&'a Block, Error> {
+        let other = || failed(op, self.name, "the memory is of another device");
         let block = (memory as &dyn Any).downcast_ref::<Block>();
-        let block = block.filter(|block| std::ptr::eq(block.gpu, self));
-        block.ok_or_else(|| failed(op, self.name, "the memory is of another device"))
-    }
-
-    /// Elements of the CPU in memory of the device.
-    pub(crate) fn put_up(
-        &'static self,
-        op: &'static str,
-        dtype: DType,
-        bytes: &[u8],
-    ) -> Result<Shared, Error> {
-        let block = self.block(op, dtype, bytes.len() / dtype.itemsize())?;
-        self.write_all(op, dtype, bytes, &block)?;
-        Ok(Arc::new(block))
-    }
-
-    /// Writes elements of the CPU over all of a block's.
-    pub(crate) fn write_all(
-        &self,
-        op: &'static str,
-        dtype: DType,
-        bytes: &[u8],
-        block: &Block,
-    ) -> Result<(), Error> {
-        let stored = self.capabilities.storage(dtype);
-        let size = bytes.len() / dtype.itemsize() * stored.itemsize();
-        if size == 0 {
-            return Ok(());
-        }
-        let padded = size.next_multiple_of(4) as u64;
-        let made = self.scoped(|| {
-            self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size: padded,
-                usage: wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: true,
-            })
-        });
-        let staging = made.map_err(|error| self.refused(op, size, error))?;
-        let mapped = staging.get_mapped_range_mut(..);
-        let mut room = mapped.map_err(|error| failed(op, self.name, error.to_string()))?;
-        if stored == dtype {
-            room.slice(..size).copy_from_slice(bytes);
+        let block = block.ok_or_else(other)?;
+        if std::ptr::eq(block.gpu, self) {
+            Ok(block)
+        } else if block.gpu.is_lost() {
+            // The device was opened anew under the same name; the tensor is of the one before.
+            Err(gone(op, block.gpu.name, block.len))
         } else {
-            let mut converted = try_bytes(op, size)?;
-            narrow(bytes, &mut converted);
-            room.slice(..size).copy_from_slice(&converted);
+            Err(other())
         }
-        drop(room);
-        staging.unmap();
-        let Some(buffer) = block.buffer.get() else {
-            return Ok(());
-        };
-        self.record(op, |encoder| {
-            encoder.copy_buffer_to_buffer(&staging, 0, buffer, 0, padded);
-        })
-    }
-
-    /// Writes elements from one on, which lie one after the other, to bytes of the CPU.
-    pub(crate) fn bring_down(
-        &self,
-        op: &'static str,
-        dtype: DType,
-        block: &Block,
-        first: usize,
-        bytes: &mut [u8],
-    ) -> Result<(), Error> {
-        let stored = self.capabilities.storage(dtype);
-        let count = bytes.len() / dtype.itemsize();
-        if count == 0 {
-            return self.check(op);
-        }
-        if stored == dtype {
-            return self.read(op, block, first * stored.itemsize(), bytes);
-        }
-        let mut narrow = try_bytes(op, count * stored.itemsize())?;
-        self.read(op, block, first * stored.itemsize(), &mut narrow)?;
-        widen(&narrow, bytes);
-        Ok(())
-    }
-
-    /// Waits for all work and copies bytes of a block from a place on.
-    fn read(
-        &self,
-        op: &'static str,
-        block: &Block,
-        start: usize,
-        bytes: &mut [u8],
-    ) -> Result<(), Error> {
-        let Some(buffer) = block.buffer.get() else {
-            return Ok(());
-        };
-        let first = start / 4 * 4;
-        let padded = (start + bytes.len()).next_multiple_of(4) - first;
-        let made = self.scoped(|| {
-            self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size: padded as u64,
-                usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-                mapped_at_creation: false,
-            })
-        });
-        let staging = made.map_err(|error| self.refused(op, padded, error))?;
-        self.record(op, |encoder| {
-            encoder.copy_buffer_to_buffer(buffer, first as u64, &staging, 0, padded as u64);
-        })?;
-        self.submit(op)?;
-        let (send, receive) = std::sync::mpsc::channel();
-        staging.map_async(wgpu::MapMode::Read, .., move |result| {
-            send.send(result).ok();
-        });
-        self.wait_for_device(op)?;
-        let answer = receive.recv().map_err(|_| self.silent(op))?;
-        answer.map_err(|error| failed(op, self.name, error.to_string()))?;
-        // Only now: a device that is lost may leave old bytes behind, and no word of it.
-        self.check(op)?;
-        let mapped = staging.get_mapped_range(..);
-        let view = mapped.map_err(|error| failed(op, self.name, error.to_string()))?;
-        let skipped = start - first;
-        bytes.copy_from_slice(&view[skipped..skipped + bytes.len()]);
-        Ok(())
-    }
-
-    #[cold]
-    fn silent(&self, op: &'static str) -> Error {
-        failed(op, self.name, "it does not answer")
-    }
-}
-
-/// Zeros, as many as there is memory for.
-pub(crate) fn try_bytes(op: &'static str, count: usize) -> Result<Vec<u8>, Error> {
-    allotrope_cpu::memory::try_vec(op, count, 0_u8)
-}
-
-/// Numbers of float64, or parts of complex128, as float32: what a device stores that has no wider.
-pub(crate) fn narrow(from: &[u8], to: &mut [u8]) {
-    let (from, _) = from.as_chunks::<8>();
-    for (to, from) in to.as_chunks_mut::<4>().0.iter_mut().zip(from) {
-        *to = (f64::from_ne_bytes(*from) as f32).to_ne_bytes();
-    }
-}
-
-/// The way back, which is exact.
-pub(crate) fn widen(from: &[u8], to: &mut [u8]) {
-    let (from, _) = from.as_chunks::<4>();
-    for (to, from) in to.as_chunks_mut::<8>().0.iter_mut().zip(from) {
-        *to = f64::from(f32::from_ne_bytes(*from)).to_ne_bytes();
     }
 }

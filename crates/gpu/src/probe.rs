@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{CastOptions, DType, Error, cast_bytes};
 
 use crate::device::Gpu;
 use crate::error::failed;
@@ -28,6 +28,108 @@ pub struct Numerics {
     pub exact64: bool,
     /// Whether there are integers of 64 bits.
     pub int64: bool,
+    /// Whether NaN is unequal to all, and arithmetic makes and hands on NaN.
+    pub nans: bool,
+    /// Whether negative zero comes out of sums and products.
+    pub zeros: bool,
+    /// Whether float16 is rounded to nearest where two are packed in a word.
+    pub halves: bool,
+    /// Whether arithmetic is done as it is written, where the text does not insist on it.
+    pub plain: bool,
+}
+
+/// An answer of the probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What was asked, in a word or two.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What follows: what is promised if it holds, what is done instead if it does not.
+    pub meaning: &'static str,
+}
+
+impl Numerics {
+    /// The answers, a line for each question.
+    #[must_use]
+    pub fn facts(self) -> Vec<Fact> {
+        // (name, whether it holds, what is promised, what is done instead)
+        [
+            (
+                "float32 arithmetic",
+                self.exact,
+                "sums, products, quotients and roots have the CPU's bits",
+                "results are within a few units in the last place of the CPU's",
+            ),
+            (
+                "float32 subnormals",
+                self.subnormals,
+                "numbers below 2^-126 are kept",
+                "results below 2^-126 are zero",
+            ),
+            (
+                "float32 fma",
+                self.fused,
+                "products are added with one rounding",
+                "products are added with two roundings",
+            ),
+            (
+                "NaN",
+                self.nans,
+                "NaN is unequal to all, and arithmetic hands it on",
+                "NaN is found by its bits",
+            ),
+            (
+                "negative zero",
+                self.zeros,
+                "sums and products keep the sign of zero",
+                "zeros may lose their sign",
+            ),
+            (
+                "as written",
+                self.plain,
+                "the driver's compiler changes no arithmetic",
+                "arithmetic is written so that a compiler cannot change it",
+            ),
+            (
+                "float16",
+                self.halves,
+                "emulated by its codes; the device would round it to nearest too",
+                "emulated by its codes; the device would round it otherwise",
+            ),
+            (
+                "conversions",
+                self.conversions,
+                "integers become the nearest float32",
+                "integers become a float32 next to them",
+            ),
+            (
+                "int64",
+                self.int64,
+                "native",
+                "emulated by pairs of words, with the same bits",
+            ),
+            (
+                "float64",
+                self.float64,
+                "native: sums, products and quotients have the CPU's bits",
+                "demoted to float32",
+            ),
+            (
+                "float64 roots",
+                self.exact64,
+                "square roots of float64 have the CPU's bits",
+                "square roots of float64 may be off by one unit",
+            ),
+        ]
+        .into_iter()
+        .map(|(name, holds, yes, no)| Fact {
+            name,
+            holds,
+            meaning: if holds { yes } else { no },
+        })
+        .collect()
+    }
 }
 
 /// Pairs that tell one kind of arithmetic from another.
@@ -52,7 +154,7 @@ fn samples() -> Vec<[f32; 2]> {
 }
 
 /// The results of one sample.
-const RESULTS: usize = 8;
+const RESULTS: usize = 14;
 
 /// The shader: for each pair its results, in a float of this type.
 fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
@@ -93,6 +195,28 @@ fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
     );
     if float == "f32" {
         text += &store(7, "f32(in0[i * 2u]) + 0.0f");
+        // A zero that no compiler knows, and what is not a number.
+        text += "    let zero = P[0].y;\n    let nan = bitcast<f32>(0x7fc00000u | zero);\n    \
+                 let infinity = bitcast<f32>(0x7f800000u | zero);\n    \
+                 let minus = bitcast<f32>(0x80000000u | zero);\n    \
+                 let product = bitcast<u32>(nan * minus) & 0x7fffffffu;\n    \
+                 let difference = bitcast<u32>(infinity - infinity) & 0x7fffffffu;\n    \
+                 var flags = 0u;\n    \
+                 if (nan == nan) { flags |= 1u; }\n    \
+                 if (nan < a || nan > a) { flags |= 2u; }\n    \
+                 if (product > 0x7f800000u) { flags |= 4u; }\n    \
+                 if (difference > 0x7f800000u) { flags |= 8u; }\n    \
+                 if (nan != nan) { flags |= 16u; }\n";
+        text += &store(8, "(a + b) - a");
+        text += &store(9, "a * b + a");
+        text += &store(10, "minus + minus");
+        text += &store(11, "minus * b");
+        writeln!(text, "    out0[i * {RESULTS}u + 12u] = flags;").ok();
+        writeln!(
+            text,
+            "    out0[i * {RESULTS}u + 13u] = pack2x16float(vec2(clamp(a, -6e4, 6e4), b * 1e-6));"
+        )
+        .ok();
     } else {
         text +=
             "    let wide = (i64(u64(in0[i * 2u])) * i64(bitcast<i32>(in0[i * 2u + 1u]))) >> 7u;\n";
@@ -173,6 +297,14 @@ macro_rules! expected {
     }};
 }
 
+/// The code of the float16 nearest to a float32.
+fn half(x: f32) -> u16 {
+    let mut code = 0_u16;
+    let (from, to) = (bytemuck::bytes_of(&x), bytemuck::bytes_of_mut(&mut code));
+    let cast = cast_bytes(DType::F32, from, DType::F16, to, CastOptions::default());
+    cast.map_or(0, |()| code)
+}
+
 /// Whether the results of a sample, given by its number, are as they should be.
 type Test<'a> = &'a dyn Fn(usize, &[f32; 2], &[u32]) -> bool;
 
@@ -202,7 +334,26 @@ pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
     let conversions = all(&rows32, &|_, [a, _], row| {
         (a.to_bits() as f32).to_bits() == row[7]
     });
+    // Bits of each sample from 1 on: equal, ordered, NaN of a product and a difference, unequal.
+    let flags = |mask: u32, wanted: u32| all(&rows32, &|_, _, row| row[12] & mask == wanted);
+    let zeros = all(&rows32, &|_, [_, b], row| {
+        row[10] == 0x8000_0000 && row[11] == (-0.0_f32 * b).to_bits()
+    });
+    let is_plain = all(&rows32, &|_, [a, b], row| {
+        let sum = (a + b) - a;
+        let product = a * b + a;
+        let is_zero = sum == 0.0 && row[8] << 1 == 0;
+        (row[8] == sum.to_bits() || is_zero) && row[9] == product.to_bits()
+    });
+    let halves = all(&rows32, &|_, [a, b], row| {
+        let pair = [a.clamp(-6e4, 6e4), b * 1e-6];
+        row[13] == u32::from(half(pair[0])) | u32::from(half(pair[1])) << 16
+    });
     let mut numerics = Numerics {
+        nans: flags(15, 12),
+        zeros,
+        halves,
+        plain: is_plain && flags(31, 28),
         exact: (0..5).all(is32),
         subnormals,
         fused: is32(5),

@@ -3,13 +3,15 @@
 use allotrope_dtype::Error;
 
 use crate::device::{Gpu, lock};
-use crate::error::failed;
 use crate::pipeline::Pipeline;
 
 /// Dispatches that are recorded before they are handed over: the driver shall not wait for long.
 const MOST: usize = 128;
 /// The bytes for the numbers that dispatches are told.
 const ROOM: u64 = 256 << 10;
+
+/// Bytes that wait to be copied before the device is waited for.
+const MOST_STAGED: u64 = 128 << 20;
 
 /// What is recorded and not yet handed over.
 pub(crate) struct Recorder {
@@ -22,6 +24,8 @@ pub(crate) struct Recorder {
     recorded: usize,
     submits: usize,
     dispatches: usize,
+    /// Bytes that wait in buffers of their own to be copied.
+    staged: u64,
 }
 
 impl Recorder {
@@ -41,6 +45,7 @@ impl Recorder {
             recorded: 0,
             submits: 0,
             dispatches: 0,
+            staged: 0,
         }
     }
 }
@@ -61,6 +66,27 @@ impl Gpu {
         [recorder.submits, recorder.dispatches]
     }
 
+    /// Records a copy that no device can do, as if a part of the work were refused: what tests of
+    /// faults do.
+    ///
+    /// # Errors
+    /// A device error if the device is lost.
+    #[doc(hidden)]
+    pub fn spoil(&self) -> Result<(), Error> {
+        let numbers = lock(&self.recorder).numbers.clone();
+        self.record("copy", |encoder| {
+            encoder.copy_buffer_to_buffer(&numbers, 0, &numbers, 4, ROOM);
+        })
+    }
+
+    /// Waits until all work is done.
+    ///
+    /// # Errors
+    /// A device error if something went wrong in it.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.finish_work("synchronize")
+    }
+
     /// Records commands other than dispatches.
     pub(crate) fn record(
         &self,
@@ -77,6 +103,19 @@ impl Gpu {
         );
         recorder.recorded += 1;
         self.submit_if_full(op, &mut recorder)
+    }
+
+    /// Notes bytes that wait to be copied, and waits for them where they are many.
+    pub(crate) fn note_staged(&self, op: &'static str, bytes: u64) -> Result<(), Error> {
+        let mut recorder = lock(&self.recorder);
+        recorder.staged += bytes;
+        if recorder.staged <= MOST_STAGED {
+            return Ok(());
+        }
+        recorder.staged = 0;
+        self.submit_recorded(op, &mut recorder)?;
+        drop(recorder);
+        self.wait_for_device(op)
     }
 
     /// Records a dispatch of so many threads with these numbers.
@@ -122,11 +161,22 @@ impl Gpu {
                 resource: wgpu::BindingResource::Buffer(part(bound.buffer, offset, size)),
             });
         }
-        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.layout,
-            entries: &entries,
+        // Before it is recorded: work that is refused later takes all others with it.
+        let group = self.scoped(|| {
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &pipeline.layout,
+                entries: &entries,
+            })
         });
+        let group = match group {
+            Ok(group) => group,
+            Err(error) => {
+                drop(entries);
+                drop(recorder);
+                return Err(self.fault(op, error));
+            }
+        };
         let Recorder { pass, encoder, .. } = &mut *recorder;
         let pass = pass.get_or_insert_with(|| {
             let encoder = encoder
@@ -166,7 +216,7 @@ impl Gpu {
             self.queue.submit([encoder.finish()]);
         });
         recorder.written.clear();
-        done.map_err(|error| failed(op, self.name, error.to_string()))
+        done.map_err(|error| self.give_up(op, error))
     }
 
     /// Hands over what is recorded.
@@ -179,7 +229,8 @@ impl Gpu {
     pub(crate) fn wait_for_device(&self, op: &'static str) -> Result<(), Error> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         self.check(op)?;
-        polled.map_err(|error| failed(op, self.name, error.to_string()))?;
+        polled.map_err(|error| self.fault(op, error))?;
+        self.save_pipelines();
         Ok(())
     }
 

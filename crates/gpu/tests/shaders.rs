@@ -1,4 +1,4 @@
-//! The shader of every row in every dtype is accepted by the compiler, with and without integers and
+//! The shader of every row and every template in every dtype is accepted by the compiler, with and without integers and
 //! floats of 64 bits: no device is needed.
 #![allow(
     clippy::unwrap_used,
@@ -6,27 +6,47 @@
     reason = "a test fails by panicking"
 )]
 
+use std::collections::BTreeSet;
+
 use allotrope_dtype::DType;
-use allotrope_gpu::shaders;
+use allotrope_gpu::{shaders, template_shaders};
 use allotrope_op::{Op, Program, Signature, Slot};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 fn validate(program: &Program) {
     for wide in [true, false] {
-        let capabilities = if wide {
-            Capabilities::FLOAT64 | Capabilities::SHADER_INT64
-        } else {
-            Capabilities::empty()
-        };
         let texts = shaders(program, wide).unwrap();
         assert!(!texts.is_empty());
         for text in texts {
-            let module = naga::front::wgsl::parse_str(&text)
-                .unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(&text)));
-            let result = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
-            result.unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(&text)));
+            validate_text(&text, wide);
         }
     }
+}
+
+fn validate_text(text: &str, wide: bool) {
+    let capabilities = if wide {
+        Capabilities::FLOAT64 | Capabilities::SHADER_INT64
+    } else {
+        Capabilities::empty()
+    };
+    let module = naga::front::wgsl::parse_str(text)
+        .unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
+    let result = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
+    result.unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
+}
+
+#[test]
+fn templates_are_accepted() {
+    let mut kinds = BTreeSet::new();
+    for dtype in DType::ALL {
+        for wide in [true, false] {
+            for (what, text) in template_shaders(dtype, wide).unwrap() {
+                validate_text(&text, wide);
+                kinds.insert(what);
+            }
+        }
+    }
+    assert!(kinds.len() > 600, "{}", kinds.len());
 }
 
 #[test]

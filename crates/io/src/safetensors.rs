@@ -63,7 +63,7 @@ pub(crate) fn write(
     for i in &order {
         let tensor = flat.tensors[*i].1;
         let start = end;
-        let bytes = tensor.count().checked_mul(tensor.dtype().itemsize());
+        let bytes = tensor.dtype().bytes_for(tensor.count());
         end = bytes
             .and_then(|bytes| end.checked_add(bytes))
             .ok_or_else(|| {

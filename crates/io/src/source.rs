@@ -166,7 +166,8 @@ impl<'a> Source<'a> {
         }
         // Sizes beside a zero count too: no tensor has them.
         let mut shown = sizes.iter().map(|size| (*size).max(1));
-        let room = shown.try_fold(dtype.itemsize(), usize::checked_mul);
+        let count = shown.try_fold(1, usize::checked_mul);
+        let room = count.and_then(|count| dtype.bytes_for(count));
         match room {
             Some(room) if isize::try_from(room).is_ok() => {
                 Ok(if sizes.contains(&0) { 0 } else { room })

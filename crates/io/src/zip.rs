@@ -277,7 +277,7 @@ pub(crate) fn write<'t>(
         npy::check(op, tensor).map_err(Failure::Content)?;
         let name = format!("{name}.npy");
         let head = npy::header(tensor);
-        let length = head.len() as u64 + (tensor.count() * tensor.dtype().itemsize()) as u64;
+        let length = head.len() as u64 + tensor.byte_count() as u64;
         // The checksum stands before the elements, so they are read twice.
         let mut checking = Checking(crc32fast::Hasher::new());
         checking.0.update(&head);

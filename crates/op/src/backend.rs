@@ -6,6 +6,20 @@
 //! Primitives are methods of their own, which every device has; what has a kernel of its own is a
 //! [`Task`], which a device performs or declines. Dtypes are logical ones: a device that has to store
 //! another (see [`Capabilities`]) converts where bytes come and go, in `upload` and `download`.
+//!
+//! # Faults
+//! Errors about values (an index out of range, a zero divisor) are found by tasks that check, see
+//! [`Task::is_check`]. A device that works at the call raises them from `perform`. One that queues its
+//! work performs a check without waiting for it:
+//! - `perform` answers at once, and the check is queued before all work that is asked for later;
+//! - a check that refuses notes its error in the [`Faults`](crate::Faults) of the device, in the order
+//!   of calls; [`Negative::fault`](crate::task::indexing::Negative::fault) and its kin word it;
+//! - a check that writes indices then writes ones that are in range, so that what reads them stays
+//!   inside its memory; other results that depend on refused values are not defined;
+//! - `download` and `finish`, and `compress` and `coordinates`, which bring a number back, raise the first
+//!   noted fault, whoever calls them, and forget the others. Nothing else raises one.
+//!
+//! A device that declines the checks has them made of primitives, and a few numbers are read at the call.
 
 use std::any::Any;
 use std::fmt;
@@ -121,12 +135,12 @@ impl<'a> Target<'a> {
     /// # Errors
     /// A device error if the CPU cannot write to them.
     pub fn on_host(self, op: &'static str, dtype: DType) -> Result<&'a mut [u8], Error> {
-        let (device, size) = (self.memory.backend().name(), dtype.itemsize());
-        let places = self.start * size..(self.start + self.count) * size;
-        let bytes = self
-            .memory
-            .host_mut()
-            .and_then(|bytes| bytes.get_mut(places));
+        let device = self.memory.backend().name();
+        let ends = [self.start, self.start + self.count].map(|count| dtype.bytes_for(count));
+        let bytes = match (self.memory.host_mut(), ends) {
+            (Some(bytes), [Some(start), Some(end)]) => bytes.get_mut(start..end),
+            _ => None,
+        };
         bytes.ok_or_else(|| not_on_device(op, device))
     }
 }
@@ -188,9 +202,7 @@ pub trait Backend: Send + Sync {
     /// What the device does with each dtype.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Waits until all work that was asked for is done, and raises the faults that it noted: errors
-    /// about values (an index out of range, a zero divisor) which a device that queues its work cannot
-    /// raise at the call. A download raises them too.
+    /// Waits until all work that was asked for is done, and raises the first fault that it noted.
     fn finish(&self) -> Result<(), Error>;
 
     /// The dtype in which sums of items of a compute dtype are formed, before they are rounded once.
@@ -224,7 +236,7 @@ pub trait Backend: Send + Sync {
     /// Elements that the CPU has.
     fn upload(&self, op: &'static str, dtype: DType, bytes: &[u8]) -> Result<Shared, Error>;
 
-    /// Writes elements, in row-major order, to bytes that hold exactly them.
+    /// Writes elements, in row-major order, to bytes that hold exactly them; raises noted faults first.
     fn download(
         &self,
         op: &'static str,
@@ -282,7 +294,7 @@ pub trait Backend: Send + Sync {
     ) -> Result<Shared, Error>;
 
     /// Every prefix of items of a [`Scan::item`] along the middle of three sizes, in dtype `to`,
-    /// rounded once. The inputs are contiguous.
+    /// rounded once. The inputs are of one shape, which has as many elements as the sizes.
     fn scan(
         &self,
         op: &'static str,

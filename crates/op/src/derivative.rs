@@ -111,6 +111,11 @@ fn sinc_slope<'b>(x: Var<'b>, sinc: Var<'b>) -> Var<'b> {
     t.abs().lt(t.abs().lit(0.5)).pick(t * series * -PI, far)
 }
 
+/// `y₀ - y₁ / x`, and one half at 0: the slope of `I₁`, given both functions.
+fn i1_slope<'b>(x: Var<'b>, y0: Var<'b>, y1: Var<'b>) -> Var<'b> {
+    x.eq(x.zero()).pick(x.lit(0.5), y0 - y1 / x)
+}
+
 /// The slope of `gelu_tanh`, `x σ(u)`: `σ + x σ (1 - σ) u'`.
 fn gelu_tanh_slope(x: Var<'_>) -> Var<'_> {
     let z = x * x;

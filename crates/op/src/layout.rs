@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::per_dim::PerDim;
 use crate::shape::{Dims, Shape, normalize_axes, normalize_axes_or_none, normalize_axis};
 use crate::{Error, Problem};
 
@@ -73,7 +74,7 @@ impl Slice {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
-    strides: Dims<isize>,
+    strides: PerDim<isize>,
     offset: usize,
 }
 
@@ -81,7 +82,7 @@ impl Layout {
     /// Row-major, from the start of the buffer.
     #[must_use]
     pub fn contiguous(shape: Shape) -> Self {
-        let strides = shape.contiguous_strides();
+        let strides = PerDim::new(&shape.contiguous_strides());
         Self {
             shape,
             strides,
@@ -95,7 +96,7 @@ impl Layout {
         debug_assert_eq!(shape.rank(), strides.len());
         Self {
             shape,
-            strides,
+            strides: PerDim::new(&strides),
             offset,
         }
     }
@@ -132,7 +133,7 @@ impl Layout {
             || self
                 .shape
                 .iter()
-                .zip(&self.strides)
+                .zip(self.strides.iter())
                 .rev()
                 .all(|(size, stride)| {
                     let fits = *size == 1 || *stride == expected;
@@ -144,7 +145,7 @@ impl Layout {
     /// Whether elements repeat along a dimension: one place in memory is several elements.
     #[must_use]
     pub fn repeats(&self) -> bool {
-        let mut dims = self.shape.iter().zip(&self.strides);
+        let mut dims = self.shape.iter().zip(self.strides.iter());
         self.shape.count() > 0 && dims.any(|(size, stride)| *size > 1 && *stride == 0)
     }
 
@@ -159,7 +160,7 @@ impl Layout {
     /// ```
     #[must_use]
     pub fn may_repeat(&self) -> bool {
-        let dims = self.shape.iter().zip(&self.strides);
+        let dims = self.shape.iter().zip(self.strides.iter());
         let mut dims: Dims<(usize, usize)> = dims
             .filter(|(size, _)| **size > 1)
             .map(|(size, stride)| (stride.unsigned_abs(), *size))
@@ -182,7 +183,7 @@ impl Layout {
             return None;
         }
         let (mut low, mut high) = (self.offset as isize, self.offset as isize);
-        for (size, stride) in self.shape.iter().zip(&self.strides) {
+        for (size, stride) in self.shape.iter().zip(self.strides.iter()) {
             let reach = (*size as isize - 1) * stride;
             low += reach.min(0);
             high += reach.max(0);
@@ -195,7 +196,7 @@ impl Layout {
     pub fn place(&self, index: &[usize]) -> usize {
         let steps = index
             .iter()
-            .zip(&self.strides)
+            .zip(self.strides.iter())
             .map(|(i, stride)| *i as isize * stride);
         (self.offset as isize + steps.sum::<isize>()) as usize
     }
@@ -261,9 +262,11 @@ impl Layout {
             };
             return Err(Error::new(op, problem));
         }
+        let sizes: Dims<usize> = dims.iter().map(|d| self.shape[*d]).collect();
+        let strides: Dims<isize> = dims.iter().map(|d| self.strides[*d]).collect();
         Ok(Self {
-            shape: Shape::from_checked(dims.iter().map(|d| self.shape[*d]).collect()),
-            strides: dims.iter().map(|d| self.strides[*d]).collect(),
+            shape: Shape::from_checked(&sizes),
+            strides: PerDim::new(&strides),
             offset: self.offset,
         })
     }
@@ -293,7 +296,7 @@ impl Layout {
         };
         let missing = shape.rank().checked_sub(self.rank()).ok_or_else(refuse)?;
         let mut strides: Dims<isize> = SmallVec::from_elem(0, shape.rank());
-        for (dim, (size, stride)) in self.shape.iter().zip(&self.strides).enumerate() {
+        for (dim, (size, stride)) in self.shape.iter().zip(self.strides.iter()).enumerate() {
             let wanted = shape[missing + dim];
             if *size == wanted {
                 strides[missing + dim] = *stride;
@@ -303,7 +306,7 @@ impl Layout {
         }
         Ok(Self {
             shape: shape.clone(),
-            strides,
+            strides: PerDim::new(&strides),
             offset: self.offset,
         })
     }
@@ -317,8 +320,8 @@ impl Layout {
         let mut view = self.clone();
         let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
         sizes.insert(dim, 1);
-        view.shape = Shape::from_checked(sizes);
-        view.strides.insert(dim, 1);
+        view.shape = Shape::from_checked(&sizes);
+        view.strides.change(|strides| strides.insert(dim, 1));
         Ok(view)
     }
 
@@ -355,7 +358,7 @@ impl Layout {
         for (size, stride) in self
             .shape
             .iter()
-            .zip(&self.strides)
+            .zip(self.strides.iter())
             .filter(|(size, _)| **size != 1)
         {
             match old.last_mut() {
@@ -382,7 +385,7 @@ impl Layout {
         }
         Some(Self {
             shape: shape.clone(),
-            strides,
+            strides: PerDim::new(&strides),
             offset: self.offset,
         })
     }
@@ -416,7 +419,8 @@ impl Layout {
         sizes[dim] = windows;
         sizes.push(size);
         view.shape = Shape::new(op, &sizes)?;
-        view.strides.push(self.strides[dim]);
+        let stride = self.strides[dim];
+        view.strides.change(|strides| strides.push(stride));
         view.strides[dim] = if windows > 1 {
             self.strides[dim] * step as isize
         } else {
@@ -451,23 +455,25 @@ impl Layout {
         view.remove(rows.max(columns));
         view.remove(rows.min(columns));
         let sizes: Dims<usize> = view.shape.iter().copied().chain([size]).collect();
-        view.shape = Shape::from_checked(sizes);
-        view.strides
-            .push(self.strides[rows] + self.strides[columns]);
+        view.shape = Shape::from_checked(&sizes);
+        let stride = self.strides[rows] + self.strides[columns];
+        view.strides.change(|strides| strides.push(stride));
         Ok(view)
     }
 
     fn set_size(&mut self, dim: usize, size: usize) {
         let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
         sizes[dim] = size;
-        self.shape = Shape::from_checked(sizes);
+        self.shape = Shape::from_checked(&sizes);
     }
 
     fn remove(&mut self, dim: usize) {
         let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
         sizes.remove(dim);
-        self.shape = Shape::from_checked(sizes);
-        self.strides.remove(dim);
+        self.shape = Shape::from_checked(&sizes);
+        self.strides.change(|strides| {
+            strides.remove(dim);
+        });
     }
 
     /// Moves the start, which stays within the buffer: a layout without elements keeps its own.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `shape` | [`Shape`]: sizes, broadcasting, axis arithmetic |
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
+//! | `per_dim` | a number per dimension, as both keep it |
 //! | `range` | ranges of Rust as [`Slice`]s |
 //! | `nest` | [`Nest`]: the loops that visit several layouts together, as few as possible |
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
@@ -22,6 +23,8 @@
 //! | `compare` | comparisons that are exact whatever the dtypes |
 //! | `distribution` | [`Distribution`]: THE table of distributions |
 //! | `backend` | [`Backend`]: what every device does, and the [`Memory`] it does it in |
+//! | `fault` | [`Faults`]: errors about values, from the check that found them to the next reading |
+//! | `hosting` | [`Hosting`]: whether the CPU does the work of another device now |
 //! | `work` | what a backend is told beside programs: [`Fold`], [`Piece`], [`Put`] and their kin |
 //! | [`task`] | work that has a kernel of its own, which a device performs or declines |
 //! | [`wgsl`] | all these functions as the text of a shader |
@@ -39,11 +42,14 @@ mod derivative;
 mod differentiate;
 mod distribution;
 pub mod elementary;
+mod fault;
+mod hosting;
 mod in_place;
 mod infer;
 mod lane;
 mod layout;
 mod nest;
+mod per_dim;
 mod program;
 mod range;
 mod shape;
@@ -61,6 +67,8 @@ pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate};
 pub use distribution::{Distribution, DistributionParameter};
+pub use fault::Faults;
+pub use hosting::Hosting;
 pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
 pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
+use crate::per_dim::PerDim;
 use crate::{Error, Problem};
 
 /// Values per dimension; up to six without an allocation.
@@ -19,7 +20,7 @@ pub type Dims<T> = SmallVec<[T; 6]>;
 /// # Ok::<(), allotrope_op::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
-pub struct Shape(Dims<usize>);
+pub struct Shape(PerDim<usize>);
 
 impl Shape {
     /// The shape of a tensor without dimensions.
@@ -43,7 +44,7 @@ impl Shape {
                     .filter(|product| isize::try_from(*product).is_ok())
             });
         match product {
-            Some(_) => Ok(Self(SmallVec::from_slice(sizes))),
+            Some(_) => Ok(Self(PerDim::new(sizes))),
             None => Err(Error::new(
                 op,
                 Problem::TooManyElements {
@@ -54,8 +55,8 @@ impl Shape {
     }
 
     /// A shape whose sizes are known to be those of an existing tensor, in another order or fewer.
-    pub(crate) fn from_checked(sizes: Dims<usize>) -> Self {
-        Self(sizes)
+    pub(crate) fn from_checked(sizes: &[usize]) -> Self {
+        Self(PerDim::new(sizes))
     }
 
     /// The number of elements.
@@ -75,7 +76,7 @@ impl Shape {
     pub fn contiguous_strides(&self) -> Dims<isize> {
         let mut stride = 1_isize;
         let mut strides: Dims<isize> = SmallVec::from_elem(0, self.rank());
-        for (place, size) in strides.iter_mut().zip(&self.0).rev() {
+        for (place, size) in strides.iter_mut().zip(self.0.iter()).rev() {
             *place = stride;
             stride *= (*size).max(1) as isize;
         }
@@ -98,7 +99,7 @@ impl Shape {
         let mut sizes: Dims<usize> = SmallVec::from_elem(1, rank);
         for (place, shape) in shapes.iter().enumerate() {
             let missing = rank - shape.rank();
-            for (common, size) in sizes[missing..].iter_mut().zip(&shape.0) {
+            for (common, size) in sizes[missing..].iter_mut().zip(shape.0.iter()) {
                 if *common == 1 {
                     *common = *size;
                 } else if *size != 1 && *size != *common {

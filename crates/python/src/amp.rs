@@ -12,7 +12,7 @@ use allotrope_tensor::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arguments::Unsigned;
+use crate::arguments::{DTypeOrFamily, Unsigned};
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::{raise, wrong_object};
@@ -85,7 +85,7 @@ fn is_running(frame: &Py<PyAny>) -> bool {
 fn enter(
     py: Python<'_>,
     enabled: Option<bool>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     cache_enabled: Option<bool>,
     overrides: Option<&Bound<'_, PyDict>>,
     frame: Option<Py<PyAny>>,
@@ -137,7 +137,7 @@ fn set_enabled(enabled: bool) {
 
 /// Sets the dtype that autocast of the whole program computes in.
 #[pyfunction(name = "set_autocast_dtype")]
-fn set_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<()> {
+fn set_dtype(dtype: DTypeOrFamily) -> PyResult<()> {
     set_autocast_dtype(convert::to_dtype("autocast", dtype)?).map_err(raise)
 }
 
@@ -262,13 +262,10 @@ impl ScalerCore {
 /// Adds the functions that `allotrope.amp` is made of.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_amp")?;
-    part.add_function(wrap_pyfunction!(enter, &part)?)?;
-    part.add_function(wrap_pyfunction!(check_overrides, &part)?)?;
-    part.add_function(wrap_pyfunction!(autocast_enabled, &part)?)?;
-    part.add_function(wrap_pyfunction!(get_autocast_dtype, &part)?)?;
-    part.add_function(wrap_pyfunction!(set_enabled, &part)?)?;
-    part.add_function(wrap_pyfunction!(set_dtype, &part)?)?;
-    part.add_function(wrap_pyfunction!(policies, &part)?)?;
+    add!(
+        part, enter check_overrides autocast_enabled get_autocast_dtype set_enabled set_dtype
+        policies
+    );
     part.add_class::<ScalerCore>()?;
     module.add_submodule(&part)
 }

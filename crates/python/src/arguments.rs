@@ -17,6 +17,55 @@ const MOST_PER_DIMENSION: usize = 2 * DEEPEST;
 /// more is a tensor.
 pub(crate) const MOST_ITEMS: usize = 1 << 20;
 
+/// An argument that is read with the operation's name, for its messages. What it is called here is its
+/// type in the stubs: `xtask` has a row for each of these names.
+macro_rules! objects {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
+        $(#[doc = $doc])*
+        pub(crate) type $name<'a, 'py> = &'a Bound<'py, PyAny>;
+    )*};
+}
+objects! {
+    /// A tensor, or what becomes one: a number, a list, an array.
+    Operand;
+    /// A tensor and nothing else.
+    TensorObject;
+    /// Tensors over whose elements results are written.
+    Out;
+    /// A list of tensors, or one of more dimensions.
+    TensorList;
+    /// Anything that a tensor is made of.
+    Data;
+    /// A number of any kind.
+    Number;
+    /// A real number.
+    Real;
+    /// An integer of any size.
+    Integer;
+    /// One integer, or several: sizes, strides.
+    Ints;
+    /// Dimensions, or all of them.
+    Dims;
+    /// Sizes, of which those that are None stay.
+    OutputSize;
+    /// Sizes, or the name of a rule.
+    SizesOrName;
+    /// One real number, or several.
+    Floats;
+    /// The order of a norm: a number or a name.
+    NormOrder;
+    /// A dtype, by any of its names.
+    DTypeLike;
+    /// A dtype, by any of its names, or what has one.
+    DTypeOf;
+    /// A dtype, or a family of them.
+    DTypeOrFamily;
+    /// How elements lie in memory.
+    Format;
+    /// A file, by its name or opened.
+    FilePath;
+}
+
 /// An integer of 64 bits. A bool is none, although Python's is an int: `std(False)` means something
 /// else.
 #[derive(Clone, Copy)]

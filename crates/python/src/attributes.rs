@@ -6,7 +6,9 @@ use allotrope_tensor::{Device, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, either, sizes as read_sizes};
+use crate::arguments::{
+    DTypeOrFamily, Data, Format, Int, Ints, Number, Operand, either, sizes as read_sizes,
+};
 use crate::cast;
 use crate::compose::adjoint_of;
 use crate::create::{self, as_leaf, number_of, operand, placed, resolve, resolve_like};
@@ -27,8 +29,8 @@ macro_rules! new_tensors {
             fn $name(
                 &self,
                 sizes: &Bound<'_, PyTuple>,
-                size: Option<Any<'_, '_>>,
-                dtype: Option<Any<'_, '_>>,
+                size: Option<Ints>,
+                dtype: Option<DTypeOrFamily>,
                 device: Option<&str>,
                 requires_grad: bool,
             ) -> PyResult<Self> {
@@ -128,7 +130,7 @@ impl PyTensor {
     /// 12
     #[getter]
     fn nbytes(&self) -> usize {
-        self.tensor().count() * self.tensor().dtype().itemsize()
+        self.tensor().byte_count()
     }
 
     /// The last two dimensions exchanged, and complex numbers conjugated.
@@ -176,7 +178,7 @@ impl PyTensor {
     ///
     /// >>> al.zeros(2).is_same_size(al.ones(2))
     /// True
-    fn is_same_size(&self, other: Any<'_, '_>) -> PyResult<bool> {
+    fn is_same_size(&self, other: Operand) -> PyResult<bool> {
         Ok(self.tensor().shape() == operand("is_same_size", other)?.shape())
     }
 
@@ -200,7 +202,7 @@ impl PyTensor {
     #[pyo3(signature = (memory_format=None))]
     fn cpu<'py>(
         this: &Bound<'py, Self>,
-        memory_format: Option<Any<'_, '_>>,
+        memory_format: Option<Format>,
     ) -> PyResult<Bound<'py, Self>> {
         cast::move_to("cpu", this, Device::cpu(), memory_format)
     }
@@ -211,10 +213,11 @@ impl PyTensor {
         this: &Bound<'py, Self>,
         device: Option<u32>,
         non_blocking: bool,
-        memory_format: Option<Any<'_, '_>>,
+        memory_format: Option<Format>,
     ) -> PyResult<Bound<'py, Self>> {
         let _ = non_blocking;
-        let device = Device::new("gpu", device.unwrap_or(0)).map_err(raise)?;
+        let device = Device::new("gpu", device.unwrap_or(0));
+        let device = device.map_err(|error| raise(error.in_op("gpu")))?;
         cast::move_to("gpu", this, device, memory_format)
     }
 
@@ -274,9 +277,9 @@ impl PyTensor {
     #[pyo3(signature = (size, fill_value, dtype=None, device=None, requires_grad=false))]
     fn new_full(
         &self,
-        size: Any<'_, '_>,
-        fill_value: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
+        size: Ints,
+        fill_value: Number,
+        dtype: Option<DTypeOrFamily>,
         device: Option<&str>,
         requires_grad: bool,
     ) -> PyResult<Self> {
@@ -295,8 +298,8 @@ impl PyTensor {
     #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
     fn new_tensor(
         &self,
-        data: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
+        data: Data,
+        dtype: Option<DTypeOrFamily>,
         device: Option<&str>,
         requires_grad: bool,
     ) -> PyResult<Self> {
@@ -317,7 +320,7 @@ impl PyTensor {
 /// >>> al.numel(al.zeros(2, 3))
 /// 6
 #[pyfunction]
-fn numel(input: Any<'_, '_>) -> PyResult<usize> {
+fn numel(input: Operand) -> PyResult<usize> {
     Ok(operand("numel", input)?.count())
 }
 
@@ -335,7 +338,7 @@ fn is_tensor(obj: Any<'_, '_>) -> bool {
 /// >>> al.is_nonzero(al.tensor([0.5]))
 /// True
 #[pyfunction]
-fn is_nonzero(input: Any<'_, '_>) -> PyResult<bool> {
+fn is_nonzero(input: Operand) -> PyResult<bool> {
     PyTensor::from(operand("is_nonzero", input)?).is_nonzero()
 }
 
@@ -356,8 +359,8 @@ impl PyTensor {
 #[pyfunction]
 #[pyo3(signature = (s, *, dtype=None, device=None, requires_grad=false))]
 fn scalar_tensor(
-    s: Any<'_, '_>,
-    dtype: Option<Any<'_, '_>>,
+    s: Number,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -372,7 +375,7 @@ fn scalar_tensor(
 /// >>> al.detach(al.ones(1, requires_grad=True)).requires_grad
 /// False
 #[pyfunction]
-fn detach(input: Any<'_, '_>) -> PyResult<PyTensor> {
+fn detach(input: Operand) -> PyResult<PyTensor> {
     match input.cast::<PyTensor>() {
         Ok(tensor) => made(tensor.get().variable().detach()).map(PyTensor::from),
         Err(_) => Ok(operand("detach", input)?.detach().into()),
@@ -381,9 +384,6 @@ fn detach(input: Any<'_, '_>) -> PyResult<PyTensor> {
 
 /// Adds the functions of the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(numel, module)?)?;
-    module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(is_nonzero, module)?)?;
-    module.add_function(wrap_pyfunction!(scalar_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(detach, module)?)
+    add!(module, numel is_tensor is_nonzero scalar_tensor detach);
+    Ok(())
 }

@@ -11,7 +11,7 @@ use allotrope_tensor::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arguments::{MOST_ITEMS, Unsigned, iterate};
+use crate::arguments::{MOST_ITEMS, TensorList, TensorObject, Unsigned, iterate};
 use crate::error::{raise, wrong_object};
 use crate::interrupt::{attach, detach};
 use crate::scopes;
@@ -89,7 +89,7 @@ fn options(retain_graph: Option<bool>, create_graph: bool) -> BackwardOptions {
 #[pyo3(signature = (tensors, grad_tensors=None, retain_graph=None, create_graph=false, inputs=None))]
 fn backward_of(
     py: Python<'_>,
-    tensors: &Bound<'_, PyAny>,
+    tensors: TensorList,
     grad_tensors: Option<&Bound<'_, PyAny>>,
     retain_graph: Option<bool>,
     create_graph: bool,
@@ -339,7 +339,7 @@ impl PyTensor {
     #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
     fn backward(
         this: &Bound<'_, Self>,
-        gradient: Option<&Bound<'_, PyAny>>,
+        gradient: Option<TensorObject>,
         retain_graph: Option<bool>,
         create_graph: bool,
         inputs: Option<&Bound<'_, PyAny>>,
@@ -411,11 +411,7 @@ fn locate() -> Option<String> {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     set_locator(locate);
     let part = PyModule::new(module.py(), "_autograd")?;
-    part.add_function(wrap_pyfunction!(backward_of, &part)?)?;
-    part.add_function(wrap_pyfunction!(grad_of, &part)?)?;
-    part.add_function(wrap_pyfunction!(anomaly_enabled, &part)?)?;
-    part.add_function(wrap_pyfunction!(record, &part)?)?;
-    part.add_function(wrap_pyfunction!(check, &part)?)?;
+    add!(part, backward_of grad_of anomaly_enabled record check);
     part.add_class::<crate::hooks::RemovableHandle>()?;
     part.add_class::<GradFn>()?;
     module.add_submodule(&part)

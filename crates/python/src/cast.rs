@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyDict, PyModule, PyString, PyTuple};
 
-use crate::arguments::{Unsigned, either};
+use crate::arguments::{DTypeOrFamily, Format, Operand, Unsigned, either};
 use crate::convert;
 use crate::create::operand;
 use crate::device::{announce, available, device_named, is_device_name};
@@ -18,6 +18,7 @@ use crate::error::{raise, wrong_object};
 use crate::interrupt::detach;
 use crate::memory_format::arrange;
 use crate::numpy;
+use crate::operand::RELEASE_FROM;
 use crate::scopes::default_dtype;
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -36,7 +37,7 @@ const OP: &str = "cast";
 pub(crate) fn cast<'py>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
-    dtype: &Bound<'py, PyAny>,
+    dtype: DTypeOrFamily<'_, 'py>,
     rounding: &str,
     overflow: Option<&str>,
     seed: Unsigned,
@@ -56,7 +57,7 @@ pub(crate) fn cast<'py>(
     };
     let source = detach(py, || source.contiguous()).map_err(in_op)?;
     let bytes = source.contiguous_bytes().unwrap_or_default();
-    let room = source.count().checked_mul(to.itemsize());
+    let room = to.bytes_for(source.count());
     let room = room.ok_or_else(|| PyMemoryError::new_err(()))?;
     // An empty bytearray has no aligned address, so it is never asked for.
     let target = PyByteArray::new_with(py, room.max(1), |target| {
@@ -157,16 +158,23 @@ fn convert_tensor<'py>(
         let alike = |x: &Tensor| Ok(x.clone().with_bit_free(numeric.is_family()));
         return Bound::new(py, this.get().see(alike)?);
     }
-    let converted = detach(py, || {
+    let work = || {
         let converted = tensor.to_with(to, options)?;
-        let moved = converted
-            .with_bit_free(numeric.is_family())
-            .to_device(device)?;
+        let converted = converted.with_bit_free(numeric.is_family());
+        let moved = match device == here {
+            true => converted,
+            false => converted.to_device(device)?,
+        };
         match copy && moved.shares_storage_with(&tensor) {
             true => moved.copied(),
             false => Ok(moved),
         }
-    });
+    };
+    let converted = if device == here && tensor.count() <= RELEASE_FROM {
+        work()
+    } else {
+        detach(py, work)
+    };
     match converted.map_err(raise)? {
         same if same.is_same_value(&tensor) => Ok(this.clone()),
         converted => Bound::new(py, PyTensor::from(converted)),
@@ -178,7 +186,7 @@ pub(crate) fn move_to<'py>(
     op: &'static str,
     this: &Bound<'py, PyTensor>,
     device: Device,
-    memory_format: Option<&Bound<'_, PyAny>>,
+    memory_format: Option<Format>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let moved = convert_tensor(this, None, Some(device), CastOptions::default(), false)?;
     arranged(op, moved, memory_format)
@@ -188,7 +196,7 @@ pub(crate) fn move_to<'py>(
 fn arranged<'py>(
     op: &'static str,
     converted: Bound<'py, PyTensor>,
-    memory_format: Option<&Bound<'_, PyAny>>,
+    memory_format: Option<Format>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     if memory_format.is_none() {
         return Ok(converted);
@@ -224,15 +232,15 @@ impl PyTensor {
         this: &Bound<'py, Self>,
         py: Python<'py>,
         arguments: &Bound<'py, PyTuple>,
-        dtype: Option<&Bound<'py, PyAny>>,
+        dtype: Option<DTypeOrFamily<'_, 'py>>,
         device: Option<&Bound<'py, PyString>>,
-        other: Option<&Bound<'py, PyAny>>,
+        other: Option<Operand<'_, 'py>>,
         rounding: &str,
         overflow: Option<&str>,
         copy: bool,
         seed: Unsigned,
         non_blocking: bool,
-        memory_format: Option<&Bound<'py, PyAny>>,
+        memory_format: Option<Format<'_, 'py>>,
     ) -> PyResult<Bound<'py, Self>> {
         // Nothing waits on this device.
         let _ = non_blocking;
@@ -269,7 +277,7 @@ impl PyTensor {
     #[pyo3(name = "type", signature = (dtype, non_blocking=false))]
     fn type_<'py>(
         this: &Bound<'py, Self>,
-        dtype: &Bound<'_, PyAny>,
+        dtype: DTypeOrFamily,
         non_blocking: bool,
     ) -> PyResult<Bound<'py, Self>> {
         let _ = non_blocking;
@@ -284,7 +292,7 @@ impl PyTensor {
     #[pyo3(signature = (dtype, copy=true))]
     fn astype<'py>(
         this: &Bound<'py, Self>,
-        dtype: &Bound<'_, PyAny>,
+        dtype: DTypeOrFamily,
         copy: bool,
     ) -> PyResult<Bound<'py, Self>> {
         let dtype = convert::to_numeric("astype", dtype)?;
@@ -295,10 +303,7 @@ impl PyTensor {
     ///
     /// >>> al.tensor([1, 2]).type_as(al.zeros(1, dtype="bfloat16")).dtype
     /// allotrope.bfloat16
-    fn type_as<'py>(
-        this: &Bound<'py, Self>,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, Self>> {
+    fn type_as<'py>(this: &Bound<'py, Self>, other: Operand) -> PyResult<Bound<'py, Self>> {
         let other = operand("type_as", other)?;
         let (dtype, device) = (other.numeric(), Some(other.device()));
         convert_tensor(this, Some(dtype), device, CastOptions::default(), false)
@@ -314,7 +319,7 @@ macro_rules! named_casts {
             #[pyo3(signature = (memory_format=None))]
             fn $name<'py>(
                 this: &Bound<'py, Self>,
-                memory_format: Option<&Bound<'_, PyAny>>,
+                memory_format: Option<Format>,
             ) -> PyResult<Bound<'py, Self>> {
                 let dtype = Some(Numeric::Exact(DType::$dtype));
                 let converted = convert_tensor(this, dtype, None, CastOptions::default(), false)?;

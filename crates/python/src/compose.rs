@@ -7,7 +7,7 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Integers, integers, size, spread};
+use crate::arguments::{Format, Integers, Ints, Operand, integers, size, spread};
 use crate::create::operand;
 use crate::elementwise::apply_as;
 use crate::error::raise;
@@ -16,15 +16,13 @@ use crate::operand::{self, Value, run};
 use crate::scopes::{default_dtype, promotion};
 use crate::tensor::{PyTensor, wrap};
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
 forms! {
     /// A copy with elements of its own, through which gradients go back; they lie in row-major order,
     /// or as memory_format says.
     ///
     /// >>> al.tensor([1, 2]).clone()
     /// tensor([1, 2])
-    clone[*, memory_format=None](memory_format: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+    clone[*, memory_format=None](memory_format: Option<Format>) -> PyTensor |py, op, x| {
         let copy = run(py, x.count(), || x.copied())?;
         match memory_format {
             None => Ok(copy),
@@ -36,21 +34,21 @@ forms! {
     ///
     /// >>> al.tensor([-1, 3]).clamp_min(0)
     /// tensor([0, 3])
-    clamp_min[min](min: Any<'_, '_>) -> PyTensor |py, op, x|
+    clamp_min[min](min: Operand) -> PyTensor |py, op, x|
         apply_as(py, op, Op::Maximum, &[Value::Tensor(x.clone()), operand::read_other(op, min)?]);
 
     /// The number, or an upper bound below it; NaN stays.
     ///
     /// >>> al.tensor([-1, 3]).clamp_max(0)
     /// tensor([-1,  0])
-    clamp_max[max](max: Any<'_, '_>) -> PyTensor |py, op, x|
+    clamp_max[max](max: Operand) -> PyTensor |py, op, x|
         apply_as(py, op, Op::Minimum, &[Value::Tensor(x.clone()), operand::read_other(op, max)?]);
 
     /// The power in float64, or complex128 for complex numbers.
     ///
     /// >>> al.tensor([2, 3]).float_power(-1)
     /// tensor([0.5000, 0.3333], dtype=float64)
-    float_power[exponent](exponent: Any<'_, '_>) -> PyTensor |py, op, x| {
+    float_power[exponent](exponent: Operand) -> PyTensor |py, op, x| {
         let exponent = operand::read_other(op, exponent)?;
         run(py, x.count(), || float_power_of(x, &exponent).map_err(|error| error.in_op(op)))
     };
@@ -59,7 +57,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 2]).rsub(10)
     /// tensor([9, 8])
-    rsub[other, *, alpha=None](other: Any<'_, '_>, alpha: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+    rsub[other, *, alpha=None](other: Operand, alpha: Option<Operand>) -> PyTensor |py, op, x| {
         let mut x = x.clone();
         if let Some(alpha) = alpha {
             x = apply_as(py, op, Op::Mul, &[Value::Tensor(x), operand::read_other(op, alpha)?])?.tensor();
@@ -72,7 +70,7 @@ forms! {
     ///
     /// >>> al.tensor([0.0, 3.0]).dist(al.tensor([4.0, 0.0]))
     /// tensor(5.)
-    dist[other, p=2.0](other: Any<'_, '_>, p: f64) -> PyTensor |py, op, x| {
+    dist[other, p=2.0](other: Operand, p: f64) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
         run(py, x.count(), || distance(op, x, &other, p).map_err(|error| error.in_op(op)))
     };
@@ -84,7 +82,7 @@ forms! {
     /// tensor([2., 2., 2.])
     /// >>> al.ones(300, dtype=al.uint8).sum_to_size(1)
     /// tensor([300], dtype=uint64)
-    sum_to_size[*sizes, size=None](sizes: &Bound<'_, PyTuple>, size: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+    sum_to_size[*sizes, size=None](sizes: &Bound<'_, PyTuple>, size: Option<Ints>) -> PyTensor |py, op, x| {
         let sizes = spread(op, sizes, size)?;
         run(py, x.count(), || sum_to(x, &sizes))
     };
@@ -101,7 +99,7 @@ forms! {
 /// >>> al.polar(al.tensor([2.0]), al.tensor([0.0]))
 /// tensor([2.+0.j])
 #[pyfunction]
-fn polar(py: Python<'_>, abs: Any<'_, '_>, angle: Any<'_, '_>) -> PyResult<PyTensor> {
+fn polar(py: Python<'_>, abs: Operand, angle: Operand) -> PyResult<PyTensor> {
     let (size, angle) = (operand("polar", abs)?, operand("polar", angle)?);
     run(py, size.count(), || size.polar(&angle))
 }
@@ -195,6 +193,6 @@ fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
 /// Adds them all.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     functions::register(module)?;
-    module.add_function(wrap_pyfunction!(polar, module)?)?;
-    module.add_function(wrap_pyfunction!(broadcast_shapes, module)?)
+    add!(module, polar broadcast_shapes);
+    Ok(())
 }

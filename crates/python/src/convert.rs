@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 
+use crate::arguments::DTypeOrFamily;
 use crate::dtype::PyDType;
 use crate::error::{foreign_byte_order, raise, wrong_object};
 use crate::family::PyFamily;
@@ -192,7 +193,7 @@ pub(crate) fn numpy_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bo
 }
 
 /// A `numpy.dtype` by its name: `str` is `<V1` for every float8.
-fn read_numpy_dtype(op: &'static str, dtype: &Bound<'_, PyAny>) -> PyResult<Numeric> {
+fn read_numpy_dtype(op: &'static str, dtype: DTypeOrFamily) -> PyResult<Numeric> {
     let py = dtype.py();
     if !dtype.getattr(intern!(py, "isnative"))?.extract::<bool>()? {
         return Err(foreign_byte_order(op, dtype));

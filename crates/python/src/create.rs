@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyRange, PyTuple};
 
+use crate::arguments::{DTypeOrFamily, Data};
 use crate::convert;
 use crate::device::{device_named, device_or_cpu};
 use crate::error::{describe_int, nested_too_deeply, raise, wrong_object};
@@ -25,7 +26,7 @@ use crate::tensor::{PyTensor, as_tensor, wrap};
 /// `data` is only asked where it matters, and answers None where there is nothing to follow.
 pub(crate) fn resolve(
     op: &'static str,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     data: impl FnOnce() -> PyResult<Option<DType>>,
 ) -> PyResult<Options> {
@@ -49,7 +50,7 @@ pub(crate) fn resolve(
 /// The same for a tensor like another: with its dtype and on its device, if nothing else is said.
 pub(crate) fn resolve_like(
     op: &'static str,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     like: &Tensor,
 ) -> PyResult<Options> {
@@ -85,8 +86,8 @@ pub(crate) fn placed(
 #[pyfunction]
 #[pyo3(signature = (data, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn tensor(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    data: Data,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -165,7 +166,8 @@ fn read_number(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<WeakScal
     number_of_kind(object, convert::scalar_kind(object).ok_or_else(refuse)?)
 }
 
-fn number_of_kind(object: &Bound<'_, PyAny>, kind: ScalarKind) -> PyResult<WeakScalar> {
+/// The number that an object of one of Python's classes is.
+pub(crate) fn number_of_kind(object: &Bound<'_, PyAny>, kind: ScalarKind) -> PyResult<WeakScalar> {
     match kind {
         ScalarKind::Bool => Ok(WeakScalar::Bool(object.is_truthy()?)),
         ScalarKind::Int => {
@@ -190,11 +192,7 @@ fn number_of_kind(object: &Bound<'_, PyAny>, kind: ScalarKind) -> PyResult<WeakS
 }
 
 /// Nested lists of numbers as elements of a dtype that holds them.
-pub(crate) fn read_lists(
-    op: &'static str,
-    data: &Bound<'_, PyAny>,
-    dtype: DType,
-) -> PyResult<PyTensor> {
+pub(crate) fn read_lists(op: &'static str, data: Data, dtype: DType) -> PyResult<PyTensor> {
     let mut lists = Lists {
         op,
         dtype,
@@ -222,7 +220,7 @@ struct Lists {
 
 impl Lists {
     /// The sizes, along the first item of every list.
-    fn measure(&mut self, data: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn measure(&mut self, data: Data) -> PyResult<()> {
         let mut data = data.clone();
         while let Some(items) = as_list(&data)? {
             if self.sizes.len() == DEEPEST {
@@ -241,7 +239,7 @@ impl Lists {
         Ok(())
     }
 
-    fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+    fn read(&mut self, data: Data, depth: usize) -> PyResult<()> {
         if let Some(kind) = convert::plain_scalar_kind(data) {
             return self.read_number(data, kind, depth);
         }
@@ -276,12 +274,7 @@ impl Lists {
         self.read_number(data, kind, depth)
     }
 
-    fn read_number(
-        &mut self,
-        data: &Bound<'_, PyAny>,
-        kind: ScalarKind,
-        depth: usize,
-    ) -> PyResult<()> {
+    fn read_number(&mut self, data: Data, kind: ScalarKind, depth: usize) -> PyResult<()> {
         if depth != self.sizes.len() {
             return Err(mixed(self.op));
         }
@@ -318,7 +311,7 @@ pub(crate) fn is_nonzero(value: WeakScalar) -> bool {
 const MOST_RESERVED: usize = 1 << 20;
 
 /// The items of a list, tuple or range.
-pub(crate) fn as_list<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+pub(crate) fn as_list<'py>(data: Data<'_, 'py>) -> PyResult<Option<Bound<'py, PyList>>> {
     if let Ok(list) = data.cast::<PyList>() {
         return Ok(Some(list.clone()));
     }

@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyModule, PyTuple};
 
+use crate::arguments::DTypeLike;
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
-use crate::error::raise;
+use crate::error::{cut, raise};
 use crate::table::align;
 use crate::tensor::PyTensor;
 
@@ -75,19 +76,25 @@ pub(crate) fn _check_device_name(name: &str) -> PyResult<()> {
         return Ok(());
     }
     let (here, elsewhere) = (available(), ELSEWHERE.join(", "));
-    Err(PyRuntimeError::new_err(format!(
+    Err(PyRuntimeError::new_err(cut(format!(
         "device: unknown device: {name}; {here}, {elsewhere} are accepted, with a number or without"
-    )))
+    ))))
+}
+
+/// Refuses the name of a device that this machine does not have, and says why there is none.
+#[pyfunction]
+pub(crate) fn _require_device(op: &str, name: &str) -> PyResult<()> {
+    let found = name.parse::<Device>();
+    // The operation as its callers name it.
+    let found = found.map_err(|error| error.to_string().replacen("device:", &format!("{op}:"), 1));
+    found
+        .map(drop)
+        .map_err(|message| PyRuntimeError::new_err(cut(message)))
 }
 
 /// The names of the devices, for a message.
 pub(crate) fn available() -> String {
-    names().join(", ")
-}
-
-fn names() -> Vec<String> {
-    // bounded: devices of a machine.
-    Device::all().iter().map(Device::to_string).collect()
+    Device::names().join(", ")
 }
 
 /// The devices of this machine; printed, the table of what each does with every dtype.
@@ -124,7 +131,8 @@ impl Devices {
 
     fn __repr__(&self) -> String {
         let devices = Device::all();
-        let header = std::iter::once("dtype".to_owned()).chain(names());
+        let names = devices.iter().map(Device::to_string);
+        let header = std::iter::once("dtype".to_owned()).chain(names);
         // bounded: a table for people.
         let mut rows = vec![header.collect::<Vec<_>>()];
         rows.extend(DType::ALL.into_iter().map(|dtype| {
@@ -132,14 +140,23 @@ impl Devices {
                 .iter()
                 .map(|device| match device.capabilities().of(dtype) {
                     Capability::Demoted(narrower) => format!("demoted to {narrower}"),
-                    Capability::Emulated => format!("emulated in {}", dtype.compute()),
+                    Capability::Emulated if dtype.compute() != dtype => {
+                        format!("emulated in {}", dtype.compute())
+                    }
+                    Capability::Emulated => "emulated".to_owned(),
                     answer @ Capability::Native => answer.name().to_owned(),
                 });
             std::iter::once(dtype.name().to_owned())
                 .chain(answers)
                 .collect()
         }));
-        align(&rows)
+        let mut text = align(&rows);
+        for device in devices {
+            if let Some(line) = crate::gpu::about(device) {
+                text = format!("{text}\n{device}: {line}");
+            }
+        }
+        text
     }
 }
 
@@ -158,7 +175,7 @@ pub(crate) fn devices() -> Devices {
 /// 'emulated'
 #[pyfunction]
 #[pyo3(signature = (dtype, device="cpu"))]
-pub(crate) fn supports(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<&'static str> {
+pub(crate) fn supports(dtype: DTypeLike, device: &str) -> PyResult<&'static str> {
     let dtype = convert::to_dtype("supports", dtype)?;
     let device = device_named("supports", device)?;
     Ok(device.capabilities().of(dtype).name())
@@ -170,7 +187,7 @@ pub(crate) fn supports(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<&'sta
 /// (True, False)
 #[pyfunction]
 #[pyo3(signature = (dtype, device="cpu"))]
-pub(crate) fn is_dtype_supported(dtype: &Bound<'_, PyAny>, device: &str) -> PyResult<bool> {
+pub(crate) fn is_dtype_supported(dtype: DTypeLike, device: &str) -> PyResult<bool> {
     let dtype = convert::to_dtype("is_dtype_supported", dtype)?;
     let Ok(device) = device.parse::<Device>() else {
         _check_device_name(device)?;

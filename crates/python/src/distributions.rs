@@ -7,7 +7,9 @@ use allotrope_tensor::{Distribution, Options as Placement, Parameter, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 
-use crate::arguments::{Int, needed, size as read_size, sizes as read_sizes};
+use crate::arguments::{
+    DTypeOrFamily, Int, Ints, Operand, Real, needed, size as read_size, sizes as read_sizes,
+};
 use crate::create::{operand, placed, resolve};
 use crate::device::device_or_cpu;
 use crate::error::raise;
@@ -87,14 +89,16 @@ fn sample(
     let generator = source(options.generator);
     scopes::sync();
     let dtype = wanted.map(|wanted| wanted.dtype);
-    let drawn = detach(py, || {
-        Tensor::sample(law, &parameters, sizes.as_deref(), dtype, generator)
-    });
-    let drawn = drawn.map_err(raise)?;
     let device = match (options.device, beside) {
         (None, Some(beside)) => beside,
         (given, _) => device_or_cpu(op, given)?,
     };
+    // Beside its parameters, if there are tensors among them.
+    let at = beside.unwrap_or(device);
+    let drawn = detach(py, || {
+        Tensor::sample_on(at, law, &parameters, sizes.as_deref(), dtype, generator)
+    });
+    let drawn = drawn.map_err(raise)?;
     let wanted = wanted.unwrap_or_else(|| Placement::new(drawn.dtype(), device));
     Ok(placed(op, Ok(drawn), Placement { device, ..wanted })?.into())
 }
@@ -109,10 +113,10 @@ macro_rules! laws {
             #[pyo3(signature = ($($parameter=None,)* size=None, *, generator=None, dtype=None, device=None))]
             fn $name(
                 py: Python<'_>,
-                $($parameter: Option<Any<'_, '_>>,)*
-                size: Option<Any<'_, '_>>,
+                $($parameter: Option<Operand>,)*
+                size: Option<Ints>,
                 generator: Source<'_, '_>,
-                dtype: Option<Any<'_, '_>>,
+                dtype: Option<DTypeOrFamily>,
                 device: Option<&str>,
             ) -> PyResult<PyTensor> {
                 let options = Options { size, generator, dtype, device };
@@ -124,8 +128,7 @@ macro_rules! laws {
         pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             let own = PyModule::new(module.py(), "_distributions")?;
             $(own.add_function(wrap_pyfunction!($name, &own)?)?;)*
-            own.add_function(wrap_pyfunction!(dirichlet, &own)?)?;
-            own.add_function(wrap_pyfunction!(categorical, &own)?)?;
+            add!(own, dirichlet categorical);
             module.add_submodule(&own)
         }
     };
@@ -208,7 +211,7 @@ laws! {
 #[pyo3(signature = (concentration, *, generator=None))]
 fn dirichlet(
     py: Python<'_>,
-    concentration: Any<'_, '_>,
+    concentration: Operand,
     generator: Source<'_, '_>,
 ) -> PyResult<PyTensor> {
     let (tensor, generator) = (operand("dirichlet", concentration)?, source(generator));
@@ -221,11 +224,7 @@ fn dirichlet(
 /// tensor([1, 0])
 #[pyfunction]
 #[pyo3(signature = (probs, *, generator=None))]
-fn categorical(
-    py: Python<'_>,
-    probs: Any<'_, '_>,
-    generator: Source<'_, '_>,
-) -> PyResult<PyTensor> {
+fn categorical(py: Python<'_>, probs: Operand, generator: Source<'_, '_>) -> PyResult<PyTensor> {
     let (tensor, generator) = (operand("categorical", probs)?, source(generator));
     let drawn = detach(py, || {
         let drawn = tensor.multinomial(1, true, generator)?;
@@ -242,7 +241,7 @@ fn categorical(
 #[pyo3(name = "poisson", signature = (input, generator=None))]
 pub(crate) fn poisson_of(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     generator: Source<'_, '_>,
 ) -> PyResult<PyTensor> {
     let input = operand("poisson", input)?;
@@ -261,8 +260,8 @@ pub(crate) fn poisson_of(
 #[pyo3(name = "binomial", signature = (count, prob, generator=None))]
 pub(crate) fn binomial_of(
     py: Python<'_>,
-    count: Any<'_, '_>,
-    prob: Any<'_, '_>,
+    count: Operand,
+    prob: Operand,
     generator: Source<'_, '_>,
 ) -> PyResult<PyTensor> {
     let (count, prob) = (operand("binomial", count)?, operand("binomial", prob)?);
@@ -286,7 +285,7 @@ pub(crate) fn binomial_of(
 #[pyo3(signature = (input, num_samples, replacement=false, *, generator=None))]
 pub(crate) fn multinomial(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     num_samples: Int,
     replacement: bool,
     generator: Source<'_, '_>,
@@ -326,7 +325,7 @@ macro_rules! in_place {
             #[pyo3(signature = ($($parameter=None,)* *, generator=None))]
             fn $name<'py>(
                 this: &Bound<'py, Self>,
-                $($parameter: Option<Any<'_, '_>>,)*
+                $($parameter: Option<Real>,)*
                 generator: Source<'_, '_>,
             ) -> PyResult<Bound<'py, Self>> {
                 const OP: &str = stringify!($name);

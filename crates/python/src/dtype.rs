@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyModule, PyString, PyTuple};
 
+use crate::arguments::Operand;
 use crate::convert;
 use crate::error::missing_package;
 use crate::limits::{PyFloatInfo, PyIntInfo};
@@ -70,7 +71,7 @@ pub(crate) fn dtypes(py: Python<'_>) -> PyResult<Vec<Py<PyDType>>> {
 impl PyDType {
     #[new]
     #[pyo3(signature = (object=None, /))]
-    fn new(py: Python<'_>, object: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
+    fn new(py: Python<'_>, object: Option<crate::arguments::DTypeLike>) -> PyResult<Py<Self>> {
         let none = py.None();
         let object = object.unwrap_or_else(|| none.bind(py));
         wrap(py, convert::to_dtype("dtype", object)?)
@@ -228,7 +229,7 @@ impl PyDType {
 
 impl PyDType {
     /// Whether a dtype, string or NumPy's spelling is this one; None for anything else.
-    fn is_named(&self, other: &Bound<'_, PyAny>) -> Option<bool> {
+    fn is_named(&self, other: Operand) -> Option<bool> {
         if let Ok(other) = other.cast::<Self>() {
             return Some(other.get().dtype == self.dtype);
         }

@@ -9,8 +9,10 @@ use allotrope_op::{
 };
 use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
-use crate::in_place::deliver;
+use crate::arguments::{Operand, Out};
+use crate::in_place::{Delivered, deliver};
 use crate::operand::{self, Value};
 use crate::tensor::PyTensor;
 
@@ -27,7 +29,7 @@ pub(crate) fn apply_as(
     values: &[Value],
 ) -> PyResult<PyTensor> {
     operand::check_ints(name, values)?;
-    let operands: Vec<_> = values.iter().map(Value::as_operand).collect();
+    let operands: SmallVec<[_; 4]> = values.iter().map(Value::as_operand).collect();
     let largest = values.iter().map(operand::count).max().unwrap_or(0);
     operand::run(py, largest, || {
         Tensor::apply(op, &operands).map_err(|error| error.in_op(name))
@@ -74,9 +76,9 @@ macro_rules! unary {
                 #[pyo3(signature = (input, *, out=None))]
                 pub(crate) fn $name<'py>(
                     py: Python<'py>,
-                    input: &Bound<'py, PyAny>,
-                    out: Option<&Bound<'py, PyAny>>,
-                ) -> PyResult<Bound<'py, PyAny>> {
+                    input: Operand<'_, 'py>,
+                    out: Option<Out<'_, 'py>>,
+                ) -> PyResult<Delivered<'py, PyTensor>> {
                     let op = stringify!($name);
                     deliver(py, op, apply(py, Op::$variant, &[operand::read(op, input)?])?, out)
                 }
@@ -117,7 +119,7 @@ macro_rules! binary {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
-            fn $name(&self, py: Python<'_>, $second: &Bound<'_, PyAny>) -> PyResult<Self> {
+            fn $name(&self, py: Python<'_>, $second: Operand) -> PyResult<Self> {
                 let second = operand::read_other(stringify!($name), $second)?;
                 apply(py, Op::$variant, &[Value::Tensor(self.tensor()), second])
             }
@@ -132,10 +134,10 @@ macro_rules! binary {
                 #[pyo3(signature = (input, $second, *, out=None))]
                 pub(crate) fn $name<'py>(
                     py: Python<'py>,
-                    input: &Bound<'py, PyAny>,
-                    $second: &Bound<'py, PyAny>,
-                    out: Option<&Bound<'py, PyAny>>,
-                ) -> PyResult<Bound<'py, PyAny>> {
+                    input: Operand<'_, 'py>,
+                    $second: Operand<'_, 'py>,
+                    out: Option<Out<'_, 'py>>,
+                ) -> PyResult<Delivered<'py, PyTensor>> {
                     let op = stringify!($name);
                     let operands = [operand::read(op, input)?, operand::read_other(op, $second)?];
                     deliver(py, op, apply(py, Op::$variant, &operands)?, out)

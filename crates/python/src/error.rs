@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::arguments::Operand;
 use allotrope_dtype::{Error, ErrorKind, Problem};
 use pyo3::exceptions::{
     PyBufferError, PyFileNotFoundError, PyImportError, PyIndexError, PyIsADirectoryError,
@@ -135,7 +136,7 @@ pub(crate) fn cut(message: String) -> String {
 }
 
 /// An int: its digits if they are few, else its length.
-pub(crate) fn describe_int(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn describe_int(value: Operand) -> String {
     let bits = value
         .call_method0("bit_length")
         .and_then(|bits| bits.extract::<u64>());

@@ -82,7 +82,7 @@ impl PyFamily {
     fn resolve(
         &self,
         py: Python<'_>,
-        data_dtype: Option<&Bound<'_, PyAny>>,
+        data_dtype: Option<crate::arguments::DTypeOf>,
         device: &str,
     ) -> PyResult<Py<PyDType>> {
         let data = data_dtype

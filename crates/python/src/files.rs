@@ -13,7 +13,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::arguments::{either, needed};
+use crate::arguments::{FilePath, either, needed};
 use crate::device::device_or_cpu;
 use crate::error::{raise, wrong_object};
 use crate::tensor::PyTensor;
@@ -44,9 +44,9 @@ const DEEPEST: usize = 100;
 pub(crate) fn save(
     py: Python<'_>,
     obj: &Bound<'_, PyAny>,
-    path: Option<&Bound<'_, PyAny>>,
+    path: Option<FilePath>,
     metadata: Option<&Bound<'_, PyDict>>,
-    f: Option<&Bound<'_, PyAny>>,
+    f: Option<FilePath>,
 ) -> PyResult<()> {
     const OP: &str = "save";
     let path = needed(OP, "path", either(OP, path, f)?)?;
@@ -202,12 +202,12 @@ impl Write for ObjectWriter {
 #[pyo3(signature = (path=None, map_location=None, *, mmap=None, device=None, weights_only=None, f=None))]
 pub(crate) fn load<'py>(
     py: Python<'py>,
-    path: Option<&Bound<'py, PyAny>>,
+    path: Option<FilePath<'_, 'py>>,
     map_location: Option<&str>,
     mmap: Option<bool>,
     device: Option<&str>,
     weights_only: Option<bool>,
-    f: Option<&Bound<'py, PyAny>>,
+    f: Option<FilePath<'_, 'py>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     const OP: &str = "load";
     // No file that is read here holds code.
@@ -244,7 +244,7 @@ pub(crate) fn load<'py>(
 #[pyfunction]
 pub(crate) fn load_metadata<'py>(
     py: Python<'py>,
-    path: &Bound<'py, PyAny>,
+    path: FilePath<'_, 'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let texts = match read_object(path)? {
         Some(bytes) => allotrope_io::load_metadata_bytes(&bytes),

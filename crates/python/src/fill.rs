@@ -5,7 +5,9 @@ use allotrope_tensor::{Options, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, needed, size, sizes as read_sizes};
+use crate::arguments::{
+    DTypeOrFamily, Format, Int, Ints, Number, Operand, needed, size, sizes as read_sizes,
+};
 use crate::create::{as_leaf, number, number_of, operand, placed, resolve, resolve_like};
 use crate::error::raise;
 use crate::infer::infer;
@@ -21,11 +23,11 @@ macro_rules! of_sizes {
         #[pyo3(signature = (*sizes, size=None, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $name(
             sizes: &Bound<'_, PyTuple>,
-            size: Option<&Bound<'_, PyAny>>,
-            dtype: Option<&Bound<'_, PyAny>>,
+            size: Option<Ints>,
+            dtype: Option<DTypeOrFamily>,
             device: Option<&str>,
             requires_grad: bool,
-            memory_format: Option<&Bound<'_, PyAny>>,
+            memory_format: Option<Format>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             let options = resolve(OP, dtype, device, || Ok(None))?;
@@ -59,11 +61,11 @@ macro_rules! of_likes {
         #[pyfunction]
         #[pyo3(signature = (input, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $name(
-            input: &Bound<'_, PyAny>,
-            dtype: Option<&Bound<'_, PyAny>>,
+            input: Operand,
+            dtype: Option<DTypeOrFamily>,
             device: Option<&str>,
             requires_grad: bool,
-            memory_format: Option<&Bound<'_, PyAny>>,
+            memory_format: Option<Format>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             let like = operand(OP, input)?;
@@ -98,9 +100,9 @@ of_likes! {
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn full(
-    size: &Bound<'_, PyAny>,
-    fill_value: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    size: Ints,
+    fill_value: Number,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -124,12 +126,12 @@ pub(crate) fn full(
 #[pyfunction]
 #[pyo3(signature = (input, fill_value, dtype=None, device=None, requires_grad=false, memory_format=None))]
 pub(crate) fn full_like(
-    input: &Bound<'_, PyAny>,
-    fill_value: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    input: Operand,
+    fill_value: Number,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
-    memory_format: Option<&Bound<'_, PyAny>>,
+    memory_format: Option<Format>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "full_like";
     let like = operand(OP, input)?;
@@ -150,7 +152,7 @@ pub(crate) fn full_like(
 pub(crate) fn eye(
     n: Int,
     m: Option<Int>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -170,10 +172,10 @@ pub(crate) fn eye(
 #[pyfunction]
 #[pyo3(signature = (start=None, end=None, step=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn arange(
-    start: Option<&Bound<'_, PyAny>>,
-    end: Option<&Bound<'_, PyAny>>,
-    step: Option<&Bound<'_, PyAny>>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    start: Option<Number>,
+    end: Option<Number>,
+    step: Option<Number>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -198,10 +200,10 @@ pub(crate) fn arange(
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn linspace(
-    start: &Bound<'_, PyAny>,
-    end: &Bound<'_, PyAny>,
+    start: Number,
+    end: Number,
     steps: Int,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -220,11 +222,11 @@ pub(crate) fn linspace(
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, base=10.0, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn logspace(
-    start: &Bound<'_, PyAny>,
-    end: &Bound<'_, PyAny>,
+    start: Number,
+    end: Number,
     steps: Int,
     base: f64,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -240,7 +242,7 @@ pub(crate) fn logspace(
 /// `least`.
 fn resolve_numbers(
     op: &'static str,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     numbers: &[WeakScalar],
     least: ScalarKind,

@@ -1,5 +1,13 @@
 //! Operations that are declared once, as a method of `Tensor` and as a function of the module.
 
+/// Adds functions to a module.
+macro_rules! add {
+    ($module:ident, $($name:ident)*) => {
+        let to: &Bound<'_, PyModule> = &$module;
+        $(to.add_function(wrap_pyfunction!($name, to)?)?;)*
+    };
+}
+
 /// A method of `Tensor` and a function of the module from one row: documentation, name in Rust (and
 /// in Python, where Rust has no such name), Python's signature, Rust's arguments, and what becomes of
 /// the tensor. The body knows the interpreter, the name of the operation and the tensor. The functions
@@ -34,10 +42,10 @@ macro_rules! forms {
                 $(#[pyo3(name = $python)])?
                 pub(crate) fn $name<'py>(
                     py: Python<'py>,
-                    input: &Bound<'py, PyAny>
+                    input: $crate::arguments::Operand<'_, 'py>
                     $(, $argument: $type)*,
-                    out: Option<&Bound<'py, PyAny>>,
-                ) -> PyResult<Bound<'py, PyAny>> {
+                    out: Option<$crate::arguments::Out<'_, 'py>>,
+                ) -> PyResult<$crate::in_place::Delivered<'py, $result>> {
                     let $op = [$($python,)? stringify!($name)][0];
                     let ($py, $x) = (py, &crate::create::operand($op, input)?);
                     let _ = $py;
@@ -84,7 +92,7 @@ macro_rules! views {
                 #[allow(clippy::too_many_arguments, reason = "the names of two libraries")]
                 #[pyo3(signature = (input, $($signature)*))]
                 pub(crate) fn $name(
-                    input: &Bound<'_, PyAny>
+                    input: $crate::arguments::Operand<'_, '_>
                     $(, $argument: $type)*
                 ) -> PyResult<<$result as $crate::tensor::Seen>::Object> {
                     let $op = stringify!($name);

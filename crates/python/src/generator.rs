@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTuple};
 
-use crate::arguments::{Unsigned, beyond};
+use crate::arguments::{Integer, TensorObject, Unsigned, beyond};
 use crate::create::operand;
 use crate::device::{device_or_cpu, wrap_device};
 use crate::error::{describe_int, raise, wrong_object};
@@ -79,7 +79,7 @@ impl PyGenerator {
     }
 
     /// Goes to the start of a seed's sequence, and returns the generator.
-    fn manual_seed(this: Py<Self>, seed: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+    fn manual_seed(this: Py<Self>, seed: Integer) -> PyResult<Py<Self>> {
         this.get()
             .generator()
             .manual_seed(read_seed("manual_seed", seed)?);
@@ -115,7 +115,7 @@ impl PyGenerator {
     }
 
     /// Goes to where a generator was when it gave this state.
-    fn set_state(&self, new_state: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_state(&self, new_state: TensorObject) -> PyResult<()> {
         let state = operand("set_state", new_state)?;
         self.generator().set_state(&state).map_err(raise)
     }
@@ -140,7 +140,7 @@ impl PyGenerator {
 
     /// What pickle calls.
     #[staticmethod]
-    fn _from_state(state: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn _from_state(state: TensorObject) -> PyResult<Self> {
         let generator = Self::from(Generator::default());
         generator.set_state(state)?;
         Ok(generator)
@@ -167,7 +167,7 @@ pub(crate) fn add_constants(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// >>> al.manual_seed(0).initial_seed()
 /// 0
 #[pyfunction]
-pub(crate) fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<PyGenerator> {
+pub(crate) fn manual_seed(seed: Integer) -> PyResult<PyGenerator> {
     Generator::of_process().manual_seed(read_seed("manual_seed", seed)?);
     Ok(PyGenerator {
         device: Device::cpu(),
@@ -202,7 +202,7 @@ pub(crate) fn get_rng_state() -> PyResult<PyTensor> {
 
 /// Sets the state of the generator that draws without one of their own use.
 #[pyfunction]
-pub(crate) fn set_rng_state(new_state: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn set_rng_state(new_state: TensorObject) -> PyResult<()> {
     let op = "set_rng_state";
     let state = operand(op, new_state)?;
     let set = Generator::of_process().set_state(&state);
@@ -221,7 +221,7 @@ pub(crate) fn _swap_place_of_thread(place: Option<(u64, u64)>) -> Option<(u64, u
 const SEEDS: RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
 
 /// A seed: any integer of 64 bits, signed or not.
-fn read_seed(op: &'static str, seed: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn read_seed(op: &'static str, seed: Integer) -> PyResult<u64> {
     match integer(op, seed) {
         // Negative ones are taken modulo 2^64, as in torch.
         Ok(given) if SEEDS.contains(&given) => return Ok(given as u64),

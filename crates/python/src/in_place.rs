@@ -1,6 +1,9 @@
 //! Writes: assignment, and the methods with an underscore. They change the elements where they are, and
 //! every view of the memory sees it; the dtype and the shape stay.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
 use allotrope_dtype::{DType, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::{Op, Slice};
 use allotrope_tensor::{Index, RowOperand, Tensor, Variable, Written, lasting_name};
@@ -9,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use pyo3::{BoundObject, create_exception};
 
+use crate::arguments::{DTypeLike, Number, Operand, Out};
 use crate::convert;
 use crate::elementwise::plain_row;
 use crate::error::{raise, wrong_object};
@@ -133,7 +137,7 @@ impl PyTensor {
     }
 
     /// `tensor[key] = value`.
-    pub(crate) fn set_item(&self, key: &[Index], value: &Bound<'_, PyAny>) -> PyResult<()> {
+    pub(crate) fn set_item(&self, key: &[Index], value: Operand) -> PyResult<()> {
         let py = value.py();
         let value = match operand::read_other("setitem", value)? {
             Value::Number(number) => {
@@ -146,30 +150,44 @@ impl PyTensor {
     }
 }
 
+/// What [`deliver`] gives: a result of type `R`, or the tensors given as `out` in its place.
+pub(crate) struct Delivered<'py, R>(Bound<'py, PyAny>, PhantomData<fn() -> R>);
+
+impl<'py, R> IntoPyObject<'py> for Delivered<'py, R> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, _py: Python<'py>) -> Result<Bound<'py, PyAny>, Infallible> {
+        Ok(self.0)
+    }
+}
+
 /// A result; or the tensors given as `out`, over whose elements it is written, converted to their dtype.
 pub(crate) fn deliver<'py, R>(
     py: Python<'py>,
     op: &'static str,
     result: R,
-    out: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>>
+    out: Option<Out<'_, 'py>>,
+) -> PyResult<Delivered<'py, R>>
 where
     R: IntoPyObject<'py>,
     PyErr: From<R::Error>,
 {
     let result = result.into_pyobject(py)?.into_any().into_bound();
-    match out {
-        None => Ok(result),
+    let object = match out {
+        None => result,
         Some(out) => {
             write_out(op, &result, out)?;
-            Ok(out.clone())
+            out.clone()
         }
-    }
+    };
+    Ok(Delivered(object, PhantomData))
 }
 
 /// Writes a result to the tensor, or each of several to its own.
 #[cold]
-fn write_out(op: &'static str, result: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+fn write_out(op: &'static str, result: &Bound<'_, PyAny>, out: Out) -> PyResult<()> {
     if let (Ok(result), Ok(target)) = (result.cast::<PyTensor>(), out.cast::<PyTensor>()) {
         let value = result.get().tensor();
         return target.get().update(out.py(), op, |_| Ok(value.clone()));
@@ -290,7 +308,7 @@ fn result_of(made: Bound<'_, PyAny>) -> PyResult<Tensor> {
 
 #[pymethods]
 impl PyTensor {
-    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: Operand) -> PyResult<()> {
         let mut key = crate::index::read_key(key)?;
         crate::index::follow(&mut key, &self.tensor())?;
         self.set_item(&key, value)
@@ -369,7 +387,7 @@ impl PyTensor {
     }
 
     /// Writes one number over all elements; the dtype must hold it.
-    fn fill_<'py>(this: &Bound<'py, Self>, value: &Bound<'_, PyAny>) -> PyResult<Bound<'py, Self>> {
+    fn fill_<'py>(this: &Bound<'py, Self>, value: Operand) -> PyResult<Bound<'py, Self>> {
         let (op, py) = ("fill_", this.py());
         if let Some(tensor) = as_tensor(value).filter(|tensor| tensor.rank() == 0) {
             this.get().assign(py, op, &[], Value::Tensor(tensor))?;
@@ -392,7 +410,7 @@ impl PyTensor {
     #[pyo3(signature = (fill_value, wrap=false))]
     fn fill_diagonal_<'py>(
         this: &Bound<'py, Self>,
-        fill_value: &Bound<'_, PyAny>,
+        fill_value: Number,
         wrap: bool,
     ) -> PyResult<Bound<'py, Self>> {
         let op = "fill_diagonal_";
@@ -409,7 +427,7 @@ impl PyTensor {
     #[pyo3(signature = (src, non_blocking=false))]
     fn copy_<'py>(
         this: &Bound<'py, Self>,
-        src: &Bound<'_, PyAny>,
+        src: Operand,
         non_blocking: bool,
     ) -> PyResult<Bound<'py, Self>> {
         // There is nothing to wait for on the CPU.
@@ -427,7 +445,7 @@ impl PyTensor {
     fn to_<'py>(
         this: &Bound<'py, Self>,
         py: Python<'py>,
-        dtype: &Bound<'_, PyAny>,
+        dtype: DTypeLike,
     ) -> PyResult<Bound<'py, Self>> {
         let dtype: DType = convert::to_dtype("to_", dtype)?;
         let tensor = this.get().tensor();

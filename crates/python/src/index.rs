@@ -2,13 +2,13 @@
 
 use allotrope_dtype::{DType, WeakScalar};
 use allotrope_op::Slice;
-use allotrope_tensor::{Index, Tensor};
+use allotrope_tensor::{Device, Index, Tensor};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySequence, PySlice, PyTuple};
 
-use crate::arguments::Clamped;
+use crate::arguments::{Clamped, Operand};
 use crate::create;
 use crate::error::{describe_int, raise, wrong_object};
 use crate::tensor::{PyTensor, made, wrap};
@@ -16,7 +16,7 @@ use crate::tensor::{PyTensor, made, wrap};
 const OP: &str = "index";
 
 /// `tensor[key]`: a view, or with arrays among the key a copy.
-pub(crate) fn get(object: &PyTensor, key: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+pub(crate) fn get(object: &PyTensor, key: Operand) -> PyResult<PyTensor> {
     let mut key = read_key(key)?;
     if key.iter().any(|item| matches!(item, Index::Array(_))) {
         let tensor = object.tensor();
@@ -26,11 +26,15 @@ pub(crate) fn get(object: &PyTensor, key: &Bound<'_, PyAny>) -> PyResult<PyTenso
     object.see(|x| made(x.index(&key)))
 }
 
-/// Moves the arrays of a key to the device of the tensor that it is for.
+/// Moves the arrays of a key that are on the CPU to the device of the tensor that it is for.
 pub(crate) fn follow(key: &mut [Index], tensor: &Tensor) -> PyResult<()> {
+    if tensor.is_device_free() {
+        return Ok(());
+    }
     for item in key {
         if let Index::Array(array) = item
-            && array.device() != tensor.device()
+            && array.device() == Device::cpu()
+            && tensor.device() != Device::cpu()
         {
             *array = array.to_device(tensor.device()).map_err(raise)?;
         }
@@ -39,7 +43,7 @@ pub(crate) fn follow(key: &mut [Index], tensor: &Tensor) -> PyResult<()> {
 }
 
 /// The items of a key.
-pub(crate) fn read_key(key: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+pub(crate) fn read_key(key: Operand) -> PyResult<Vec<Index>> {
     match key.cast::<PyTuple>() {
         Ok(tuple) => tuple.iter().map(|item| read(&item)).collect(),
         Err(_) => Ok(vec![read(key)?]),

@@ -7,7 +7,7 @@ use allotrope_tensor::{Variable, Written};
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 
-use crate::arguments::{Int, size};
+use crate::arguments::{Int, Number, size};
 use crate::create::number_of;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, source};
@@ -23,8 +23,7 @@ type Source<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
 pub(crate) fn register(core: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(core.py(), "allotrope.nn.init")?;
     functions::register(&module)?;
-    module.add_function(wrap_pyfunction!(calculate_gain, &module)?)?;
-    module.add_function(wrap_pyfunction!(_calculate_fan_in_and_fan_out, &module)?)?;
+    add!(module, calculate_gain _calculate_fan_in_and_fan_out);
     core.setattr("_init", module)
 }
 
@@ -102,7 +101,7 @@ functions! {
     ///
     /// >>> al.nn.init.constant_(al.empty(2), 0.5)
     /// tensor([0.5000, 0.5000])
-    constant_[val](val: &Bound<'_, PyAny>) |tensor, op| {
+    constant_[val](val: Number) |tensor, op| {
         let value = number_of(op, val, tensor.get().tensor().dtype())?;
         write(tensor, |x| init::constant_(x, value))
     };

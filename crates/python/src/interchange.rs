@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyMemoryView, PyModule, PyRange, PyTuple};
 
+use crate::arguments::{DTypeOrFamily, Data};
 use crate::convert;
 use crate::create::{placed, read_lists, resolve, resolve_like};
 use crate::device::device_or_cpu;
@@ -31,7 +32,7 @@ use crate::{dlpack, numpy, tensor};
 #[pyo3(signature = (array, dtype=None))]
 pub(crate) fn from_numpy(
     array: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "from_numpy";
     match numpy::read(OP, array, None)? {
@@ -104,8 +105,8 @@ pub(crate) fn from_dlpack(
 #[pyfunction]
 #[pyo3(signature = (data, dtype=None, device=None, copy=None))]
 pub(crate) fn asarray(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    data: Data,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     copy: Option<bool>,
 ) -> PyResult<PyTensor> {
@@ -120,8 +121,8 @@ pub(crate) fn asarray(
 #[pyfunction]
 #[pyo3(signature = (data, dtype=None, device=None, copy=None))]
 pub(crate) fn as_tensor(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    data: Data,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     copy: Option<bool>,
 ) -> PyResult<PyTensor> {
@@ -131,8 +132,8 @@ pub(crate) fn as_tensor(
 /// Data as a tensor of a dtype, copied if it must be or `copy` says so.
 pub(crate) fn convert_data(
     op: &'static str,
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    data: Data,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     copy: Option<bool>,
 ) -> PyResult<PyTensor> {

@@ -16,6 +16,7 @@
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
 //! | `scopes` | scopes as context variables (unsafe) |
 //! | `device` | `devices`, `supports` |
+//! | `gpu` | the core of `allotrope.gpu` |
 //! | `notice` | warnings of hosted operations and demoted dtypes, and their policies |
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
@@ -48,6 +49,7 @@
 //! | `attributes` | sizes and the like as torch's methods, and constructors like a tensor |
 //! | `operator` | `+`, `-` and their kin |
 //! | `operand` | what operations take beside a tensor |
+//! | `names` | other names of what is declared elsewhere |
 //! | `named` | results with named fields |
 //! | `reduce` | sums, means, extremes and their kin |
 //! | `ops/` | structured operations, family by family |
@@ -85,6 +87,7 @@ mod files;
 mod fill;
 mod fork;
 mod generator;
+mod gpu;
 mod hooks;
 mod in_place;
 mod index;
@@ -96,6 +99,7 @@ mod limits;
 mod memory;
 mod memory_format;
 mod named;
+mod names;
 mod notice;
 mod numbers;
 mod numpy;
@@ -135,8 +139,8 @@ mod core {
         cast::cast,
         create::tensor,
         device::{
-            _check_device_name, _hosted_operations, devices, is_dtype_supported, supports,
-            synchronize,
+            _check_device_name, _hosted_operations, _require_device, devices, is_dtype_supported,
+            supports, synchronize,
         },
         distributions::{binomial_of, multinomial, poisson_of},
         dtype::{PyDType, dtypes},
@@ -151,10 +155,12 @@ mod core {
             _swap_place_of_thread, PyGenerator, get_rng_state, initial_seed, manual_seed, seed,
             set_rng_state,
         },
+        gpu::{_gpu_count, _gpu_empty_cache, _gpu_memory, _gpu_properties, _gpu_reset_peak_memory},
         infer::infer_dtype,
         interchange::{as_tensor, asarray, from_dlpack, from_numpy},
         limits::{PyFloatInfo, PyIntInfo},
         named::_named_fields,
+        names::{_copied_views, _old_init_names, _other_names, _special_names, _spellings},
         notice::{
             _forget_notices, Demotion, Fallback, get_demotion, get_fallback, set_demotion,
             set_fallback,
@@ -169,7 +175,9 @@ mod core {
             Promotion, get_default_dtype, get_num_threads, get_promotion, set_default_dtype,
             set_inference, set_num_threads, set_printoptions, set_promotion,
         },
-        table::{_structured_operations, _without_gradient, dtype_table, promotion_table, support},
+        table::{
+            _structured_operations, _ways, _without_gradient, dtype_table, promotion_table, support,
+        },
         tensor::PyTensor,
         view::{broadcast_tensors, split},
     };
@@ -205,6 +213,7 @@ mod core {
         crate::scopes::register(module)?;
         crate::trace::register(module)?;
         crate::notice::register(module)?;
+        crate::gpu::register_devices();
         crate::device::register_test_device();
         crate::init::register(module)?;
         crate::rnn::register(module)?;

@@ -3,6 +3,7 @@
 use allotrope_dtype::{DType, FloatInfo, IntInfo};
 use pyo3::prelude::*;
 
+use crate::arguments::DTypeOf;
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::raise;
@@ -27,7 +28,7 @@ impl PyFloatInfo {
 #[pymethods]
 impl PyFloatInfo {
     #[new]
-    fn new(dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(dtype: DTypeOf) -> PyResult<Self> {
         Self::of(convert::to_dtype_of("finfo", dtype)?)
     }
 
@@ -140,7 +141,7 @@ impl PyIntInfo {
 #[pymethods]
 impl PyIntInfo {
     #[new]
-    fn new(dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(dtype: DTypeOf) -> PyResult<Self> {
         Self::of(convert::to_dtype_of("iinfo", dtype)?)
     }
 

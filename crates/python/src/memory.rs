@@ -59,7 +59,7 @@ pub(crate) fn view<'py>(this: &Bound<'py, PyTensor>, flags: i32) -> PyResult<Bou
     let py = this.py();
     let (tensor, format) = accept(this.get(), flags)?;
     let shape = PyTuple::new(py, tensor.shape().iter())?;
-    let bytes = tensor.count() * tensor.dtype().itemsize();
+    let bytes = tensor.byte_count();
     let ctypes = PyModule::import(py, intern!(py, "ctypes"))?;
     let class = ctypes.getattr(intern!(py, "c_ubyte"))?.mul(bytes)?;
     let memory = class.call_method1(intern!(py, "from_address"), (tensor.address(),))?;

@@ -5,7 +5,7 @@ use allotrope_tensor::{Operand, Tensor};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+use pyo3::types::PyFloat;
 
 use crate::interrupt::detach;
 use crate::scopes::promotion;
@@ -35,10 +35,8 @@ pub(crate) fn quick(object: &Bound<'_, PyAny>) -> Option<PyResult<Value>> {
     if let Ok(float) = object.cast_exact::<PyFloat>() {
         return Some(Ok(Value::Number(WeakScalar::Float(float.value()))));
     }
-    let is_number = object.is_exact_instance_of::<PyInt>()
-        || object.is_exact_instance_of::<PyBool>()
-        || object.is_exact_instance_of::<PyComplex>();
-    is_number.then(|| create::number("scalar", object).map(Value::Number))
+    let kind = convert::plain_scalar_kind(object)?;
+    Some(create::number_of_kind(object, kind).map(Value::Number))
 }
 
 /// Anything that can be an operand: also NumPy arrays and scalars, lists and other arrays, which

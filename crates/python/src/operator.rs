@@ -146,12 +146,6 @@ macro_rules! operators {
                 binary(py, op, self, other)
             }
 
-            /// NumPy's arrays leave operators with tensors to the tensor.
-            #[classattr]
-            fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
-                py.None()
-            }
-
             /// Tensors are told apart by identity, since `==` compares their elements.
             fn __hash__(this: &Bound<'_, Self>) -> isize {
                 this.as_ptr().addr() as isize >> 4

@@ -465,14 +465,7 @@ fn zero_grad(py: Python<'_>, parameters: &Bound<'_, PyAny>, set_to_none: bool) -
 /// Adds the functions that `allotrope.optim` is made of.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_optim")?;
-    part.add_function(wrap_pyfunction!(names, &part)?)?;
-    part.add_function(wrap_pyfunction!(defaults, &part)?)?;
-    part.add_function(wrap_pyfunction!(check, &part)?)?;
-    part.add_function(wrap_pyfunction!(step, &part)?)?;
-    part.add_function(wrap_pyfunction!(first_state, &part)?)?;
-    part.add_function(wrap_pyfunction!(load_state, &part)?)?;
-    part.add_function(wrap_pyfunction!(save_state, &part)?)?;
-    part.add_function(wrap_pyfunction!(zero_grad, &part)?)?;
+    add!(part, names defaults check step first_state load_state save_state zero_grad);
     lbfgs::register(&part)?;
     schedule::register(&part)?;
     module.add_submodule(&part)

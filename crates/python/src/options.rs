@@ -7,16 +7,14 @@ use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::arguments::Clamped;
+use crate::arguments::{Clamped, Operand, Out};
 use crate::create;
 use crate::elementwise::{apply, apply_as};
 use crate::error::raise;
-use crate::in_place::deliver;
+use crate::in_place::{Delivered, deliver};
 use crate::operand::{self, Value, float};
 use crate::ops::indexing::nonzero_tuple;
 use crate::tensor::{PyTensor, made, view, wrap};
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// A method and a function from one row: documentation, name, Python's signature, Rust's arguments,
 /// and what becomes of the input.
@@ -46,10 +44,10 @@ macro_rules! forms {
                 #[allow(clippy::too_many_arguments, reason = "torch's options")]
                 pub(crate) fn $name<'py>(
                     py: Python<'py>,
-                    input: &Bound<'py, PyAny>
+                    input: Operand<'_, 'py>
                     $(, $argument: $type)*,
-                    out: Option<&Bound<'py, PyAny>>,
-                ) -> PyResult<Bound<'py, PyAny>> {
+                    out: Option<Out<'_, 'py>>,
+                ) -> PyResult<Delivered<'py, PyTensor>> {
                     let ($py, $x) = (py, operand::read(stringify!($name), input)?);
                     let make = || -> PyResult<PyTensor> { $body };
                     deliver(py, stringify!($name), make()?, out)
@@ -70,13 +68,13 @@ forms! {
     ///
     /// >>> al.add(al.tensor([1, 2]), 10)
     /// tensor([11, 12])
-    add[other, *, alpha=None](other: Any<'_, '_>, alpha: Option<Any<'_, '_>>) |py, x| {
+    add[other, *, alpha=None](other: Operand, alpha: Option<Operand>) |py, x| {
         let other = scaled(py, "add", other, alpha)?;
         apply(py, Op::Add, &[x, other])
     };
 
     /// The difference, `x - alpha * other`.
-    sub[other, *, alpha=None](other: Any<'_, '_>, alpha: Option<Any<'_, '_>>) |py, x| {
+    sub[other, *, alpha=None](other: Operand, alpha: Option<Operand>) |py, x| {
         let other = scaled(py, "sub", other, alpha)?;
         apply(py, Op::Sub, &[x, other])
     };
@@ -85,7 +83,7 @@ forms! {
     ///
     /// >>> al.tensor([7, -7]).div(2, rounding_mode="floor")
     /// tensor([ 3, -4])
-    div[other, *, rounding_mode=None](other: Any<'_, '_>, rounding_mode: Option<&str>) |py, x| {
+    div[other, *, rounding_mode=None](other: Operand, rounding_mode: Option<&str>) |py, x| {
         let op = match rounding_mode {
             None => Op::Div,
             Some("trunc") => Op::TruncDivide,
@@ -134,7 +132,7 @@ forms! {
     leaky_relu[negative_slope=0.01](negative_slope: f64) |py, x| apply(py, Op::LeakyRelu, &[x, float(negative_slope)]);
 
     /// The number, or weight times it below 0: one weight, or one per channel (dimension 1).
-    prelu[weight](weight: Any<'_, '_>) |py, x| {
+    prelu[weight](weight: Operand) |py, x| {
         let weight = operand::read("prelu", weight)?;
         let weight = match (&x, weight) {
             (Value::Tensor(x), Value::Tensor(weight)) => Value::Tensor(slopes(x, &weight).map_err(raise)?),
@@ -166,7 +164,7 @@ forms! {
     hardshrink[lambd=0.5](lambd: f64) |py, x| apply(py, Op::Hardshrink, &[x, float(lambd)]);
 
     /// The number where it is above the threshold, else the value.
-    threshold[threshold, value](threshold: Any<'_, '_>, value: Any<'_, '_>) |py, x| {
+    threshold[threshold, value](threshold: Operand, value: Operand) |py, x| {
         let op = "threshold";
         apply(py, Op::Threshold, &[x, operand::read_other(op, threshold)?, operand::read_other(op, value)?])
     };
@@ -181,7 +179,7 @@ forms! {
     ///
     /// >>> al.tensor([-5, 2, 9]).clamp(0, 4)
     /// tensor([0, 2, 4])
-    clamp[min=None, max=None](min: Option<Any<'_, '_>>, max: Option<Any<'_, '_>>) |py, x| {
+    clamp[min=None, max=None](min: Option<Operand>, max: Option<Operand>) |py, x| {
         match (min, max) {
             (Some(min), Some(max)) => {
                 let (min, max) = (operand::read_other("clamp", min)?, operand::read_other("clamp", max)?);
@@ -194,18 +192,18 @@ forms! {
     };
 
     /// `x + weight (end - x)`, exact at both ends.
-    lerp[end, weight](end: Any<'_, '_>, weight: Any<'_, '_>) |py, x| {
+    lerp[end, weight](end: Operand, weight: Operand) |py, x| {
         apply(py, Op::Lerp, &[x, operand::read_other("lerp", end)?, operand::read_other("lerp", weight)?])
     };
 
     /// `x + value tensor1 tensor2`.
-    addcmul[tensor1, tensor2, *, value=None](tensor1: Any<'_, '_>, tensor2: Any<'_, '_>, value: Option<Any<'_, '_>>) |py, x| {
+    addcmul[tensor1, tensor2, *, value=None](tensor1: Operand, tensor2: Operand, value: Option<Operand>) |py, x| {
         let (a, b) = (operand::read_other("addcmul", tensor1)?, operand::read_other("addcmul", tensor2)?);
         apply(py, Op::Addcmul, &[x, a, b, or_one("addcmul", value)?])
     };
 
     /// `x + value tensor1 / tensor2`.
-    addcdiv[tensor1, tensor2, *, value=None](tensor1: Any<'_, '_>, tensor2: Any<'_, '_>, value: Option<Any<'_, '_>>) |py, x| {
+    addcdiv[tensor1, tensor2, *, value=None](tensor1: Operand, tensor2: Operand, value: Option<Operand>) |py, x| {
         let (a, b) = (operand::read_other("addcdiv", tensor1)?, operand::read_other("addcdiv", tensor2)?);
         apply(py, Op::Addcdiv, &[x, a, b, or_one("addcdiv", value)?])
     };
@@ -226,7 +224,7 @@ forms! {
     };
 
     /// Where the numbers are within `atol + rtol |other|` of each other.
-    isclose[other, rtol=1e-5, atol=1e-8, equal_nan=false](other: Any<'_, '_>, rtol: f64, atol: f64, equal_nan: bool) |py, x| {
+    isclose[other, rtol=1e-5, atol=1e-8, equal_nan=false](other: Operand, rtol: f64, atol: f64, equal_nan: bool) |py, x| {
         let (x, other) = (as_tensor("isclose", &x)?, create::operand("isclose", other)?);
         operand::run(py, x.count(), || x.is_close_to(&other, rtol, atol, equal_nan))
     };
@@ -264,8 +262,8 @@ pub(crate) fn check_bounds(min_val: f64, max_val: f64) -> PyResult<()> {
 fn scaled(
     py: Python<'_>,
     op: &'static str,
-    other: &Bound<'_, PyAny>,
-    alpha: Option<&Bound<'_, PyAny>>,
+    other: Operand,
+    alpha: Option<Operand>,
 ) -> PyResult<Value> {
     let other = operand::read_other(op, other)?;
     match alpha {
@@ -277,7 +275,7 @@ fn scaled(
     }
 }
 
-fn or_one(op: &'static str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Value> {
+fn or_one(op: &'static str, value: Option<Operand>) -> PyResult<Value> {
     // Of the lowest kind, so that it changes no dtype.
     value.map_or(Ok(Value::Number(WeakScalar::Bool(true))), |value| {
         operand::read_other(op, value)
@@ -381,9 +379,9 @@ pub(crate) fn as_tensor(op: &'static str, value: &Value) -> PyResult<Tensor> {
 #[pyo3(signature = (condition, input=None, other=None))]
 pub(crate) fn where_(
     py: Python<'_>,
-    condition: &Bound<'_, PyAny>,
-    input: Option<&Bound<'_, PyAny>>,
-    other: Option<&Bound<'_, PyAny>>,
+    condition: Operand,
+    input: Option<Operand>,
+    other: Option<Operand>,
 ) -> PyResult<Py<PyAny>> {
     let op = "where";
     let (x, y) = match (input, other) {
@@ -411,12 +409,7 @@ pub(crate) fn where_(
 impl PyTensor {
     /// The number where the condition is true, else other.
     #[pyo3(name = "where")]
-    fn where_method(
-        &self,
-        py: Python<'_>,
-        condition: &Bound<'_, PyAny>,
-        other: &Bound<'_, PyAny>,
-    ) -> PyResult<Self> {
+    fn where_method(&self, py: Python<'_>, condition: Operand, other: Operand) -> PyResult<Self> {
         let (condition, other) = (
             operand::read("where", condition)?,
             operand::read_other("where", other)?,
@@ -435,7 +428,7 @@ impl PyTensor {
     }
 
     #[setter(real)]
-    fn set_real(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_real(&self, value: Operand) -> PyResult<()> {
         self.real()?.set_item(&[], value)
     }
 
@@ -446,7 +439,7 @@ impl PyTensor {
     }
 
     #[setter(imag)]
-    fn set_imag(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_imag(&self, value: Operand) -> PyResult<()> {
         if !self.tensor().dtype().is_complex() {
             return Err(PyTypeError::new_err(
                 "imag: real numbers have no imaginary part to set (hint: x.to(complex64))",
@@ -456,20 +449,14 @@ impl PyTensor {
     }
 
     /// Whether the other tensor has the same shape and equal elements.
-    fn equal(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn equal(&self, other: Operand) -> PyResult<bool> {
         let other = create::operand("equal", other)?;
         self.tensor().equal(&other).map_err(raise)
     }
 
     /// Whether all numbers are within `atol + rtol |other|` of each other.
     #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
-    fn allclose(
-        &self,
-        other: &Bound<'_, PyAny>,
-        rtol: f64,
-        atol: f64,
-        equal_nan: bool,
-    ) -> PyResult<bool> {
+    fn allclose(&self, other: Operand, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<bool> {
         let other = create::operand("allclose", other)?;
         self.tensor()
             .allclose(&other, rtol, atol, equal_nan)
@@ -482,7 +469,7 @@ impl PyTensor {
 /// >>> al.equal(al.tensor([1, 2]), al.tensor([1.0, 2.0]))
 /// True
 #[pyfunction]
-pub(crate) fn equal(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn equal(input: Operand, other: Operand) -> PyResult<bool> {
     let (x, y) = (
         create::operand("equal", input)?,
         create::operand("equal", other)?,
@@ -494,8 +481,8 @@ pub(crate) fn equal(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyRes
 #[pyfunction]
 #[pyo3(signature = (input, other, rtol=1e-5, atol=1e-8, equal_nan=false))]
 pub(crate) fn allclose(
-    input: &Bound<'_, PyAny>,
-    other: &Bound<'_, PyAny>,
+    input: Operand,
+    other: Operand,
     rtol: f64,
     atol: f64,
     equal_nan: bool,
@@ -509,13 +496,13 @@ pub(crate) fn allclose(
 
 /// The real part, without a copy.
 #[pyfunction]
-pub(crate) fn real(input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+pub(crate) fn real(input: Operand) -> PyResult<PyTensor> {
     view("real", input, |x| made(x.real_view()))
 }
 
 /// The imaginary part, without a copy; 0 for real numbers.
 #[pyfunction]
-pub(crate) fn imag(input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+pub(crate) fn imag(input: Operand) -> PyResult<PyTensor> {
     view("imag", input, |x| made(x.imag_view()))
 }
 
@@ -524,7 +511,7 @@ pub(crate) fn imag(input: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
 /// >>> al.complex(al.tensor([1.0]), al.tensor([2.0]))
 /// tensor([1.+2.j])
 #[pyfunction]
-pub(crate) fn complex(real: &Bound<'_, PyAny>, imag: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+pub(crate) fn complex(real: Operand, imag: Operand) -> PyResult<PyTensor> {
     let (re, im) = (
         create::operand("complex", real)?,
         create::operand("complex", imag)?,

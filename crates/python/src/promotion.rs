@@ -4,6 +4,7 @@ use allotrope_dtype::{Casting, Error, Kind, Numeric, Operand, Policy, Set};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
+use crate::arguments::{DTypeLike, DTypeOf};
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::raise;
@@ -46,8 +47,8 @@ pub(crate) fn policies() -> [&'static str; Policy::ALL.len()] {
 #[pyfunction]
 pub(crate) fn promote_types(
     py: Python<'_>,
-    type1: &Bound<'_, PyAny>,
-    type2: &Bound<'_, PyAny>,
+    type1: DTypeLike,
+    type2: DTypeLike,
 ) -> PyResult<Py<PyDType>> {
     const OP: &str = "promote_types";
     let (lhs, rhs) = (convert::to_dtype(OP, type1)?, convert::to_dtype(OP, type2)?);
@@ -85,11 +86,7 @@ pub(crate) fn result_type(py: Python<'_>, operands: &Bound<'_, PyTuple>) -> PyRe
 /// (True, False)
 #[pyfunction]
 #[pyo3(signature = (from_, to, casting="same_kind"))]
-pub(crate) fn can_cast(
-    from_: &Bound<'_, PyAny>,
-    to: &Bound<'_, PyAny>,
-    casting: &str,
-) -> PyResult<bool> {
+pub(crate) fn can_cast(from_: DTypeOf, to: DTypeLike, casting: &str) -> PyResult<bool> {
     const OP: &str = "can_cast";
     let (from, to) = (convert::to_dtype_of(OP, from_)?, convert::to_dtype(OP, to)?);
     let casting: Casting = casting.parse().map_err(raise)?;
@@ -103,7 +100,7 @@ pub(crate) fn can_cast(
 /// >>> al.isdtype(al.float32, ("integral", al.Float))
 /// True
 #[pyfunction]
-pub(crate) fn isdtype(dtype: &Bound<'_, PyAny>, kind: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn isdtype(dtype: DTypeLike, kind: &Bound<'_, PyAny>) -> PyResult<bool> {
     let dtype = convert::to_dtype("isdtype", dtype)?;
     let is_of = |kind: &Bound<'_, PyAny>| -> PyResult<bool> {
         Ok(match to_kind(kind)? {
@@ -153,8 +150,8 @@ fn to_kind(kind: &Bound<'_, PyAny>) -> PyResult<KindOrDType> {
 #[pyfunction]
 #[pyo3(signature = (a, b, policy=None))]
 pub(crate) fn explain_promotion(
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
+    a: DTypeLike,
+    b: DTypeLike,
     policy: Option<&str>,
 ) -> PyResult<String> {
     const OP: &str = "explain_promotion";

@@ -4,6 +4,7 @@ use allotrope_dtype::{DType, Set};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
+use crate::arguments::{DTypeLike, Operand};
 use crate::convert;
 use crate::create::as_list;
 use crate::dtype::{PyDType, wrap};
@@ -46,7 +47,7 @@ fn get_dtype(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>>
 /// >>> al.is_floating_point(al.zeros(1)), al.is_floating_point("int8")
 /// (True, False)
 #[pyfunction]
-fn is_floating_point(input: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_floating_point(input: Operand) -> PyResult<bool> {
     Ok(asked("is_floating_point", input)?.is_floating_point())
 }
 
@@ -55,7 +56,7 @@ fn is_floating_point(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// >>> al.is_complex(al.zeros(1)), al.is_complex(al.complex64)
 /// (False, True)
 #[pyfunction]
-fn is_complex(input: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_complex(input: Operand) -> PyResult<bool> {
     Ok(asked("is_complex", input)?.is_complex())
 }
 
@@ -64,7 +65,7 @@ fn is_complex(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// >>> al.is_integer(al.arange(3)), al.is_integer(al.bool)
 /// (True, False)
 #[pyfunction]
-fn is_integer(input: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_integer(input: Operand) -> PyResult<bool> {
     Ok(Set::Integer.contains(asked("is_integer", input)?))
 }
 
@@ -73,7 +74,7 @@ fn is_integer(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// >>> al.is_signed("uint8"), al.is_signed(al.bfloat16)
 /// (False, True)
 #[pyfunction]
-fn is_signed(input: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_signed(input: Operand) -> PyResult<bool> {
     Ok(asked("is_signed", input)?.is_signed())
 }
 
@@ -84,7 +85,7 @@ fn is_signed(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// >>> al.check_dtype((al.zeros(1), 2), al.Int)
 /// False
 #[pyfunction]
-fn check_dtype(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn check_dtype(value: &Bound<'_, PyAny>, dtype: DTypeLike) -> PyResult<bool> {
     let numeric = convert::to_numeric("check_dtype", dtype)?;
     let fits = |dtype: DType| match numeric {
         allotrope_dtype::Numeric::Exact(wanted) => dtype == wanted,
@@ -94,11 +95,7 @@ fn check_dtype(value: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<b
 }
 
 /// Whether a test holds for the dtype of any tensor in nested data.
-fn any_tensor(
-    value: &Bound<'_, PyAny>,
-    test: &dyn Fn(DType) -> bool,
-    depth: usize,
-) -> PyResult<bool> {
+fn any_tensor(value: Operand, test: &dyn Fn(DType) -> bool, depth: usize) -> PyResult<bool> {
     if depth > DEEPEST {
         return Err(nested_too_deeply("check_dtype", DEEPEST));
     }
@@ -123,12 +120,7 @@ fn any_tensor(
 /// Adds the questions and the tuples of dtypes.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    module.add_function(wrap_pyfunction!(get_dtype, module)?)?;
-    module.add_function(wrap_pyfunction!(is_floating_point, module)?)?;
-    module.add_function(wrap_pyfunction!(is_complex, module)?)?;
-    module.add_function(wrap_pyfunction!(is_integer, module)?)?;
-    module.add_function(wrap_pyfunction!(is_signed, module)?)?;
-    module.add_function(wrap_pyfunction!(check_dtype, module)?)?;
+    add!(module, get_dtype is_floating_point is_complex is_integer is_signed check_dtype);
     for (name, set) in LISTS {
         let members = set.members().map(|dtype| wrap(py, dtype));
         // bounded: the dtypes.

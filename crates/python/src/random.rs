@@ -6,7 +6,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Int, needed, size, sizes as read_sizes};
+use crate::arguments::{
+    DTypeOrFamily, Format, Int, Integer, Ints, Operand, needed, size, sizes as read_sizes,
+};
 use crate::create::{as_leaf, operand, placed, resolve, resolve_like};
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, integer, source};
@@ -24,9 +26,9 @@ macro_rules! of_sizes {
         pub(crate) fn $name(
             py: Python<'_>,
             sizes: &Bound<'_, PyTuple>,
-            size: Option<&Bound<'_, PyAny>>,
+            size: Option<Ints>,
             generator: Option<&Bound<'_, PyGenerator>>,
-            dtype: Option<&Bound<'_, PyAny>>,
+            dtype: Option<DTypeOrFamily>,
             device: Option<&str>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
@@ -61,12 +63,12 @@ macro_rules! of_likes {
         #[pyo3(signature = (input, generator=None, dtype=None, device=None, requires_grad=false, memory_format=None))]
         pub(crate) fn $name(
             py: Python<'_>,
-            input: &Bound<'_, PyAny>,
+            input: Operand,
             generator: Option<&Bound<'_, PyGenerator>>,
-            dtype: Option<&Bound<'_, PyAny>>,
+            dtype: Option<DTypeOrFamily>,
             device: Option<&str>,
             requires_grad: bool,
-            memory_format: Option<&Bound<'_, PyAny>>,
+            memory_format: Option<Format>,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             let like = operand(OP, input)?;
@@ -101,9 +103,9 @@ pub(crate) fn uniform(
     py: Python<'_>,
     low: f64,
     high: f64,
-    size: Option<&Bound<'_, PyAny>>,
+    size: Option<Ints>,
     generator: Option<&Bound<'_, PyGenerator>>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "uniform";
@@ -127,11 +129,11 @@ pub(crate) fn uniform(
 #[pyo3(signature = (mean=None, std=None, size=None, *, generator=None, dtype=None, device=None))]
 pub(crate) fn normal(
     py: Python<'_>,
-    mean: Option<&Bound<'_, PyAny>>,
-    std: Option<&Bound<'_, PyAny>>,
-    size: Option<&Bound<'_, PyAny>>,
+    mean: Option<Operand>,
+    std: Option<Operand>,
+    size: Option<Ints>,
     generator: Option<&Bound<'_, PyGenerator>>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "normal";
@@ -190,11 +192,11 @@ pub(crate) fn normal(
 pub(crate) fn randint(
     py: Python<'_>,
     bounds_and_size: &Bound<'_, PyTuple>,
-    low: Option<&Bound<'_, PyAny>>,
-    high: Option<&Bound<'_, PyAny>>,
-    size: Option<&Bound<'_, PyAny>>,
+    low: Option<Integer>,
+    high: Option<Integer>,
+    size: Option<Ints>,
     generator: Option<&Bound<'_, PyGenerator>>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randint";
@@ -229,14 +231,14 @@ pub(crate) fn randint(
 )]
 pub(crate) fn randint_like(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
+    input: Operand,
     bounds: &Bound<'_, PyTuple>,
-    low: Option<&Bound<'_, PyAny>>,
-    high: Option<&Bound<'_, PyAny>>,
+    low: Option<Integer>,
+    high: Option<Integer>,
     generator: Option<&Bound<'_, PyGenerator>>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
-    memory_format: Option<&Bound<'_, PyAny>>,
+    memory_format: Option<Format>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randint_like";
     let like = operand(OP, input)?;
@@ -262,7 +264,7 @@ pub(crate) fn randperm(
     py: Python<'_>,
     n: Int,
     generator: Option<&Bound<'_, PyGenerator>>,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     const OP: &str = "randperm";
@@ -283,7 +285,7 @@ pub(crate) fn randperm(
 #[pyo3(signature = (input, p=None, *, generator=None))]
 pub(crate) fn bernoulli(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
+    input: Operand,
     p: Option<f64>,
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<PyTensor> {
@@ -341,8 +343,8 @@ impl PyTensor {
     #[pyo3(signature = (from=None, to=None, *, generator=None))]
     fn random_<'py>(
         this: &Bound<'py, Self>,
-        from: Option<&Bound<'_, PyAny>>,
-        to: Option<&Bound<'_, PyAny>>,
+        from: Option<Integer>,
+        to: Option<Integer>,
         generator: Option<&Bound<'_, PyGenerator>>,
     ) -> PyResult<Bound<'py, Self>> {
         // One number is the end, as in torch.
@@ -364,7 +366,7 @@ impl PyTensor {
     #[pyo3(signature = (p=None, *, generator=None))]
     fn bernoulli_<'py>(
         this: &Bound<'py, Self>,
-        p: Option<&Bound<'_, PyAny>>,
+        p: Option<Operand>,
         generator: Option<&Bound<'_, PyGenerator>>,
     ) -> PyResult<Bound<'py, Self>> {
         let generator = source(generator);
@@ -411,8 +413,8 @@ pub(crate) fn real(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<f64>
 fn read_bounds<'py>(
     op: &'static str,
     bounds: &[Bound<'py, PyAny>],
-    low: Option<&Bound<'py, PyAny>>,
-    high: Option<&Bound<'py, PyAny>>,
+    low: Option<Integer<'_, 'py>>,
+    high: Option<Integer<'_, 'py>>,
 ) -> PyResult<(i128, i128)> {
     let (low, high) = match (bounds, low, high) {
         ([], low, high) => (low, high),

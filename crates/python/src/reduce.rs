@@ -7,7 +7,7 @@ use allotrope_tensor::linalg::{self, Order};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::arguments::{self, either};
+use crate::arguments::{self, DTypeLike, Dims, NormOrder, Operand, either};
 use crate::convert;
 use crate::error::raise;
 use crate::named::named;
@@ -26,8 +26,8 @@ pub(crate) struct Axes {
 impl Axes {
     pub(crate) fn read(
         op: &'static str,
-        dim: Option<Any<'_, '_>>,
-        axis: Option<Any<'_, '_>>,
+        dim: Option<Dims>,
+        axis: Option<Dims>,
         keepdim: Option<bool>,
         keepdims: Option<bool>,
     ) -> PyResult<Self> {
@@ -66,13 +66,13 @@ impl Axes {
     }
 }
 
-/// The axes of a variance, and what is taken from the count: `var(dim, correction=0)`, or torch's
+/// The axes of a variance, and what is taken from the count: `var(dim, correction=0)`, NumPy's `ddof`, or torch's
 /// older `var(unbiased)` and `var(dim, unbiased)`.
 fn spread(
     op: &'static str,
     [dim, axis]: [Option<Any<'_, '_>>; 2],
     unbiased: Option<bool>,
-    correction: Option<f64>,
+    [correction, ddof]: [Option<f64>; 2],
     [keepdim, keepdims]: [Option<bool>; 2],
 ) -> PyResult<(Axes, f64)> {
     let first = dim.and_then(|dim| dim.cast::<PyBool>().ok());
@@ -80,11 +80,12 @@ fn spread(
         Some(first) => (None, either(op, Some(first.is_true()), unbiased)?),
         None => (dim, unbiased),
     };
+    let correction = either(op, correction, ddof)?;
     let correction = either(op, correction, unbiased.map(f64::from))?.unwrap_or(1.0);
     Ok((Axes::read(op, dim, axis, keepdim, keepdims)?, correction))
 }
 
-pub(crate) fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+pub(crate) fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
     dtype
         .filter(|dtype| !dtype.is_none())
         .map(|dtype| convert::to_dtype(op, dtype))
@@ -104,13 +105,13 @@ forms! {
     ///
     /// >>> al.ones(70000, dtype=al.float16).sum(dtype=al.float32)
     /// tensor(70000.)
-    sum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    sum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("sum", dim, axis, keepdim, keepdims)?, dtype_of("sum", dtype)?);
         run(py, x, || x.sum(at.axes(), at.keepdim, dtype))
     };
 
     /// The product along dim, or of everything.
-    prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("prod", dim, axis, keepdim, keepdims)?, dtype_of("prod", dtype)?);
         run(py, x, || x.prod(at.axes(), at.keepdim, dtype))
     };
@@ -119,7 +120,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 2]).mean()
     /// tensor(1.5000)
-    mean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    mean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("mean", dim, axis, keepdim, keepdims)?, dtype_of("mean", dtype)?);
         run(py, x, || x.mean(at.axes(), at.keepdim, dtype))
     };
@@ -128,57 +129,57 @@ forms! {
     ///
     /// >>> al.tensor([1.0, 3.0]).var()
     /// tensor(2.)
-    var[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let (at, correction) = spread("var", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
+    var[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> PyTensor |py, _op, x| {
+        let (at, correction) = spread("var", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         run(py, x, || x.var(at.axes(), correction, at.keepdim))
     };
 
     /// The standard deviation along dim, or of everything: the root of the variance.
-    deviation as "std" [dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let (at, correction) = spread("std", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
+    deviation as "std" [dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> PyTensor |py, _op, x| {
+        let (at, correction) = spread("std", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         run(py, x, || x.std(at.axes(), correction, at.keepdim))
     };
 
     /// The greatest along dim, or of everything; NaN if there is one.
-    amax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    amax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("amax", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.amax(at.axes(), at.keepdim))
     };
 
     /// The least along dim, or of everything; NaN if there is one.
-    amin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    amin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("amin", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.amin(at.axes(), at.keepdim))
     };
 
     /// The place of the greatest along dim, or in the flattened tensor; that of the first NaN.
-    argmax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    argmax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("argmax", dim, axis, keepdim, keepdims)?;
         let axis = at.single("argmax")?;
         run(py, x, || x.argmax(axis, at.keepdim))
     };
 
     /// The place of the least along dim, or in the flattened tensor; that of the first NaN.
-    argmin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    argmin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("argmin", dim, axis, keepdim, keepdims)?;
         let axis = at.single("argmin")?;
         run(py, x, || x.argmin(axis, at.keepdim))
     };
 
     /// Whether one is not zero, along dim or in everything: a bool for every dtype, uint8 too.
-    any[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    any[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("any", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.any(at.axes(), at.keepdim))
     };
 
     /// Whether none is zero, along dim or in everything: a bool for every dtype, uint8 too.
-    all[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    all[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("all", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.all(at.axes(), at.keepdim))
     };
 
     /// How many are not zero, along dim or in everything.
-    count_nonzero[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    count_nonzero[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("count_nonzero", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.count_nonzero(at.axes(), at.keepdim))
     };
@@ -188,14 +189,14 @@ forms! {
     ///
     /// >>> al.tensor([3.0, 4.0]).norm()
     /// tensor(5.)
-    norm[p=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](p: Option<Any<'_, '_>>, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    norm[p=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](p: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("norm", dim, axis, keepdim, keepdims)?;
         let (order, dtype) = (order("norm", p)?.unwrap_or(Order::Frobenius), dtype_of("norm", dtype)?);
         run(py, x, || norm_of(x, order, &at, dtype))
     };
 
     /// The logarithm of the sum of exponentials along dim, or of everything, without overflow.
-    logsumexp[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    logsumexp[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("logsumexp", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.logsumexp(at.axes(), at.keepdim))
     };
@@ -205,30 +206,30 @@ forms! {
     ///
     /// >>> al.tensor([[1, 5], [7, 2]]).max(1).indices
     /// tensor([1, 0])
-    max[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>, other: Option<Any<'_, '_>>) -> Py<PyAny> |py, _op, x| {
+    max[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>, other: Option<Operand>) -> Py<PyAny> |py, _op, x| {
         extreme(py, "max", x, either("max", dim, other)?, axis, keepdim, keepdims)
     };
 
     /// The least of everything; along dim the pair of values and indices; with a tensor the lesser
     /// of two, element by element.
-    min[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>, other: Option<Any<'_, '_>>) -> Py<PyAny> |py, _op, x| {
+    min[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>, other: Option<Operand>) -> Py<PyAny> |py, _op, x| {
         extreme(py, "min", x, either("min", dim, other)?, axis, keepdim, keepdims)
     };
 
     /// The variance and the mean along dim, or of everything.
-    var_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
-        let (at, correction) = spread("var_mean", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
+    var_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> (PyTensor, PyTensor) |_py, _op, x| {
+        let (at, correction) = spread("var_mean", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         Ok((wrap(x.var(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The standard deviation and the mean along dim, or of everything.
-    std_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> (PyTensor, PyTensor) |_py, _op, x| {
-        let (at, correction) = spread("std_mean", [dim, axis], unbiased, correction, [keepdim, keepdims])?;
+    std_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> (PyTensor, PyTensor) |_py, _op, x| {
+        let (at, correction) = spread("std_mean", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         Ok((wrap(x.std(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The least and the greatest along dim, or of everything.
-    aminmax[*, dim=None, keepdim=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>) -> Py<PyAny> |py, _op, x| {
+    aminmax[*, dim=None, keepdim=None](dim: Option<Dims>, keepdim: Option<bool>) -> Py<PyAny> |py, _op, x| {
         let at = Axes::read("aminmax", dim, None, keepdim, None)?;
         let (min, max) = (wrap(x.amin(at.axes(), at.keepdim))?, wrap(x.amax(at.axes(), at.keepdim))?);
         named(py, "aminmax", [min, max])
@@ -257,8 +258,8 @@ fn extreme(
     py: Python<'_>,
     op: &'static str,
     x: &Tensor,
-    dim: Option<Any<'_, '_>>,
-    axis: Option<Any<'_, '_>>,
+    dim: Option<Dims>,
+    axis: Option<Dims>,
     keepdim: Option<bool>,
     keepdims: Option<bool>,
 ) -> PyResult<Py<PyAny>> {

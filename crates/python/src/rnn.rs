@@ -6,7 +6,7 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 
-use crate::arguments::{Int, items, many_integers, size};
+use crate::arguments::{Int, Ints, Operand, items, many_integers, size};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
 use crate::generator::{PyGenerator, source};
@@ -21,12 +21,7 @@ const MOST_PARAMETERS: usize = 1 << 20;
 /// Adds the functions.
 pub(crate) fn register(core: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(core.py(), "allotrope._core._rnn")?;
-    module.add_function(wrap_pyfunction!(rnn, &module)?)?;
-    module.add_function(wrap_pyfunction!(lstm, &module)?)?;
-    module.add_function(wrap_pyfunction!(gru, &module)?)?;
-    module.add_function(wrap_pyfunction!(rnn_cell, &module)?)?;
-    module.add_function(wrap_pyfunction!(lstm_cell, &module)?)?;
-    module.add_function(wrap_pyfunction!(gru_cell, &module)?)?;
+    add!(module, rnn lstm gru rnn_cell lstm_cell gru_cell);
     core.setattr("_rnn", module)
 }
 
@@ -42,10 +37,10 @@ struct Call {
 impl Call {
     fn new(
         kind: Recurrence,
-        input: Any<'_, '_>,
-        hx: Option<Any<'_, '_>>,
+        input: Operand,
+        hx: Option<Operand>,
         params: Any<'_, '_>,
-        batch_sizes: Option<Any<'_, '_>>,
+        batch_sizes: Option<Ints>,
     ) -> PyResult<Self> {
         let op = kind.name();
         let (hidden, cell) = states(kind, op, hx)?;
@@ -90,7 +85,7 @@ impl Call {
 fn states(
     kind: Recurrence,
     op: &'static str,
-    hx: Option<Any<'_, '_>>,
+    hx: Option<Operand>,
 ) -> PyResult<(Option<Tensor>, Option<Tensor>)> {
     let Some(hx) = hx.filter(|hx| !hx.is_none()) else {
         return Ok((None, None));
@@ -138,8 +133,8 @@ fn nonlinearity(op: &'static str, name: &str) -> PyResult<Recurrence> {
 ))]
 fn rnn(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
     params: Any<'_, '_>,
     has_biases: bool,
     num_layers: Int,
@@ -147,7 +142,7 @@ fn rnn(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-    batch_sizes: Option<Any<'_, '_>>,
+    batch_sizes: Option<Ints>,
     nonlinearity: &str,
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<(PyTensor, PyTensor)> {
@@ -187,8 +182,8 @@ fn rnn(
 ))]
 fn lstm(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
     params: Any<'_, '_>,
     has_biases: bool,
     num_layers: Int,
@@ -196,7 +191,7 @@ fn lstm(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-    batch_sizes: Option<Any<'_, '_>>,
+    batch_sizes: Option<Ints>,
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<(PyTensor, PyTensor, Option<PyTensor>)> {
     let kind = Recurrence::Lstm;
@@ -234,8 +229,8 @@ fn lstm(
 ))]
 fn gru(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
     params: Any<'_, '_>,
     has_biases: bool,
     num_layers: Int,
@@ -243,7 +238,7 @@ fn gru(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-    batch_sizes: Option<Any<'_, '_>>,
+    batch_sizes: Option<Ints>,
     generator: Option<&Bound<'_, PyGenerator>>,
 ) -> PyResult<(PyTensor, PyTensor)> {
     let kind = Recurrence::Gru;
@@ -272,12 +267,12 @@ fn gru(
 #[pyo3(signature = (input, hx, w_ih, w_hh, b_ih=None, b_hh=None, nonlinearity="tanh"))]
 fn rnn_cell(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
-    w_ih: Any<'_, '_>,
-    w_hh: Any<'_, '_>,
-    b_ih: Option<Any<'_, '_>>,
-    b_hh: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
+    w_ih: Operand,
+    w_hh: Operand,
+    b_ih: Option<Operand>,
+    b_hh: Option<Operand>,
     nonlinearity: &str,
 ) -> PyResult<PyTensor> {
     let kind = self::nonlinearity("rnn_cell", nonlinearity)?;
@@ -295,12 +290,12 @@ fn rnn_cell(
 #[pyo3(signature = (input, hx, w_ih, w_hh, b_ih=None, b_hh=None))]
 fn lstm_cell(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
-    w_ih: Any<'_, '_>,
-    w_hh: Any<'_, '_>,
-    b_ih: Option<Any<'_, '_>>,
-    b_hh: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
+    w_ih: Operand,
+    w_hh: Operand,
+    b_ih: Option<Operand>,
+    b_hh: Option<Operand>,
 ) -> PyResult<(PyTensor, Option<PyTensor>)> {
     take_step(py, Recurrence::Lstm, input, hx, (w_ih, w_hh), (b_ih, b_hh))
 }
@@ -315,12 +310,12 @@ fn lstm_cell(
 #[pyo3(signature = (input, hx, w_ih, w_hh, b_ih=None, b_hh=None))]
 fn gru_cell(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
-    w_ih: Any<'_, '_>,
-    w_hh: Any<'_, '_>,
-    b_ih: Option<Any<'_, '_>>,
-    b_hh: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
+    w_ih: Operand,
+    w_hh: Operand,
+    b_ih: Option<Operand>,
+    b_hh: Option<Operand>,
 ) -> PyResult<PyTensor> {
     Ok(take_step(py, Recurrence::Gru, input, hx, (w_ih, w_hh), (b_ih, b_hh))?.0)
 }
@@ -328,8 +323,8 @@ fn gru_cell(
 fn take_step(
     py: Python<'_>,
     kind: Recurrence,
-    input: Any<'_, '_>,
-    hx: Option<Any<'_, '_>>,
+    input: Operand,
+    hx: Option<Operand>,
     (w_ih, w_hh): (Any<'_, '_>, Any<'_, '_>),
     (b_ih, b_hh): (Option<Any<'_, '_>>, Option<Any<'_, '_>>),
 ) -> PyResult<(PyTensor, Option<PyTensor>)> {

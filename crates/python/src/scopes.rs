@@ -315,12 +315,9 @@ fn mode_name(mode: Mode) -> &'static str {
 /// Adds the functions that `allotrope.scope` is made of.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_scopes")?;
-    part.add_function(wrap_pyfunction!(leave, &part)?)?;
-    part.add_function(wrap_pyfunction!(enter_mode, &part)?)?;
-    part.add_function(wrap_pyfunction!(enter_recording, &part)?)?;
-    part.add_function(wrap_pyfunction!(exchange_mode, &part)?)?;
-    part.add_function(wrap_pyfunction!(current_mode, &part)?)?;
-    part.add_function(wrap_pyfunction!(enter_anomaly, &part)?)?;
-    part.add_function(wrap_pyfunction!(exchange_anomaly, &part)?)?;
+    add!(
+        part, leave enter_mode enter_recording exchange_mode current_mode enter_anomaly
+        exchange_anomaly
+    );
     module.add_submodule(&part)
 }

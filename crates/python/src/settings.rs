@@ -11,7 +11,7 @@ use allotrope_tensor::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arguments::{Int, size};
+use crate::arguments::{DTypeLike, Int, Operand, size};
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{raise, scope_not_entered};
@@ -213,10 +213,7 @@ impl Drop for DefaultDtype {
 /// ...     al.infer_dtype(1.5)
 /// allotrope.float64
 #[pyfunction]
-pub(crate) fn set_default_dtype(
-    py: Python<'_>,
-    dtype: &Bound<'_, PyAny>,
-) -> PyResult<DefaultDtype> {
+pub(crate) fn set_default_dtype(py: Python<'_>, dtype: DTypeLike) -> PyResult<DefaultDtype> {
     let dtype = convert::to_dtype("set_default_dtype", dtype)?;
     let previous = scopes::default_dtype();
     let is_scoped = scopes::change(py, |scopes| {
@@ -311,7 +308,7 @@ pub(crate) fn set_num_threads(num_threads: Int) -> PyResult<()> {
 #[pyo3(signature = (precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None))]
 pub(crate) fn set_printoptions(
     precision: Option<Int>,
-    threshold: Option<&Bound<'_, PyAny>>,
+    threshold: Option<Operand>,
     edgeitems: Option<Int>,
     linewidth: Option<Int>,
     profile: Option<&str>,

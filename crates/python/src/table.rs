@@ -1,13 +1,15 @@
 //! Tables to print: the dtypes, and the promotion of every pair.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use allotrope_dtype::{DType, Error, NumpySource, Policy};
 use allotrope_op::{Structured, supported_names, without_gradient};
 use allotrope_tensor::{Device, Way, ways_of};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arguments::DTypeLike;
 use crate::convert;
 use crate::device::device_named;
 use crate::error::raise;
@@ -134,13 +136,13 @@ pub(crate) fn align(rows: &[Vec<String>]) -> String {
 /// 'promotes'
 ///
 /// With a device: by operation, or of one, how it comes to results there: "native" (a kernel of its own),
-/// "composed" (of other operations), "hosted" (by the CPU), or "unknown" until it was first asked for.
+/// "composed" (of other operations) or "hosted" (by the CPU). A small call of each shows it, once.
 #[pyfunction]
 #[pyo3(signature = (op=None, dtype=None, *, device=None))]
 pub(crate) fn support<'py>(
     py: Python<'py>,
     op: Option<&str>,
-    dtype: Option<&Bound<'py, PyAny>>,
+    dtype: Option<DTypeLike<'_, 'py>>,
     device: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if let Some(device) = device {
@@ -196,31 +198,47 @@ fn support_on<'py>(
     device: Device,
     op: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let known: HashMap<&str, Way> = ways_of(device).into_iter().collect();
-    let structured: HashSet<&str> = Structured::all().map(|row| row.name).collect();
-    let way = |name: &str| match known.get(name) {
-        Some(way) => way.name(),
-        // Rows, reductions and scans are what every device has; the CPU has all.
-        None if device == Device::cpu() || !structured.contains(name) => Way::Native.name(),
-        None => "unknown",
+    if let Some(op) = op
+        && !supported_names().any(|name| name == op)
+    {
+        let names: Vec<&str> = supported_names().collect();
+        return Err(raise(Error::unknown_option(
+            "support",
+            "operation",
+            op,
+            &names,
+        )));
+    }
+    // Rows, reductions and scans are what every device has; the CPU has all.
+    let asked = |name: &str| op.is_none_or(|op| op == name);
+    let probed: Vec<&str> = match device == Device::cpu() {
+        true => Vec::new(),
+        false => Structured::all()
+            .map(|row| row.name)
+            .filter(|name| asked(name))
+            .collect(),
     };
-    if let Some(op) = op {
-        if !supported_names().any(|name| name == op) {
-            let names: Vec<&str> = supported_names().collect();
-            return Err(raise(Error::unknown_option(
-                "support",
-                "operation",
-                op,
-                &names,
-            )));
-        }
-        return Ok(way(op).into_pyobject(py)?.into_any());
-    }
+    let probes = PyModule::import(py, intern!(py, "allotrope._probes"))?;
+    let ways = probes.getattr(intern!(py, "ways"))?;
+    let known = ways.call1((device.to_string(), probed))?;
     let answers = PyDict::new(py);
-    for name in supported_names() {
-        answers.set_item(name, way(name))?;
+    for name in supported_names().filter(|name| asked(name)) {
+        match known.get_item(name) {
+            Ok(way) => answers.set_item(name, way)?,
+            Err(_) => answers.set_item(name, Way::Native.name())?,
+        }
     }
-    Ok(answers.into_any())
+    match op {
+        Some(op) => answers.as_any().get_item(op),
+        None => Ok(answers.into_any()),
+    }
+}
+
+/// How a device came to the results of the structured operations that it was asked for so far.
+#[pyfunction]
+pub(crate) fn _ways(device: &str) -> PyResult<HashMap<&'static str, &'static str>> {
+    let ways = ways_of(device_named("support", device)?);
+    Ok(ways.into_iter().map(|(op, way)| (op, way.name())).collect())
 }
 
 /// The names of the structured operations, as `support` knows them.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::normalize_axis;
-use allotrope_tensor::{Device, Link, Options, Tensor, Variable};
+use allotrope_tensor::{Device, Link, Options, Tensor, Variable, trace_value};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -50,6 +50,7 @@ impl From<Tensor> for PyTensor {
     /// written to without the other.
     #[inline]
     fn from(tensor: Tensor) -> Self {
+        trace_value(&tensor);
         if tensor.is_written_elsewhere()
             && let Ok(copy) = tensor.copied()
         {
@@ -382,23 +383,27 @@ impl PyTensor {
         }
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self) -> PyResult<String> {
         let tensor = self.tensor();
+        // A fault of the device is raised: text has no way to.
+        if tensor.device() != Device::cpu() {
+            tensor.device().synchronize().map_err(raise)?;
+        }
         let mut text = tensor.to_string();
         let history = match tensor.made_by() {
             Some(op) => format!(", grad_fn=<{op}>)"),
             None if tensor.requires_grad() => ", requires_grad=True)".to_owned(),
-            None => return text,
+            None => return Ok(text),
         };
         text.pop();
-        text + &history
+        Ok(text + &history)
     }
 
     /// A tensor without dimensions as its number; one with a single element too, where a format is
     /// given.
     fn __format__<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyAny>> {
         if self.tensor().rank() > 0 && spec.is_empty() {
-            return Ok(self.__repr__().into_pyobject(py)?.into_any());
+            return Ok(self.__repr__()?.into_pyobject(py)?.into_any());
         }
         let number = self.number(py, "format")?;
         number.call_method1(intern!(py, "__format__"), (spec,))

@@ -1,10 +1,11 @@
 //! Which dtypes operations compute in and why: the core of `trace_dtypes`.
 
-use allotrope_tensor::{Trace, TracedOperation};
+use allotrope_tensor::{Trace, TracedOperation, Variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::scopes;
+use crate::tensor::PyTensor;
 
 /// A list that operations are recorded in.
 #[pyclass(module = "allotrope", frozen)]
@@ -12,6 +13,19 @@ struct Recorder(Trace);
 
 #[pymethods]
 impl Recorder {
+    /// Takes what was recorded so far out of the list, each with its result, or None where that is not
+    /// kept or not known.
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyDict>, Option<PyTensor>)>> {
+        let found = self.0.take().into_iter();
+        // As variables: a value that is read is no result of an operation.
+        found
+            .map(|(operation, value)| {
+                let value = value.map(|value| PyTensor::from(Variable::new(value)));
+                Ok((describe(py, &operation)?, value))
+            })
+            .collect()
+    }
+
     /// What was recorded so far.
     fn operations<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let found = self.0.operations();
@@ -22,10 +36,15 @@ impl Recorder {
     }
 }
 
-/// Opens a scope whose operations are recorded: its number, and the list.
+/// Opens a scope whose operations are recorded, with their results if asked for: its number, and the list.
 #[pyfunction]
-fn enter(py: Python<'_>) -> PyResult<(u64, Recorder)> {
-    let trace = Trace::default();
+#[pyo3(signature = (values=false))]
+fn enter(py: Python<'_>, values: bool) -> PyResult<(u64, Recorder)> {
+    let trace = if values {
+        Trace::with_values()
+    } else {
+        Trace::default()
+    };
     let id = scopes::change(py, |scopes| Ok(scopes.traces.enter(trace.clone())))?;
     Ok((id.to_bits(), Recorder(trace)))
 }

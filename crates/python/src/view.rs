@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{
-    self, Clamped, Int, Integers, axis_or, either, integers, many_integers, needed, one_of, size,
-    spread,
+    self, Clamped, Dims, Int, Integers, Ints, Operand, axis_or, either, integers, many_integers,
+    needed, one_of, size, spread,
 };
 use crate::compose::adjoint_of;
 use crate::convert;
@@ -70,7 +70,7 @@ views! {
     /// (2, 3)
     reshape[*sizes, shape=None](
         sizes: &Bound<'_, PyTuple>,
-        shape: Option<&Bound<'_, PyAny>>
+        shape: Option<Ints>
     ) -> Tensor
         |op, x| made(x.reshape(&spread(op, sizes, shape)?));
     /// The dimensions from start_dim to end_dim as one.
@@ -91,7 +91,7 @@ views! {
     /// (2, 3, 2)
     unflatten[dim=None, sizes=None, *, axis=None](
         dim: Option<Int>,
-        sizes: Option<&Bound<'_, PyAny>>,
+        sizes: Option<Ints>,
         axis: Option<Int>
     ) -> Tensor
         |op, x| {
@@ -130,8 +130,8 @@ views! {
     /// (4, 2, 3)
     permute[*arguments, dims=None, axes=None](
         arguments: &Bound<'_, PyTuple>,
-        dims: Option<&Bound<'_, PyAny>>,
-        axes: Option<&Bound<'_, PyAny>>
+        dims: Option<Dims>,
+        axes: Option<Dims>
     ) -> Tensor
         |op, x| made(x.permute(&spread(op, arguments, either(op, dims, axes)?)?));
     /// The dimensions at source moved to destination, the others in the order they were.
@@ -139,8 +139,8 @@ views! {
     /// >>> al.zeros(2, 3, 4).movedim(0, -1).shape
     /// (3, 4, 2)
     movedim[source, destination](
-        source: &Bound<'_, PyAny>,
-        destination: &Bound<'_, PyAny>
+        source: Ints,
+        destination: Ints
     ) -> Tensor
         |op, x| {
             let (from, to) = (integers(op, source)?, integers(op, destination)?);
@@ -151,8 +151,8 @@ views! {
     /// >>> al.zeros(2, 3, 4).moveaxis((0, 1), (1, 2)).shape
     /// (4, 2, 3)
     moveaxis[source, destination](
-        source: &Bound<'_, PyAny>,
-        destination: &Bound<'_, PyAny>
+        source: Ints,
+        destination: Ints
     ) -> Tensor
         |op, x| {
             let (from, to) = (integers(op, source)?, integers(op, destination)?);
@@ -165,8 +165,8 @@ views! {
     /// tensor([[1, 2],
     ///         [1, 2]])
     broadcast_to[shape=None, *, size=None](
-        shape: Option<&Bound<'_, PyAny>>,
-        size: Option<&Bound<'_, PyAny>>
+        shape: Option<Ints>,
+        size: Option<Ints>
     ) -> Tensor
         |op, x| {
             let sizes = integers(op, one_of(op, "size", &[shape, size])?)?;
@@ -177,8 +177,8 @@ views! {
     /// >>> al.zeros(1, 2, 1).squeeze(0).shape
     /// (2, 1)
     squeeze[dim=None, *, axis=None](
-        dim: Option<&Bound<'_, PyAny>>,
-        axis: Option<&Bound<'_, PyAny>>
+        dim: Option<Dims>,
+        axis: Option<Dims>
     ) -> Tensor
         |op, x| {
             let axes = either(op, dim, axis)?.map(|axes| integers(op, axes)).transpose()?;
@@ -194,7 +194,7 @@ views! {
     ///
     /// >>> al.zeros(2, 3).expand_dims((0, 2)).shape
     /// (1, 2, 1, 3)
-    expand_dims[axis](axis: &Bound<'_, PyAny>) -> Tensor
+    expand_dims[axis](axis: Dims) -> Tensor
         |op, x| with_new_dims(op, x, &integers(op, axis)?.into_vec());
     /// One index of a dimension, which disappears.
     ///
@@ -231,8 +231,8 @@ views! {
     /// tensor([[0, 3],
     ///         [1, 4]])
     as_strided[size, stride, storage_offset=None](
-        size: &Bound<'_, PyAny>,
-        stride: &Bound<'_, PyAny>,
+        size: Ints,
+        stride: Ints,
         storage_offset: Option<Int>
     ) -> Tensor
         |op, x| {
@@ -279,12 +279,12 @@ views! {
     /// >>> al.arange(7).tensor_split((2, -2))
     /// (tensor([0, 1]), tensor([2, 3, 4]), tensor([5, 6]))
     tensor_split[indices_or_sections=None, dim=None, *, axis=None, sections=None, indices=None, tensor_indices_or_sections=None](
-        indices_or_sections: Option<&Bound<'_, PyAny>>,
+        indices_or_sections: Option<Ints>,
         dim: Option<Int>,
         axis: Option<Int>,
-        sections: Option<&Bound<'_, PyAny>>,
-        indices: Option<&Bound<'_, PyAny>>,
-        tensor_indices_or_sections: Option<&Bound<'_, PyAny>>
+        sections: Option<Ints>,
+        indices: Option<Ints>,
+        tensor_indices_or_sections: Option<Ints>
     ) -> Vec<Tensor>
         |op, x| {
             let dim = axis_or(op, dim, axis, 0)?;
@@ -299,9 +299,9 @@ views! {
     /// >>> al.arange(4).hsplit(2)
     /// (tensor([0, 1]), tensor([2, 3]))
     hsplit[indices_or_sections=None, *, sections=None, indices=None](
-        indices_or_sections: Option<&Bound<'_, PyAny>>,
-        sections: Option<&Bound<'_, PyAny>>,
-        indices: Option<&Bound<'_, PyAny>>
+        indices_or_sections: Option<Ints>,
+        sections: Option<Ints>,
+        indices: Option<Ints>
     ) -> Vec<Tensor>
         |op, x| made(match places(op, [indices_or_sections, sections, indices])? {
             Integers::One(sections) => x.hsplit(size(op, sections)?),
@@ -312,9 +312,9 @@ views! {
     /// >>> al.tensor([[1, 2], [3, 4]]).vsplit(2)
     /// (tensor([[1, 2]]), tensor([[3, 4]]))
     vsplit[indices_or_sections=None, *, sections=None, indices=None](
-        indices_or_sections: Option<&Bound<'_, PyAny>>,
-        sections: Option<&Bound<'_, PyAny>>,
-        indices: Option<&Bound<'_, PyAny>>
+        indices_or_sections: Option<Ints>,
+        sections: Option<Ints>,
+        indices: Option<Ints>
     ) -> Vec<Tensor>
         |op, x| made(match places(op, [indices_or_sections, sections, indices])? {
             Integers::One(sections) => x.vsplit(size(op, sections)?),
@@ -325,9 +325,9 @@ views! {
     /// >>> [part.shape for part in al.zeros(2, 3, 4).dsplit([1])]
     /// [(2, 3, 1), (2, 3, 3)]
     dsplit[indices_or_sections=None, *, sections=None, indices=None](
-        indices_or_sections: Option<&Bound<'_, PyAny>>,
-        sections: Option<&Bound<'_, PyAny>>,
-        indices: Option<&Bound<'_, PyAny>>
+        indices_or_sections: Option<Ints>,
+        sections: Option<Ints>,
+        indices: Option<Ints>
     ) -> Vec<Tensor>
         |op, x| made(match places(op, [indices_or_sections, sections, indices])? {
             Integers::One(sections) => x.dsplit(size(op, sections)?),
@@ -357,7 +357,7 @@ views! {
     ///
     /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
     /// [(2,), (3,)]
-    split_with_sizes[split_sizes, dim=Int(0)](split_sizes: &Bound<'_, PyAny>, dim: Int) -> Vec<Tensor>
+    split_with_sizes[split_sizes, dim=Int(0)](split_sizes: Ints, dim: Int) -> Vec<Tensor>
         |op, x| {
             let sizes = many_integers(op, split_sizes).map(Integers::into_vec)?.into_iter();
             let sizes = sizes.map(|given| size(op, given)).collect::<PyResult<Vec<_>>>()?;
@@ -390,29 +390,25 @@ impl PyTensor {
     /// >>> al.zeros(3, 1).expand(-1, 4).shape
     /// (3, 4)
     #[pyo3(signature = (*arguments, size=None))]
-    fn expand(
-        &self,
-        arguments: &Bound<'_, PyTuple>,
-        size: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    fn expand(&self, arguments: &Bound<'_, PyTuple>, size: Option<Ints>) -> PyResult<Self> {
         let sizes = spread("expand", arguments, size)?;
         self.see(|x| expand("expand", x, &sizes))
     }
 
     /// Repeated to the sizes of another tensor, without a copy.
-    fn expand_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn expand_as(&self, other: Operand) -> PyResult<Self> {
         let other = operand("expand_as", other)?;
         self.see(|x| made(x.expand_as(&other)))
     }
 
     /// With the sizes of another tensor, in the same order.
-    fn reshape_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn reshape_as(&self, other: Operand) -> PyResult<Self> {
         let other = operand("reshape_as", other)?;
         self.see(|x| made(x.reshape_as(&other)))
     }
 
     /// With the sizes of another tensor, in the same order.
-    fn view_as(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn view_as(&self, other: Operand) -> PyResult<Self> {
         let other = operand("view_as", other)?;
         self.see(|x| viewed("view_as", x, x.reshape_as(&other)))
     }
@@ -425,12 +421,7 @@ impl PyTensor {
     /// >>> al.arange(5).split([2, 3])
     /// (tensor([0, 1]), tensor([2, 3, 4]))
     #[pyo3(signature = (split_size, dim=None, *, axis=None))]
-    fn split(
-        &self,
-        split_size: &Bound<'_, PyAny>,
-        dim: Option<Int>,
-        axis: Option<Int>,
-    ) -> PyResult<Parts> {
+    fn split(&self, split_size: Ints, dim: Option<Int>, axis: Option<Int>) -> PyResult<Parts> {
         let op = "split";
         let dim = axis_or(op, dim, axis, 0)?;
         match many_integers(op, split_size)? {
@@ -467,7 +458,7 @@ impl PyTensor {
         &self,
         py: Python<'_>,
         sizes_or_dtype: &Bound<'_, PyTuple>,
-        size: Option<&Bound<'_, PyAny>>,
+        size: Option<Ints>,
     ) -> PyResult<Self> {
         match spread("view", sizes_or_dtype, size) {
             Ok(sizes) => self.see(|x| viewed("view", x, x.reshape(&sizes))),
@@ -488,8 +479,8 @@ impl PyTensor {
 #[pyfunction]
 #[pyo3(signature = (tensor, split_size_or_sections, dim=None, *, axis=None))]
 pub(crate) fn split(
-    tensor: &Bound<'_, PyAny>,
-    split_size_or_sections: &Bound<'_, PyAny>,
+    tensor: Operand,
+    split_size_or_sections: Ints,
     dim: Option<Int>,
     axis: Option<Int>,
 ) -> PyResult<Parts> {

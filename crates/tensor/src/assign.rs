@@ -60,6 +60,9 @@ impl Tensor {
         let dtype = self.dtype();
         self.check_policy(&value)?;
         let value = match value {
+            Operand::Tensor(tensor) if tensor.is_device_free() => {
+                tensor.to_device(self.device())?.for_writing(OP, dtype)?
+            }
             Operand::Tensor(tensor) => tensor.for_writing(OP, dtype)?,
             Operand::Scalar(scalar) => {
                 let value = self.new_full(&[], scalar.lowered_to(dtype), dtype);

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error, Problem};
 use allotrope_op::task::{Input, Made, Output, Results, Task};
-use allotrope_op::{Backend, Layout, Shape, Shared, View};
+use allotrope_op::{Backend, Hosting, Layout, Shape, Shared, View};
 use smallvec::SmallVec;
 
 use crate::Tensor;
@@ -46,7 +46,7 @@ impl Device {
         let find = providers(|all| all.iter().find(|p| p.kind == kind).map(|p| p.find));
         match find {
             Some(find) => find(index).map(Self),
-            None => Err(unknown_device(kind, index)),
+            None => Err(unknown(name_of(kind, index))),
         }
     }
 
@@ -60,6 +60,16 @@ impl Device {
             devices.extend(found.map(Self));
         }
         devices
+    }
+
+    /// The names of the devices of this machine, the CPU's first; none is opened.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        let mut names = vec!["cpu".to_owned()];
+        for provider in providers(<[DeviceProvider]>::to_vec) {
+            names.extend((0..(provider.count)()).map(|index| name_of(provider.kind, index)));
+        }
+        names
     }
 
     /// The kinds of devices that are known, whether this machine has one or not.
@@ -162,23 +172,31 @@ impl FromStr for Device {
     }
 }
 
-#[cold]
-fn unknown_device(kind: &str, index: u32) -> Error {
-    unknown(match index {
+fn name_of(kind: &str, index: u32) -> String {
+    match index {
         0 => kind.to_owned(),
         index => format!("{kind}:{index}"),
-    })
+    }
 }
+
+/// What other libraries call devices that are called "gpu" here.
+const OTHER_NAMES: [&str; 5] = ["cuda", "mps", "xpu", "hip", "rocm"];
 
 #[cold]
 fn unknown(given: String) -> Error {
-    let available = Device::kinds().join(", ");
-    let is_cuda = given.split(':').next() == Some("cuda");
+    let available = Device::names().join(", ");
+    let kind = given.split(':').next().unwrap_or_default();
+    let hint = match kind {
+        kind if OTHER_NAMES.contains(&kind) => Some("devices of every maker are called \"gpu\""),
+        // Else its provider would have said why.
+        "gpu" => Some("this program was built without the feature gpu, or has not registered it"),
+        _ => None,
+    };
     let error = Error::new("device", Problem::UnknownDevice { given, available });
-    if is_cuda {
-        return error.hint("devices of every maker are called \"gpu\"");
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
     }
-    error
 }
 
 /// Finds the devices of a kind.
@@ -254,7 +272,7 @@ fn offer(
         })
         .collect();
     let results = backend.perform(op, task, &inputs, outputs)?;
-    if results.is_some() {
+    if results.is_some() && !task.is_check() {
         note(op, backend, tensors, Way::Native);
     }
     Ok(results)
@@ -342,6 +360,39 @@ fn perform_on_host(
 ) -> Result<Results, Error> {
     let dtypes: SmallVec<[DType; 4]> = tensors.iter().map(|tensor| tensor.dtype()).collect();
     notice::hosted(op, Device(backend), &dtypes)?;
+    let _hosting = Hosting::begin();
+    let made = perform_on_copies(op, task, tensors, outputs)?;
+    made.into_iter()
+        .zip(outputs)
+        .map(|(Made { memory, count }, output)| {
+            let len = output.dtype.bytes_for(count).unwrap_or(usize::MAX);
+            let bytes = memory.on_host(op)?;
+            let memory = backend.upload(op, output.dtype, bytes.get(..len).unwrap_or(bytes))?;
+            Ok(Made { memory, count })
+        })
+        .collect()
+}
+
+/// Has values checked by a task that writes nothing: by the device of the tensors, which may raise what
+/// it finds at the next reading; where it has no kernel by the CPU, which reads them at the call.
+///
+/// # Errors
+/// As [`perform_here`].
+pub(crate) fn check(op: &'static str, task: &Task<'_>, tensors: &[&Tensor]) -> Result<(), Error> {
+    match perform_here(op, task, tensors, &[])? {
+        Some(_) => Ok(()),
+        None => perform_on_copies(op, task, tensors, &[]).map(drop),
+    }
+}
+
+/// What the CPU makes of a task on copies of tensors.
+#[cold]
+fn perform_on_copies(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+) -> Result<Results, Error> {
     let moved: SmallVec<[(Shared, Layout); 4]> = tensors
         .iter()
         .map(|tensor| fetch(op, tensor))
@@ -357,17 +408,8 @@ fn perform_on_host(
             },
         })
         .collect();
-    let made = CPU.perform(op, task, &inputs, outputs)?.ok_or_else(|| {
+    CPU.perform(op, task, &inputs, outputs)?.ok_or_else(|| {
         let (device, reason) = ("cpu", "a task without a kernel".to_owned());
         Error::new(op, Problem::DeviceFailure { device, reason })
-    })?;
-    made.into_iter()
-        .zip(outputs)
-        .map(|(Made { memory, count }, output)| {
-            let bytes = memory.on_host(op)?;
-            let bytes = &bytes[..count * output.dtype.itemsize()];
-            let memory = backend.upload(op, output.dtype, bytes)?;
-            Ok(Made { memory, count })
-        })
-        .collect()
+    })
 }

@@ -55,20 +55,20 @@ pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> 
             .collect();
         let result = record_as_is(op, &operands)?;
         if is_tracing() {
-            trace(op, before, Some(&operands), result.dtype());
+            trace(op, before, Some(&operands), &result);
         }
         return Ok(result.inherit_from(&operands));
     }
     let result = record_as_is(op, operands)?;
     if is_tracing() {
-        trace(op, operands, None, result.dtype());
+        trace(op, operands, None, &result);
     }
     Ok(result.inherit_from(operands))
 }
 
 /// Records the dtypes of an operation, of the operands before a cast and after it.
 #[cold]
-fn trace(op: Op, operands: &[Operand<'_>], cast: Option<&[Operand<'_>]>, result: DType) {
+fn trace(op: Op, operands: &[Operand<'_>], cast: Option<&[Operand<'_>]>, result: &Tensor) {
     let dtypes = |operands: &[Operand<'_>]| -> Vec<DType> {
         let tensors = operands.iter().filter_map(|operand| match operand {
             Operand::Tensor(tensor) => Some(tensor.dtype()),
@@ -408,10 +408,6 @@ fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Erro
     let Some(second) = operands.get(1).filter(|_| in_integers) else {
         return Ok(());
     };
-    let problem = |index| match op {
-        Op::Pow => Problem::NegativeExponent { index },
-        _ => Problem::DivisionByZero { index },
-    };
     match second {
         Operand::Scalar(WeakScalar::Int(value)) => {
             let bad = if refused == Refused::Zero {
@@ -420,32 +416,27 @@ fn guard(op: Op, program: &Program, operands: &[Operand<'_>]) -> Result<(), Erro
                 *value < 0
             };
             if bad {
-                Err(Error::new(op.name(), problem(None)))
+                Err(Error::new(op.name(), refused.fault(None)))
             } else {
                 Ok(())
             }
         }
         Operand::Scalar(WeakScalar::Bool(false)) if refused == Refused::Zero => {
-            Err(Error::new(op.name(), problem(None)))
+            Err(Error::new(op.name(), refused.fault(None)))
         }
         Operand::Scalar(_) => Ok(()),
         Operand::Tensor(tensor) => {
             let check = Task::Values(Values::CheckIntegers(refused));
             match perform_here(op.name(), &check, &[tensor], &[])? {
                 Some(_) => Ok(()),
-                None => check_integers(op.name(), tensor, refused, problem),
+                None => check_integers(op.name(), tensor, refused),
             }
         }
     }
 }
 
 /// [`Values::CheckIntegers`] where there is no kernel for it.
-fn check_integers(
-    op: &'static str,
-    integers: &Tensor,
-    refused: Refused,
-    problem: impl FnOnce(Option<usize>) -> Problem,
-) -> Result<(), Error> {
+fn check_integers(op: &'static str, integers: &Tensor, refused: Refused) -> Result<(), Error> {
     let x = integers.detach();
     let builder = Builder::new(&[x.dtype()]);
     let (value, zero) = (
@@ -465,7 +456,8 @@ fn check_integers(
     }
     let each = evaluate_one(op, &program, &[&x])?;
     let place = each.read(op)?.iter().position(|byte| *byte != 0);
-    Err(Error::new(op, problem(place.filter(|_| x.rank() > 0))))
+    let place = place.filter(|_| x.rank() > 0);
+    Err(Error::new(op, refused.fault(place)))
 }
 
 macro_rules! methods {

@@ -7,11 +7,11 @@ use allotrope_op::{Builder, Dims, Layout, Shape, Slice};
 
 use smallvec::smallvec;
 
-use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::device::common_backend;
 use crate::elementwise::evaluate_one;
 use crate::ops::{Indices, Negative, chooser_beside, sum_slices};
+use crate::{Device, Tensor};
 
 const OP: &str = "index";
 
@@ -67,6 +67,9 @@ impl Tensor {
     /// An index error for an index out of range or too many items, a dtype error for an array of
     /// floats, a value error for shapes that do not fit.
     pub fn index(&self, key: &[Index]) -> Result<Self, Error> {
+        if let Some(moved) = self.following_key(key)? {
+            return moved.index(key);
+        }
         if let Some(mask) = self.whole_mask(key) {
             return self.masked_select(mask).map_err(|error| error.in_op(OP));
         }
@@ -210,7 +213,7 @@ impl Tensor {
                         added.push(dim + added.len());
                     }
                     let mask = chooser_beside(mask, self)?;
-                    items.extend(mask.nonzero()?.into_iter().map(Index::Array));
+                    items.extend(mask.true_places()?.into_iter().map(Index::Array));
                     dim += mask.rank();
                 }
                 Index::Array(array) if !array.dtype().is_integer() => {
@@ -227,6 +230,24 @@ impl Tensor {
             }
         }
         Ok((items, added))
+    }
+
+    /// A free tensor on the device of the first array of a key that is fixed there; nothing if it is
+    /// there. Arrays of the CPU, lists among them, come to it.
+    fn following_key(&self, key: &[Index]) -> Result<Option<Self>, Error> {
+        if !self.is_device_free() {
+            return Ok(None);
+        }
+        let fixed = key.iter().find_map(|item| match item {
+            Index::Array(array) if !array.is_device_free() && array.device() != Device::cpu() => {
+                Some(array)
+            }
+            _ => None,
+        });
+        match fixed.filter(|array| !self.is_beside(array)) {
+            Some(array) => self.to_device(array.device()).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// How far behind `first` the elements at indices of some dimensions begin, broadcast together.

@@ -120,7 +120,9 @@ pub use ops::{
 };
 pub use random::{Generator, Parameter};
 pub use tensor::Tensor;
-pub use trace::{Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes};
+pub use trace::{
+    Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes, trace_value,
+};
 pub use variable::{
     CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,
 };

@@ -31,7 +31,7 @@ pub struct Tensor {
 impl Tensor {
     /// A tensor of row-major elements that fill a buffer.
     pub(crate) fn from_buffer(buffer: Buffer, shape: Shape, dtype: DType) -> Self {
-        debug_assert_eq!(buffer.len(), shape.count() * dtype.itemsize());
+        debug_assert_eq!(Some(buffer.len()), dtype.bytes_for(shape.count()));
         Self::from_storage(buffer, Layout::contiguous(shape), dtype)
     }
 
@@ -194,7 +194,7 @@ impl Tensor {
     pub fn address(&self) -> usize {
         let start = self.memory.host().map(|b| b.as_ptr().expose_provenance());
         start.map_or(0, |start| {
-            start + self.layout.offset() * self.dtype.itemsize()
+            start + self.dtype.bytes_for(self.layout.offset()).unwrap_or(0)
         })
     }
 
@@ -287,9 +287,16 @@ impl Tensor {
         self.memory.len()
     }
 
+    /// How many bytes the elements take, each once, whatever memory the tensor is a view of.
+    #[must_use]
+    pub fn byte_count(&self) -> usize {
+        // Elements that are there have found room.
+        self.dtype.bytes_for(self.count()).unwrap_or(usize::MAX)
+    }
+
     /// How many elements the whole memory has.
     pub(crate) fn memory_len(&self) -> usize {
-        self.memory.len() / self.dtype.itemsize()
+        self.dtype.count_in(self.memory.len())
     }
 
     /// A tensor of the same dtype and rank without elements, in memory of its own.
@@ -360,9 +367,8 @@ impl Tensor {
     #[must_use]
     pub fn contiguous_bytes(&self) -> Option<&[u8]> {
         let bytes = self.memory.host().filter(|_| self.is_contiguous())?;
-        let size = self.dtype.itemsize();
-        let start = self.layout.offset() * size;
-        Some(&bytes[start..start + self.count() * size])
+        let start = self.dtype.bytes_for(self.layout.offset())?;
+        Some(&bytes[start..start + self.byte_count()])
     }
 
     /// The bytes of a contiguous tensor, for an operation that only the CPU has.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use allotrope_dtype::{DType, Flow, ScopeId, ScopeStack, Set, promotion};
 use allotrope_op::{Op, Signature, compute_dtype};
 
+use crate::Tensor;
 use crate::autograd::locate;
 use crate::call::Question;
 use crate::device::Device;
@@ -33,25 +34,65 @@ pub struct TracedOperation {
     pub hosted: Option<Device>,
 }
 
+/// An operation, and its result where a trace keeps results.
+type Entry = (TracedOperation, Option<Tensor>);
+
 /// A list that operations are recorded in.
 #[derive(Clone, Debug, Default)]
-pub struct Trace(Arc<Mutex<Vec<TracedOperation>>>);
+pub struct Trace {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    keeps_values: bool,
+}
 
 impl Trace {
+    /// A list that keeps the results of operations beside them, until they are taken out.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// use allotrope_tensor::{Tensor, Trace, TraceFlow};
+    /// let (trace, mut flow) = (Trace::with_values(), TraceFlow::default());
+    /// let id = flow.enter(trace.clone());
+    /// flow.resume();
+    /// let x = Tensor::zeros(&[2], DType::F32)?.exp()?;
+    /// flow.leave(id);
+    /// flow.resume();
+    /// let taken = trace.take();
+    /// assert_eq!(taken.len(), 1);
+    /// let value = taken[0].1.as_ref().map(Tensor::to_vec::<f32>).transpose()?;
+    /// assert_eq!(value, Some(x.to_vec::<f32>()?));
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_values() -> Self {
+        Self {
+            keeps_values: true,
+            ..Self::default()
+        }
+    }
+
     /// What was recorded so far.
     #[must_use]
     pub fn operations(&self) -> Vec<TracedOperation> {
-        self.lock().clone()
+        let entries = self.lock();
+        entries.iter().map(|(traced, _)| traced.clone()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<TracedOperation>> {
+    /// Takes what was recorded so far out of the list, with the results that are kept and known. Those
+    /// of operations that were composed of others, or wrote in place, are not.
+    #[must_use]
+    pub fn take(&self) -> Vec<(TracedOperation, Option<Tensor>)> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
         // A panic elsewhere leaves a list of whole records.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
+    static KEEPS_VALUES: Cell<bool> = const { Cell::new(false) };
     static TRACES: RefCell<ScopeStack<Trace>> = const { RefCell::new(ScopeStack::new()) };
 }
 
@@ -60,6 +101,7 @@ fn change<R>(change: impl FnOnce(&mut ScopeStack<Trace>) -> R) -> R {
     TRACES.with_borrow_mut(|traces| {
         let result = change(traces);
         IS_ON.set(!traces.is_empty());
+        KEEPS_VALUES.set(traces.inside_out().any(|trace| trace.keeps_values));
         result
     })
 }
@@ -150,7 +192,30 @@ fn push(traced: TracedOperation) {
     let _gate = fork::enter_detached();
     TRACES.with_borrow(|traces| {
         for trace in traces.inside_out() {
-            trace.lock().push(traced.clone());
+            trace.lock().push((traced.clone(), None));
+        }
+    });
+}
+
+/// Gives the last operation its result, if a trace of this thread keeps results and has none for it:
+/// called with whatever leaves the library as a new tensor.
+#[inline]
+pub fn trace_value(value: &Tensor) {
+    if KEEPS_VALUES.get() {
+        keep_value(value);
+    }
+}
+
+#[cold]
+fn keep_value(value: &Tensor) {
+    let _gate = fork::enter_detached();
+    TRACES.with_borrow(|traces| {
+        for trace in traces.inside_out().filter(|trace| trace.keeps_values) {
+            if let Some((traced, kept @ None)) = trace.lock().last_mut()
+                && traced.result == value.dtype()
+            {
+                *kept = Some(value.detach());
+            }
         }
     });
 }
@@ -162,8 +227,9 @@ pub(crate) fn elementwise(
     inputs: &[DType],
     cast: Option<&[DType]>,
     has_scalar: bool,
-    result: DType,
+    value: &Tensor,
 ) {
+    let result = value.dtype();
     let used = cast.unwrap_or(inputs);
     let first = used.first().copied().unwrap_or(result);
     let common = used.iter().copied().find(|d| *d != first);
@@ -202,6 +268,7 @@ pub(crate) fn elementwise(
         reason,
         hosted: None,
     });
+    trace_value(value);
 }
 
 /// Records a cast that the user has asked for, if operations are traced.
@@ -261,8 +328,8 @@ pub(crate) fn trace_hosted(op: &'static str, device: Device, inputs: &[DType]) {
         let _gate = fork::enter_detached();
         let mut is_known = true;
         for trace in traces.inside_out() {
-            match trace.lock().last_mut().filter(|last| last.op == op) {
-                Some(last) => last.hosted = Some(device),
+            match trace.lock().last_mut().filter(|(last, _)| last.op == op) {
+                Some((last, _)) => last.hosted = Some(device),
                 None => is_known = false,
             }
         }

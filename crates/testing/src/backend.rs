@@ -1,9 +1,10 @@
-//! Every primitive: done by the CPU on copies, when someone reads. No task has a kernel here.
+//! Every primitive: done by the CPU on copies, when someone reads. No task has a kernel here but checks.
 
 use std::sync::{Arc, LazyLock};
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
+use allotrope_op::task::{Input, Output, Results, Task};
 use allotrope_op::{
     Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Scan, Shape,
     Shared, Stream, Target, View,
@@ -11,23 +12,25 @@ use allotrope_op::{
 use smallvec::SmallVec;
 
 use crate::block::Block;
-use crate::calls::count;
+use crate::calls::{count, moved};
+use crate::check::Checks;
 use crate::lazy::Lazy;
 
 /// The device that stores everything exactly.
-pub static APART: Apart = Apart { index: 0 };
+pub static APART: Apart = Apart::new(0);
 /// The device that stores float64 as float32.
-pub static NARROW: Apart = Apart { index: 1 };
+pub static NARROW: Apart = Apart::new(1);
 
 /// The device.
 #[derive(Debug)]
 pub struct Apart {
     index: u32,
+    pub(crate) checks: Checks,
 }
 
 /// A view that outlives its call.
 #[derive(Clone)]
-struct Held {
+pub(crate) struct Held {
     block: Block,
     layout: Layout,
 }
@@ -40,14 +43,17 @@ impl Held {
         Ok(Self { block, layout })
     }
 
-    fn all(dtypes: &[DType], views: &[View<'_>]) -> Result<Vec<Self>, Error> {
+    pub(crate) fn all(dtypes: &[DType], views: &[View<'_>]) -> Result<Vec<Self>, Error> {
         let each = dtypes.iter().zip(views);
         each.map(|(dtype, view)| Self::new(*dtype, *view)).collect()
     }
 }
 
 /// Lets work see the elements of views in memory of the CPU.
-fn see<T>(held: &[Held], work: impl FnOnce(&[View<'_>]) -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn see<T>(
+    held: &[Held],
+    work: impl FnOnce(&[View<'_>]) -> Result<T, Error>,
+) -> Result<T, Error> {
     let memories = held
         .iter()
         .map(|held| held.block.fetch())
@@ -63,15 +69,20 @@ fn see<T>(held: &[Held], work: impl FnOnce(&[View<'_>]) -> Result<T, Error>) -> 
     work(&views)
 }
 
-fn blocks(held: &[Held]) -> Vec<&Block> {
+pub(crate) fn blocks(held: &[Held]) -> Vec<&Block> {
     held.iter().map(|held| &held.block).collect()
 }
 
-fn bytes_of(dtype: DType, count: usize) -> usize {
+pub(crate) fn bytes_of(dtype: DType, count: usize) -> usize {
     dtype.bytes_for(count).unwrap_or(usize::MAX)
 }
 
 impl Apart {
+    const fn new(index: u32) -> Self {
+        let checks = Checks::new();
+        Self { index, checks }
+    }
+
     fn here(&self) -> &'static Self {
         match self.index {
             0 => &APART,
@@ -149,7 +160,17 @@ impl Backend for Apart {
 
     fn finish(&self) -> Result<(), Error> {
         count("finish");
-        Ok(())
+        self.checks.settle()
+    }
+
+    fn perform(
+        &self,
+        op: &'static str,
+        task: &Task<'_>,
+        inputs: &[Input<'_>],
+        outputs: &[Output],
+    ) -> Result<Option<Results>, Error> {
+        self.here().check(op, task, inputs, outputs)
     }
 
     fn allocate(&self, op: &'static str, dtype: DType, n: usize) -> Result<Shared, Error> {
@@ -162,8 +183,8 @@ impl Backend for Apart {
         )?))
     }
 
-    fn upload(&self, _: &'static str, dtype: DType, bytes: &[u8]) -> Result<Shared, Error> {
-        count("upload");
+    fn upload(&self, op: &'static str, dtype: DType, bytes: &[u8]) -> Result<Shared, Error> {
+        moved("upload", op, bytes.len());
         Ok(Arc::new(Block::ready(self.here(), dtype, bytes)?))
     }
 
@@ -174,7 +195,8 @@ impl Backend for Apart {
         from: View<'_>,
         bytes: &mut [u8],
     ) -> Result<(), Error> {
-        count("download");
+        moved("download", op, bytes.len());
+        self.checks.settle()?;
         let held = Held::new(dtype, from)?;
         see(&[held], |views| CPU.download(op, dtype, views[0], bytes))
     }
@@ -383,6 +405,7 @@ impl Backend for Apart {
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error> {
         count("compress");
+        self.checks.settle()?;
         // How many there are is asked for at once.
         let held = Held::all(&[dtype, DType::Bool], &[from, mask])?;
         let (memory, n) = see(&held, |views| CPU.compress(op, dtype, views[0], views[1]))?;
@@ -407,6 +430,7 @@ impl Backend for Apart {
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
         count("coordinates");
+        self.checks.settle()?;
         let held = Held::all(&[DType::Bool], &[mask])?;
         let (memory, n) = see(&held, |views| CPU.coordinates(op, views[0]))?;
         let numbers = n * mask.layout.rank();

@@ -1,12 +1,13 @@
-//! A second device for tests, `apart`: memory that the CPU cannot read, primitives alone, and work
-//! that waits until someone reads.
+//! A second device for tests, `apart`: memory that the CPU cannot read, primitives and checks alone, and
+//! work that waits until someone reads.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `block` | `Block`: elements, stored otherwise than the CPU would, that may be pending |
 //! | `lazy` | values that are made when they are first asked for |
 //! | `backend` | [`Apart`]: every primitive, done by the CPU on copies when it is needed |
-//! | `calls` | how often each primitive was asked for |
+//! | `check` | checks of values, whose faults the next reading raises |
+//! | `calls` | how often each primitive was asked for, and what was moved |
 //!
 //! There are two of them. `apart` stores every dtype exactly; `apart:1` stores float64 as float32 and
 //! complex128 as complex64, as a device without them does.
@@ -15,13 +16,14 @@
 mod backend;
 mod block;
 mod calls;
+mod check;
 mod lazy;
 
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::Backend;
 
 pub use backend::{APART, Apart, NARROW};
-pub use calls::take_calls;
+pub use calls::{Transfer, take_calls, take_transfers};
 
 /// The kind of the devices.
 pub const KIND: &str = "apart";

@@ -6,11 +6,13 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `stub` | `python/allotrope/__init__.pyi`, `python/allotrope/nn/functional.pyi` |
+//! | `source/` | what the source of the extension module declares |
+//! | `stub/` | the Python stubs |
 //! | `book` | the generated pages of the book |
 //! | `templates/` | their hand-written parts, with `{{placeholders}}` |
 
 mod book;
+mod source;
 mod stub;
 
 use std::path::Path;
@@ -40,21 +42,18 @@ fn main() -> ExitCode {
 }
 
 /// Every generated file: its path from the project's root, and its text.
-fn generated_files() -> [(&'static str, String); 5] {
-    [
-        ("python/allotrope/__init__.pyi", stub::python_stub()),
-        (
-            "python/allotrope/nn/functional.pyi",
-            stub::functional_stub(),
-        ),
+fn generated_files() -> Result<Vec<(&'static str, String)>, String> {
+    let mut files = stub::stubs(root())?;
+    files.extend([
         ("book/src/dtypes.md", book::dtype_page()),
         ("book/src/promotion.md", book::promotion_page()),
         ("book/src/support.md", book::support_page()),
-    ]
+    ]);
+    Ok(files)
 }
 
 fn write_files() -> Result<(), String> {
-    let files = generated_files();
+    let files = generated_files()?;
     files
         .iter()
         .try_for_each(|(path, text)| write_file(path, text))
@@ -82,7 +81,7 @@ fn check_files() -> Result<(), String> {
     let differs = |(path, text): &(&'static str, String)| {
         fs::read_to_string(root().join(path)).ok().as_ref() != Some(text)
     };
-    let stale = generated_files()
+    let stale = generated_files()?
         .into_iter()
         .filter(differs)
         .map(|(path, _)| path);

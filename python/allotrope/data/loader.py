@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from .._core import Generator
 from .collate import default_collate, default_convert
@@ -24,6 +24,10 @@ from .sampler import (
 from .worker import Recipe
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+class _Indexed(Protocol[T_co]):
+    def __getitem__(self, index: Any, /) -> T_co: ...
 
 
 class DataLoader(Generic[T_co]):
@@ -49,7 +53,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: _Indexed[T_co] | Iterable[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
@@ -70,7 +74,7 @@ class DataLoader(Generic[T_co]):
         workers: str | None = None,
     ) -> None:
         op = "DataLoader"
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self.num_workers = check_count(op, "num_workers", num_workers, least=0)
         if workers is None:
             workers = "threads" if multiprocessing_context is None else "processes"
@@ -137,7 +141,8 @@ class DataLoader(Generic[T_co]):
             batch_size = check_count(op, "batch_size", batch_size)
         if sampler is None and batch_sampler is None and not self._is_iterable:
             # Drawn from the seed of the epoch, which comes from the generator.
-            sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
+            kind = RandomSampler if shuffle else SequentialSampler
+            sampler = kind(dataset)  # type: ignore[arg-type]
         if batch_size is not None and batch_sampler is None and not self._is_iterable:
             assert sampler is not None
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)

@@ -51,73 +51,73 @@ class ReLU(_InPlace):
     tensor([0., 2.])
     """
 
-    _function = staticmethod(F.relu)
+    _function: Any = staticmethod(F.relu)
 
 
 class ReLU6(_InPlace):
     """min(max(x, 0), 6)."""
 
-    _function = staticmethod(F.relu6)
+    _function: Any = staticmethod(F.relu6)
 
 
 class SELU(_InPlace):
     """λ · (max(x, 0) + min(α · (exp(x) - 1), 0)), which keeps mean and variance."""
 
-    _function = staticmethod(F.selu)
+    _function: Any = staticmethod(F.selu)
 
 
 class SiLU(_InPlace):
     """x · sigmoid(x)."""
 
-    _function = staticmethod(F.silu)
+    _function: Any = staticmethod(F.silu)
 
 
 class Mish(_InPlace):
     """x · tanh(softplus(x))."""
 
-    _function = staticmethod(F.mish)
+    _function: Any = staticmethod(F.mish)
 
 
 class Hardswish(_InPlace):
     """x · relu6(x + 3) / 6."""
 
-    _function = staticmethod(F.hardswish)
+    _function: Any = staticmethod(F.hardswish)
 
 
 class Hardsigmoid(_InPlace):
     """relu6(x + 3) / 6."""
 
-    _function = staticmethod(F.hardsigmoid)
+    _function: Any = staticmethod(F.hardsigmoid)
 
 
 class Sigmoid(_Plain):
     """1 / (1 + exp(-x))."""
 
-    _function = staticmethod(F.sigmoid)
+    _function: Any = staticmethod(F.sigmoid)
 
 
 class Tanh(_Plain):
     """The hyperbolic tangent."""
 
-    _function = staticmethod(F.tanh)
+    _function: Any = staticmethod(F.tanh)
 
 
 class LogSigmoid(_Plain):
     """The logarithm of the logistic function."""
 
-    _function = staticmethod(F.logsigmoid)
+    _function: Any = staticmethod(F.logsigmoid)
 
 
 class Softsign(_Plain):
     """x / (1 + |x|)."""
 
-    _function = staticmethod(F.softsign)
+    _function: Any = staticmethod(F.softsign)
 
 
 class Tanhshrink(_Plain):
     """x - tanh(x)."""
 
-    _function = staticmethod(F.tanhshrink)
+    _function: Any = staticmethod(F.tanhshrink)
 
 
 class GELU(Module):
@@ -379,19 +379,19 @@ class Softmax(_Line):
     tensor([0.5000, 0.5000])
     """
 
-    _function = staticmethod(F.softmax)
+    _function: Any = staticmethod(F.softmax)
 
 
 class Softmin(_Line):
     """exp(-x) divided by its sum along a dimension."""
 
-    _function = staticmethod(F.softmin)
+    _function: Any = staticmethod(F.softmin)
 
 
 class LogSoftmax(_Line):
     """The logarithm of the softmax along a dimension."""
 
-    _function = staticmethod(F.log_softmax)
+    _function: Any = staticmethod(F.log_softmax)
 
 
 class Softmax2d(Module):

@@ -246,4 +246,62 @@ def _as_added(mask: Tensor, dtype: Any) -> Tensor:
     return mask.to(dtype)
 
 
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """What `nn.MultiheadAttention` computes, with its parameters as arguments.
+
+    >>> x, w = al.ones(3, 1, 2), al.ones(6, 2)
+    >>> F = al.nn.functional
+    >>> y, weights = F.multi_head_attention_forward(x, x, x, 2, 1, w, None, None, None, False, 0.0, al.eye(2), None)
+    >>> y.shape, weights.shape
+    ((3, 1, 2), (1, 3, 3))
+    """
+    op = "multi_head_attention_forward"
+    if static_k is not None or static_v is not None:
+        raise NotImplementedError(f"{op}: static_k and static_v are not here; key and value are accepted")
+    if query.shape[-1] != embed_dim_to_check:
+        raise ValueError(f"{op}: wrong size of the query: {query.shape[-1]}; {embed_dim_to_check} is accepted")
+    if embed_dim_to_check % num_heads:
+        raise ValueError(f"{op}: {embed_dim_to_check} features do not make {num_heads} heads of one size")
+    layer = MultiheadAttention.__new__(MultiheadAttention)
+    Module.__init__(layer)
+    layer.embed_dim, layer.num_heads = embed_dim_to_check, num_heads
+    layer.head_dim = embed_dim_to_check // num_heads
+    layer.kdim, layer.vdim = key.shape[-1], value.shape[-1]
+    layer.dropout, layer.training, layer.batch_first = dropout_p, training, False
+    layer.add_zero_attn = add_zero_attn
+    layer.in_proj_weight = None if use_separate_proj_weight else in_proj_weight
+    layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight = q_proj_weight, k_proj_weight, v_proj_weight
+    layer.in_proj_bias, layer.bias_k, layer.bias_v = in_proj_bias, bias_k, bias_v
+    layer.out_proj = lambda x: F.linear(x, out_proj_weight, out_proj_bias)
+    return layer.forward(
+        query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal
+    )
+
+
 __all__ = ["MultiheadAttention"]

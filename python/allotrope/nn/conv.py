@@ -174,7 +174,7 @@ class Conv1d(_Conv):
     """
 
     _rank = 1
-    _function = staticmethod(F.conv1d)
+    _function: Any = staticmethod(F.conv1d)
 
 
 class Conv2d(_Conv):
@@ -185,7 +185,7 @@ class Conv2d(_Conv):
     """
 
     _rank = 2
-    _function = staticmethod(F.conv2d)
+    _function: Any = staticmethod(F.conv2d)
 
 
 class Conv3d(_Conv):
@@ -197,7 +197,7 @@ class Conv3d(_Conv):
     """
 
     _rank = 3
-    _function = staticmethod(F.conv3d)
+    _function: Any = staticmethod(F.conv3d)
 
 
 class _ConvTranspose(_ConvNd):
@@ -289,7 +289,7 @@ class ConvTranspose1d(_ConvTranspose):
     """
 
     _rank = 1
-    _function = staticmethod(F.conv_transpose1d)
+    _function: Any = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
@@ -301,7 +301,7 @@ class ConvTranspose2d(_ConvTranspose):
     """
 
     _rank = 2
-    _function = staticmethod(F.conv_transpose2d)
+    _function: Any = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTranspose):
@@ -312,7 +312,7 @@ class ConvTranspose3d(_ConvTranspose):
     """
 
     _rank = 3
-    _function = staticmethod(F.conv_transpose3d)
+    _function: Any = staticmethod(F.conv_transpose3d)
 
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

@@ -25,6 +25,19 @@ def dtype_for(given: Any, wanted: Any) -> Any:
     return wanted.to_complex() if given.is_complex and not wanted.is_complex else wanted
 
 
+def cast_floats(value: Any, dtype: Any) -> Any:
+    """Nested arguments with their float and complex tensors in a dtype or family."""
+    if isinstance(value, Tensor):
+        return value.to(dtype_for(value.dtype, dtype)) if is_converted(value) else value
+    if isinstance(value, dict):
+        return {key: cast_floats(member, dtype) for key, member in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(cast_floats(member, dtype) for member in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(cast_floats(member, dtype) for member in value)
+    return value
+
+
 def wanted_dtype(op: str, dtype: Any) -> Any:
     """A float or complex dtype, or one of their families."""
     wanted = dtype if isinstance(dtype, Family) else _core.dtype(dtype)
@@ -55,6 +68,14 @@ class Converted:
 
     # The dtype that the module stays in, whatever a module above is converted to.
     _kept_in: Any = None
+    # Whether what the module is called with is cast to that dtype.
+    _casts_inputs: bool = False
+    # What the module has beside.
+    _buffers: Any
+    _keep_dtype_buffers_set: Any
+    _modules: Any
+    _parameters: Any
+    modules: Any
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Puts `function(tensor)` in the place of each parameter and buffer, which stay the objects
@@ -117,9 +138,10 @@ class Converted:
         """What a buffer with keep_dtype becomes: what it is."""
         return buffer.dtype
 
-    def keep_in(self, dtype: Any) -> Self:
+    def keep_in(self, dtype: Any, *, inputs: bool = False) -> Self:
         """Converts the module and keeps it in this dtype: `to(dtype)` of a module above and autocast
-        leave it, `to(dtype)` of the module itself gives it another one to stay in. None lets go.
+        leave it, `to(dtype)` of the module itself gives it another one to stay in. None lets go. With
+        inputs, float and complex tensors that it is called with are cast to the dtype too.
 
         >>> model = al.nn.Sequential(al.nn.Linear(2, 2), al.nn.LayerNorm(2).keep_in(al.float32))
         >>> model = model.to(al.bfloat16)
@@ -128,11 +150,33 @@ class Converted:
         """
         if dtype is None:
             self.__dict__["_kept_in"] = None
+            self.__dict__.pop("_casts_inputs", None)
             return self
         wanted = wanted_dtype("keep_in", dtype)
         self._convert("keep_in", wanted, None, {})
         self.__dict__["_kept_in"] = wanted
+        self.__dict__["_casts_inputs"] = bool(inputs)
         self.__dict__["_is_plain"] = False
+        return self
+
+    def apply_audit(self, report: Any) -> Self:
+        """Takes the advice of `al.audit`: every layer is kept in the dtype that the report recommends,
+        and casts what it is called with to it. A dict of dtypes by path is taken too.
+
+        >>> model = al.nn.Sequential(al.nn.Linear(2, 2), al.nn.ReLU(), al.nn.Linear(2, 1))
+        >>> model = model.apply_audit({"0": al.bfloat16, "2": al.float32})
+        >>> [p.dtype.name for p in model.parameters()], model(al.ones(1, 2)).dtype
+        (['bfloat16', 'bfloat16', 'float32', 'float32'], allotrope.float32)
+        """
+        from ..inspection.advice import apply_advice
+
+        recommended = report if isinstance(report, dict) else getattr(report, "recommended", None)
+        if not isinstance(recommended, dict):
+            raise TypeError(
+                f"apply_audit: not a report: {type(report).__name__}; what al.audit returns, or a "
+                "dict of dtypes by path is accepted"
+            )
+        apply_advice(self, {path: wanted_dtype("apply_audit", d) for path, d in recommended.items()})
         return self
 
     def to(
@@ -224,6 +268,12 @@ class Converted:
 
 
 def _is_device(name: str) -> bool:
+    # A name of a dtype is no reason to look for devices.
+    try:
+        _core.dtype(name)
+        return False
+    except TypeError:
+        pass
     try:
         _core._check_device_name(name)
     except RuntimeError:

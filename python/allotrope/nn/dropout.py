@@ -41,37 +41,37 @@ class Dropout(_Dropout):
     tensor([1., 1.])
     """
 
-    _function = staticmethod(F.dropout)
+    _function: Any = staticmethod(F.dropout)
 
 
 class Dropout1d(_Dropout):
     """Each channel of a signal is zero with probability p."""
 
-    _function = staticmethod(F.dropout1d)
+    _function: Any = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
     """Each channel of an image is zero with probability p."""
 
-    _function = staticmethod(F.dropout2d)
+    _function: Any = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
     """Each channel of a volume is zero with probability p."""
 
-    _function = staticmethod(F.dropout3d)
+    _function: Any = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_Dropout):
     """Numbers are set to the lower limit of SELU at random; mean and variance stay."""
 
-    _function = staticmethod(F.alpha_dropout)
+    _function: Any = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_Dropout):
     """Channels are set to the lower limit of SELU at random; mean and variance stay."""
 
-    _function = staticmethod(F.feature_alpha_dropout)
+    _function: Any = staticmethod(F.feature_alpha_dropout)
 
 
 __all__ = [

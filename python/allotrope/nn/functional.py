@@ -1,40 +1,24 @@
 """Layers and losses as functions, as torch.nn.functional.
 
-Every function comes from the Rust tables; only torch's other spellings of some are listed here.
+Every function comes from the Rust tables; no name is listed here.
 """
 
 import functools as _functools
 
+from .._core import _spellings
 from .._core import functional as _functional
 
-# Functions with an option that torch has under a name of their own, too.
-_SPELLINGS = {
-    "{}_": (
-        {"inplace": True},
-        ("celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold"),
-    ),
-    "{}_with_indices": (
-        {"return_indices": True},
-        tuple(
-            f"{kind}max_pool{rank}d"
-            for kind in ("", "adaptive_", "fractional_")
-            for rank in (1, 2, 3)
-            if (kind, rank) != ("fractional_", 1)
-        ),
-    ),
-}
 
-
-def _with_options(name: str, original: str, options: dict):
+def _with_option(name: str, original: str, option: str):
     function = getattr(_functional, original)
+    options = {option: True}
 
     def spelled(*args, **others):
         return function(*args, **{**others, **options})
 
     _functools.update_wrapper(spelled, function)
     spelled.__name__ = spelled.__qualname__ = name
-    given = ", ".join(f"{option}={value}" for option, value in options.items())
-    spelled.__doc__ = f"`{original}` with {given}."
+    spelled.__doc__ = f"`{original}` with {option}=True."
     return spelled
 
 
@@ -42,8 +26,18 @@ __all__ = list(_functional.__all__)
 
 globals().update({name: getattr(_functional, name) for name in __all__})
 
-for _form, (_options, _originals) in _SPELLINGS.items():
-    for _original in _originals:
-        _name = _form.format(_original)
-        globals()[_name] = _with_options(_name, _original, _options)
-        __all__.append(_name)
+for _name, _original, _option in _spellings():
+    globals()[_name] = _with_option(_name, _original, _option)
+    __all__.append(_name)
+
+__all__.append("multi_head_attention_forward")
+
+
+def __getattr__(name: str):
+    # It is what a layer computes, which is loaded when it is asked for.
+    if name != "multi_head_attention_forward":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .attention import multi_head_attention_forward
+
+    globals()[name] = multi_head_attention_forward
+    return multi_head_attention_forward

@@ -72,6 +72,18 @@ class Hooked:
 
     # Whether a call is nothing but `forward`: true until a hook is registered.
     _is_plain = True
+    # The tables that `_make_hook_tables` makes.
+    _backward_hooks: Any
+    _backward_pre_hooks: Any
+    _forward_hooks: Any
+    _forward_hooks_always_called: Any
+    _forward_hooks_with_kwargs: Any
+    _forward_pre_hooks: Any
+    _forward_pre_hooks_with_kwargs: Any
+    _load_state_dict_post_hooks: Any
+    _load_state_dict_pre_hooks: Any
+    _state_dict_hooks: Any
+    _state_dict_pre_hooks: Any
 
     def _make_hook_tables(self) -> None:
         set_attribute = object.__setattr__
@@ -223,9 +235,12 @@ def _forward(module: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if module._kept_in is None:
         return module.forward(*args, **options)
     from ..amp import autocast
+    from .conversion import cast_floats
 
     # What stays in its dtype is not lowered by autocast either.
     with autocast("cpu", enabled=False):
+        if module._casts_inputs:
+            args, options = cast_floats(args, module._kept_in), cast_floats(options, module._kept_in)
         return module.forward(*args, **options)
 
 

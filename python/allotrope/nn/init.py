@@ -1,34 +1,18 @@
 """First values of parameters, written in place, as torch.nn.init.
 
-Every function comes from Rust; only torch's old spellings of some are listed here.
+Every function comes from Rust; no name is listed here.
 """
 
 import functools as _functools
 import warnings as _warnings
 
-from .._core import _init
+from .._core import _init, _old_init_names
 
 __all__ = [name for name in dir(_init) if not name.startswith("_")]
 
 _calculate_fan_in_and_fan_out = _init._calculate_fan_in_and_fan_out
 
 globals().update({name: getattr(_init, name) for name in __all__})
-
-# Functions that torch had without the underscore, too.
-_OLD = (
-    "constant",
-    "dirac",
-    "eye",
-    "kaiming_normal",
-    "kaiming_uniform",
-    "normal",
-    "orthogonal",
-    "sparse",
-    "uniform",
-    "xavier_normal",
-    "xavier_uniform",
-)
-
 
 def _deprecated(name: str):
     function = globals()[name + "_"]
@@ -45,5 +29,5 @@ def _deprecated(name: str):
     return call
 
 
-for _name in _OLD:
+for _name in _old_init_names():
     globals()[_name] = _deprecated(_name)

@@ -410,6 +410,11 @@ class Module(Hooked, Converted, Stateful):
             return f"{self._get_name()}({''.join(extra)})"
         return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *lines]) + "\n)"
 
+    def _repr_html_(self) -> str:
+        from ..inspection.html import module_html
+
+        return module_html(self)
+
 
 def describe(tensor: Any) -> str:
     """A parameter or buffer in a word, its shape and its dtype."""

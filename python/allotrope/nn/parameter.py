@@ -19,7 +19,7 @@ class Parameter(Tensor):
     tensor([1., 1.], requires_grad=True)
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = empty(0)
         return Tensor.__new__(cls, data, requires_grad=bool(requires_grad))
@@ -53,7 +53,7 @@ class Buffer(Tensor):
 
     def __new__(
         cls, data: Any = None, *, persistent: bool = True, keep_dtype: bool = False
-    ) -> Any:
+    ) -> Buffer:
         made = Tensor.__new__(cls, empty(0) if data is None else data)
         made.persistent, made.keep_dtype = bool(persistent), bool(keep_dtype)
         return made

@@ -233,49 +233,49 @@ class MaxPool1d(_MaxPool):
     """
 
     _rank = 1
-    _function = staticmethod(F.max_pool1d)
+    _function: Any = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
     """The greatest number of each window of images."""
 
     _rank = 2
-    _function = staticmethod(F.max_pool2d)
+    _function: Any = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
     """The greatest number of each window of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.max_pool3d)
+    _function: Any = staticmethod(F.max_pool3d)
 
 
 class MaxUnpool1d(_MaxUnpool):
     """The way back from the pooling of signals."""
 
     _rank = 1
-    _function = staticmethod(F.max_unpool1d)
+    _function: Any = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
     """The way back from the pooling of images."""
 
     _rank = 2
-    _function = staticmethod(F.max_unpool2d)
+    _function: Any = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
     """The way back from the pooling of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.max_unpool3d)
+    _function: Any = staticmethod(F.max_unpool3d)
 
 
 class AvgPool1d(_AvgPool):
     """The mean of each window of signals."""
 
     _rank = 1
-    _function = staticmethod(F.avg_pool1d)
+    _function: Any = staticmethod(F.avg_pool1d)
 
     def __init__(
         self,
@@ -303,91 +303,91 @@ class AvgPool2d(_AvgPool):
     """The mean of each window of images."""
 
     _rank = 2
-    _function = staticmethod(F.avg_pool2d)
+    _function: Any = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
     """The mean of each window of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.avg_pool3d)
+    _function: Any = staticmethod(F.avg_pool3d)
 
 
 class LPPool1d(_LPPool):
     """The p-norm of each window of signals."""
 
     _rank = 1
-    _function = staticmethod(F.lp_pool1d)
+    _function: Any = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
     """The p-norm of each window of images."""
 
     _rank = 2
-    _function = staticmethod(F.lp_pool2d)
+    _function: Any = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
     """The p-norm of each window of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.lp_pool3d)
+    _function: Any = staticmethod(F.lp_pool3d)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """The means of a wanted number of windows of signals."""
 
     _rank = 1
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function: Any = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """The means of a wanted number of windows of images."""
 
     _rank = 2
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function: Any = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """The means of a wanted number of windows of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function: Any = staticmethod(F.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """The greatest numbers of a wanted number of windows of signals."""
 
     _rank = 1
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function: Any = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """The greatest numbers of a wanted number of windows of images."""
 
     _rank = 2
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function: Any = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """The greatest numbers of a wanted number of windows of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function: Any = staticmethod(F.adaptive_max_pool3d)
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The greatest numbers of windows, at drawn places, of images."""
 
     _rank = 2
-    _function = staticmethod(F.fractional_max_pool2d)
+    _function: Any = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The greatest numbers of windows, at drawn places, of volumes."""
 
     _rank = 3
-    _function = staticmethod(F.fractional_max_pool3d)
+    _function: Any = staticmethod(F.fractional_max_pool3d)
 
 
 __all__ = [

@@ -147,6 +147,17 @@ def _same_values(a: Tensor, b: Tensor) -> bool:
 class Stateful:
     """The part of a module that is saved and loaded."""
 
+    # What the module has beside.
+    _buffers: Any
+    _load_state_dict_post_hooks: Any
+    _load_state_dict_pre_hooks: Any
+    _modules: Any
+    _non_persistent_buffers_set: Any
+    _parameters: Any
+    _state_dict_hooks: Any
+    _state_dict_pre_hooks: Any
+    _version: Any
+
     def get_extra_state(self) -> Any:
         """What is saved beside tensors; a module with a `set_extra_state` has one of its own."""
         raise RuntimeError(

@@ -130,6 +130,14 @@ class Optimizer:
 
     # The name of the rule in Rust; classes of users have none.
     _rule: str | None = None
+    # The tables of hooks.
+    _opt_called: Any
+    _optimizer_load_state_dict_post_hooks: Any
+    _optimizer_load_state_dict_pre_hooks: Any
+    _optimizer_state_dict_post_hooks: Any
+    _optimizer_state_dict_pre_hooks: Any
+    _optimizer_step_post_hooks: Any
+    _optimizer_step_pre_hooks: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -142,6 +150,9 @@ class Optimizer:
         self._make_hooks()
         if isinstance(params, Tensor):
             raise TypeError(f"{name}: not a list of parameters: a tensor; a list of them is accepted")
+        if callable(getattr(params, "parameters", None)):
+            given = type(params).__name__
+            raise TypeError(f"{name}: not a list of parameters: a {given}; a list of them is accepted (hint: model.parameters())")
         if isinstance(params, (set, frozenset)):
             raise TypeError(f"{name}: parameters without an order: a set; lists are accepted")
         self.state: defaultdict[Any, Any] = defaultdict(dict)

@@ -67,7 +67,8 @@ def places(x):
 
 rows(
     """acos_ acosh_ angle_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_
-    cbrt_ ceil_ celu_ cos_ cosh_ deg2rad_ digamma_ elu_ erf_ erfc_ erfinv_ exp2_ exp_ expit_ expm1_ fix_
+    cbrt_ ceil_ celu_ cos_ cosh_ deg2rad_ digamma_ elu_ entr_ erf_ erfc_ erfcx_ erfinv_ exp2_ i0_ i0e_ i1_ i1e_
+    log_ndtr_ ndtr_ exp_ expit_ expm1_ fix_
     floor_ frac_ gelu_ hardshrink_ hardsigmoid_ hardswish_ isfinite_ isinf_ isnan_ isneginf_ isposinf_
     isreal_ leaky_relu_ lgamma_ log10_ log1p_ log2_ log_ log_sigmoid_ logical_not_ logit_ mish_
     nan_to_num_ rad2deg_ relu6_ relu_ round_ rsqrt_ selu_ sigmoid_ sign_ signbit_ silu_ sin_ sinc_ sinh_
@@ -130,7 +131,7 @@ RANDOM = {name for name in ROWS if name in (
 
 # They change the object and not what it sees.
 OF_THE_OBJECT = set(
-    "detach_ requires_grad_ squeeze_ swapaxes_ swapdims_ t_ to_ transpose_ unsqueeze_".split()
+    "detach_ requires_grad_ resize_ squeeze_ swapaxes_ swapdims_ t_ to_ transpose_ unsqueeze_".split()
 )
 
 # What those without a cousin that returns a new tensor give.

@@ -124,6 +124,8 @@ def handler(number, frame):
     raise Raised(number)
 
 signal.signal(signal.SIGALRM, handler)
+# Whoever started this may have told it to ignore interrupts, as shells tell what they run in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 work = operations[name]()
 count = 0
 for seed in range(seeds):
@@ -181,6 +183,7 @@ def test_what_a_handler_raises_comes_out(name):
 BESIDE = """
 import os, signal, threading, time
 import allotrope as al
+signal.signal(signal.SIGINT, signal.default_int_handler)
 x = al.randn(1500, 1500)
 results = []
 thread = threading.Thread(target=lambda: results.append([(x @ x).sum().item() for _ in range(20)]))

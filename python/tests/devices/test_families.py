@@ -42,6 +42,7 @@ def test_writes_keep_what_the_target_is():
     assert exact.numeric == al.float32
 
 
+@pytest.mark.skipif("apart" not in al.devices(), reason="about the devices of the tests")
 def test_devices_choose_the_width():
     x = al.tensor([1.0, 2.0], dtype="float64").to(al.Float)
     with al.demotion("error"):
@@ -63,7 +64,6 @@ def test_gradients_of_families():
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-@pytest.mark.parametrize("device", ["cpu", "apart"])
 def test_modules_take_families(device):
     layer = al.nn.Linear(2, 3, dtype=al.Float, device=device)
     assert layer.weight.numeric is al.Float

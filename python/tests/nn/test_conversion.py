@@ -67,7 +67,7 @@ def test_only_floats_and_complex_numbers_are_converted():
     with pytest.raises(RuntimeError, match="no such dtype or device: 'moon'"):
         module.to("moon")
     with pytest.raises(RuntimeError, match="gpu"):
-        module.to(device="gpu")
+        module.to(device="cuda")
     assert dtypes(module)["level"] == "complex128", "nothing was converted"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import allotrope as al
 from allotrope import _core
-from cells import CALLS
+from allotrope._probes import CALLS
 from reference import DTYPES, named
 
 NAMES = _core._structured_operations()
@@ -22,3 +22,12 @@ def test_cell(name, dtype):
 
 def test_every_call_is_of_an_operation():
     assert set(CALLS) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_is_traced_once(name):
+    dtype = next(dtype for dtype in ("float32", "int64", "bool", "complex64") if al.support(name, dtype) != "undefined")
+    with al.trace_dtypes() as trace:
+        CALLS[name](al.dtype(dtype))
+    own = [row["op"] for row in trace if row["op"] == name]
+    assert len(own) == 1, f"{name} is traced {len(own)} times"

@@ -4,7 +4,7 @@ import pytest
 
 import allotrope as al
 from allotrope import _core
-from cells import CALLS
+from allotrope._probes import CALLS
 
 NAMES = _core._structured_operations()
 REASONS = _core._without_gradient()

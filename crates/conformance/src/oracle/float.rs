@@ -286,6 +286,34 @@ pub fn real<R: Precise>(op: Op, a: &[R]) -> R {
         Op::Erf => x.erf(),
         Op::Erfc => x.erfc(),
         Op::Erfinv => x.erfinv(),
+        Op::Erfcx => x.erfcx(),
+        Op::Ndtr => {
+            let root = R::of(2.0).sqrt();
+            R::of(0.5) * (-x / root).erfc()
+        }
+        Op::LogNdtr => {
+            let t = -x / R::of(2.0).sqrt();
+            if x.get() > -1.0 {
+                (-(R::of(0.5) * (-t).erfc())).ln_1p()
+            } else if x.get().is_infinite() {
+                x
+            } else {
+                (t.erfcx() * R::of(0.5)).ln() - t * t
+            }
+        }
+        Op::Entr => {
+            if x.get() == 0.0 {
+                R::of(0.0)
+            } else if x.get() < 0.0 {
+                R::of(f64::NEG_INFINITY)
+            } else {
+                -(x * x.ln())
+            }
+        }
+        Op::I0 => bessel(0, x, false),
+        Op::I0e => bessel(0, x, true),
+        Op::I1 => bessel(1, x, false),
+        Op::I1e => bessel(1, x, true),
         Op::Lgamma => x.lgamma(),
         Op::Digamma => x.digamma(),
         Op::Sigmoid => one / (one + (-x).exp()),
@@ -516,5 +544,59 @@ pub fn real<R: Precise>(op: Op, a: &[R]) -> R {
         | Op::Where
         | Op::IsClose
         | Op::NextafterIn => R::of(f64::NAN),
+    }
+}
+
+/// The modified Bessel function of the first kind of order 0 or 1, times `e^-|x|` if it is scaled: its
+/// power series, whose terms are all positive, or far out the series of Hankel.
+fn bessel<R: Precise>(order: u8, x: R, is_scaled: bool) -> R {
+    let (a, n) = (x.abs(), f64::from(order));
+    if a.get().is_nan() {
+        return a;
+    }
+    if a.get().is_infinite() {
+        let end = if is_scaled { R::of(0.0) } else { a };
+        return if order == 1 && x.get() < 0.0 {
+            -end
+        } else {
+            end
+        };
+    }
+    let value = if a.get() < 80.0 {
+        let t = a * a / R::of(4.0);
+        let mut term = if order == 0 {
+            R::of(1.0)
+        } else {
+            a / R::of(2.0)
+        };
+        let (mut sum, mut k) = (term, 1.0);
+        while term.get() > sum.get() * 1e-34 {
+            term = term * t / R::of(k * (k + n));
+            sum = sum + term;
+            k += 1.0;
+        }
+        if is_scaled { sum * (-a).exp() } else { sum }
+    } else {
+        let (mut term, mut sum) = (R::of(1.0), R::of(1.0));
+        for k in 1..40 {
+            let odd = f64::from(2 * k - 1);
+            let next = -(term * R::of(4.0 * n * n - odd * odd) / (R::of(f64::from(8 * k)) * a));
+            if next.get().abs() >= term.get().abs() {
+                break;
+            }
+            (term, sum) = (next, sum + next);
+        }
+        let scaled = sum / (R::constant(PI) * R::of(2.0)).sqrt() / a.sqrt();
+        let half = (a / R::of(2.0)).exp();
+        match is_scaled {
+            true => scaled,
+            false if half.get().is_finite() => half * scaled * half,
+            false => half,
+        }
+    };
+    if order == 1 && x.get().is_sign_negative() {
+        -value
+    } else {
+        value
     }
 }

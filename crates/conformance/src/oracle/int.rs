@@ -141,6 +141,14 @@ pub(super) fn answer(op: Op, dtype: DType, a: &[i128]) -> Exact {
         | Op::Erf
         | Op::Erfc
         | Op::Erfinv
+        | Op::Erfcx
+        | Op::Ndtr
+        | Op::LogNdtr
+        | Op::Entr
+        | Op::I0
+        | Op::I0e
+        | Op::I1
+        | Op::I1e
         | Op::Lgamma
         | Op::Digamma
         | Op::Sigmoid

@@ -240,7 +240,7 @@ fn number(state: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(20);
+    const LONG: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 20 });
 
     /// Shares a work out as soon as no other test does.
     fn share(threads: usize, function: &(dyn Fn(usize) + Sync)) {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn others_join_in_and_have_left_when_the_call_returns() {
-        for _ in 0..1000 {
+        for _ in 0..if cfg!(miri) { 20 } else { 1000 } {
             let (inside, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
             share_between_two(&|_| {
                 inside.fetch_add(1, Ordering::Relaxed);
@@ -285,7 +285,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..200 {
+                    for _ in 0..if cfg!(miri) { 5 } else { 200 } {
                         let calls = AtomicUsize::new(0);
                         share(3, &|_| {
                             calls.fetch_add(1, Ordering::Relaxed);

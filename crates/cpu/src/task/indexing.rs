@@ -113,7 +113,7 @@ fn convert(call: &Call<'_>, index: usize, dtype: DType, to: &mut [u8]) -> Result
 /// An output of zeros.
 fn zeroed(call: &Call<'_>, index: usize) -> Result<Buffer, Error> {
     let output = call.outputs[index];
-    let bytes = output.count.checked_mul(output.dtype.itemsize());
+    let bytes = output.dtype.bytes_for(output.count);
     let problem = Problem::OutOfMemory { bytes: usize::MAX };
     Buffer::zeroed(call.op, bytes.ok_or_else(|| Error::new(call.op, problem))?)
 }
@@ -133,14 +133,10 @@ fn check_indices(
     let check = |indices: &[i64]| match indexing::index_range(indices) {
         None => Ok(0),
         Some((low, high)) if low >= least && high < size as i64 => Ok(low),
-        Some(_) => {
+        Some((low, _)) => {
             let is_wrong = |index: &&i64| !(least..size as i64).contains(*index);
-            let index = match indices.iter().find(is_wrong) {
-                // An unsigned integer beyond int64.
-                Some(..0) if dtype == DType::U64 => isize::MAX,
-                wrong => wrong.map_or(0, |index| *index as isize),
-            };
-            let problem = Problem::IndexOutOfRange { index, dim, size };
+            let first = indices.iter().find(is_wrong).copied().unwrap_or(low);
+            let problem = negative.fault(dtype, first, low, dim, size);
             Err(Error::new(call.op, problem))
         }
     };
@@ -195,7 +191,7 @@ fn key_of<'a>(call: &Call<'a>, index: usize, key: DType) -> Result<Ordered<'a>, 
         _ => DType::I64,
     };
     let integers = ordered(call, index, wide)?;
-    let count = integers.len() / wide.itemsize();
+    let count = wide.count_in(integers.len());
     let mut pairs = Buffer::for_elements(call.op, key, count)?;
     indexing::pairs(wide, &integers, &mut pairs);
     Ok(Ordered::Converted(pairs))

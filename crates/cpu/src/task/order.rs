@@ -110,7 +110,7 @@ fn choose(
 fn found(call: &Call<'_>, buffers: impl IntoIterator<Item = Buffer>) -> Option<Results> {
     let made = buffers.into_iter().zip(call.outputs);
     let made = made.map(|(buffer, output)| Made {
-        count: buffer.len() / output.dtype.itemsize(),
+        count: output.dtype.count_in(buffer.len()),
         memory: Storage::Owned(buffer).share(),
     });
     Some(made.collect())

@@ -1,7 +1,7 @@
 //! Tasks of `allotrope_op::task::values`.
 
-use allotrope_dtype::{CastOptions, Error, Overflow, Problem, Rounding, cast_bytes};
-use allotrope_op::task::values::Refused;
+use allotrope_dtype::{CastOptions, DType, Error, Overflow, Rounding, Scalar, cast_bytes};
+use allotrope_op::task::values::Refusal;
 use allotrope_op::task::{Results, Values};
 
 use super::Call;
@@ -18,26 +18,33 @@ pub(super) fn perform(call: &Call<'_>, task: &Values) -> Result<Option<Results>,
             match first_refused(dtype, refused, &integers) {
                 Some(place) => {
                     let rank = call.inputs[0].view.layout.rank();
-                    Err(without_answer(
-                        call.op,
-                        refused,
-                        (rank > 0).then_some(place),
-                    ))
+                    let index = (rank > 0).then_some(place);
+                    Err(Error::new(call.op, refused.fault(index)))
                 }
                 None => Ok(Some(Results::new())),
             }
         }
+        Values::Refuse(refusal) => refuse(call, refusal),
         _ => Ok(None),
     }
 }
 
-#[cold]
-fn without_answer(op: &'static str, refused: Refused, index: Option<usize>) -> Error {
-    let problem = match refused {
-        Refused::Zero => Problem::DivisionByZero { index },
-        Refused::Negative => Problem::NegativeExponent { index },
+fn refuse(call: &Call<'_>, refusal: Refusal) -> Result<Option<Results>, Error> {
+    let mask = ordered(call, 0, DType::Bool)?;
+    let Some(place) = mask.iter().position(|byte| *byte != 0) else {
+        return Ok(Some(Results::new()));
     };
-    Error::new(op, problem)
+    let number = match refusal.value {
+        Some(_) => None,
+        None => {
+            let (dtype, numbers) = (call.dtype(1), call.ordered(1)?);
+            let bytes = numbers.chunks_exact(dtype.itemsize()).nth(place);
+            bytes
+                .map(|bytes| Scalar::from_bytes(dtype, bytes))
+                .transpose()?
+        }
+    };
+    Err(Error::new(call.op, refusal.fault(place, number)))
 }
 
 fn cast(call: &Call<'_>, options: CastOptions) -> Result<Option<Results>, Error> {

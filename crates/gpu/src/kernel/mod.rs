@@ -3,7 +3,9 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `catalog` | the shaders of all templates, for a check without a device |
 //! | `run` | programs over views |
+//! | `rewrite` | programs whose results are written over memory |
 //! | `vector` | short programs over contiguous views, sixteen bytes at a time |
 //! | `movement` | copies, fills, pieces put together |
 //! | `state` | what folds hold while they are at it |
@@ -12,18 +14,46 @@
 //! | `index` | elements by indices and masks |
 //! | `put` | elements put to where indices say |
 //! | `product` | matrix products |
+//! | `attention` | attention without the matrix of weights |
+//! | `convolution` | convolutions and their way back |
+//! | `window` | pooling, windows added up to images |
+//! | `resample` | grids of other sizes |
+//! | `sort` | elements in order, by keys |
+//! | `cummax` | the greatest or least so far |
+//! | `order` | sorting and selection |
+//! | `unique` | different elements |
+//! | `search` | places in sorted sequences, bins, membership |
+//! | `lines` | numbers about lines: sums, moments, exponentials |
+//! | `rowwise` | softmax, classes, exact casts |
+//! | `norm` | norms of lines |
+//! | `batch_norm` | norms of channels |
 //! | `random` | draws with the CPU's bits |
 
+pub(crate) mod attention;
+pub(crate) mod batch_norm;
+pub(crate) mod catalog;
+pub(crate) mod convolution;
+pub(crate) mod cummax;
 pub(crate) mod index;
+pub(crate) mod lines;
 pub(crate) mod movement;
+pub(crate) mod norm;
+pub(crate) mod order;
 pub(crate) mod product;
 pub(crate) mod put;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod resample;
+pub(crate) mod rewrite;
+pub(crate) mod rowwise;
 pub(crate) mod run;
 pub(crate) mod scan;
+pub(crate) mod search;
+pub(crate) mod sort;
 pub(crate) mod state;
+pub(crate) mod unique;
 pub(crate) mod vector;
+pub(crate) mod window;
 
 use std::fmt::Write;
 
@@ -197,6 +227,16 @@ fn store_whole(cell: Cell, k: usize, place: &str, value: &str, integers: WideInt
         .ok();
     }
     text
+}
+
+/// Writes the words of `code` from the place `at` of the output on.
+fn store_code(words: usize) -> String {
+    if words == 1 {
+        return "        out0[at] = code;\n".to_owned();
+    }
+    let parts = ["x", "y", "z", "w"].into_iter().enumerate().take(words);
+    let lines = parts.map(|(w, part)| format!("        out0[at + {w}u] = code.{part};\n"));
+    lines.collect()
 }
 
 /// Buffers that a shader reads, each once, and those that it writes.

@@ -1,34 +1,39 @@
-//! Matrix products: each thread sums four by four results in registers, along the whole inner size.
+//! Matrix products: each thread sums four by four results in registers, or four in a row where there
+//! is one row or column.
 //!
-//! The order of a sum is that of the inner dimension, and depends on nothing else.
+//! The order of a sum is that of the inner dimension. Where there are few results and a long inner
+//! size, that is cut into segments, which the sizes decide, and the sums of these are added.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use allotrope_dtype::{DType, Error, WeakScalar};
+use allotrope_dtype::{DType, Error, Scalar, WeakScalar};
 use allotrope_op::task::contraction::MatrixProduct;
 use allotrope_op::task::{Input, Made, Output, Results};
 use allotrope_op::wgsl::{Function, WideIntegers, print_module_with};
-use allotrope_op::{Layout, Op, Program, Shape, Shared};
+use allotrope_op::{Builder, Fold, Layout, Op, Shape, Shared, View};
 use smallvec::smallvec;
 
-use super::{GROUP, MOST_GROUPS, declarations, groups, header};
+use super::rowwise::same;
+use super::{GROUP, MOST_GROUPS, declarations, groups, header, store_code};
 use crate::codec::{Cell, number};
 use crate::device::Gpu;
-use crate::lower::lower;
-use crate::memory::Block;
 use crate::pipeline::Shader;
 use crate::places::Places;
 
 /// Rows and columns of results that a thread sums.
 const TILE: usize = 4;
-/// Inner sizes beyond this are too long for one thread where there are few of them.
-const LONG: usize = 4096;
+/// Threads that are enough to keep a device busy.
+const BUSY: usize = 2048;
+/// Products that a thread sums at least before the inner size is cut.
+const LEAST: usize = 1024;
 
 /// What a device sums products of a stored dtype in: words at least, so that every result has its own.
-fn accumulator(sum: DType) -> Option<DType> {
+pub(crate) fn accumulator(sum: DType) -> Option<DType> {
     match sum {
         DType::F32 | DType::F64 | DType::C64 | DType::C128 => Some(sum),
+        // How many products are true; a sum is true if there are any.
+        DType::Bool => Some(DType::U32),
         d if d.is_integer() && d.bits() == 64 => Some(sum),
         d if d.is_integer() && d.is_signed() => Some(DType::I32),
         d if d.is_integer() => Some(DType::U32),
@@ -36,15 +41,18 @@ fn accumulator(sum: DType) -> Option<DType> {
     }
 }
 
-/// The numbers that the shader is told before those of places: sizes, then the strides of a row and a
-/// column of both factors.
-const NUMBERS: usize = 7;
+/// The numbers that the shader is told before those of places: sizes, the strides of a row and a
+/// column of both factors, the inner size of a segment, and how many matrices there are.
+const NUMBERS: usize = 9;
 
-/// The shader for factors of two dtypes, converted to one, summed in another.
-fn shader(
+/// The shader for factors of two dtypes, converted to one, summed in another, so many rows and columns
+/// of results by a thread.
+#[allow(clippy::too_many_arguments, reason = "each is a part of a shader")]
+pub(crate) fn shader(
     [a, b]: [DType; 2],
     common: DType,
     sum: DType,
+    [rows, columns]: [usize; 2],
     places: &Places,
     numbers: usize,
     integers: WideIntegers,
@@ -60,8 +68,8 @@ fn shader(
     text += &print_module_with(integers, casts.iter().map(|(name, f)| (*name, f)));
     let first = header(1);
     places.text(first + NUMBERS, &mut text);
-    let [m, k, n, a_row, a_column, b_row, b_column] =
-        [0, 1, 2, 3, 4, 5, 6].map(|place| number(first + place));
+    let [m, k, n, a_row, a_column, b_row, b_column, segment, batches] =
+        [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|place| number(first + place));
     let cell = Cell::Of(sum);
     let name = cell.type_name(integers);
     let (load_a, load_b) = (
@@ -76,62 +84,66 @@ fn shader(
          fn main(@builtin(global_invocation_id) id: vec3<u32>) {{\n    \
          let t = id.x + id.y * {};\n    \
          if (t >= {}) {{ return; }}\n    \
-         let across = ({n} + {TILE}u - 1u) / {TILE}u;\n    \
-         let down = ({m} + {TILE}u - 1u) / {TILE}u;\n    \
-         let column = (t % across) * {TILE}u;\n    \
-         let row = ((t / across) % down) * {TILE}u;\n    \
-         let batch = t / (across * down);\n    \
+         let across = ({n} + {columns}u - 1u) / {columns}u;\n    \
+         let down = ({m} + {rows}u - 1u) / {rows}u;\n    \
+         let column = (t % across) * {columns}u;\n    \
+         let row = ((t / across) % down) * {rows}u;\n    \
+         let both = t / (across * down);\n    \
+         let batch = both % {batches};\n    \
+         let start = (both / {batches}) * {segment};\n    \
          let a = place0(batch);\n    let b = place1(batch);\n",
         number(2),
         number(0)
     )
     .ok();
-    for i in 0..TILE {
+    for i in 0..rows {
         // Beyond the matrix the last row or column is read once more, and not written.
         writeln!(
             text,
-            "    var a{i} = a + min(row + {i}u, {m} - 1u) * {a_row};"
+            "    let a{i} = a + min(row + {i}u, {m} - 1u) * {a_row};"
         )
         .ok();
-        writeln!(
-            text,
-            "    var b{i} = b + min(column + {i}u, {n} - 1u) * {b_column};"
-        )
-        .ok();
-        for j in 0..TILE {
+        for j in 0..columns {
             writeln!(text, "    var c{i}{j} = {name}();").ok();
         }
     }
-    writeln!(text, "    for (var step = 0u; step < {k}; step++) {{").ok();
-    for i in 0..TILE {
-        writeln!(text, "        let x{i} = left(a{i} + step * {a_column});").ok();
-        writeln!(text, "        let y{i} = right(b{i} + step * {b_row});").ok();
+    for j in 0..columns {
+        writeln!(
+            text,
+            "    let b{j} = b + min(column + {j}u, {n} - 1u) * {b_column};"
+        )
+        .ok();
     }
-    for i in 0..TILE {
-        for j in 0..TILE {
+    writeln!(
+        text,
+        "    let last = min(start + {segment}, {k});\n    \
+         for (var step = start; step < last; step++) {{"
+    )
+    .ok();
+    for i in 0..rows {
+        writeln!(text, "        let x{i} = left(a{i} + step * {a_column});").ok();
+    }
+    for j in 0..columns {
+        writeln!(text, "        let y{j} = right(b{j} + step * {b_row});").ok();
+    }
+    for i in 0..rows {
+        for j in 0..columns {
             writeln!(text, "        c{i}{j} = plus(c{i}{j}, times(x{i}, y{j}));").ok();
         }
     }
     text += "    }\n";
     let words = cell.size() / 4;
-    for i in 0..TILE {
-        for j in 0..TILE {
+    for i in 0..rows {
+        for j in 0..columns {
             let code = cell.encode(&format!("c{i}{j}"), integers);
             write!(
                 text,
                 "    if (row + {i}u < {m} && column + {j}u < {n}) {{\n        \
-                 let at = ((batch * {m} + row + {i}u) * {n} + column + {j}u) * {words}u;\n        \
+                 let at = ((both * {m} + row + {i}u) * {n} + column + {j}u) * {words}u;\n        \
                  let code = {code};\n"
             )
             .ok();
-            match words {
-                1 => text += "        out0[at] = code;\n",
-                _ => {
-                    for (w, part) in ["x", "y", "z", "w"].iter().enumerate().take(words) {
-                        writeln!(text, "        out0[at + {w}u] = code.{part};").ok();
-                    }
-                }
-            }
+            text += &store_code(words);
             text += "    }\n";
         }
     }
@@ -152,16 +164,11 @@ impl Gpu {
         inputs: &[Input<'_>],
         outputs: &[Output],
     ) -> Result<Option<Results>, Error> {
-        let is_one = match task.alpha {
-            WeakScalar::Int(alpha) => alpha == 1,
-            WeakScalar::Float(alpha) => alpha == 1.0,
-            _ => false,
-        };
-        let ([left, right], [output]) = (inputs, outputs) else {
+        let ([left, right, former @ ..], [output]) = (inputs, outputs) else {
             return Ok(None);
         };
         let stored = |dtype: DType| self.capabilities.storage(dtype);
-        let Some(sum) = accumulator(stored(task.sum)) else {
+        let Some(sum) = accumulator(stored(task.sum.compute())) else {
             return Ok(None);
         };
         let (a, b) = (left.view.layout, right.view.layout);
@@ -171,13 +178,20 @@ impl Gpu {
         };
         let [m, k, n] = [*m, *k, *n];
         let batch = Shape::new(op, &a.shape()[..outer])?;
-        let (results, threads) = (
-            batch.count() * m * n,
-            batch.count() * m.div_ceil(TILE) * n.div_ceil(TILE),
-        );
-        let is_long = k > LONG && threads < 4 * GROUP;
-        let fits = output.count == results && results < u32::MAX as usize;
-        if !is_one || task.beta.is_some() || results == 0 || k == 0 || is_long || !fits {
+        let Some(after) = After::of(task, sum) else {
+            return Ok(None);
+        };
+        let tile = [m, n].map(|size| if size == 1 { 1 } else { TILE });
+        let results = batch.count() * m * n;
+        let tiles = batch.count() * m.div_ceil(tile[0]) * n.div_ceil(tile[1]);
+        if results == 0 || k == 0 || output.count != results {
+            return Ok(None);
+        }
+        let wanted = BUSY.div_ceil(tiles).min(k.div_ceil(LEAST));
+        let segment = k.div_ceil(wanted.max(1));
+        let segments = k.div_ceil(segment);
+        let (threads, sums) = (tiles * segments, results * segments);
+        if sums.max(threads) >= u32::MAX as usize {
             return Ok(None);
         }
         let dtypes = [stored(left.dtype), stored(right.dtype)];
@@ -192,8 +206,8 @@ impl Gpu {
         let [Some((bound_a, a)), Some((bound_b, b))] = seen else {
             return Ok(None);
         };
-        let block = self.block(op, sum, results)?;
-        let Some((into, _)) = self.bind(&block, sum.itemsize(), [0, results]) else {
+        let block = self.block(op, sum, sums)?;
+        let Some((into, _)) = self.bind(&block, sum.itemsize(), [0, sums]) else {
             return Ok(None);
         };
         // Where the matrices of a batch begin.
@@ -208,40 +222,120 @@ impl Gpu {
             let strides = &layout.strides()[outer..];
             numbers.extend(strides.iter().map(|stride| *stride as u32));
         }
+        numbers.extend([segment as u32, batch.count() as u32]);
         places.numbers(&mut numbers);
         let common = stored(task.common);
-        let key = format!("product {dtypes:?} {common:?} {sum:?}|{}", places.key());
+        let key = format!(
+            "product {dtypes:?} {common:?} {sum:?} {tile:?}|{}",
+            places.key()
+        );
         let total = numbers.len();
         let pipeline = self.pipeline(op, &key, || {
-            shader(dtypes, common, sum, &places, total, self.integers)
+            shader(dtypes, common, sum, tile, &places, total, self.integers)
         })?;
         let grid = [groups.min(MOST_GROUPS), groups.div_ceil(MOST_GROUPS)];
         self.dispatch(op, &pipeline, &[bound_a, bound_b, into], &numbers, grid)?;
-        let memory = self.converted(op, block, sum, output.dtype, results)?;
+        let sums = self.add_segments(op, Arc::new(block), sum, segments, results)?;
+        let Some(sums) = sums else {
+            return Ok(None);
+        };
+        let shape = Shape::new(op, &[results])?;
+        let whole = Layout::contiguous(shape.clone());
+        let mut parts = vec![(self.own(op, &*sums)?, whole.clone())];
+        let mut inputs = vec![sum];
+        let ordered = match (former, after.beta) {
+            ([former], Some(_)) => Some(self.ordered(op, former)?),
+            (_, Some(_)) => return Ok(None),
+            (_, None) => None,
+        };
+        if let (Some(ordered), [former]) = (&ordered, former) {
+            parts.push(ordered.part(&shape));
+            inputs.push(former.dtype);
+        }
         let count = results;
+        if inputs.len() == 1 && after.alpha.is_none() && sum == output.dtype {
+            drop(parts);
+            return Ok(Some(smallvec![Made {
+                memory: sums,
+                count
+            }]));
+        }
+        let builder = Builder::new(&inputs);
+        let mut value = builder.input(0);
+        if let Some(alpha) = after.alpha {
+            value = value * builder.constant(alpha);
+        }
+        if let Some(beta) = after.beta {
+            let former = builder.input(1).to(sum);
+            value = match after.is_plain {
+                true => value + former,
+                false => value + former * builder.constant(beta),
+            };
+        }
+        let program = builder.finish(&[value.to(output.dtype)]);
+        let memory = Arc::new(self.run_behind(op, &program, &shape, &parts)?);
         Ok(Some(smallvec![Made { memory, count }]))
     }
 
-    /// The elements of a block in another dtype, rounded once.
-    fn converted(
+    /// The sums of so many segments, each with results of all; nothing if a shader may not see them.
+    pub(crate) fn add_segments(
         &'static self,
         op: &'static str,
-        block: Block,
-        from: DType,
-        to: DType,
-        count: usize,
-    ) -> Result<Shared, Error> {
-        if from == to {
-            return Ok(Arc::new(block));
+        sums: Shared,
+        dtype: DType,
+        segments: usize,
+        results: usize,
+    ) -> Result<Option<Shared>, Error> {
+        if segments == 1 {
+            return Ok(Some(sums));
         }
-        let mut program = Program::new(&[from]);
-        let result = program.convert(0, to);
-        program.output(result);
-        let lowered = lower(&program, &self.capabilities)?;
-        let shape = Shape::new(op, &[count])?;
-        let target = self.block(op, to, count)?;
-        let parts = [(&block, Layout::contiguous(shape.clone()))];
-        self.run_parts(op, &lowered, &shape, &parts, &[&target], 0)?;
-        Ok(Arc::new(target))
+        let layout = Layout::contiguous(Shape::new(op, &[segments, results])?);
+        let view = View {
+            memory: &*sums,
+            layout: &layout,
+        };
+        let (shape, sizes) = (layout.shape(), [1, segments, results]);
+        let program = same(dtype);
+        self.reduce_program(op, Fold::Sum, &program, shape, &[view], sizes, dtype)
+    }
+}
+
+/// What becomes of sums of products.
+struct After {
+    /// What they are multiplied by, but one.
+    alpha: Option<Scalar>,
+    /// What is multiplied with the third operand.
+    beta: Option<Scalar>,
+    /// Whether that is one.
+    is_plain: bool,
+}
+
+impl After {
+    /// Nothing where a factor is no number of the dtype of sums.
+    fn of(task: &MatrixProduct, sum: DType) -> Option<Self> {
+        let is = |scalar: WeakScalar, value: i8| match scalar {
+            WeakScalar::Int(given) => given == i128::from(value),
+            WeakScalar::Float(given) => given == f64::from(value),
+            _ => false,
+        };
+        let is_truth = task.sum == DType::Bool;
+        let alpha = match task.alpha {
+            alpha if is(alpha, 1) => None,
+            alpha => Some(Scalar::new(alpha, sum).ok()?),
+        };
+        let beta = match task.beta {
+            // What is multiplied by zero does not count, NaN included: the CPU knows how.
+            Some(beta) if is(beta, 0) => return None,
+            Some(beta) => Some(Scalar::new(beta, sum).ok()?),
+            None => None,
+        };
+        if is_truth && (alpha.is_some() || beta.is_some()) {
+            return None;
+        }
+        Some(Self {
+            alpha,
+            beta,
+            is_plain: task.beta.is_some_and(|beta| is(beta, 1)),
+        })
     }
 }

@@ -22,7 +22,7 @@ use crate::queue::Bound;
 const FIRST: usize = header(1) + 1;
 
 /// A shader whose threads do `body` for each of so many things, `t`.
-fn each_thread(
+pub(crate) fn each_thread(
     reads: usize,
     writes: [&str; 2],
     numbers: usize,
@@ -52,7 +52,7 @@ fn each_thread(
 }
 
 /// The function `goal`: where element `i` of the source goes. Its index is in the first buffer.
-fn goal(places: &Places) -> String {
+pub(crate) fn goal(places: &Places) -> String {
     let mut text = String::new();
     places.text(FIRST, &mut text);
     let step = number(header(1));
@@ -62,7 +62,7 @@ fn goal(places: &Places) -> String {
 }
 
 /// Sorts the list of element `t` by a heap, where it lies: no list is too long for that.
-const SORT: &str = "    \
+pub(crate) const SORT: &str = "    \
     let first = select(in0[max(t, 1u) - 1u], 0u, t == 0u);
     let count = in0[t] - first;
     if (count < 2u) { return; }
@@ -123,7 +123,7 @@ fn combined(combine: Combine, dtype: DType, integers: WideIntegers) -> Option<St
 }
 
 /// The text of `value`: an element of the target with all that is put to it.
-fn value(
+pub(crate) fn value(
     combine: Combine,
     dtype: DType,
     places: &Places,
@@ -168,6 +168,14 @@ fn value(
     )
     .ok();
     Some(text)
+}
+
+/// A program that reads counts as what they are summed in.
+pub(crate) fn widening() -> Program {
+    let mut program = Program::new(&[DType::U32]);
+    let item = program.convert(0, DType::U64);
+    program.output(item);
+    program
 }
 
 impl Gpu {
@@ -302,9 +310,7 @@ impl Gpu {
         room: usize,
     ) -> Result<Option<allotrope_op::Shared>, Error> {
         let layout = Layout::contiguous(Shape::new(op, &[room])?);
-        let mut program = Program::new(&[DType::U32]);
-        let item = program.convert(0, DType::U64);
-        program.output(item);
+        let program = widening();
         let view = View {
             memory: counts,
             layout: &layout,

@@ -146,7 +146,7 @@ where
 }
 
 /// The text of `value` for numbers between two bounds: low, the width and the last below the upper.
-fn uniform(dtype: DType, integers: WideIntegers) -> Option<String> {
+pub(crate) fn uniform(dtype: DType, integers: WideIntegers) -> Option<String> {
     let part = part_of(dtype);
     let [low, width, last] = [0, 1, 2].map(|k| part.told(k));
     let mut text = words() + &part.text();
@@ -204,7 +204,7 @@ fn floor_text(dtype: DType) -> Option<String> {
 }
 
 /// The text of `value` for normal numbers: mean and deviation, by Box and Muller.
-fn normal(dtype: DType, integers: WideIntegers) -> Option<String> {
+pub(crate) fn normal(dtype: DType, integers: WideIntegers) -> Option<String> {
     let part = part_of(dtype);
     let Part { float, word, .. } = part;
     let [mean, deviation] = [0, 1].map(|k| part.told(k));
@@ -288,7 +288,7 @@ fn pair(radius: {word}, angle: {word}) -> vec2<{float}> {{
 }
 
 /// The text of `value` for integers: the first, how many, and whether they are all of 64 bits.
-fn integer(dtype: DType, integers: WideIntegers) -> Option<String> {
+pub(crate) fn integer(dtype: DType, integers: WideIntegers) -> Option<String> {
     let first = header(1) + 4;
     let [low, low_high, count, count_high, is_all] = [0, 1, 2, 3, 4].map(|k| number(first + k));
     let cast = Function::of_cast(DType::I64, dtype)?;
@@ -328,7 +328,7 @@ fn value(i: u32) -> {name} {{
 }
 
 /// The text of `value` for ones of a probability: the limit, whether it is certain, and a one.
-fn trial(cell: Cell) -> String {
+pub(crate) fn trial(cell: Cell) -> String {
     let first = header(1) + 4;
     let [low, high, is_certain] = [0, 1, 2].map(|k| number(first + k));
     let name = cell.type_name(WideIntegers::Pairs);

@@ -86,7 +86,7 @@ impl Source<'_, '_> {
 }
 
 /// The text of `value`, which folds every so manieth item of a line.
-fn fold_text(result: &str, is_last: bool) -> String {
+pub(crate) fn fold_text(result: &str, is_last: bool) -> String {
     let first = header(1);
     let [items, threads, inner] = [0, 1, 2].map(|k| number(first + k));
     let last = if is_last { "finish(s)" } else { "s" };

@@ -39,6 +39,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Inputs that lie one after the other in a buffer each, which is not there.
+    pub(crate) fn of_contiguous(inputs: usize) -> Self {
+        let order = Layout::contiguous(Shape::scalar());
+        Self {
+            bounds: Bounds::default(),
+            buffers: (0..inputs).collect(),
+            // bounded: as many as a program has inputs.
+            places: Places::new(&Shape::scalar(), &vec![&order; inputs]),
+        }
+    }
+
     /// The buffers that are read.
     pub(crate) fn bounds(&self) -> &[Bound<'a>] {
         &self.bounds.bounds
@@ -107,13 +118,7 @@ pub(crate) fn item(
 pub(crate) fn shader(lowered: &Lowered, integers: WideIntegers) -> Option<Shader> {
     let program = &lowered.program;
     let inputs = program.input_count() - lowered.constants.len();
-    let order = Layout::contiguous(Shape::scalar());
-    // bounded: as many as a program has inputs.
-    let reader = Reader {
-        bounds: Bounds::default(),
-        buffers: (0..inputs).collect(),
-        places: Places::new(&Shape::scalar(), &vec![&order; inputs]),
-    };
+    let reader = Reader::of_contiguous(inputs);
     let cells: Vec<Cell> = program.output_dtypes().map(Cell::Of).collect();
     let first = header(cells.len());
     let (text, numbers) = item("value", lowered, &reader, integers, first, &[])?;

@@ -53,7 +53,7 @@ impl Cut {
     clippy::too_many_arguments,
     reason = "each is a part of what is written"
 )]
-fn prefixes(
+pub(crate) fn prefixes(
     cell: Cell,
     is_states: bool,
     reads: usize,
@@ -130,7 +130,7 @@ fn prefixes(
 }
 
 /// The text of `value` for the total of a segment.
-fn total_text(result: &str) -> String {
+pub(crate) fn total_text(result: &str) -> String {
     let [items, segment, segments, inner] = [0, 1, 2, 3].map(|k| number(header(1) + k));
     format!(
         "fn value(i: u32) -> {result} {{\n    \
@@ -171,12 +171,11 @@ impl Gpu {
             .next()
             .unwrap_or(DType::Bool);
         let state = State::of_scan(scan, item, self.numerics.float64);
-        let shape = Shape::new(op, &[count])?;
-        let mut parts = self.parts(op, views)?;
-        for (_, layout) in &mut parts {
-            let start = layout.offset();
-            *layout = allotrope_op::Layout::from_parts(shape.clone(), [1].as_slice().into(), start);
-        }
+        let shape = match views.first() {
+            Some(view) => view.layout.shape().clone(),
+            None => Shape::new(op, &[count])?,
+        };
+        let parts = self.parts(op, views)?;
         let Some(reader) = self.reader(lowered.program.input_dtypes(), &shape, &parts) else {
             return Ok(None);
         };

@@ -3,33 +3,63 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use allotrope_cpu::CPU;
-use allotrope_dtype::{CastOptions, DType, cast_bytes};
-use allotrope_gpu::{Features, Gpu, Options};
+use allotrope_dtype::{CastOptions, DType, Problem, cast_bytes};
+use allotrope_gpu::{Features, Gpu, Level, Options};
 use allotrope_op::{Backend, Layout, Shape, Shared, Target, View};
 
 /// The software driver is accepted, and preferred to nothing.
-fn open(features: Features) -> Option<&'static Gpu> {
-    let options = Options {
+pub(crate) fn options() -> Options {
+    Options {
         software: true,
-        features,
         ..Options::default()
+    }
+}
+
+fn open(features: Features, level: Level) -> Option<&'static Gpu> {
+    let options = Options {
+        features,
+        level: Some(level),
+        ..options()
     };
     match allotrope_gpu::open(options) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
+            // Without a driver, or without one that takes SPIR-V; nothing else is an excuse.
+            let is_missing = matches!(error.problem(), Problem::UnknownDevice { .. });
+            assert!(
+                is_missing || error.to_string().contains("SPIR-V"),
+                "{error}"
+            );
             eprintln!("skipped: {error}");
             None
         }
     }
 }
 
-/// A device with all features and one with none; those that there are.
+/// A device with all features and one with none, each in one of the levels; those that there are.
+/// `ALLOTROPE_GPU_LEVEL` sets the level of both.
 pub(crate) fn devices() -> Vec<&'static Gpu> {
     static ALL: OnceLock<Vec<&'static Gpu>> = OnceLock::new();
     ALL.get_or_init(|| {
-        [Features::All, Features::Portable]
+        let asked = Options::from_env(0).level;
+        [
+            (Features::All, Level::Strict),
+            (Features::Portable, Level::Portable),
+        ]
+        .into_iter()
+        .filter_map(|(features, level)| open(features, asked.unwrap_or(level)))
+        .collect()
+    })
+    .clone()
+}
+
+/// A device of each level with all features; those that there are.
+pub(crate) fn levels() -> Vec<&'static Gpu> {
+    static ALL: OnceLock<Vec<&'static Gpu>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        [Level::Strict, Level::Portable]
             .into_iter()
-            .filter_map(open)
+            .filter_map(|level| open(Features::All, level))
             .collect()
     })
     .clone()

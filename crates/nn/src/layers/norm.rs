@@ -250,8 +250,10 @@ impl Channels {
         let mut momentum = self.options.momentum;
         if is_training && let Some(tracked) = &self.num_batches_tracked {
             let count = tracked.value().add(1)?;
-            let times = count.to_scalar::<i64>()?;
-            momentum = momentum.or(Some(1.0 / times as f64));
+            // Only the mean over all batches needs to know how many there were.
+            if momentum.is_none() {
+                momentum = Some(1.0 / count.to_scalar::<i64>()? as f64);
+            }
             tracked.set(count);
         }
         let operands = Operands {

@@ -8,7 +8,7 @@
 //! | `reduction` | remainders of a division by π/2, for these |
 //! | `inverse` | asin, acos, atan, atan2 |
 //! | `hyperbolic` | sinh, cosh, tanh, tanhshrink, asinh, acosh, atanh |
-//! | `erf` | erf, erfc, gelu |
+//! | `erf` | erf, erfc, erfcx, gelu, ndtr, log_ndtr |
 //! | `erfinv` | erfinv |
 //! | `lgamma` | lgamma |
 //! | `digamma` | digamma |
@@ -17,6 +17,7 @@
 //! | `hypot` | hypot, rsqrt |
 //! | `logaddexp` | logaddexp, logaddexp2 |
 //! | `division` | fmod, remainder, floor_divide |
+//! | `bessel` | i0, i0e, i1, i1e |
 //! | `bits` | copysign, nextafter |
 //!
 //! A function named `…32` has the polynomials and limits of float32, `…64` those of float64; the
@@ -25,6 +26,7 @@
 //! and name their bound and special values. float32 is tested against the standard library in
 //! float64, float64 against vectors computed with 60 digits.
 
+mod bessel;
 mod bits;
 mod cbrt;
 mod digamma;
@@ -42,11 +44,15 @@ mod power;
 mod reduction;
 mod trigonometric;
 
+pub use bessel::{i0_32, i0_64, i0e32, i0e64, i1_32, i1_64, i1e32, i1e64};
 pub use bits::{copysign, nextafter};
 pub use cbrt::{cbrt32, cbrt64};
 pub use digamma::{digamma32, digamma64};
 pub use division::{floor_divide, fmod, remainder};
-pub use erf::{erf32, erf64, erfc32, erfc64, gelu32, gelu64};
+pub use erf::{
+    erf32, erf64, erfc32, erfc64, erfcx32, erfcx64, gelu32, gelu64, log_ndtr32, log_ndtr64, ndtr32,
+    ndtr64,
+};
 pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{
     EXP_NEAR_32, EXP_NEAR_64, exp_near32, exp_near64, exp_rough_near32, exp_rough32, exp2_32,
@@ -215,6 +221,13 @@ elementary! {
     atanh()  atanh32  atanh64  "The inverse of `tanh`: [`atanh32`], [`atanh64`]."
     erf()    erf32    erf64    "The error function: [`erf32`], [`erf64`]."
     erfc()   erfc32   erfc64   "One minus the error function: [`erfc32`], [`erfc64`]."
+    erfcx()  erfcx32  erfcx64  "`e^(x²)` times one minus the error function: [`erfcx32`], [`erfcx64`]."
+    ndtr()   ndtr32   ndtr64   "The normal distribution function: [`ndtr32`], [`ndtr64`]."
+    log_ndtr() log_ndtr32 log_ndtr64 "Its logarithm: [`log_ndtr32`], [`log_ndtr64`]."
+    i0()     i0_32    i0_64    "The modified Bessel function of order 0: [`i0_32`], [`i0_64`]."
+    i0e()    i0e32    i0e64    "The same times `e^-|x|`: [`i0e32`], [`i0e64`]."
+    i1()     i1_32    i1_64    "The modified Bessel function of order 1: [`i1_32`], [`i1_64`]."
+    i1e()    i1e32    i1e64    "The same times `e^-|x|`: [`i1e32`], [`i1e64`]."
     gelu()   gelu32   gelu64   "`x Φ(x)` with the normal distribution function: [`gelu32`], [`gelu64`]."
     cbrt()   cbrt32   cbrt64   "The cube root: [`cbrt32`], [`cbrt64`]."
     pow(y)   pow32    pow64    "The power with exponent `y`: [`pow32`], [`pow64`]."

@@ -66,6 +66,14 @@ pub(crate) fn log_sigmoid<L: Elementary>(x: L) -> L {
     L::select(x.lt(L::lit(0.0)), x - small, -small)
 }
 
+/// `-x log(x)`, with the limit at 0.
+#[inline(always)]
+pub(crate) fn entr<L: Elementary>(x: L) -> L {
+    let zero = L::lit(0.0);
+    let y = L::select(x.eq(zero), zero, -(x * x.log()));
+    L::select(x.lt(zero), L::lit(f64::NEG_INFINITY), y)
+}
+
 /// `log(x / (1 - x))`; near a half the numerator `2x - 1` is exact.
 #[inline(always)]
 pub(crate) fn logit<L: Elementary>(x: L) -> L {

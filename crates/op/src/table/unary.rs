@@ -131,6 +131,33 @@ macro_rules! for_each_unary {
             { Erfinv, erfinv, (x) -> out, Map, Keep, "The inverse of the error function.",
               float { x.erfinv() } complex refuse int promote bool promote,
               d [(out * out).exp() * (1.0 / std::f64::consts::FRAC_2_SQRT_PI)], domain [(-0.95, 0.95)], ulp 2.0 }
+            { Erfcx, erfcx, (x) -> out, Map, Float32, "One minus the error function times `e^(x²)`.",
+              float { x.erfcx() } complex refuse int promote bool promote,
+              d [x * out * 2.0 - std::f64::consts::FRAC_2_SQRT_PI], domain [(-2.0, 3.0)], ulp 6.0 }
+            { Ndtr, ndtr, (x) -> out, Map, Keep, "The distribution function of normal numbers.",
+              float { x.ndtr() } complex refuse int promote bool promote,
+              d [(x * x * -0.5).exp() * (std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5)],
+              domain [(-3.0, 3.0)], ulp 6.0 }
+            { LogNdtr, log_ndtr, (x) -> out, Map, Float32, "The logarithm of `ndtr`, precise where that is small.",
+              float { x.log_ndtr() } complex refuse int promote bool promote,
+              d [(x * -std::f64::consts::FRAC_1_SQRT_2).erfcx().reciprocal()
+                 * (std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2)],
+              domain [(-20.0, 3.0)], ulp 6.0 }
+            { Entr, entr, (x) -> out, Map, Float32, "`-x log(x)`, 0 at 0, and minus infinity below.",
+              float { entr(x) } complex refuse int promote bool promote,
+              d [-x.log() - 1.0], domain [(0.05, 10.0)], ulp 4.0 }
+            { I0, i0, (x) -> out, Map, Float32, "The modified Bessel function of the first kind and order 0.",
+              float { x.i0() } complex refuse int promote bool promote,
+              d [x.i1()], domain [(-10.0, 10.0)], ulp 10.0 }
+            { I0e, i0e, (x) -> out, Map, Keep, "`i0` times `e^-|x|`.",
+              float { x.i0e() } complex refuse int promote bool promote,
+              d [x.i1e() - x.sign() * out], domain [(-20.0, 20.0)], ulp 8.0 }
+            { I1, i1, (x) -> out, Map, Float32, "The modified Bessel function of the first kind and order 1.",
+              float { x.i1() } complex refuse int promote bool promote,
+              d [i1_slope(x, x.i0(), out)], domain [(-10.0, 10.0)], ulp 10.0 }
+            { I1e, i1e, (x) -> out, Map, Keep, "`i1` times `e^-|x|`.",
+              float { x.i1e() } complex refuse int promote bool promote,
+              d [i1_slope(x, x.i0e(), out) - x.sign() * out], domain [(-20.0, 20.0)], ulp 8.0 }
             { Lgamma, lgamma, (x) -> out, Map, Keep, "The logarithm of the magnitude of the gamma function.",
               float { x.lgamma() } complex refuse int promote bool promote,
               d [x.digamma()], domain [(2.5, 50.0)], ulp 4.0 }

@@ -3,6 +3,8 @@
 //! Numbers are compared exactly whatever their dtypes; NaN is greater than any number, and equal to
 //! none.
 
+use allotrope_dtype::{DType, Problem};
+
 /// Work with places of elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -10,8 +12,8 @@ pub enum Indexing {
     /// Indices as int64 from zero on. Reads integers of any dtype; writes as many int64 in row-major
     /// order, or nothing at all where the input is contiguous int64 or uint64 that serves as it is.
     ///
-    /// An index outside the size is an error, which a device that queues its work raises when it is
-    /// next waited for.
+    /// An index outside the size, which is not zero, is an error; a device that queues its work notes it,
+    /// and writes indices within the size all the same.
     CheckIndices {
         /// The dimension that is indexed, for errors.
         dim: usize,
@@ -60,4 +62,29 @@ pub enum Negative {
     FromEnd,
     /// They are out of range.
     Refuse,
+    /// They are no indices: a value error that names the least of them.
+    Invalid,
+}
+
+impl Negative {
+    /// What is wrong with indices of a dtype of which one is out of range: the first such, and the least
+    /// of all, as int64.
+    #[must_use]
+    pub fn fault(self, dtype: DType, first: i64, least: i64, dim: usize, size: usize) -> Problem {
+        let is_unsigned = dtype == DType::U64;
+        if self == Self::Invalid && least < 0 && !is_unsigned {
+            return Problem::OutOfRange {
+                what: "index",
+                index: None,
+                value: least.to_string(),
+                accepted: "indices from 0 on",
+            };
+        }
+        // What is beyond int64, which only uint64 has, looks negative.
+        let index = match first {
+            ..0 if is_unsigned => isize::MAX,
+            first => first as isize,
+        };
+        Problem::IndexOutOfRange { index, dim, size }
+    }
 }

@@ -78,6 +78,20 @@ pub enum Task<'a> {
     Values(Values),
 }
 
+impl Task<'_> {
+    /// Whether the task looks for values that an operation refuses: on a device that queues its work
+    /// what it finds is a fault, which the next reading raises.
+    #[must_use]
+    pub fn is_check(&self) -> bool {
+        matches!(
+            self,
+            Self::Indexing(Indexing::CheckIndices { .. })
+                | Self::Rowwise(Rowwise::ClassIndices { .. })
+                | Self::Values(Values::CheckIntegers(_) | Values::Refuse(_))
+        )
+    }
+}
+
 /// Elements that a task reads, in any layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {

@@ -54,7 +54,8 @@ pub enum Rowwise<'a> {
         wanted: [bool; 3],
     },
     /// The classes that lines are to be of. Reads int64; writes the same, with -1 for those that are
-    /// ignored. An index that is no class is an error about dimension 1.
+    /// ignored. An index that is no class is an error about dimension 1; a device that queues its work
+    /// notes it, and writes -1 or classes all the same.
     ClassIndices {
         /// How many classes there are.
         classes: usize,

@@ -31,11 +31,13 @@ pub(super) fn decode(format: FloatFormat, code: Expression<u32>) -> Expression<f
     if is_rebiased {
         let exponents = (f32::BIAS - i64::from(format.bias)) as u64;
         bits = widened + word(exponents << f32::MANTISSA);
-        // A subnormal number is so many times the smallest, a normal float32.
-        let times = magnitude.convert::<f32>();
-        let times = Expression::<u32>::unary(Operation::Reinterpret, times);
-        let scale = word((-format.quantum_exponent() as u64) << f32::MANTISSA);
-        let subnormal = Expression::choose(magnitude.equals(word(0)), magnitude, times - scale);
+        // Without its first digit a subnormal number is one with it, less that digit: exact, and both
+        // are normal numbers of float32.
+        let first = f64::powi(2.0, 1 - format.bias);
+        let first = Expression::<f32>::literal(<f32 as Float>::literal(first));
+        let with_first = bits + word(1 << f32::MANTISSA);
+        let with_first = Expression::<f32>::unary(Operation::Reinterpret, with_first);
+        let subnormal = Expression::<u32>::unary(Operation::Reinterpret, with_first - first);
         let is_normal = word(1 << format.mantissa_bits).is_at_most(magnitude);
         bits = Expression::choose(is_normal, bits, subnormal);
     }
@@ -65,21 +67,21 @@ pub(super) fn encode<T: Float>(format: FloatFormat, x: Expression<T>) -> Express
     let sign = word(1 << (T::WIDTH - 1));
     let magnitude = bits & !sign;
     let dropped = T::MANTISSA - format.mantissa_bits;
-    let rounded = drop_digits(magnitude, count(dropped));
-    let mut code: Expression<u32> = rounded.convert();
     let rebias = (T::BIAS - i64::from(format.bias)) as u64;
+    let mut code: Expression<u32>;
     if rebias > 0 {
-        code = code - word(rebias << format.mantissa_bits);
-        let exponent = magnitude.shifted_right(count(T::MANTISSA));
-        let exponent = exponent.convert::<u32>().smaller(word(rebias));
+        // The digits from the first on; a subnormal number has fewer places for them, and the exponent
+        // of the least normal one. Two places beyond the last digit nothing is left.
         let implicit = word(1 << T::MANTISSA);
         let significand = (magnitude & (implicit - word(1))) | implicit;
-        // Two places beyond the last digit nothing is left.
-        let places = word(u64::from(dropped) + rebias + 1) - exponent;
+        let exponent = magnitude.shifted_right(count(T::MANTISSA)).convert::<u32>();
+        let least = exponent.smaller(word(rebias + 1));
+        let places = word(u64::from(dropped) + rebias + 1) - least;
         let places = places.smaller(count(T::MANTISSA + 2));
-        let subnormal = drop_digits(significand, places).convert();
-        let is_normal = word((rebias + 1) << T::MANTISSA).is_at_most(magnitude);
-        code = Expression::choose(is_normal, code, subnormal);
+        code = drop_digits(significand, places).convert();
+        code = code + (exponent - least).shifted_left(count(format.mantissa_bits));
+    } else {
+        code = drop_digits(magnitude, count(dropped)).convert();
     }
     let beyond = word(match format.specials {
         Specials::Ieee => format.infinity_code(),

@@ -3,22 +3,21 @@
 use allotrope_op::{Op, for_each_activation};
 use pyo3::prelude::*;
 
+use crate::arguments::Operand;
 use crate::elementwise::apply_as;
 use crate::operand::{self, float};
 use crate::options::check_bounds;
 use crate::options::functions::{gelu, hardshrink, prelu, softplus, softshrink};
 use crate::tensor::PyTensor;
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
 /// The result of a row; if it is to be in place, it is written over the elements of the operand.
 fn activate<'py>(
     name: &'static str,
     op: Op,
-    input: Any<'_, 'py>,
+    input: Operand<'_, 'py>,
     options: &[f64],
     inplace: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'py, PyTensor>> {
     if let (Op::Clamp, &[min_val, max_val]) = (op, options) {
         check_bounds(min_val, max_val)?;
     }
@@ -26,28 +25,28 @@ fn activate<'py>(
     let options = options.iter().copied().map(float);
     if inplace && let Ok(tensor) = input.cast::<PyTensor>() {
         tensor.get().update_row(py, name, op, options.collect())?;
-        return Ok(input.clone());
+        return Ok(tensor.clone());
     }
     let mut values = vec![operand::read(name, input)?];
     values.extend(options);
-    Ok(Bound::new(py, apply_as(py, name, op, &values)?)?.into_any())
+    Bound::new(py, apply_as(py, name, op, &values)?)
 }
 
 /// A result, or the operand with the result written over its elements.
 pub(super) fn finish<'py>(
-    input: Any<'_, 'py>,
+    input: Operand<'_, 'py>,
     result: PyTensor,
     inplace: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'py, PyTensor>> {
     match input.cast::<PyTensor>() {
         Ok(tensor) if inplace => {
             let value = result.tensor();
             tensor
                 .get()
                 .update(input.py(), "in place", |_| Ok(value.clone()))?;
-            Ok(input.clone())
+            Ok(tensor.clone())
         }
-        _ => Ok(Bound::new(input.py(), result)?.into_any()),
+        _ => Bound::new(input.py(), result),
     }
 }
 
@@ -84,7 +83,7 @@ macro_rules! functions {
             #[doc = "\nWith inplace=True the input takes the result as its new value."]
             #[pyfunction]
             #[pyo3(signature = (input, $($signature)* inplace=false))]
-            fn $name<'py>(input: Any<'_, 'py>, $($option: f64,)* inplace: bool) -> PyResult<Bound<'py, PyAny>> {
+            fn $name<'py>(input: Operand<'_, 'py>, $($option: f64,)* inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
                 activate(stringify!($name), Op::$variant, input, &[$($option),*], inplace)
             }
         )*
@@ -92,14 +91,8 @@ macro_rules! functions {
         /// Adds them all.
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
-            module.add_function(wrap_pyfunction!(sigmoid, module)?)?;
-            module.add_function(wrap_pyfunction!(tanh, module)?)?;
-            module.add_function(wrap_pyfunction!(logsigmoid, module)?)?;
-            module.add_function(wrap_pyfunction!(gelu, module)?)?;
-            module.add_function(wrap_pyfunction!(softplus, module)?)?;
-            module.add_function(wrap_pyfunction!(softshrink, module)?)?;
-            module.add_function(wrap_pyfunction!(hardshrink, module)?)?;
-            module.add_function(wrap_pyfunction!(prelu, module)?)
+            add!(module, sigmoid tanh logsigmoid gelu softplus softshrink hardshrink prelu);
+            Ok(())
         }
     };
 }
@@ -110,7 +103,7 @@ macro_rules! named {
     ($($(#[doc = $doc:literal])* $name:ident $variant:ident;)*) => {$(
         $(#[doc = $doc])*
         #[pyfunction]
-        fn $name<'py>(input: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        fn $name<'py>(input: Operand<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
             activate(stringify!($name), Op::$variant, input, &[], false)
         }
     )*};

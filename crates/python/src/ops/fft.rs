@@ -4,7 +4,9 @@ use allotrope_dtype::Error;
 use allotrope_tensor::{Options, Tensor, fft as fourier};
 use pyo3::prelude::*;
 
-use crate::arguments::{Int, Integers, axis_or, either, integers, size};
+use crate::arguments::{
+    DTypeOrFamily, Dims, Int, Integers, Ints, Operand, axis_or, either, integers, size,
+};
 use crate::create::{as_leaf, operand, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
@@ -39,7 +41,7 @@ macro_rules! single {
             #[pyo3(signature = (input, n=None, dim=None, norm=None, *, axis=None))]
             fn $name(
                 py: Python<'_>,
-                input: Any<'_, '_>,
+                input: Operand,
                 n: Option<Int>,
                 dim: Option<Int>,
                 norm: Option<&str>,
@@ -105,11 +107,11 @@ macro_rules! several {
             #[pyo3(signature = (input, s=None, dim=None, norm=None, *, axes=None))]
             fn $name(
                 py: Python<'_>,
-                input: Any<'_, '_>,
-                s: Option<Any<'_, '_>>,
-                dim: Option<Any<'_, '_>>,
+                input: Operand,
+                s: Option<Ints>,
+                dim: Option<Dims>,
                 norm: Option<&str>,
-                axes: Option<Any<'_, '_>>,
+                axes: Option<Dims>,
             ) -> PyResult<PyTensor> {
                 let transform: Several = fourier::$name;
                 let x = operand($op, input)?;
@@ -175,12 +177,12 @@ several! {
 fn fftfreq(
     n: Int,
     d: f64,
-    dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let (n, options) = made_for("fft.fftfreq", n, dtype, device)?;
-    let made = fourier::fftfreq(n, d, Some(options.dtype));
+    let made = fourier::fftfreq_on(options.device, n, d, Some(options.dtype));
     let made = placed("fft.fftfreq", made, options)?;
     as_leaf(Ok(made.into()), requires_grad)
 }
@@ -194,12 +196,12 @@ fn fftfreq(
 fn rfftfreq(
     n: Int,
     d: f64,
-    dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let (n, options) = made_for("fft.rfftfreq", n, dtype, device)?;
-    let made = fourier::rfftfreq(n, d, Some(options.dtype));
+    let made = fourier::rfftfreq_on(options.device, n, d, Some(options.dtype));
     let made = placed("fft.rfftfreq", made, options)?;
     as_leaf(Ok(made.into()), requires_grad)
 }
@@ -208,7 +210,7 @@ fn rfftfreq(
 fn made_for(
     op: &'static str,
     n: Int,
-    dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<(usize, Options)> {
     let options = resolve(op, dtype, device, || Ok(None))?;
@@ -223,9 +225,9 @@ fn made_for(
 #[pyo3(signature = (input, dim=None, *, axes=None))]
 fn fftshift(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    dim: Option<Any<'_, '_>>,
-    axes: Option<Any<'_, '_>>,
+    input: Operand,
+    dim: Option<Dims>,
+    axes: Option<Dims>,
 ) -> PyResult<PyTensor> {
     let op = "fft.fftshift";
     let x = operand(op, input)?;
@@ -241,9 +243,9 @@ fn fftshift(
 #[pyo3(signature = (input, dim=None, *, axes=None))]
 fn ifftshift(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    dim: Option<Any<'_, '_>>,
-    axes: Option<Any<'_, '_>>,
+    input: Operand,
+    dim: Option<Dims>,
+    axes: Option<Dims>,
 ) -> PyResult<PyTensor> {
     let op = "fft.ifftshift";
     let x = operand(op, input)?;
@@ -255,8 +257,6 @@ fn ifftshift(
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_single(module)?;
     add_several(module)?;
-    module.add_function(wrap_pyfunction!(fftfreq, module)?)?;
-    module.add_function(wrap_pyfunction!(rfftfreq, module)?)?;
-    module.add_function(wrap_pyfunction!(fftshift, module)?)?;
-    module.add_function(wrap_pyfunction!(ifftshift, module)?)
+    add!(module, fftfreq rfftfreq fftshift ifftshift);
+    Ok(())
 }

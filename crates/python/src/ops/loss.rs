@@ -5,13 +5,11 @@ use allotrope_tensor::{LossReduction, Tensor};
 use pyo3::prelude::*;
 
 use super::neural::optional;
-use crate::arguments::Int;
+use crate::arguments::{Int, Operand};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// The reduction that was named, or that torch's older arguments mean.
 fn reduction_of(
@@ -100,26 +98,26 @@ losses! {
     ///
     /// >>> al.nn.functional.mse_loss(al.tensor([1.0, 3.0]), al.tensor([1.0, 1.0]))
     /// tensor(2.)
-    mse_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Any<'_, '_>>)
+    mse_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
             None => input.mse_loss(target, how),
             Some(weight) => weigh("mse_loss", &input.mse_loss(target, LossReduction::None)?, weight, how, false),
         };
 
     /// The magnitude of the difference, times a weight if there is one.
-    l1_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Any<'_, '_>>)
+    l1_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
             None => input.l1_loss(target, how),
             Some(weight) => weigh("l1_loss", &input.l1_loss(target, LossReduction::None)?, weight, how, false),
         };
 
     /// The magnitude of the difference minus beta / 2, and below beta its square over 2 beta.
-    smooth_l1_loss[input, target, size_average=None, reduce=None, reduction="mean", beta=1.0](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, beta: f64)
+    smooth_l1_loss[input, target, size_average=None, reduce=None, reduction="mean", beta=1.0](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, beta: f64)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.smooth_l1_loss(target, beta, how);
 
     /// Half the squared difference, and above delta the line that goes on from there, times a weight
     /// if there is one. A mean is over all elements, whatever their weights.
-    huber_loss[input, target, reduction="mean", delta=1.0, weight=None](input: Any<'_, '_>, target: Any<'_, '_>, reduction: &str, delta: f64, weight: Option<Any<'_, '_>>)
+    huber_loss[input, target, reduction="mean", delta=1.0, weight=None](input: Operand, target: Operand, reduction: &str, delta: f64, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (None, None, reduction) |how| match weight {
             None => input.huber_loss(target, delta, how),
             Some(weight) => weigh("huber_loss", &input.huber_loss(target, delta, LossReduction::None)?, weight, how, true),
@@ -131,61 +129,61 @@ losses! {
     /// >>> classes = al.tensor([1, 0], dtype="uint8")
     /// >>> al.nn.functional.cross_entropy(al.zeros(2, 4), classes)
     /// tensor(1.3863)
-    cross_entropy[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean", label_smoothing=0.0](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str, label_smoothing: f64)
+    cross_entropy[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean", label_smoothing=0.0](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str, label_smoothing: f64)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.cross_entropy(target, weight, ignore_index.0 as i64, how, label_smoothing);
 
     /// The negated number at each class, for logarithms of probabilities.
-    nll_loss[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str)
+    nll_loss[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean"](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.nll_loss(target, weight, ignore_index.0 as i64, how);
 
     /// The cross entropy of probabilities: `-(t log x + (1 - t) log(1 - x))`.
-    binary_cross_entropy[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    binary_cross_entropy[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.binary_cross_entropy(target, weight, how);
 
     /// The binary cross entropy of the logistic function of the numbers, without overflow.
-    binary_cross_entropy_with_logits[input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, pos_weight: Option<Any<'_, '_>>)
+    binary_cross_entropy_with_logits[input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, pos_weight: Option<Operand>)
         tensors [input, target] maybe [weight, pos_weight] by (size_average, reduce, reduction) |how| input.binary_cross_entropy_with_logits(target, weight, pos_weight, how);
 
     /// The negated logarithm of a Poisson probability, but for a constant that full adds.
-    poisson_nll_loss[input, target, log_input=true, full=false, size_average=None, eps=1e-8, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, log_input: bool, full: bool, size_average: Option<bool>, eps: f64, reduce: Option<bool>, reduction: &str)
+    poisson_nll_loss[input, target, log_input=true, full=false, size_average=None, eps=1e-8, reduce=None, reduction="mean"](input: Operand, target: Operand, log_input: bool, full: bool, size_average: Option<bool>, eps: f64, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.poisson_nll_loss(target, log_input, full, eps, how);
 
     /// The negated logarithm of a normal density with variance var, but for a constant that full adds.
-    gaussian_nll_loss[input, target, var, full=false, eps=1e-6, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, var: Any<'_, '_>, full: bool, eps: f64, reduction: &str)
+    gaussian_nll_loss[input, target, var, full=false, eps=1e-6, reduction="mean"](input: Operand, target: Operand, var: Operand, full: bool, eps: f64, reduction: &str)
         tensors [input, target, var] maybe [] by (None, None, reduction) |how| input.gaussian_nll_loss(target, var, full, eps, how);
 
     /// The number where the target is 1, and how far it is below the margin where it is -1.
-    hinge_embedding_loss[input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    hinge_embedding_loss[input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.hinge_embedding_loss(target, margin, how);
 
     /// How far input1 is not above input2 by a margin where the target is 1, and not below it where
     /// it is -1.
-    margin_ranking_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Any<'_, '_>, input2: Any<'_, '_>, target: Any<'_, '_>, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    margin_ranking_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Operand, input2: Operand, target: Operand, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input1, input2, target] maybe [] by (size_average, reduce, reduction) |how| input1.margin_ranking_loss(input2, target, margin, how);
 
     /// `log(1 + e^(-target input))`, without overflow.
-    soft_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    soft_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.soft_margin_loss(target, how);
 
     /// `1 - cos` of vectors where the target is 1, and `max(0, cos - margin)` where it is -1.
-    cosine_embedding_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Any<'_, '_>, input2: Any<'_, '_>, target: Any<'_, '_>, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    cosine_embedding_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Operand, input2: Operand, target: Operand, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input1, input2, target] maybe [] by (size_average, reduce, reduction) |how| input1.cosine_embedding_loss(input2, target, margin, how);
 
     /// How far the anchor is not nearer to positive than to negative by a margin.
-    triplet_margin_loss[anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, size_average=None, reduce=None, reduction="mean"](anchor: Any<'_, '_>, positive: Any<'_, '_>, negative: Any<'_, '_>, margin: f64, p: f64, eps: f64, swap: bool, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    triplet_margin_loss[anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, size_average=None, reduce=None, reduction="mean"](anchor: Operand, positive: Operand, negative: Operand, margin: f64, p: f64, eps: f64, swap: bool, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [anchor, positive, negative] maybe [] by (size_average, reduce, reduction) |how| anchor.triplet_margin_loss(positive, negative, margin, p, eps, swap, how);
 
     /// How far other classes are within a margin of the right one.
-    multi_margin_loss[input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, p: u32, margin: f64, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    multi_margin_loss[input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, p: u32, margin: f64, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.multi_margin_loss(target, p, margin, weight, how);
 
     /// How far wrong classes are within 1 of right ones; a line of the target names the right ones, up
     /// to the first -1.
-    multilabel_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    multilabel_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.multilabel_margin_loss(target, how);
 
     /// The mean over labels of the binary cross entropies of the logistic functions of the numbers.
-    multilabel_soft_margin_loss[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Any<'_, '_>, target: Any<'_, '_>, weight: Option<Any<'_, '_>>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
+    multilabel_soft_margin_loss[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.multilabel_soft_margin_loss(target, weight, how);
 }
 
@@ -199,8 +197,8 @@ losses! {
 #[pyo3(signature = (input, target, size_average=None, reduce=None, reduction="mean", log_target=false))]
 fn kl_div(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    target: Any<'_, '_>,
+    input: Operand,
+    target: Operand,
     size_average: Option<bool>,
     reduce: Option<bool>,
     reduction: &str,

@@ -6,7 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Integers, MOST_ITEMS, either, integer_of, integers, items};
+use crate::arguments::{
+    DTypeLike, Integers, MOST_ITEMS, Operand, TensorList, either, integer_of, integers, items,
+};
 use crate::convert;
 use crate::create::operand;
 use crate::error::wrong_object;
@@ -18,20 +20,17 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// Adds the functions of the package.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     functions::register(module)?;
-    module.add_function(wrap_pyfunction!(tensordot, module)?)?;
-    module.add_function(wrap_pyfunction!(einsum, module)?)?;
-    module.add_function(wrap_pyfunction!(multi_dot, module)?)?;
-    module.add_function(wrap_pyfunction!(chain_matmul, module)?)
+    add!(module, tensordot einsum multi_dot chain_matmul);
+    Ok(())
 }
 
 /// Adds the functions of `nn.functional`.
 pub(super) fn register_functional(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(linear, module)?)?;
-    module.add_function(wrap_pyfunction!(bilinear, module)?)?;
-    module.add_function(wrap_pyfunction!(scaled_dot_product_attention, module)?)
+    add!(module, linear bilinear scaled_dot_product_attention);
+    Ok(())
 }
 
-fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
     dtype
         .filter(|dtype| !dtype.is_none())
         .map(|dtype| convert::to_dtype(op, dtype))
@@ -55,9 +54,9 @@ forms! {
     /// >>> x.matmul(x, acc_dtype=al.int32)
     /// tensor(10000, dtype=int32)
     matmul[other, *, dtype=None, acc_dtype=None](
-        other: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        other: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -69,9 +68,9 @@ forms! {
     /// tensor([[1., 2.],
     ///         [3., 4.]])
     mm[mat2, *, dtype=None, acc_dtype=None](
-        mat2: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        mat2: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, mat2)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -82,9 +81,9 @@ forms! {
     /// >>> al.ones(2, 1, 3).bmm(al.ones(2, 3, 1)).shape
     /// (2, 1, 1)
     bmm[mat2, *, dtype=None, acc_dtype=None](
-        mat2: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        mat2: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, mat2)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -95,9 +94,9 @@ forms! {
     /// >>> al.tensor([[1, 2], [3, 4]]).mv(al.tensor([1, 0]))
     /// tensor([1, 3])
     mv[vec, *, dtype=None, acc_dtype=None](
-        vec: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        vec: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, vec)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -108,9 +107,9 @@ forms! {
     /// >>> al.tensor([1, 2]).dot(al.tensor([3, 4]))
     /// tensor(11)
     dot[tensor, *, dtype=None, acc_dtype=None](
-        tensor: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        tensor: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, tensor)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -121,9 +120,9 @@ forms! {
     /// >>> al.tensor([2j]).vdot(al.tensor([2j]))
     /// tensor(4.+0.j)
     vdot[other, *, dtype=None, acc_dtype=None](
-        other: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        other: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -134,9 +133,9 @@ forms! {
     /// >>> al.tensor([[1, 2], [3, 4]]).inner(al.tensor([1, 1]))
     /// tensor([3, 7])
     inner[other, *, dtype=None, acc_dtype=None](
-        other: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        other: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -148,9 +147,9 @@ forms! {
     /// tensor([[3, 4],
     ///         [6, 8]])
     outer[vec2, *, dtype=None, acc_dtype=None](
-        vec2: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        vec2: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, vec2)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -162,9 +161,9 @@ forms! {
     /// tensor([[3],
     ///         [6]])
     ger[vec2, *, dtype=None, acc_dtype=None](
-        vec2: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        vec2: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, vec2)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -175,9 +174,9 @@ forms! {
     /// >>> al.tensor([1, 10]).kron(al.tensor([1, 2]))
     /// tensor([ 1,  2, 10, 20])
     kron[other, *, dtype=None, acc_dtype=None](
-        other: Any<'_, '_>,
-        dtype: Option<Any<'_, '_>>,
-        acc_dtype: Option<Any<'_, '_>>
+        other: Operand,
+        dtype: Option<DTypeLike>,
+        acc_dtype: Option<DTypeLike>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
         let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -224,12 +223,12 @@ fn multiply(py: Python<'_>, a: Option<Tensor>, b: Option<Tensor>) -> PyResult<Py
 #[pyo3(signature = (a, b, dims=None, *, axes=None, dtype=None, acc_dtype=None))]
 fn tensordot(
     py: Python<'_>,
-    a: Any<'_, '_>,
-    b: Any<'_, '_>,
+    a: Operand,
+    b: Operand,
     dims: Option<Any<'_, '_>>,
     axes: Option<Any<'_, '_>>,
-    dtype: Option<Any<'_, '_>>,
-    acc_dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeLike>,
+    acc_dtype: Option<DTypeLike>,
 ) -> PyResult<PyTensor> {
     let op = "tensordot";
     let (a, b) = (operand(op, a)?, operand(op, b)?);
@@ -292,8 +291,8 @@ fn einsum(
     py: Python<'_>,
     equation: Any<'_, '_>,
     operands: &Bound<'_, PyTuple>,
-    dtype: Option<Any<'_, '_>>,
-    acc_dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeLike>,
+    acc_dtype: Option<DTypeLike>,
 ) -> PyResult<PyTensor> {
     let op = "einsum";
     let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
@@ -378,12 +377,12 @@ fn read_lists<'py>(
 /// >>> al.multi_dot([al.ones(2, 3), al.ones(3, 4), al.ones(4)])
 /// tensor([12., 12.])
 #[pyfunction]
-fn multi_dot(py: Python<'_>, tensors: Any<'_, '_>) -> PyResult<PyTensor> {
+fn multi_dot(py: Python<'_>, tensors: TensorList) -> PyResult<PyTensor> {
     multiply_several(py, tensors)
 }
 
 /// The product of the matrices of a sequence.
-pub(super) fn multiply_several(py: Python<'_>, tensors: Any<'_, '_>) -> PyResult<PyTensor> {
+pub(super) fn multiply_several(py: Python<'_>, tensors: TensorList) -> PyResult<PyTensor> {
     let op = "multi_dot";
     let refuse = || {
         wrong_object(
@@ -443,9 +442,9 @@ pub(super) fn multiply_all(
 #[pyo3(signature = (input, weight, bias=None))]
 fn linear(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    weight: Any<'_, '_>,
-    bias: Option<Any<'_, '_>>,
+    input: Operand,
+    weight: Operand,
+    bias: Option<Operand>,
 ) -> PyResult<PyTensor> {
     let op = "linear";
     let (x, weight) = (operand(op, input)?, operand(op, weight)?);
@@ -462,10 +461,10 @@ fn linear(
 #[pyo3(signature = (input1, input2, weight, bias=None))]
 fn bilinear(
     py: Python<'_>,
-    input1: Any<'_, '_>,
-    input2: Any<'_, '_>,
-    weight: Any<'_, '_>,
-    bias: Option<Any<'_, '_>>,
+    input1: Operand,
+    input2: Operand,
+    weight: Operand,
+    bias: Option<Operand>,
 ) -> PyResult<PyTensor> {
     let op = "bilinear";
     let (x, y) = (operand(op, input1)?, operand(op, input2)?);
@@ -490,10 +489,10 @@ fn bilinear(
 #[allow(clippy::too_many_arguments, reason = "torch's signature")]
 fn scaled_dot_product_attention(
     py: Python<'_>,
-    query: Any<'_, '_>,
-    key: Any<'_, '_>,
-    value: Any<'_, '_>,
-    attn_mask: Option<Any<'_, '_>>,
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    attn_mask: Option<Operand>,
     dropout_p: f64,
     is_causal: bool,
     scale: Option<f64>,

@@ -8,7 +8,10 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use super::activation::finish;
-use crate::arguments::{Int, Integers, axis_or, either, integers, needed, size};
+use crate::arguments::{
+    DTypeLike, Dims, Int, Integers, Ints, Operand, TensorObject, axis_or, either, integers, needed,
+    size,
+};
 use crate::convert;
 use crate::create;
 use crate::error::raise;
@@ -29,26 +32,21 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(super) fn register_functional(module: &Bound<'_, PyModule>) -> PyResult<()> {
     shares::register(module)?;
     register_shared(module)?;
-    module.add_function(wrap_pyfunction!(gumbel_softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(local_response_norm, module)?)?;
-    module.add_function(wrap_pyfunction!(normalize, module)?)?;
-    module.add_function(wrap_pyfunction!(glu, module)?)?;
+    add!(module, gumbel_softmax local_response_norm normalize glu);
     register_dropouts(module)
 }
 
 /// Adds what is in both.
 fn register_shared(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(layer_norm, module)?)?;
-    module.add_function(wrap_pyfunction!(rms_norm, module)?)?;
-    module.add_function(wrap_pyfunction!(group_norm, module)?)?;
-    module.add_function(wrap_pyfunction!(batch_norm, module)?)?;
-    module.add_function(wrap_pyfunction!(instance_norm, module)?)?;
-    module.add_function(wrap_pyfunction!(cosine_similarity, module)?)?;
-    module.add_function(wrap_pyfunction!(pairwise_distance, module)?)
+    add!(
+        module, layer_norm rms_norm group_norm batch_norm instance_norm cosine_similarity
+        pairwise_distance
+    );
+    Ok(())
 }
 
 /// A dtype, if one is given.
-fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
     let dtype = dtype.filter(|dtype| !dtype.is_none());
     dtype.map(|dtype| convert::to_dtype(op, dtype)).transpose()
 }
@@ -65,7 +63,7 @@ forms! {
     ///
     /// >>> al.tensor([2, 2], dtype="uint8").softmax(0)
     /// tensor([0.5000, 0.5000])
-    softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
         let dtype = dtype_of(op, dtype)?;
         run(py, x.count(), || x.softmax(dim, dtype))
@@ -75,7 +73,7 @@ forms! {
     ///
     /// >>> al.tensor([0.0, 1000.0]).log_softmax(0)
     /// tensor([-1000.,     0.])
-    log_softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    log_softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
         let dtype = dtype_of(op, dtype)?;
         run(py, x.count(), || x.log_softmax(dim, dtype))
@@ -110,10 +108,10 @@ macro_rules! shares {
                 #[pyo3(signature = (input, dim=None, _stacklevel=None, dtype=None, *, axis=None))]
                 fn $name(
                     py: Python<'_>,
-                    input: Any<'_, '_>,
+                    input: Operand,
                     dim: Option<Int>,
                     _stacklevel: Option<Int>,
-                    dtype: Option<Any<'_, '_>>,
+                    dtype: Option<DTypeLike>,
                     axis: Option<Int>,
                 ) -> PyResult<PyTensor> {
                     let op = stringify!($name);
@@ -158,7 +156,7 @@ shares! {
 #[pyo3(signature = (logits, tau=1.0, hard=false, eps=1e-10, dim=None, *, axis=None))]
 fn gumbel_softmax(
     py: Python<'_>,
-    logits: Any<'_, '_>,
+    logits: Operand,
     tau: f64,
     hard: bool,
     eps: f64,
@@ -187,10 +185,10 @@ fn sizes(op: &'static str, given: Any<'_, '_>) -> PyResult<Vec<usize>> {
 #[pyo3(signature = (input, normalized_shape, weight=None, bias=None, eps=1e-5))]
 fn layer_norm(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    normalized_shape: Any<'_, '_>,
-    weight: Option<Any<'_, '_>>,
-    bias: Option<Any<'_, '_>>,
+    input: Operand,
+    normalized_shape: Ints,
+    weight: Option<Operand>,
+    bias: Option<Operand>,
     eps: f64,
 ) -> PyResult<PyTensor> {
     let op = "layer_norm";
@@ -210,9 +208,9 @@ fn layer_norm(
 #[pyo3(signature = (input, normalized_shape, weight=None, eps=None))]
 fn rms_norm(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    normalized_shape: Any<'_, '_>,
-    weight: Option<Any<'_, '_>>,
+    input: Operand,
+    normalized_shape: Ints,
+    weight: Option<Operand>,
     eps: Option<f64>,
 ) -> PyResult<PyTensor> {
     let op = "rms_norm";
@@ -230,10 +228,10 @@ fn rms_norm(
 #[pyo3(signature = (input, num_groups, weight=None, bias=None, eps=1e-5))]
 fn group_norm(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     num_groups: Int,
-    weight: Option<Any<'_, '_>>,
-    bias: Option<Any<'_, '_>>,
+    weight: Option<Operand>,
+    bias: Option<Operand>,
     eps: f64,
 ) -> PyResult<PyTensor> {
     let op = "group_norm";
@@ -299,11 +297,11 @@ impl Channels<'_, '_> {
 #[allow(clippy::too_many_arguments, reason = "torch's options")]
 fn batch_norm(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    running_mean: Option<Any<'_, '_>>,
-    running_var: Option<Any<'_, '_>>,
-    weight: Option<Any<'_, '_>>,
-    bias: Option<Any<'_, '_>>,
+    input: Operand,
+    running_mean: Option<TensorObject>,
+    running_var: Option<TensorObject>,
+    weight: Option<Operand>,
+    bias: Option<Operand>,
     training: bool,
     momentum: f64,
     eps: f64,
@@ -331,11 +329,11 @@ fn batch_norm(
 #[allow(clippy::too_many_arguments, reason = "torch's options")]
 fn instance_norm(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    running_mean: Option<Any<'_, '_>>,
-    running_var: Option<Any<'_, '_>>,
-    weight: Option<Any<'_, '_>>,
-    bias: Option<Any<'_, '_>>,
+    input: Operand,
+    running_mean: Option<TensorObject>,
+    running_var: Option<TensorObject>,
+    weight: Option<Operand>,
+    bias: Option<Operand>,
     use_input_stats: bool,
     momentum: f64,
     eps: f64,
@@ -362,7 +360,7 @@ fn instance_norm(
 #[pyo3(signature = (input, size, alpha=1e-4, beta=0.75, k=1.0))]
 fn local_response_norm(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     size: Int,
     alpha: f64,
     beta: f64,
@@ -385,11 +383,11 @@ fn local_response_norm(
 #[pyo3(signature = (input, p=2.0, dim=None, eps=1e-12, *, axis=None))]
 fn normalize(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     p: f64,
-    dim: Option<Any<'_, '_>>,
+    dim: Option<Dims>,
     eps: f64,
-    axis: Option<Any<'_, '_>>,
+    axis: Option<Dims>,
 ) -> PyResult<PyTensor> {
     let op = "normalize";
     let x = create::operand(op, input)?;
@@ -406,12 +404,7 @@ fn normalize(
 /// tensor([2.])
 #[pyfunction]
 #[pyo3(signature = (input, dim=None, *, axis=None))]
-fn glu(
-    py: Python<'_>,
-    input: Any<'_, '_>,
-    dim: Option<Int>,
-    axis: Option<Int>,
-) -> PyResult<PyTensor> {
+fn glu(py: Python<'_>, input: Operand, dim: Option<Int>, axis: Option<Int>) -> PyResult<PyTensor> {
     let op = "glu";
     let (x, dim) = (create::operand(op, input)?, axis_or(op, dim, axis, -1)?);
     run(py, x.count(), || x.glu(dim))
@@ -425,8 +418,8 @@ fn glu(
 #[pyo3(signature = (x1, x2, dim=None, eps=1e-8, *, axis=None))]
 fn cosine_similarity(
     py: Python<'_>,
-    x1: Any<'_, '_>,
-    x2: Any<'_, '_>,
+    x1: Operand,
+    x2: Operand,
     dim: Option<Int>,
     eps: f64,
     axis: Option<Int>,
@@ -446,8 +439,8 @@ fn cosine_similarity(
 #[pyo3(signature = (x1, x2, p=2.0, eps=1e-6, keepdim=false))]
 fn pairwise_distance(
     py: Python<'_>,
-    x1: Any<'_, '_>,
-    x2: Any<'_, '_>,
+    x1: Operand,
+    x2: Operand,
     p: f64,
     eps: f64,
     keepdim: bool,
@@ -466,8 +459,8 @@ fn pairwise_distance(
 #[pyo3(signature = (x1, x2, p=2.0, compute_mode=None))]
 fn cdist(
     py: Python<'_>,
-    x1: Any<'_, '_>,
-    x2: Any<'_, '_>,
+    x1: Operand,
+    x2: Operand,
     p: f64,
     compute_mode: Option<&str>,
 ) -> PyResult<PyTensor> {
@@ -479,17 +472,17 @@ fn cdist(
 
 /// Dropouts: with training=False the numbers stay.
 macro_rules! dropouts {
-    ($($(#[doc = $doc:literal])* $name:ident $training:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident $training:tt;)*) => {
         $(
             $(#[doc = $doc])*
             #[pyfunction]
             #[pyo3(signature = (input, p=0.5, training=$training, inplace=false))]
             fn $name<'py>(
-                input: Any<'_, 'py>,
+                input: Operand<'_, 'py>,
                 p: f64,
                 training: bool,
                 inplace: bool,
-            ) -> PyResult<Bound<'py, PyAny>> {
+            ) -> PyResult<Bound<'py, PyTensor>> {
                 // Without training nothing is dropped, but the arguments are checked all the same.
                 let p = if training || !(0.0..=1.0).contains(&p) { p } else { 0.0 };
                 drop_some(input, stringify!($name), p, inplace, Tensor::$name)
@@ -524,12 +517,12 @@ dropouts! {
 }
 
 fn drop_some<'py>(
-    input: Any<'_, 'py>,
+    input: Operand<'_, 'py>,
     op: &'static str,
     p: f64,
     inplace: bool,
     work: fn(&Tensor, f64, Option<&Generator>) -> Result<Tensor, Error>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let x = create::operand(op, input)?;
     let result = run(input.py(), x.count(), || work(&x, p, None))?;
     finish(input, result, inplace)

@@ -6,7 +6,7 @@ use allotrope_tensor::{LossReduction, Tensor};
 use pyo3::prelude::*;
 
 use super::activation::finish;
-use crate::arguments::{Int, Integers, many_integers};
+use crate::arguments::{Int, Integers, Operand, many_integers};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
@@ -43,10 +43,10 @@ fn lengths(op: &'static str, object: Any<'_, '_>) -> PyResult<Vec<i64>> {
 #[pyo3(signature = (log_probs, targets, input_lengths, target_lengths, blank=Int(0), reduction="mean", zero_infinity=false))]
 fn ctc_loss(
     py: Python<'_>,
-    log_probs: Any<'_, '_>,
-    targets: Any<'_, '_>,
-    input_lengths: Any<'_, '_>,
-    target_lengths: Any<'_, '_>,
+    log_probs: Operand,
+    targets: Operand,
+    input_lengths: Operand,
+    target_lengths: Operand,
     blank: Int,
     reduction: &str,
     zero_infinity: bool,
@@ -73,12 +73,12 @@ fn ctc_loss(
 #[pyfunction]
 #[pyo3(signature = (input, lower=0.125, upper=1.0 / 3.0, training=false, inplace=false))]
 fn rrelu<'py>(
-    input: Any<'_, 'py>,
+    input: Operand<'_, 'py>,
     lower: f64,
     upper: f64,
     training: bool,
     inplace: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let x = create::operand("rrelu", input)?;
     let py = input.py();
     let result = run(py, x.count(), || x.rrelu(lower, upper, training, None))?;
@@ -92,7 +92,7 @@ fn rrelu<'py>(
 /// tensor([3., 7., 4.])
 #[pyfunction]
 #[pyo3(signature = (input, p=2.0))]
-fn pdist(py: Python<'_>, input: Any<'_, '_>, p: f64) -> PyResult<PyTensor> {
+fn pdist(py: Python<'_>, input: Operand, p: f64) -> PyResult<PyTensor> {
     let x = create::operand("pdist", input)?;
     run(py, usize::MAX, || x.pdist(p))
 }
@@ -109,9 +109,9 @@ fn pdist(py: Python<'_>, input: Any<'_, '_>, p: f64) -> PyResult<PyTensor> {
 #[allow(clippy::too_many_arguments, reason = "torch's signature")]
 #[pyo3(signature = (anchor, positive, negative, *, distance_function=None, margin=1.0, swap=false, reduction="mean"))]
 fn triplet_margin_with_distance_loss(
-    anchor: Any<'_, '_>,
-    positive: Any<'_, '_>,
-    negative: Any<'_, '_>,
+    anchor: Operand,
+    positive: Operand,
+    negative: Operand,
     distance_function: Option<Any<'_, '_>>,
     margin: f64,
     swap: bool,
@@ -129,7 +129,7 @@ fn triplet_margin_with_distance_loss(
         };
         return Err(raise(allotrope_dtype::Error::new(op, problem)));
     }
-    let distance = |x: Any<'_, '_>, y: Any<'_, '_>| -> PyResult<Tensor> {
+    let distance = |x: Operand, y: Operand| -> PyResult<Tensor> {
         match distance_function.filter(|function| !function.is_none()) {
             Some(function) => create::operand(op, &function.call1((x, y))?),
             None => {
@@ -154,9 +154,8 @@ fn triplet_margin_with_distance_loss(
 
 /// Adds the functions that torch has in its package too.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(ctc_loss, module)?)?;
-    module.add_function(wrap_pyfunction!(rrelu, module)?)?;
-    module.add_function(wrap_pyfunction!(pdist, module)?)
+    add!(module, ctc_loss rrelu pdist);
+    Ok(())
 }
 
 /// Adds the functions of `nn.functional`.

@@ -5,13 +5,11 @@ use allotrope_tensor::{PadMode, SignalWindow, Tensor};
 use pyo3::prelude::*;
 
 use super::neural::optional;
-use crate::arguments::{Int, size};
+use crate::arguments::{DTypeOrFamily, Int, Operand, size};
 use crate::create::{as_leaf, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// A length that may be left out.
 fn length(op: &'static str, given: Option<Int>) -> PyResult<Option<usize>> {
@@ -28,7 +26,7 @@ forms! {
     /// >>> al.stft(al.ones(16), 8, window=al.hann_window(8)).shape
     /// (5, 9)
     stft[n_fft, hop_length=None, win_length=None, window=None, center=true, pad_mode="reflect", normalized=false, onesided=None, return_complex=true](
-        n_fft: Int, hop_length: Option<Int>, win_length: Option<Int>, window: Option<Any<'_, '_>>,
+        n_fft: Int, hop_length: Option<Int>, win_length: Option<Int>, window: Option<Operand>,
         center: bool, pad_mode: &str, normalized: bool, onesided: Option<bool>, return_complex: bool
     ) -> PyTensor |py, op, x| {
         let window = optional(op, window)?;
@@ -66,7 +64,7 @@ forms! {
     /// >>> al.istft(al.stft(x, 8, window=window), 8, window=window).allclose(x, atol=1e-5)
     /// True
     istft[n_fft, hop_length=None, win_length=None, window=None, center=true, normalized=false, onesided=None, length=None, return_complex=false](
-        n_fft: Int, hop_length: Option<Int>, win_length: Option<Int>, window: Option<Any<'_, '_>>,
+        n_fft: Int, hop_length: Option<Int>, win_length: Option<Int>, window: Option<Operand>,
         center: bool, normalized: bool, onesided: Option<bool>, length: Option<Int>, return_complex: bool
     ) -> PyTensor |py, op, x| {
         let window = optional(op, window)?;
@@ -91,7 +89,7 @@ fn make(
     window: SignalWindow,
     window_length: Int,
     periodic: bool,
-    dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
@@ -103,7 +101,7 @@ fn make(
 }
 
 macro_rules! windows {
-    ($($(#[doc = $doc:literal])* $name:ident [$($option:ident = $default:literal),*] $window:expr;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident [$($option:ident = $default:tt),*] $window:expr;)*) => {
         $(
             $(#[doc = $doc])*
             #[pyfunction]
@@ -113,7 +111,7 @@ macro_rules! windows {
                 window_length: Int,
                 periodic: bool,
                 $($option: f64,)*
-                dtype: Option<Any<'_, '_>>,
+                dtype: Option<DTypeOrFamily>,
                 device: Option<&str>,
                 requires_grad: bool,
             ) -> PyResult<PyTensor> {

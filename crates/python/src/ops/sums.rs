@@ -5,6 +5,7 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
 use super::matrix::work;
+use crate::arguments::Operand;
 use crate::create::{number, operand};
 use crate::operand::run;
 use crate::tensor::PyTensor;
@@ -28,7 +29,7 @@ fn added(
     run(py, work(&a, &b), || add(x, &a, &b, coefficients))
 }
 
-fn coefficient(op: &'static str, value: Option<Any<'_, '_>>) -> PyResult<WeakScalar> {
+fn coefficient(op: &'static str, value: Option<Operand>) -> PyResult<WeakScalar> {
     match value {
         Some(value) => number(op, value),
         None => Ok(WeakScalar::Int(1)),
@@ -41,10 +42,10 @@ forms! {
     /// >>> al.ones(1, 1).addmm(al.ones(1, 3), al.ones(3, 1), beta=10)
     /// tensor([[13.]])
     addmm[mat1, mat2, *, beta=None, alpha=None](
-        mat1: Any<'_, '_>,
-        mat2: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
+        mat1: Operand,
+        mat2: Operand,
+        beta: Option<Operand>,
+        alpha: Option<Operand>
     ) -> PyTensor |py, op, x| {
         let add: Add = |x, a, b, [beta, alpha]| x.addmm(a, b, beta, alpha);
         added(py, op, x, [mat1, mat2], [beta, alpha], add)
@@ -54,10 +55,10 @@ forms! {
     /// >>> al.ones(2).addmv(al.ones(2, 3), al.ones(3), alpha=2)
     /// tensor([7., 7.])
     addmv[mat, vec, *, beta=None, alpha=None](
-        mat: Any<'_, '_>,
-        vec: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
+        mat: Operand,
+        vec: Operand,
+        beta: Option<Operand>,
+        alpha: Option<Operand>
     ) -> PyTensor |py, op, x| {
         let add: Add = |x, a, b, [beta, alpha]| x.addmv(a, b, beta, alpha);
         added(py, op, x, [mat, vec], [beta, alpha], add)
@@ -67,10 +68,10 @@ forms! {
     /// >>> al.zeros(1).baddbmm(al.ones(1, 1, 3), al.ones(1, 3, 1))
     /// tensor([[[3.]]])
     baddbmm[batch1, batch2, *, beta=None, alpha=None](
-        batch1: Any<'_, '_>,
-        batch2: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
+        batch1: Operand,
+        batch2: Operand,
+        beta: Option<Operand>,
+        alpha: Option<Operand>
     ) -> PyTensor |py, op, x| {
         let add: Add = |x, a, b, [beta, alpha]| x.baddbmm(a, b, beta, alpha);
         added(py, op, x, [batch1, batch2], [beta, alpha], add)
@@ -81,10 +82,10 @@ forms! {
     /// >>> al.zeros(1, 1).addbmm(al.ones(2, 1, 3), al.ones(2, 3, 1))
     /// tensor([[6.]])
     addbmm[batch1, batch2, *, beta=None, alpha=None](
-        batch1: Any<'_, '_>,
-        batch2: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
+        batch1: Operand,
+        batch2: Operand,
+        beta: Option<Operand>,
+        alpha: Option<Operand>
     ) -> PyTensor |py, op, x| {
         let add: Add = |x, a, b, [beta, alpha]| x.addbmm(a, b, beta, alpha);
         added(py, op, x, [batch1, batch2], [beta, alpha], add)
@@ -96,10 +97,10 @@ forms! {
     /// tensor([[10., 20.],
     ///         [20., 40.]])
     addr[vec1, vec2, *, beta=None, alpha=None](
-        vec1: Any<'_, '_>,
-        vec2: Any<'_, '_>,
-        beta: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>
+        vec1: Operand,
+        vec2: Operand,
+        beta: Option<Operand>,
+        alpha: Option<Operand>
     ) -> PyTensor |py, op, x| {
         let add: Add = |x, a, b, [beta, alpha]| x.addr(a, b, beta, alpha);
         added(py, op, x, [vec1, vec2], [beta, alpha], add)

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::{parameter, to_value};
+use crate::arguments::Operand;
 use crate::error::{raise, wrong_object};
 use crate::scopes;
 use crate::tensor::PyTensor;
@@ -43,7 +44,7 @@ fn lbfgs_state(dict: &Bound<'_, PyDict>) -> PyResult<LBFGSState> {
         },
         None => Ok(0.0),
     };
-    let a_tensor = |value: &Bound<'_, PyAny>| -> PyResult<Tensor> {
+    let a_tensor = |value: Operand| -> PyResult<Tensor> {
         Ok(parameter("LBFGS", value)?.get().tensor().detach())
     };
     let tensor = |name: &str| given(name)?.map(|value| a_tensor(&value)).transpose();
@@ -141,7 +142,6 @@ fn check_lbfgs(group: &Bound<'_, PyDict>) -> PyResult<()> {
 
 /// Adds these functions to the module.
 pub(super) fn register(part: &Bound<'_, PyModule>) -> PyResult<()> {
-    part.add_function(wrap_pyfunction!(lbfgs, part)?)?;
-    part.add_function(wrap_pyfunction!(check_lbfgs, part)?)?;
+    add!(part, lbfgs check_lbfgs);
     Ok(())
 }

@@ -174,13 +174,7 @@ impl Plateau {
 
 /// Adds these functions to the module.
 pub(super) fn register(part: &Bound<'_, PyModule>) -> PyResult<()> {
-    part.add_function(wrap_pyfunction!(schedule, part)?)?;
-    part.add_function(wrap_pyfunction!(check_schedule, part)?)?;
-    part.add_function(wrap_pyfunction!(cyclic, part)?)?;
-    part.add_function(wrap_pyfunction!(one_cycle, part)?)?;
-    part.add_function(wrap_pyfunction!(restart_after, part)?)?;
-    part.add_function(wrap_pyfunction!(restart_at, part)?)?;
-    part.add_function(wrap_pyfunction!(swa_rate, part)?)?;
+    add!(part, schedule check_schedule cyclic one_cycle restart_after restart_at swa_rate);
     part.add_class::<Plateau>()?;
     Ok(())
 }

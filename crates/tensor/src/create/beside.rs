@@ -1,7 +1,9 @@
 //! What operations make for themselves: on the device of an operand, never on the CPU by default.
 
-use allotrope_dtype::{DType, Element, Error, WeakScalar};
+use allotrope_dtype::{DType, Element, Error, Problem, WeakScalar};
+use allotrope_op::Shape;
 
+use super::eye_on;
 use super::range::{arange_on, linspace_on};
 use crate::Tensor;
 
@@ -43,7 +45,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn new_empty(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let shape = allotrope_op::Shape::new("empty", sizes)?;
+        let shape = Shape::new("empty", sizes)?;
         let memory = self.backend().allocate("empty", dtype, shape.count())?;
         Ok(Self::from_memory_of(memory, shape, dtype).following(self))
     }
@@ -57,8 +59,17 @@ impl Tensor {
         elements: &[T],
         sizes: &[usize],
     ) -> Result<Self, Error> {
-        let made = Self::from_slice(elements, sizes)?.beside(self)?;
-        Ok(made.following(self))
+        if self.host_address().is_some() {
+            return Ok(Self::from_slice(elements, sizes)?.following(self));
+        }
+        let (op, shape) = ("from_slice", Shape::new("from_slice", sizes)?);
+        let (from, to) = (elements.len(), shape.count());
+        if from != to {
+            return Err(Error::new(op, Problem::LengthMismatch { from, to }));
+        }
+        let bytes = bytemuck::cast_slice(elements);
+        let memory = self.backend().upload(op, T::DTYPE, bytes)?;
+        Ok(Self::from_memory_of(memory, shape, T::DTYPE).following(self))
     }
 
     /// Numbers in a row, on the device of this tensor.
@@ -96,7 +107,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::eye`].
     pub fn new_eye(&self, rows: usize, columns: usize, dtype: DType) -> Result<Self, Error> {
-        let made = Self::eye(rows, columns, dtype)?.beside(self)?;
+        let made = eye_on(self.backend(), rows, columns, dtype)?;
         Ok(made.following(self))
     }
 }

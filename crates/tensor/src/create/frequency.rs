@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
 
-use crate::Tensor;
+use crate::{Device, Tensor};
 
 /// The frequencies of a transform of `n` samples `d` apart: `0, 1, …, -2, -1` over `n d`.
 ///
@@ -18,9 +18,17 @@ use crate::Tensor;
 /// A value error for a distance of zero, a dtype error unless the dtype is a float or
 /// complex, a memory error.
 pub fn fftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {
+    fftfreq_on(Device::cpu(), n, d, dtype)
+}
+
+/// [`fftfreq`] on a device.
+///
+/// # Errors
+/// As [`fftfreq`]; a device error.
+pub fn fftfreq_on(device: Device, n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {
     let op = "fft.fftfreq";
     let steps = steps(op, n, d)?;
-    let numbers = Tensor::arange(0, steps, 1, DType::I64)?;
+    let numbers = Tensor::arange(0, steps, 1, (DType::I64, device))?;
     let is_negative = numbers.ge(steps - steps / 2)?;
     let numbers = numbers.sub(&is_negative.to(DType::I64)?.mul(steps)?)?;
     spaced(op, &numbers, n, d, dtype)
@@ -31,9 +39,22 @@ pub fn fftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> 
 /// # Errors
 /// As [`fftfreq`].
 pub fn rfftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {
+    rfftfreq_on(Device::cpu(), n, d, dtype)
+}
+
+/// [`rfftfreq`] on a device.
+///
+/// # Errors
+/// As [`fftfreq_on`].
+pub fn rfftfreq_on(
+    device: Device,
+    n: usize,
+    d: f64,
+    dtype: Option<DType>,
+) -> Result<Tensor, Error> {
     let op = "fft.rfftfreq";
     let steps = steps(op, n, d)?;
-    let numbers = Tensor::arange(0, steps / 2 + 1, 1, DType::I64)?;
+    let numbers = Tensor::arange(0, steps / 2 + 1, 1, (DType::I64, device))?;
     spaced(op, &numbers, n, d, dtype)
 }
 

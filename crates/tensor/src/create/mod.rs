@@ -8,12 +8,12 @@ mod options;
 mod range;
 mod window;
 
-use crate::host::Buffer;
+use crate::host::{Buffer, CPU};
 use crate::transfer::check_range;
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
-use allotrope_op::{Backend, Shape};
+use allotrope_op::{Backend, Dims, Layout, Shape, Target, View};
 
-pub use frequency::{fftfreq, rfftfreq};
+pub use frequency::{fftfreq, fftfreq_on, rfftfreq, rfftfreq_on};
 pub use options::Options;
 pub use window::SignalWindow;
 
@@ -55,7 +55,7 @@ impl Tensor {
         let (shape, room) = room("from_bytes", sizes, dtype)?;
         if bytes.len() != room {
             let problem = Problem::LengthMismatch {
-                from: bytes.len() / dtype.itemsize(),
+                from: dtype.count_in(bytes.len()),
                 to: shape.count(),
             };
             return Err(Error::new("from_bytes", problem));
@@ -73,7 +73,7 @@ impl Tensor {
         let (shape, room) = room("from_memory", sizes, dtype)?;
         if buffer.len() != room {
             let problem = Problem::LengthMismatch {
-                from: buffer.len() / dtype.itemsize(),
+                from: dtype.count_in(buffer.len()),
                 to: shape.count(),
             };
             return Err(Error::new("from_memory", problem));
@@ -143,18 +143,10 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn eye(rows: usize, columns: usize, options: impl Into<Options>) -> Result<Self, Error> {
-        let (op, options) = ("eye", options.into());
-        let dtype = options.check(op)?.dtype;
-        let one = Scalar::new(true, dtype).map_err(|error| error.in_op(op))?;
-        let (one, width) = (one.to_bytes(), dtype.itemsize());
-        let (shape, bytes) = room(op, &[rows, columns], dtype)?;
-        let mut buffer = Buffer::zeroed(op, bytes)?;
-        // Diagonal elements are a row and one element apart.
-        let step = (columns + 1).saturating_mul(width);
-        let places = buffer.chunks_mut(step).take(columns);
-        places.for_each(|place| place[..width].copy_from_slice(&one[..width]));
-        let eye = Self::from_buffer(buffer, shape, dtype);
-        Ok(options.finish(eye.to_backend(options.device.backend())?))
+        let options = options.into();
+        options.make("eye", |backend, dtype| {
+            eye_on(backend, rows, columns, dtype)
+        })
     }
 
     /// All zero, in the shape and dtype of this tensor.
@@ -228,6 +220,44 @@ impl Tensor {
     }
 }
 
+/// [`Tensor::eye`] on a device.
+fn eye_on(
+    backend: &'static dyn Backend,
+    rows: usize,
+    columns: usize,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    let op = "eye";
+    let one = Scalar::new(true, dtype).map_err(|error| error.in_op(op))?;
+    let one = one.to_bytes();
+    if backend.id() != CPU.id() {
+        let (shape, count) = (Shape::new(op, &[rows, columns])?, rows.min(columns));
+        let mut memory = backend.fill(op, dtype, &[0; 16], shape.count())?;
+        let ones = backend.fill(op, dtype, &one, count)?;
+        let diagonal = Shape::new(op, &[count])?;
+        let step = Dims::from_slice(&[columns as isize + 1]);
+        let (from, to) = (
+            Layout::contiguous(diagonal.clone()),
+            Layout::from_parts(diagonal, step, 0),
+        );
+        let view = View {
+            memory: &*ones,
+            layout: &from,
+        };
+        let target = Target::new(op, &mut memory, shape.count())?;
+        backend.place(op, dtype, view, target, &to)?;
+        return Ok(Tensor::from_memory_of(memory, shape, dtype));
+    }
+    let width = dtype.itemsize();
+    let (shape, bytes) = room(op, &[rows, columns], dtype)?;
+    let mut buffer = Buffer::zeroed(op, bytes)?;
+    // Diagonal elements are a row and one element apart.
+    let step = (columns + 1).saturating_mul(width);
+    let places = buffer.chunks_mut(step).take(columns);
+    places.for_each(|place| place[..width].copy_from_slice(&one[..width]));
+    Ok(Tensor::from_buffer(buffer, shape, dtype))
+}
+
 /// A shape and the bytes of its elements.
 pub(crate) fn room(
     op: &'static str,
@@ -235,6 +265,6 @@ pub(crate) fn room(
     dtype: DType,
 ) -> Result<(Shape, usize), Error> {
     let shape = Shape::new(op, sizes)?;
-    let bytes = shape.count().checked_mul(dtype.itemsize());
+    let bytes = dtype.bytes_for(shape.count());
     Ok((shape, bytes.ok_or_else(|| out_of_memory(op))?))
 }

@@ -1,14 +1,16 @@
-//! Numbers in a row: `arange`, `linspace`, `logspace`. They are computed in float64 and int64 by the
-//! host, rounded once, and brought to their device: the same bits everywhere.
+//! Numbers in a row: `arange`, `linspace`, `logspace`. Devices count integers themselves; other numbers
+//! are computed in float64 by the host, rounded once, and brought to their device: the same bits
+//! everywhere.
 
 use allotrope_dtype::{
     CastOptions, DType, Element, Error, Overflow, Problem, Scalar, WeakScalar, c128, cast_bytes,
 };
 use allotrope_op::elementary::pow64;
-use allotrope_op::{Backend, Number};
+use allotrope_op::{Backend, Builder, Layout, Number, Scan, Shape, View};
 
 use super::room;
 use crate::host::{Buffer, CPU, parallel};
+use crate::reduce::reading;
 use crate::view::out_of_memory;
 use crate::{Options, Tensor};
 
@@ -367,10 +369,47 @@ fn integer_range(
         // As floats, integers beyond 64 bits lose nothing that matters.
         return float_range(backend, start as f64, end as f64, step as f64, dtype);
     }
+    if backend.id() != CPU.id() && count > 0 {
+        return counted_on(backend, start as i64, step as i64, count, dtype);
+    }
     // Modulo 2^64 every number is right, also those of uint64.
     tabulate(backend, ARANGE, count, dtype, |i| {
         (start as i64).wrapping_add((step as i64).wrapping_mul(i as i64))
     })
+}
+
+/// `start + step i` on a device other than the CPU, which counts by a running sum.
+fn counted_on(
+    backend: &'static dyn Backend,
+    start: i64,
+    step: i64,
+    count: usize,
+    dtype: DType,
+) -> Result<Tensor, Error> {
+    let (op, whole, shape) = (ARANGE, DType::I64, Shape::new(ARANGE, &[count])?);
+    let one = Scalar::new(1, whole)?.to_bytes();
+    let ones = backend.fill(op, whole, &one, count)?;
+    let layout = Layout::contiguous(shape.clone());
+    let seen = |memory| View {
+        memory,
+        layout: &layout,
+    };
+    let (program, sizes) = (reading(whole, whole, whole), [1, count, 1]);
+    let counted = backend.scan(op, Scan::Sum, &program, &[seen(&*ones)], sizes, whole)?;
+    let builder = Builder::new(&[whole]);
+    let literal = |value: i64| Ok::<_, Error>(builder.constant(Scalar::new(value, whole)?));
+    // The running sum begins with one.
+    let first = literal(start.wrapping_sub(step))?;
+    let number = builder.input(0) * literal(step)? + first;
+    // Modulo 2^64 every number is right, also those of uint64.
+    let number = match dtype {
+        DType::I64 => number,
+        dtype => number.to(dtype),
+    };
+    let program = builder.finish(&[number]);
+    let made = backend.run(op, &program, &shape, &[seen(&*counted)])?;
+    let made = made.into_iter().next().ok_or_else(|| out_of_memory(op))?;
+    Ok(Tensor::from_memory_of(made, shape, dtype))
 }
 
 fn float_range(

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::device::common_backend;
+use crate::transfer::gathered;
 use crate::{Device, Tensor};
 
 impl Tensor {
@@ -212,6 +213,10 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
     let op = row.name;
     if tensors.is_empty() {
         return Err(Error::new(op, Problem::NoOperands));
+    }
+    if let Some(moved) = gathered(tensors)? {
+        let tensors: SmallVec<[&Tensor; 8]> = moved.iter().collect();
+        return join(row, &tensors, axis);
     }
     let dtype = call::result_dtype(row, call::common_dtype(op, tensors.iter().copied())?)?;
     let is_nothing = |tensor: &&&Tensor| tensor.shape()[..] == [0];

@@ -26,6 +26,10 @@ impl Tensor {
     /// A value error for no tensors, for more than one dimension and for too many elements.
     pub fn meshgrid(tensors: &[&Self], swapped: bool) -> Result<Vec<Self>, Error> {
         let op = MESHGRID.name;
+        // Each keeps its dtype.
+        if let Some(first) = tensors.first() {
+            call::result_dtype(&MESHGRID, first.dtype())?;
+        }
         let (lines, shape) = lines(op, tensors)?;
         let views = lines.iter().enumerate().map(|(dim, line)| {
             let mut view = line.clone();

@@ -1,11 +1,14 @@
 //! What operations over several tensors agree on: the dtype they meet in and the one they compute in.
 
 use allotrope_dtype::{DType, Error, Problem, WeakScalar};
+use allotrope_op::task::Task;
+use allotrope_op::task::values::{Refusal, Values};
 use allotrope_op::{Builder, Program, Structured, Var, compute_dtype};
 use smallvec::SmallVec;
 
 use crate::Tensor;
 use crate::call;
+use crate::device::check;
 
 /// The dtypes of a computation.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +143,18 @@ pub(super) fn out_of_range(
         accepted,
     };
     Error::new(op, problem)
+}
+
+/// Refuses what a mask says, with the numbers it is about if the error names one: at the call on the
+/// CPU, at the next reading on a device that queues its work.
+pub(super) fn refuse(
+    op: &'static str,
+    refusal: Refusal,
+    mask: &Tensor,
+    numbers: Option<&Tensor>,
+) -> Result<(), Error> {
+    let tensors: SmallVec<[&Tensor; 2]> = [mask].into_iter().chain(numbers).collect();
+    check(op, &Task::Values(Values::Refuse(refusal)), &tensors)
 }
 
 /// Whether any element is not zero.

@@ -151,12 +151,24 @@ fn softmax_along(
     working: Working,
     negates: bool,
 ) -> Result<Tensor, Error> {
-    let (order, back) = memory_order(x);
-    let x = x.permute(&order)?;
-    let axis = order
-        .iter()
-        .position(|dim| *dim as usize == axis)
-        .unwrap_or(axis);
+    if !x.is_contiguous() {
+        let (order, back) = memory_order(x);
+        let axis = order.iter().position(|dim| *dim as usize == axis);
+        let (x, axis) = (x.permute(&order)?, axis.unwrap_or_default());
+        return softmax_in_order(op, &x, kind, axis, working, negates)?.permute(&back);
+    }
+    softmax_in_order(op, x, kind, axis, working, negates)
+}
+
+/// The same of elements in the order that they lie in.
+fn softmax_in_order(
+    op: &'static str,
+    x: &Tensor,
+    kind: Softmax,
+    axis: usize,
+    working: Working,
+    negates: bool,
+) -> Result<Tensor, Error> {
     let builder = Builder::new(&[x.dtype()]);
     let program = builder.finish(&[read(&working, builder.input(0), negates)]);
     let task = Task::Rowwise(Rowwise::Softmax {
@@ -164,10 +176,9 @@ fn softmax_along(
         program: &program,
         sizes: sizes_around(x.shape(), axis, axis),
     });
-    let shares = perform_or(op, &task, &[&x], working.result, x.shape(), || {
-        softmax_in_passes(op, &x, kind, axis, working, negates)
-    })?;
-    shares.permute(&back)
+    perform_or(op, &task, &[x], working.result, x.shape(), || {
+        softmax_in_passes(op, x, kind, axis, working, negates)
+    })
 }
 
 /// The gradient of what shares `y` were computed from: `y (g - Σ g y)`, and of their logarithms

@@ -1,12 +1,13 @@
 //! Sums and means without NaN, covariances, and parts scaled to a norm.
 
-use allotrope_dtype::{DType, Error, Problem, Set};
+use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::Fold;
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{CORRCOEF, COV, NANMEAN, NANSUM, RENORM};
+use allotrope_op::task::values::Refusal;
 use allotrope_op::{Builder, Program, normalize_axis};
 
-use super::operands::{Working, conjugate, is_any, out_of_range, signed, wrong_shape};
+use super::operands::{Working, conjugate, out_of_range, refuse, signed, wrong_shape};
 use crate::Tensor;
 use crate::call;
 use crate::elementwise::evaluate_one;
@@ -300,15 +301,14 @@ fn weights(
         if weights.shape()[..] != [count] {
             return Err(wrong_shape(op, what, weights, format!("[{count}]")));
         }
-        if is_any(&weights.lt(0)?)? {
-            let problem = Problem::OutOfRange {
-                what,
-                index: None,
-                value: "a negative number".to_owned(),
-                accepted: "0 and above",
-            };
-            return Err(Error::new(op, problem));
-        }
+        let refusal = Refusal {
+            what,
+            value: Some("a negative number"),
+            first: None,
+            accepted: "0 and above",
+        };
+        let is_negative = weights.detach().lt(0)?.any(None, false)?;
+        refuse(op, refusal, &is_negative, None)?;
         let weights = weights.to(wide)?;
         product = Some(match product {
             None => weights,

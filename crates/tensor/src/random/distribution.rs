@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::parameters::{Parameter, last_size, real};
 use super::{Place, draw_by_task};
 use crate::device::common_backend;
-use crate::{Generator, Tensor};
+use crate::{Device, Generator, Tensor};
 
 impl Tensor {
     /// Numbers of a distribution, drawn in float64 and rounded to the dtype once.
@@ -44,6 +44,22 @@ impl Tensor {
         let tensors: SmallVec<[&Self; MAX_PARAMETERS]> =
             parameters.iter().filter_map(Parameter::tensor).collect();
         let backend = common_backend(distribution.name(), &tensors)?;
+        sample_on(backend, distribution, parameters, sizes, dtype, generator)
+    }
+
+    /// [`sample`](Self::sample) on a device, where all parameters that are tensors must be.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample); a device error for a tensor that is elsewhere.
+    pub fn sample_on(
+        device: impl Into<Device>,
+        distribution: Distribution,
+        parameters: &[Parameter<'_>],
+        sizes: Option<&[usize]>,
+        dtype: Option<DType>,
+        generator: Option<&Generator>,
+    ) -> Result<Self, Error> {
+        let backend = device.into().backend();
         sample_on(backend, distribution, parameters, sizes, dtype, generator)
     }
 

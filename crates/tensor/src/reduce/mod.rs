@@ -322,8 +322,7 @@ impl Tensor {
             let found = self
                 .ravel()?
                 .first_place(op, &program, &extreme.reshape(&[1])?)?;
-            let found = self.new_full(&vec![1; self.rank()], found, DType::I64)?;
-            return plan.finish(found, keepdim);
+            return plan.finish(found.reshape(&vec![1; self.rank()])?, keepdim);
         }
         let dim = plan.reduced.first().copied().unwrap_or_default();
         let mut sizes = vec![1; self.rank()];
@@ -336,16 +335,18 @@ impl Tensor {
     }
 
     /// The least place in a vector that a program of element, extreme and place finds: looked for a
-    /// piece at a time, since a list of all places may be larger than the vector.
+    /// piece at a time, since a list of all places may be larger than the vector. Only the CPU looks at
+    /// what it found before it goes on.
     fn first_place(
         &self,
         op: &'static str,
         program: &Program,
         extreme: &Self,
-    ) -> Result<i64, Error> {
+    ) -> Result<Self, Error> {
         const PIECE: usize = 256 << 10;
-        let count = self.count();
+        let (count, on_host) = (self.count(), self.host_address().is_some());
         let places = self.new_arange(0, count.min(PIECE) as i64, 1, DType::I64)?;
+        let mut least: Option<Self> = None;
         for start in (0..count).step_by(PIECE) {
             let now = PIECE.min(count - start);
             let (x, places) = (
@@ -355,14 +356,24 @@ impl Tensor {
             let plan = Plan::new(op, &x, None)?;
             let inputs = [&x, extreme, &places];
             let found = plan.fold(op, Fold::Min, program, &inputs, x.shape())?;
-            match found.item()?.value() {
-                WeakScalar::Int(place) if place < i128::from(i64::MAX) => {
-                    return Ok(start as i64 + place as i64);
+            if on_host {
+                match found.item()?.value() {
+                    WeakScalar::Int(place) if place < i128::from(i64::MAX) => {
+                        let place = start as i64 + place as i64;
+                        return self.new_full(&[1], place, DType::I64);
+                    }
+                    _ => continue,
                 }
-                _ => {}
             }
+            let found = found.reshape(&[1])?;
+            let later = found.add(start as i64)?;
+            let found = found.eq(i64::MAX)?.where_(&found, &later)?;
+            least = Some(match least {
+                Some(least) => least.minimum(&found)?,
+                None => found,
+            });
         }
-        Ok(0)
+        least.map_or_else(|| self.new_full(&[1], 0, DType::I64), Ok)
     }
 
     /// Whether one is not zero, along axes or in everything: a bool for every dtype.

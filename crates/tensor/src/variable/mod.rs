@@ -82,7 +82,7 @@ struct Alias {
 impl Alias {
     /// The elements of the memory, in the dtype of the base.
     fn len(&self) -> usize {
-        self.bytes / self.base.dtype.itemsize()
+        self.base.dtype.count_in(self.bytes)
     }
 }
 

@@ -159,7 +159,7 @@ impl Contents {
             Some(_) => DType::U8,
             None => self.dtype,
         };
-        let count = self.memory.len() / dtype.itemsize();
+        let count = dtype.count_in(self.memory.len());
         let all = Layout::contiguous(allotrope_op::Shape::new(op, &[count])?);
         let whole = Tensor::from_parts(Arc::clone(&self.memory), all, dtype);
         self.memory = whole.detach().copied()?.shared_memory();

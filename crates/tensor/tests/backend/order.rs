@@ -164,9 +164,8 @@ fn searches_and_counts_run_there() {
             Ok(x[0].histogram(Edges::Given(&x[1]), None, false)?.0)
         });
     }
-    let (bins, negative) = (indices(&[3, 0, 3, 1]), indices(&[0, -2]));
+    let bins = indices(&[3, 0, 3, 1]);
     check("bincount", &[&bins], |x| x[0].bincount(None, 6));
-    check("negative bin", &[&negative], |x| x[0].bincount(None, 0));
     check_gradient("weights", &[&weights.select(0, 0).unwrap()], |x| {
         let places = indices(&[0, 1, 1, 2, 5, 5, 5, 0, 9, 1]).to_backend(x[0].backend())?;
         places.bincount(Some(&x[0]), 0)
@@ -176,7 +175,6 @@ fn searches_and_counts_run_there() {
 #[test]
 fn indices_of_any_dtype_are_checked_there() {
     let x = numbers(DType::F32);
-    let wrong = indices(&[1, -7, 9]);
     for dtype in [
         DType::I8,
         DType::U8,
@@ -193,15 +191,13 @@ fn indices_of_any_dtype_are_checked_there() {
             let index = x[1].unsqueeze(1)?.expand(&[4, 10])?;
             x[0].gather(0, &index)
         });
-        let wrong = wrong.to(dtype).unwrap();
-        check("out of range", &[&x, &wrong], |x| {
-            x[0].index_select(0, &x[1])
-        });
-        let last = indices(&[-1, 3]).to(dtype).unwrap();
-        check("from the end", &[&x, &last], |x| {
-            let index = x[1].flip(&[0])?;
-            x[0].index(&[Index::Array(index)])
-        });
+        if dtype.is_signed() {
+            let last = indices(&[-1, 3]).to(dtype).unwrap();
+            check("from the end", &[&x, &last], |x| {
+                let index = x[1].flip(&[0])?;
+                x[0].index(&[Index::Array(index)])
+            });
+        }
         check("one_hot", &[&index], |x| x[0].one_hot(Some(6), DType::BF16));
     }
     check("unravel_index", &[&indices(&[5, 2])], |x| {
@@ -331,13 +327,6 @@ fn values_are_looked_at_there() {
     for dtype in [DType::I8, DType::I64, DType::U16] {
         let y = numbers(dtype);
         check("no zero", &[&y], |y| y[0].floor_divide(3));
-        check("zeros", &[&y], |y| {
-            y[0].remainder(&y[0].transpose(0, 1)?.reshape(&[6, 10])?)
-        });
-        check("exponents", &[&y], |y| y[0].pow(&y[0]));
-        check("one exponent", &[&y], |y| {
-            y[0].pow(&y[0].select(0, 0)?.select(0, 0)?)
-        });
         check("no exponent", &[&y], |y| y[0].pow(&y[0].abs()?));
     }
     // Gradients that several passes add up.

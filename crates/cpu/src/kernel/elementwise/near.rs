@@ -116,7 +116,8 @@ impl<L: Elementary> Elementary for Near<L> {
         exp(); exp_near(); exp_rough(); exp_rough_near(); exp2(); expm1();
         log(); log2(); log10(); log1p(); asin(); acos(); atan(); atan2(x);
         sinh(); cosh(); tanh(); tanh_rough(); tanhshrink(); asinh(); acosh(); atanh();
-        erf(); erfc(); gelu(); cbrt(); pow(y); erfinv(); lgamma(); digamma(); hypot(y); rsqrt();
+        erf(); erfc(); erfcx(); ndtr(); log_ndtr(); i0(); i0e(); i1(); i1e();
+        gelu(); cbrt(); pow(y); erfinv(); lgamma(); digamma(); hypot(y); rsqrt();
         logaddexp(y); logaddexp2(y); fmod(y); remainder(y); floor_divide(y); copysign(y); nextafter(y);
     }
 }

@@ -1,6 +1,7 @@
 //! What the matrix kernels compute with: float32, float64 and the complex numbers of both.
 
 use super::batch::Failure;
+use super::blocked::Blocked;
 use super::scratch::try_collect;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -18,6 +19,7 @@ pub(super) fn ascending(numbers: &[f64]) -> Result<Vec<usize>, Failure> {
 /// A real or complex number of 32 or 64 bits per part.
 pub(super) trait Field:
     Element
+    + Blocked
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>

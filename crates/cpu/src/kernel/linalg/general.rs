@@ -1,10 +1,11 @@
-//! Eigenvalues and eigenvectors of any square matrix, from its Schur form. All in float64: they
+//! Eigenvalues and eigenvectors of any square matrix, from its Schur form, or by `blocked`. All in float64: they
 //! react to the smallest error, and float32 results are rounded once.
 
 use super::scratch::{try_collect, try_vec};
 use allotrope_dtype::c128;
 
 use super::batch::{Failure, FieldWork, typed_mut};
+use super::blocked::{eig_complex, eig_real, is_large};
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::schur::Schur;
@@ -154,9 +155,38 @@ pub(crate) struct Eigen {
     pub vectors: bool,
 }
 
+impl Eigen {
+    fn run_blocked<T: Field>(&self, a: &[T], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
+        let n = self.order;
+        let (scale, (values, vectors)) = if T::PARTS == 1 {
+            let mut a: Vec<f64> = try_collect(a.iter().map(|x| x.re().wide()))?;
+            (equalize(&mut a)?, eig_real(a, n, self.vectors)?)
+        } else {
+            let wide = |x: &T| c128::new(x.re().wide(), x.im().wide());
+            let mut a: Vec<c128> = try_collect(a.iter().map(wide))?;
+            (equalize(&mut a)?, eig_complex(a, n, self.vectors)?)
+        };
+        let places = typed_mut::<c128>(outputs[0]);
+        for (place, value) in places.iter_mut().zip(values) {
+            *place = value * scale;
+        }
+        if self.vectors {
+            typed_mut::<c128>(outputs[1]).copy_from_slice(&vectors);
+        }
+        Ok(())
+    }
+}
+
 impl FieldWork for Eigen {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let n = self.order;
+        if is_large(n, n) {
+            match self.run_blocked(inputs[0], outputs) {
+                // Our own iteration takes longer, and gives less up.
+                Err(Failure::NoConvergence) => {}
+                done => return done,
+            }
+        }
         let (scale, found) = if T::PARTS == 1 {
             let mut a: Vec<f64> = try_collect(inputs[0].iter().map(|x| x.re().wide()))?;
             (equalize(&mut a)?, real_form(a, n, self.vectors)?)

@@ -3,6 +3,7 @@
 
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::bidiagonal::reduce;
+use super::blocked::is_large;
 use super::field::Field;
 use super::product::add_product;
 use super::qr::decompose as triangularize;
@@ -47,6 +48,24 @@ fn solve_tall<T: Field>(
     }
     form.diagonalize([None, None])?;
     Ok(form.sorted(scale)?.0)
+}
+
+/// [`solve_tall`] of a large matrix, and whether there is a solution: none of a matrix whose rank is
+/// seen to be less than full.
+fn solve_tall_blocked<T: Field>(
+    a: &[T],
+    b: &[T],
+    x: &mut [T],
+    sizes: [usize; 3],
+) -> Result<(Vec<T::Real>, bool), Failure> {
+    let mut a = try_to_vec(a)?;
+    let scale = equalize(&mut a)?;
+    let (values, solution) = T::lstsq(a, try_to_vec(b)?, sizes)?;
+    let values = try_collect(values.iter().map(|value| value.re() * scale))?;
+    for (x, y) in x.iter_mut().zip(solution.iter().flatten()) {
+        *x = *y / T::from_real(scale);
+    }
+    Ok((values, solution.is_some()))
 }
 
 /// `V S⁺ Uᴴ B`.
@@ -101,14 +120,18 @@ impl FieldWork for LeastSquares {
             let largest = values.first().copied().unwrap_or(T::Real::ZERO);
             cutoff(largest, absolute, relative)
         };
-        // Complex numbers go the longer way: the shorter one would be 8 KB more code for each type.
-        let is_tall = T::PARTS == 1 && rows >= columns && columns * width > 0;
+        // Small complex numbers go the longer way.
+        let is_blocked = is_large(rows, columns);
+        let is_tall = (T::PARTS == 1 || is_blocked) && rows >= columns && columns * width > 0;
         let mut values = Vec::new();
-        if is_tall {
+        let mut is_solved = is_tall;
+        if is_tall && is_blocked {
+            (values, is_solved) = solve_tall_blocked(a, b, x, all)?;
+        } else if is_tall {
             values = solve_tall(a, b, x, all)?;
         }
         let least = least_of(&values);
-        if !is_tall || values.iter().any(|value| *value <= least) {
+        if !is_solved || values.iter().any(|value| *value <= least) {
             let parts = decompose(a, rows, columns, [inner, inner])?;
             combine(&parts, least_of(&parts.values), b, x, all)?;
             values = parts.values;

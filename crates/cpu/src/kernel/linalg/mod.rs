@@ -11,6 +11,7 @@
 //! | `product` | the loops that all spend their time in, compiled for each level |
 //! | `scratch` | room for matrices while they are worked on, made fallibly |
 //! | `batch` | [`MatrixWork`]: what is done with every matrix of a batch |
+//! | `blocked` | decompositions from 64 rows and columns on, by the crate `faer` |
 //! | `triangular` | solutions of triangular systems |
 //! | `lu` | Gaussian elimination, and what follows from it |
 //! | `cholesky` | triangular roots of positive definite matrices |
@@ -26,6 +27,7 @@
 
 mod batch;
 mod bidiagonal;
+mod blocked;
 mod cholesky;
 mod exponential;
 mod field;

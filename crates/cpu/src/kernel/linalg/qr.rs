@@ -1,7 +1,8 @@
 //! Orthogonal bases by reflections.
 
 use super::batch::{Failure, FieldWork, typed_mut};
-use super::field::Field;
+use super::blocked::is_large;
+use super::field::{Field, Real};
 use super::reflect::{BLOCK, Block, apply_left, column, form_product, reflect};
 use super::scratch::{try_to_vec, try_with_capacity};
 use crate::interrupt::check_step;
@@ -55,9 +56,47 @@ pub(crate) struct Qr {
     pub kept: usize,
 }
 
+/// Whether all numbers are finite, and the squares of the greatest within the range.
+fn is_moderate<T: Field>(a: &[T]) -> bool {
+    let mut largest = T::Real::ZERO;
+    for value in a {
+        largest = largest.largest(value.re().abs()).largest(value.im().abs());
+    }
+    let safe = (T::Real::HUGE.sqrt() * T::Real::EPSILON).wide();
+    // A NaN is in no range.
+    (1.0 / safe..safe).contains(&largest.wide()) && a.iter().all(|value| value.is_finite())
+}
+
+impl Qr {
+    /// Whether it could be done in blocks.
+    fn run_blocked<T: Field>(&self, a: &[T], outputs: &mut [&mut [u8]]) -> Result<bool, Failure> {
+        let (rows, columns) = (self.rows, self.columns);
+        let Some((q, r)) = T::qr(try_to_vec(a)?, [rows, columns], self.basis)? else {
+            return Ok(false);
+        };
+        if self.basis > 0 {
+            typed_mut::<T>(outputs[0]).copy_from_slice(&q);
+        }
+        let kept = typed_mut::<T>(outputs[1]);
+        kept.fill(T::ZERO);
+        for (to, from) in kept.chunks_exact_mut(columns).zip(r.chunks_exact(columns)) {
+            to.copy_from_slice(from);
+        }
+        Ok(true)
+    }
+}
+
 impl FieldWork for Qr {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
         let (rows, columns) = (self.rows, self.columns);
+        // The signs of complex factors depend on the reflections themselves, and ours are LAPACK's.
+        if T::PARTS == 1
+            && is_large(rows, columns)
+            && is_moderate(inputs[0])
+            && self.run_blocked(inputs[0], outputs)?
+        {
+            return Ok(());
+        }
         let mut a = try_to_vec(inputs[0])?;
         let taus = decompose(&mut a, rows, columns, rows.min(columns))?;
         if self.basis > 0 {

@@ -30,3 +30,13 @@ pub(super) fn try_collect_all<T>(
 pub(super) fn try_to_vec<T: Clone>(items: &[T]) -> Result<Vec<T>, Failure> {
     Ok(memory::try_to_vec(OP, items)?)
 }
+
+/// Fails if so much could not be allocated now.
+pub(super) fn probe(bytes: usize) -> Result<(), Failure> {
+    Ok(memory::probe(OP, bytes)?)
+}
+
+/// Fails if memory is short.
+pub(super) fn check_memory() -> Result<(), Failure> {
+    Ok(memory::check(OP)?)
+}

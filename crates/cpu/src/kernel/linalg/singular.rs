@@ -3,10 +3,11 @@
 
 use super::batch::{Failure, FieldWork, typed_mut};
 use super::bidiagonal::reduce;
+use super::blocked::{energy, is_large, is_spectrum};
 use super::field::{Field, Real};
 use super::product::add_product;
 use super::rotate::Rotated;
-use super::scratch::{try_to_vec, try_vec};
+use super::scratch::{try_collect, try_to_vec, try_vec};
 use super::symmetric::{complete, eigen, equalize};
 
 /// `A = U S Vᴴ` with the singular values from the greatest.
@@ -25,6 +26,25 @@ pub(super) fn decompose<T: Field>(
     columns: usize,
     bases: [usize; 2],
 ) -> Result<Parts<T>, Failure> {
+    let is_even = (bases[0] == 0) == (bases[1] == 0);
+    if is_even && is_large(rows, columns) {
+        let mut scaled = try_to_vec(a)?;
+        let scale = equalize(&mut scaled)?;
+        let energy = energy(&scaled);
+        match T::svd(scaled, [rows, columns], bases) {
+            Ok((values, left, right)) if is_spectrum(&values, energy, true) => {
+                let values = try_collect(values.iter().map(|value| value.re() * scale))?;
+                return Ok(Parts {
+                    values,
+                    left,
+                    right,
+                });
+            }
+            // It gives some matrices of low rank up; our own iteration takes longer, and does not.
+            Ok(_) | Err(Failure::NoConvergence) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
     if rows < columns {
         // A = U S Vᴴ is Aᴴ = V S Uᴴ.
         let turned = adjoint(a, rows, columns)?;
@@ -152,8 +172,8 @@ impl FieldWork for PseudoInverse {
             return Ok(());
         }
         let (values, left, turned) = if self.hermitian {
-            let mut a = complete(inputs[0], rows, false)?;
-            let (values, vectors) = eigen(&mut a, rows, true)?;
+            let a = complete(inputs[0], rows, false)?;
+            let (values, vectors) = eigen(a, rows, true)?;
             let turned = adjoint(&vectors, rows, rows)?;
             (values, vectors, turned)
         } else {

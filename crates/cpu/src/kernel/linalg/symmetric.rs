@@ -2,11 +2,12 @@
 //! reflections, which is made diagonal by rotations.
 
 use super::batch::{Failure, FieldWork, typed_mut};
+use super::blocked::{energy, is_large, is_spectrum};
 use super::field::{Field, Real, ascending};
 use super::product::{add_product, times_vector};
 use super::reflect::{Reflections, column, reflect};
 use super::rotate::{Rotated, rotation};
-use super::scratch::{try_collect, try_collect_all, try_vec, try_with_capacity};
+use super::scratch::{try_collect, try_collect_all, try_to_vec, try_vec, try_with_capacity};
 use crate::interrupt::check_step;
 
 /// Sweeps per eigenvalue before an iteration is given up; two are usual.
@@ -115,14 +116,26 @@ impl<R: Real> Tridiagonal<R> {
 }
 
 /// Eigenvalues from the least, and the matrix whose columns are the eigenvectors, if wanted; `a` is
-/// a full Hermitian matrix and lost.
+/// a full Hermitian matrix.
 pub(super) fn eigen<T: Field>(
-    a: &mut [T],
+    mut a: Vec<T>,
     n: usize,
     wants_vectors: bool,
 ) -> Result<(Vec<T::Real>, Vec<T>), Failure> {
-    let scale = equalize(a)?;
-    let (mut small, reflections) = reduce(a, n)?;
+    let scale = equalize(&mut a)?;
+    if is_large(n, n) {
+        let energy = energy(&a);
+        match T::eigh(try_to_vec(&a)?, n, wants_vectors) {
+            Ok((values, vectors)) if is_spectrum(&values, energy, false) => {
+                let values = try_collect(values.iter().map(|value| value.re() * scale))?;
+                return Ok((values, vectors));
+            }
+            // Our own iteration takes longer, and gives nothing up.
+            Ok(_) | Err(Failure::NoConvergence) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let (mut small, reflections) = reduce(&mut a, n)?;
     let mut vectors = if wants_vectors {
         Some(Rotated::new(&reflections.product_after_one(n)?, n, n)?)
     } else {
@@ -203,8 +216,8 @@ pub(crate) struct SelfAdjoint {
 
 impl FieldWork for SelfAdjoint {
     fn run<T: Field>(&self, inputs: &[&[T]], outputs: &mut [&mut [u8]]) -> Result<(), Failure> {
-        let mut a = complete(inputs[0], self.order, self.upper)?;
-        let (values, vectors) = eigen(&mut a, self.order, self.vectors)?;
+        let a = complete(inputs[0], self.order, self.upper)?;
+        let (values, vectors) = eigen(a, self.order, self.vectors)?;
         typed_mut::<T::Real>(outputs[0]).copy_from_slice(&values);
         if self.vectors {
             typed_mut::<T>(outputs[1]).copy_from_slice(&vectors);

@@ -4,7 +4,7 @@ use allotrope_tensor::{ConvolutionOptions, Edge, Padding, Tensor, TransposedOpti
 use pyo3::prelude::*;
 
 use super::{Any, sizes_or_none};
-use crate::arguments::Int;
+use crate::arguments::{Int, Ints, Operand, SizesOrName};
 use crate::create::operand;
 use crate::error::raise;
 use crate::operand::run;
@@ -47,12 +47,12 @@ macro_rules! convolutions {
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=Int(1), *, padding_mode="zeros"))]
         fn $name(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            weight: Any<'_, '_>,
-            bias: Option<Any<'_, '_>>,
-            stride: Option<Any<'_, '_>>,
-            padding: Option<Any<'_, '_>>,
-            dilation: Option<Any<'_, '_>>,
+            input: Operand,
+            weight: Operand,
+            bias: Option<Operand>,
+            stride: Option<Ints>,
+            padding: Option<SizesOrName>,
+            dilation: Option<Ints>,
             groups: Int,
             padding_mode: &str,
         ) -> PyResult<PyTensor> {
@@ -117,14 +117,14 @@ macro_rules! transposed {
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, output_padding=None, groups=Int(1), dilation=None))]
         fn $name(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            weight: Any<'_, '_>,
-            bias: Option<Any<'_, '_>>,
-            stride: Option<Any<'_, '_>>,
-            padding: Option<Any<'_, '_>>,
-            output_padding: Option<Any<'_, '_>>,
+            input: Operand,
+            weight: Operand,
+            bias: Option<Operand>,
+            stride: Option<Ints>,
+            padding: Option<Ints>,
+            output_padding: Option<Ints>,
             groups: Int,
-            dilation: Option<Any<'_, '_>>,
+            dilation: Option<Ints>,
         ) -> PyResult<PyTensor> {
             let op = stringify!($name);
             let (x, weight) = (operand(op, input)?, operand(op, weight)?);
@@ -163,12 +163,6 @@ transposed! {
     /// >>> al.conv_transpose3d(al.ones(1, 1, 1, 1), al.ones(1, 1, 2, 2, 2)).sum().item()
     /// 8.0
     conv_transpose3d;
-}
-
-macro_rules! add {
-    ($module:ident, $($name:ident)*) => {
-        $($module.add_function(wrap_pyfunction!($name, $module)?)?;)*
-    };
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

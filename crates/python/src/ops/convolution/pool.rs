@@ -4,7 +4,7 @@ use allotrope_tensor::{AverageOptions, Tensor, Window};
 use pyo3::prelude::*;
 
 use super::{Any, sizes, sizes_or_none};
-use crate::arguments::{Int, MOST_ITEMS, items};
+use crate::arguments::{Int, Ints, MOST_ITEMS, Operand, OutputSize, items};
 use crate::create::operand;
 use crate::error::raise;
 use crate::interrupt::detach;
@@ -59,11 +59,11 @@ macro_rules! max_pools {
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
         fn $name(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            kernel_size: Any<'_, '_>,
-            stride: Option<Any<'_, '_>>,
-            padding: Option<Any<'_, '_>>,
-            dilation: Option<Any<'_, '_>>,
+            input: Operand,
+            kernel_size: Ints,
+            stride: Option<Ints>,
+            padding: Option<Ints>,
+            dilation: Option<Ints>,
             ceil_mode: bool,
             return_indices: bool,
         ) -> PyResult<OneOrTwo> {
@@ -113,10 +113,10 @@ macro_rules! average_pools {
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true $(, $divisor=None)?))]
         fn $name(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            kernel_size: Any<'_, '_>,
-            stride: Option<Any<'_, '_>>,
-            padding: Option<Any<'_, '_>>,
+            input: Operand,
+            kernel_size: Ints,
+            stride: Option<Ints>,
+            padding: Option<Ints>,
             ceil_mode: bool,
             count_include_pad: bool,
             $($divisor: Option<Int>,)?
@@ -169,8 +169,8 @@ macro_rules! adaptive_pools {
         #[pyo3(signature = (input, output_size, return_indices=false))]
         fn $max(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            output_size: Any<'_, '_>,
+            input: Operand,
+            output_size: OutputSize,
             return_indices: bool,
         ) -> PyResult<OneOrTwo> {
             let op = stringify!($max);
@@ -183,8 +183,8 @@ macro_rules! adaptive_pools {
         #[pyo3(signature = (input, output_size))]
         fn $average(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            output_size: Any<'_, '_>,
+            input: Operand,
+            output_size: OutputSize,
         ) -> PyResult<PyTensor> {
             let op = stringify!($average);
             let (x, sizes) = (operand(op, input)?, sizes_with_none(op, output_size)?);
@@ -241,10 +241,10 @@ macro_rules! norm_pools {
         #[pyo3(signature = (input, norm_type, kernel_size, stride=None, ceil_mode=false))]
         fn $name(
             py: Python<'_>,
-            input: Any<'_, '_>,
+            input: Operand,
             norm_type: f64,
-            kernel_size: Any<'_, '_>,
-            stride: Option<Any<'_, '_>>,
+            kernel_size: Ints,
+            stride: Option<Ints>,
             ceil_mode: bool,
         ) -> PyResult<PyTensor> {
             let op = stringify!($name);
@@ -285,12 +285,12 @@ macro_rules! unpools {
         #[pyo3(signature = (input, indices, kernel_size, stride=None, padding=None, output_size=None))]
         fn $name(
             py: Python<'_>,
-            input: Any<'_, '_>,
-            indices: Any<'_, '_>,
-            kernel_size: Any<'_, '_>,
-            stride: Option<Any<'_, '_>>,
-            padding: Option<Any<'_, '_>>,
-            output_size: Option<Any<'_, '_>>,
+            input: Operand,
+            indices: Operand,
+            kernel_size: Ints,
+            stride: Option<Ints>,
+            padding: Option<Ints>,
+            output_size: Option<OutputSize>,
         ) -> PyResult<PyTensor> {
             let op = stringify!($name);
             let (x, indices) = (operand(op, input)?, operand(op, indices)?);
@@ -328,12 +328,6 @@ unpools! {
     /// >>> al.nn.functional.max_unpool3d(values, places, 2).sum().item()
     /// 7
     max_unpool3d;
-}
-
-macro_rules! add {
-    ($module:ident, $($name:ident)*) => {
-        $($module.add_function(wrap_pyfunction!($name, $module)?)?;)*
-    };
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

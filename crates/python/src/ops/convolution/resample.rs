@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::{Any, sizes_or_none};
-use crate::arguments::floats;
+use crate::arguments::{Floats, Ints, Operand, floats};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
 use crate::operand::run;
@@ -57,9 +57,9 @@ fn factors(op: &str, object: Option<Any<'_, '_>>) -> PyResult<Option<Vec<f64>>> 
 #[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=false))]
 fn interpolate(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    size: Option<Any<'_, '_>>,
-    scale_factor: Option<Any<'_, '_>>,
+    input: Operand,
+    size: Option<Ints>,
+    scale_factor: Option<Floats>,
     mode: &str,
     align_corners: Option<bool>,
     recompute_scale_factor: Option<bool>,
@@ -115,9 +115,9 @@ fn interpolate(
 #[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None))]
 fn upsample(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    size: Option<Any<'_, '_>>,
-    scale_factor: Option<Any<'_, '_>>,
+    input: Operand,
+    size: Option<Ints>,
+    scale_factor: Option<Floats>,
     mode: &str,
     align_corners: Option<bool>,
 ) -> PyResult<PyTensor> {
@@ -141,9 +141,9 @@ fn upsample(
 #[pyo3(signature = (input, size=None, scale_factor=None))]
 fn upsample_nearest(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    size: Option<Any<'_, '_>>,
-    scale_factor: Option<Any<'_, '_>>,
+    input: Operand,
+    size: Option<Ints>,
+    scale_factor: Option<Floats>,
 ) -> PyResult<PyTensor> {
     interpolate(py, input, size, scale_factor, "nearest", None, None, false)
 }
@@ -157,9 +157,9 @@ fn upsample_nearest(
 #[pyo3(signature = (input, size=None, scale_factor=None))]
 fn upsample_bilinear(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    size: Option<Any<'_, '_>>,
-    scale_factor: Option<Any<'_, '_>>,
+    input: Operand,
+    size: Option<Ints>,
+    scale_factor: Option<Floats>,
 ) -> PyResult<PyTensor> {
     interpolate(
         py,
@@ -174,8 +174,6 @@ fn upsample_bilinear(
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(interpolate, module)?)?;
-    module.add_function(wrap_pyfunction!(upsample, module)?)?;
-    module.add_function(wrap_pyfunction!(upsample_nearest, module)?)?;
-    module.add_function(wrap_pyfunction!(upsample_bilinear, module)?)
+    add!(module, interpolate upsample upsample_nearest upsample_bilinear);
+    Ok(())
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::pool::OneOrTwo;
 use super::{Any, sizes};
-use crate::arguments::floats;
+use crate::arguments::{Floats, Ints, Operand, OutputSize, floats};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
 use crate::interrupt::detach;
@@ -26,8 +26,8 @@ use crate::tensor::{PyTensor, as_tensor};
 #[pyo3(signature = (input, grid, mode="bilinear", padding_mode="zeros", align_corners=None))]
 fn grid_sample(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    grid: Any<'_, '_>,
+    input: Operand,
+    grid: Operand,
     mode: &str,
     padding_mode: &str,
     align_corners: Option<bool>,
@@ -53,8 +53,8 @@ fn grid_sample(
 #[pyo3(signature = (theta, size, align_corners=None))]
 fn affine_grid(
     py: Python<'_>,
-    theta: Any<'_, '_>,
-    size: Any<'_, '_>,
+    theta: Operand,
+    size: Ints,
     align_corners: Option<bool>,
 ) -> PyResult<PyTensor> {
     let op = "affine_grid";
@@ -68,8 +68,8 @@ fn output_sizes(
     op: &'static str,
     x: &Tensor,
     rank: usize,
-    output_size: Option<Any<'_, '_>>,
-    output_ratio: Option<Any<'_, '_>>,
+    output_size: Option<OutputSize>,
+    output_ratio: Option<Floats>,
 ) -> PyResult<Vec<usize>> {
     let given = |object: Option<Any<'_, '_>>| object.is_some_and(|object| !object.is_none());
     let refuse = |text: &str| Err(PyValueError::new_err(format!("{op}: {text}")));
@@ -104,12 +104,12 @@ macro_rules! fractional_pools {
             #[pyo3(signature = (input, kernel_size, output_size=None, output_ratio=None, return_indices=false, _random_samples=None))]
             fn $name(
                 py: Python<'_>,
-                input: Any<'_, '_>,
-                kernel_size: Any<'_, '_>,
-                output_size: Option<Any<'_, '_>>,
-                output_ratio: Option<Any<'_, '_>>,
+                input: Operand,
+                kernel_size: Ints,
+                output_size: Option<OutputSize>,
+                output_ratio: Option<Floats>,
                 return_indices: bool,
-                _random_samples: Option<Any<'_, '_>>,
+                _random_samples: Option<Operand>,
             ) -> PyResult<OneOrTwo> {
                 let op = stringify!($name);
                 let (x, kernel) = (operand(op, input)?, sizes(op, kernel_size)?);
@@ -150,7 +150,6 @@ fractional_pools! {
 
 /// Adds them all.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(grid_sample, module)?)?;
-    module.add_function(wrap_pyfunction!(affine_grid, module)?)?;
+    add!(module, grid_sample affine_grid);
     register_pools(module)
 }

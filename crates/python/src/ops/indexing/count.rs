@@ -4,7 +4,7 @@ use allotrope_tensor::{Edges, Tensor};
 use pyo3::prelude::*;
 
 use super::{Any, run_several};
-use crate::arguments::{Int, either, integer_of, size};
+use crate::arguments::{Int, Operand, either, integer_of, size};
 use crate::create;
 use crate::named::named;
 use crate::operand::run;
@@ -17,7 +17,7 @@ forms! {
     /// >>> al.tensor([1, 3, 1]).bincount()
     /// tensor([0, 2, 0, 1])
     bincount[weights=None, minlength=Int(0)](
-        weights: Option<Any<'_, '_>>,
+        weights: Option<Operand>,
         minlength: Int
     ) -> PyTensor |py, op, x| {
         let weights = weights.map(|weights| create::operand(op, weights)).transpose()?;
@@ -44,8 +44,8 @@ forms! {
     histogram[bins=None, *, range=None, weight=None, weights=None, density=false](
         bins: Option<Any<'_, '_>>,
         range: Option<(f64, f64)>,
-        weight: Option<Any<'_, '_>>,
-        weights: Option<Any<'_, '_>>,
+        weight: Option<Operand>,
+        weights: Option<Operand>,
         density: bool
     ) -> Py<PyAny> |py, op, x| {
         let weights = either(op, weight, weights)?;

@@ -5,8 +5,8 @@ use allotrope_dtype::DType;
 use allotrope_tensor::{BagMode, Bags, Embedding};
 use pyo3::prelude::*;
 
-use super::{Any, read_index};
-use crate::arguments::{Int, size};
+use super::read_index;
+use crate::arguments::{DTypeLike, Int, Operand, size};
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::PyTensor;
@@ -19,9 +19,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Adds the functions of `nn.functional`.
 pub(in crate::ops) fn register_functional(functional: &Bound<'_, PyModule>) -> PyResult<()> {
-    functional.add_function(wrap_pyfunction!(one_hot, functional)?)?;
-    functional.add_function(wrap_pyfunction!(embedding, functional)?)?;
-    functional.add_function(wrap_pyfunction!(embedding_bag, functional)?)
+    add!(functional, one_hot embedding embedding_bag);
+    Ok(())
 }
 
 /// One at the place that each index names in a new last dimension, zero elsewhere. Without
@@ -34,9 +33,9 @@ pub(in crate::ops) fn register_functional(functional: &Bound<'_, PyModule>) -> P
 #[pyo3(signature = (input, num_classes=Int(-1), *, dtype=None))]
 fn one_hot(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     num_classes: Int,
-    dtype: Option<Any<'_, '_>>,
+    dtype: Option<DTypeLike>,
 ) -> PyResult<PyTensor> {
     let op = "one_hot";
     let index = read_index(op, Some(input))?;
@@ -65,8 +64,8 @@ fn one_hot(
 #[allow(clippy::too_many_arguments, reason = "torch's")]
 fn embedding(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    weight: Any<'_, '_>,
+    input: Operand,
+    weight: Operand,
     padding_idx: Option<Int>,
     max_norm: Option<f64>,
     norm_type: f64,
@@ -97,8 +96,8 @@ fn embedding(
 #[pyo3(signature = (weight, indices, padding_idx=Int(-1), scale_grad_by_freq=false, sparse=false))]
 fn embedding_of(
     py: Python<'_>,
-    weight: Any<'_, '_>,
-    indices: Any<'_, '_>,
+    weight: Operand,
+    indices: Operand,
     padding_idx: Int,
     scale_grad_by_freq: bool,
     sparse: bool,
@@ -134,15 +133,15 @@ fn embedding_of(
 #[allow(clippy::too_many_arguments, reason = "torch's")]
 fn embedding_bag(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    weight: Any<'_, '_>,
-    offsets: Option<Any<'_, '_>>,
+    input: Operand,
+    weight: Operand,
+    offsets: Option<Operand>,
     max_norm: Option<f64>,
     norm_type: f64,
     scale_grad_by_freq: bool,
     mode: &str,
     sparse: bool,
-    per_sample_weights: Option<Any<'_, '_>>,
+    per_sample_weights: Option<Operand>,
     include_last_offset: bool,
     padding_idx: Option<Int>,
 ) -> PyResult<PyTensor> {

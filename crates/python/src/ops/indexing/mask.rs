@@ -5,8 +5,8 @@ use allotrope_tensor::{PadMode, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::{Any, run_several, tuple};
-use crate::arguments::{self, Int};
+use super::{run_several, tuple};
+use crate::arguments::{self, Int, Operand};
 use crate::create;
 use crate::operand::{self, run};
 use crate::tensor::PyTensor;
@@ -16,7 +16,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 2, 3]).masked_fill(al.tensor([True, False, True]), 0)
     /// tensor([0, 2, 0])
-    masked_fill[mask, value](mask: Any<'_, '_>, value: Any<'_, '_>) -> PyTensor |py, op, x| {
+    masked_fill[mask, value](mask: Operand, value: Operand) -> PyTensor |py, op, x| {
         let (mask, value) = (create::operand(op, mask)?, operand::read_other(op, value)?);
         run(py, x.count().max(mask.count()), || x.masked_fill(&mask, value.as_operand()))
     };
@@ -26,7 +26,7 @@ forms! {
     /// >>> x = al.tensor([[1, 2], [3, 4]])
     /// >>> x.masked_select(x > 2)
     /// tensor([3, 4])
-    masked_select[mask](mask: Any<'_, '_>) -> PyTensor |py, op, x| {
+    masked_select[mask](mask: Operand) -> PyTensor |py, op, x| {
         let mask = create::operand(op, mask)?;
         run(py, x.count().max(mask.count()), || x.masked_select(&mask))
     };
@@ -37,7 +37,7 @@ forms! {
     /// >>> mask = al.tensor([True, False, True])
     /// >>> al.zeros(3).masked_scatter(mask, al.tensor([5., 6., 7.]))
     /// tensor([5., 0., 6.])
-    masked_scatter[mask, source](mask: Any<'_, '_>, source: Any<'_, '_>) -> PyTensor |py, op, x| {
+    masked_scatter[mask, source](mask: Operand, source: Operand) -> PyTensor |py, op, x| {
         let (mask, source) = (create::operand(op, mask)?, create::operand(op, source)?);
         run(py, x.count().max(mask.count()), || x.masked_scatter(&mask, &source))
     };

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use super::{Any, read_index};
-use crate::arguments::{Int, axis as read_axis, either};
+use super::read_index;
+use crate::arguments::{Int, Operand, axis as read_axis, either};
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
@@ -16,7 +16,7 @@ forms! {
     ///         [4, 3]])
     gather[dim=None, index=None, *, axis=None, sparse_grad=false](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
+        index: Option<Operand>,
         axis: Option<Int>,
         sparse_grad: bool
     ) -> PyTensor |py, op, x| {
@@ -33,7 +33,7 @@ forms! {
     ///         [1, 2]])
     index_select[dim=None, index=None, *, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
+        index: Option<Operand>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
@@ -46,7 +46,7 @@ forms! {
     /// >>> al.tensor([[4, 3, 5], [6, 7, 8]]).take(al.tensor([0, 2, -1]))
     /// tensor([4, 5, 8])
     take[index, dim=None, *, axis=None](
-        index: Any<'_, '_>,
+        index: Operand,
         dim: Option<Int>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
@@ -63,7 +63,7 @@ forms! {
     /// tensor([[30],
     ///         [60]])
     take_along_dim[indices, dim=None, *, axis=None](
-        indices: Any<'_, '_>,
+        indices: Operand,
         dim: Option<Int>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {

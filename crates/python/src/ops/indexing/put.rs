@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::{Any, read_index};
-use crate::arguments::{Int, axis as read_axis, either, needed};
+use crate::arguments::{Int, Number, Operand, axis as read_axis, either, needed};
 use crate::create;
 use crate::error::{raise, wrong_object};
 use crate::index::read_key;
@@ -25,9 +25,9 @@ forms! {
     ///         [1.5000, 0.0000, 0.0000]])
     scatter[dim=None, index=None, src=None, *, value=None, reduce=None, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        src: Option<Any<'_, '_>>,
-        value: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        src: Option<Operand>,
+        value: Option<Operand>,
         reduce: Option<&str>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
@@ -47,8 +47,8 @@ forms! {
     /// tensor([2., 0., 1.])
     scatter_add[dim=None, index=None, src=None, *, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        src: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        src: Option<Operand>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
@@ -65,8 +65,8 @@ forms! {
     /// tensor([7., 2., 3.])
     scatter_reduce[dim=None, index=None, src=None, reduce=None, *, include_self=true, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        src: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        src: Option<Operand>,
         reduce: Option<&str>,
         include_self: bool,
         axis: Option<Int>
@@ -86,9 +86,9 @@ forms! {
     /// tensor([4., 0., 2.])
     index_add[dim=None, index=None, source=None, *, alpha=None, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        source: Option<Any<'_, '_>>,
-        alpha: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        source: Option<Operand>,
+        alpha: Option<Number>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
@@ -103,8 +103,8 @@ forms! {
     /// tensor([1., 0., 2.])
     index_copy[dim=None, index=None, source=None, *, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        source: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        source: Option<Operand>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
@@ -118,8 +118,8 @@ forms! {
     /// tensor([7, 0, 7], dtype=int8)
     index_fill[dim=None, index=None, value=None, *, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        value: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        value: Option<Operand>,
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
@@ -134,8 +134,8 @@ forms! {
     /// tensor([ 1., 15.])
     index_reduce[dim=None, index=None, source=None, reduce=None, *, include_self=true, axis=None](
         dim: Option<Int>,
-        index: Option<Any<'_, '_>>,
-        source: Option<Any<'_, '_>>,
+        index: Option<Operand>,
+        source: Option<Operand>,
         reduce: Option<&str>,
         include_self: bool,
         axis: Option<Int>
@@ -155,8 +155,8 @@ forms! {
     /// tensor([[1., 0.],
     ///         [0., 2.]])
     put[index, source, accumulate=false](
-        index: Any<'_, '_>,
-        source: Any<'_, '_>,
+        index: Operand,
+        source: Operand,
         accumulate: bool
     ) -> PyTensor |py, op, x| {
         let (index, source) = (read_index(op, Some(index))?, create::operand(op, source)?);
@@ -170,7 +170,7 @@ forms! {
     /// tensor([2., 0., 1.])
     index_put[indices, values, accumulate=false](
         indices: Any<'_, '_>,
-        values: Any<'_, '_>,
+        values: Operand,
         accumulate: bool
     ) -> PyTensor |py, op, x| {
         let (key, values) = (read_indices(op, indices)?, operand::read_other(op, values)?);
@@ -181,7 +181,7 @@ forms! {
 }
 
 /// The items of a tuple or list of indices, where None is a whole dimension.
-fn read_indices(op: &'static str, indices: Any<'_, '_>) -> PyResult<Vec<Index>> {
+fn read_indices(op: &'static str, indices: Operand) -> PyResult<Vec<Index>> {
     let items: Vec<Bound<'_, PyAny>> = match (indices.cast::<PyTuple>(), indices.cast::<PyList>()) {
         (Ok(tuple), _) => tuple.iter().collect(),
         (_, Ok(list)) => list.iter().collect(),

@@ -5,8 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use super::{Any, read_index, run_several, tuple};
-use crate::arguments::{Integers, integers, one_of, size};
+use super::{read_index, run_several, tuple};
+use crate::arguments::{Dims, Integers, Ints, Operand, integers, one_of, size};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
@@ -14,11 +14,8 @@ use crate::tensor::PyTensor;
 
 /// Adds the functions.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(searchsorted, module)?)?;
-    module.add_function(wrap_pyfunction!(bucketize, module)?)?;
-    module.add_function(wrap_pyfunction!(isin, module)?)?;
-    module.add_function(wrap_pyfunction!(unravel_index, module)?)?;
-    module.add_function(wrap_pyfunction!(ravel_multi_index, module)?)
+    add!(module, searchsorted bucketize isin unravel_index ravel_multi_index);
+    Ok(())
 }
 
 /// The places where values enter sorted sequences, the last dimension of sorted_sequence: before
@@ -31,12 +28,12 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyo3(signature = (sorted_sequence, input, *, out_int32=false, right=None, side=None, sorter=None))]
 fn searchsorted(
     py: Python<'_>,
-    sorted_sequence: Any<'_, '_>,
-    input: Any<'_, '_>,
+    sorted_sequence: Operand,
+    input: Operand,
     out_int32: bool,
     right: Option<bool>,
     side: Option<&str>,
-    sorter: Option<Any<'_, '_>>,
+    sorter: Option<Operand>,
 ) -> PyResult<PyTensor> {
     let op = "searchsorted";
     let right = match (right, side) {
@@ -76,8 +73,8 @@ fn searchsorted(
 #[pyo3(signature = (input, boundaries, *, out_int32=false, right=false))]
 fn bucketize(
     py: Python<'_>,
-    input: Any<'_, '_>,
-    boundaries: Any<'_, '_>,
+    input: Operand,
+    boundaries: Operand,
     out_int32: bool,
     right: bool,
 ) -> PyResult<PyTensor> {
@@ -100,12 +97,12 @@ fn bucketize(
 #[pyo3(signature = (elements=None, test_elements=None, *, assume_unique=false, invert=false, element=None, test_element=None))]
 fn isin(
     py: Python<'_>,
-    elements: Option<Any<'_, '_>>,
-    test_elements: Option<Any<'_, '_>>,
+    elements: Option<Operand>,
+    test_elements: Option<Operand>,
     assume_unique: bool,
     invert: bool,
-    element: Option<Any<'_, '_>>,
-    test_element: Option<Any<'_, '_>>,
+    element: Option<Operand>,
+    test_element: Option<Operand>,
 ) -> PyResult<PyTensor> {
     // Repeated elements cost nothing here.
     let _ = assume_unique;
@@ -123,11 +120,7 @@ fn isin(
 /// >>> al.unravel_index(al.tensor([5, 2]), (2, 3))
 /// (tensor([1, 0]), tensor([2, 2]))
 #[pyfunction]
-fn unravel_index(
-    py: Python<'_>,
-    indices: Any<'_, '_>,
-    shape: Any<'_, '_>,
-) -> PyResult<Py<PyTuple>> {
+fn unravel_index(py: Python<'_>, indices: Operand, shape: Ints) -> PyResult<Py<PyTuple>> {
     let op = "unravel_index";
     let (indices, sizes) = (read_index(op, Some(indices))?, read_sizes(op, shape)?);
     tuple(
@@ -141,11 +134,7 @@ fn unravel_index(
 /// >>> al.ravel_multi_index((al.tensor([1, 0]), al.tensor([2, 2])), (2, 3))
 /// tensor([5, 2])
 #[pyfunction]
-fn ravel_multi_index(
-    py: Python<'_>,
-    multi_index: Any<'_, '_>,
-    dims: Any<'_, '_>,
-) -> PyResult<PyTensor> {
+fn ravel_multi_index(py: Python<'_>, multi_index: Operand, dims: Dims) -> PyResult<PyTensor> {
     let op = "ravel_multi_index";
     let is_several =
         multi_index.is_instance_of::<PyTuple>() || multi_index.is_instance_of::<PyList>();
@@ -167,7 +156,7 @@ fn ravel_multi_index(
     })
 }
 
-fn read_sizes(op: &'static str, shape: Any<'_, '_>) -> PyResult<Vec<usize>> {
+fn read_sizes(op: &'static str, shape: Ints) -> PyResult<Vec<usize>> {
     let sizes = match integers(op, shape)? {
         Integers::One(size) => vec![size],
         Integers::Several(sizes) => sizes,

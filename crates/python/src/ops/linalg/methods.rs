@@ -4,12 +4,10 @@ use allotrope_tensor::linalg::{self, QrMode, Tolerance};
 use pyo3::prelude::*;
 
 use super::{compute, named, tolerance};
-use crate::arguments::{Int, axis_or};
+use crate::arguments::{Int, Operand, axis_or};
 use crate::create::operand;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 forms! {
     /// The determinant of square matrices.
@@ -37,7 +35,7 @@ forms! {
     inverse[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::inv(x)).map(PyTensor::from);
 
     /// Moore and Penrose's inverse.
-    pinverse[rcond=None](rcond: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+    pinverse[rcond=None](rcond: Option<Operand>) -> PyTensor |py, op, x| {
         let tolerance = Tolerance { absolute: None, relative: tolerance(op, rcond)? };
         compute(py, x, || linalg::pinv(x, &tolerance, false)).map(PyTensor::from)
     };
@@ -52,7 +50,7 @@ forms! {
     /// >>> al.cholesky_solve(al.ones(2, 1), al.tensor([[2.0, 0.0], [0.0, 1.0]]))
     /// tensor([[0.2500],
     ///         [1.0000]])
-    cholesky_solve[input2, upper=false](input2: Any<'_, '_>, upper: bool) -> PyTensor |py, op, x| {
+    cholesky_solve[input2, upper=false](input2: Operand, upper: bool) -> PyTensor |py, op, x| {
         let root = operand(op, input2)?;
         run(py, x.count(), || linalg::cholesky_solve(x, &root, upper))
     };
@@ -74,7 +72,7 @@ forms! {
     /// >>> P @ L @ U
     /// tensor([[1., 2.],
     ///         [3., 4.]])
-    lu_unpack[pivots, unpack_data=true, unpack_pivots=true](pivots: Any<'_, '_>, unpack_data: bool, unpack_pivots: bool) -> Py<PyAny> |py, op, x| {
+    lu_unpack[pivots, unpack_data=true, unpack_pivots=true](pivots: Operand, unpack_data: bool, unpack_pivots: bool) -> Py<PyAny> |py, op, x| {
         let pivots = operand(op, pivots)?;
         let (order, lower, upper) = compute(py, x, || linalg::lu_unpack(x, &pivots))?;
         let kept = |x: allotrope_tensor::Tensor, keeps: bool| match keeps {
@@ -104,7 +102,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 0, 0]).cross(al.tensor([0, 1, 0]))
     /// tensor([0, 0, 1])
-    cross[other, dim=None, *, axis=None](other: Any<'_, '_>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    cross[other, dim=None, *, axis=None](other: Operand, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let (other, dim) = (operand(op, other)?, axis_or(op, dim, axis, -1)?);
         run(py, x.count(), || linalg::cross(x, &other, dim))
     };

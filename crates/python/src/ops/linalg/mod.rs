@@ -24,10 +24,10 @@ macro_rules! functions {
             #[pyo3(signature = ($first $(, $($signature)+)?, out=None))]
             fn $name<'py>(
                 py: Python<'py>,
-                $first: &Bound<'py, PyAny>
+                $first: Operand<'_, 'py>
                 $(, $argument: $type)*,
-                out: Option<&Bound<'py, PyAny>>,
-            ) -> PyResult<Bound<'py, PyAny>> {
+                out: Option<$crate::arguments::Out<'_, 'py>>,
+            ) -> PyResult<$crate::in_place::Delivered<'py, $result>> {
                 let ($py, $x) = (py, &crate::create::operand($op, $first)?);
                 let make = || -> PyResult<$result> { $body };
                 $crate::in_place::deliver(py, $op, make()?, out)
@@ -53,7 +53,7 @@ use allotrope_tensor::{Tensor, linalg};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 
-use crate::arguments::{Int, Integers, integers};
+use crate::arguments::{Int, Integers, Operand, integers};
 use crate::create::operand;
 use crate::error::{linear_algebra_error, raise};
 use crate::interrupt::detach;
@@ -77,7 +77,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (A, *, offset=Int(0), dim1=Int(-2), dim2=Int(-1)))]
 #[allow(non_snake_case, reason = "torch's name of the argument")]
-fn diagonal(A: &Bound<'_, PyAny>, offset: Int, dim1: Int, dim2: Int) -> PyResult<PyTensor> {
+fn diagonal(A: Operand, offset: Int, dim1: Int, dim2: Int) -> PyResult<PyTensor> {
     view("linalg.diagonal", A, |a| {
         made(a.diagonal(offset.0, dim1.0, dim2.0))
     })

@@ -5,15 +5,13 @@ use allotrope_tensor::linalg::{self, Order};
 use pyo3::prelude::*;
 
 use super::{compute, dimensions, order};
-use crate::arguments::{Int, axis_or, either};
+use crate::arguments::{DTypeLike, Dims, Int, NormOrder, Operand, axis_or, either};
 use crate::convert;
 use crate::create::operand;
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
-fn dtype_of(op: &'static str, dtype: Option<Any<'_, '_>>) -> PyResult<Option<DType>> {
+fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
     dtype
         .filter(|dtype| !dtype.is_none())
         .map(|dtype| convert::to_dtype(op, dtype))
@@ -25,7 +23,7 @@ functions! {
     ///
     /// >>> al.linalg.vector_norm(al.tensor([3.0, 4.0]))
     /// tensor(5.)
-    vector_norm "linalg.vector_norm" [ord=2.0, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](x, ord: f64, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    vector_norm "linalg.vector_norm" [ord=2.0, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](x, ord: f64, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, x| {
         let op = "linalg.vector_norm";
         let (dims, dtype) = (dimensions(op, either(op, dim, axis)?)?, dtype_of(op, dtype)?);
         let keepdim = either(op, keepdim, keepdims)?.unwrap_or(false);
@@ -36,7 +34,7 @@ functions! {
     ///
     /// >>> al.linalg.matrix_norm(al.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     /// tensor(6.)
-    matrix_norm "linalg.matrix_norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<Any<'_, '_>>, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, a| {
+    matrix_norm "linalg.matrix_norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, a| {
         let op = "linalg.matrix_norm";
         let order = order(op, ord)?.unwrap_or(Order::Frobenius);
         let dims = dimensions(op, either(op, dim, axis)?)?.unwrap_or_else(|| vec![-2, -1]);
@@ -48,7 +46,7 @@ functions! {
     ///
     /// >>> al.linalg.norm(al.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0, ord=1)
     /// tensor([4., 6.])
-    norm "linalg.norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<Any<'_, '_>>, dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, a| {
+    norm "linalg.norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, a| {
         let op = "linalg.norm";
         let (order, dims) = (order(op, ord)?, dimensions(op, either(op, dim, axis)?)?);
         let (keepdim, dtype) = (either(op, keepdim, keepdims)?.unwrap_or(false), dtype_of(op, dtype)?);
@@ -75,7 +73,7 @@ functions! {
     ///
     /// >>> al.linalg.cross(al.tensor([1, 0, 0]), al.tensor([0, 1, 0]))
     /// tensor([0, 0, 1])
-    cross "linalg.cross" [other, *, dim=None, axis=None](input, other: Any<'_, '_>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, x| {
+    cross "linalg.cross" [other, *, dim=None, axis=None](input, other: Operand, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, x| {
         let op = "linalg.cross";
         let (other, dim) = (operand(op, other)?, axis_or(op, dim, axis, -1)?);
         run(py, x.count(), || linalg::cross(x, &other, dim))
@@ -85,7 +83,7 @@ functions! {
     ///
     /// >>> al.linalg.vecdot(al.tensor([1, 2]), al.tensor([3, 4]))
     /// tensor(11)
-    vecdot "linalg.vecdot" [y, *, dim=None, axis=None](x, y: Any<'_, '_>, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, x| {
+    vecdot "linalg.vecdot" [y, *, dim=None, axis=None](x, y: Operand, dim: Option<Int>, axis: Option<Int>) -> PyTensor |py, x| {
         let op = "linalg.vecdot";
         let (y, dim) = (operand(op, y)?, axis_or(op, dim, axis, -1)?);
         run(py, x.count(), || linalg::vecdot(x, &y, dim))

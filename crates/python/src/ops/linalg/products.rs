@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::super::matrix::multiply_several;
-use crate::arguments::{Int, size};
+use crate::arguments::{Int, Operand, TensorList, size};
 use crate::create::operand;
 use crate::error::raise;
 use crate::operand::run;
@@ -14,11 +14,7 @@ use crate::tensor::PyTensor;
 /// >>> al.linalg.matmul(al.ones(2, 3), al.ones(3))
 /// tensor([3., 3.])
 #[pyfunction]
-fn matmul(
-    py: Python<'_>,
-    input: &Bound<'_, PyAny>,
-    other: &Bound<'_, PyAny>,
-) -> PyResult<PyTensor> {
+fn matmul(py: Python<'_>, input: Operand, other: Operand) -> PyResult<PyTensor> {
     let (a, b) = (operand("matmul", input)?, operand("matmul", other)?);
     let work = a.count().saturating_mul(b.count());
     run(py, work, || a.matmul(&b))
@@ -29,7 +25,7 @@ fn matmul(
 /// >>> al.linalg.multi_dot([al.ones(2, 3), al.ones(3, 4), al.ones(4)])
 /// tensor([12., 12.])
 #[pyfunction]
-fn multi_dot(py: Python<'_>, tensors: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+fn multi_dot(py: Python<'_>, tensors: TensorList) -> PyResult<PyTensor> {
     multiply_several(py, tensors)
 }
 
@@ -42,7 +38,7 @@ fn multi_dot(py: Python<'_>, tensors: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
 #[pyfunction]
 #[pyo3(signature = (x, N=None))]
 #[allow(non_snake_case, reason = "torch's name")]
-fn vander(py: Python<'_>, x: &Bound<'_, PyAny>, N: Option<Int>) -> PyResult<PyTensor> {
+fn vander(py: Python<'_>, x: Operand, N: Option<Int>) -> PyResult<PyTensor> {
     let op = "vander";
     // A single number is a vector of one.
     let x = match operand(op, x)? {
@@ -63,7 +59,6 @@ fn vander(py: Python<'_>, x: &Bound<'_, PyAny>, N: Option<Int>) -> PyResult<PyTe
 
 /// Adds them all.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(matmul, module)?)?;
-    module.add_function(wrap_pyfunction!(multi_dot, module)?)?;
-    module.add_function(wrap_pyfunction!(vander, module)?)
+    add!(module, matmul multi_dot vander);
+    Ok(())
 }

@@ -4,12 +4,10 @@ use allotrope_tensor::linalg;
 use pyo3::prelude::*;
 
 use super::{compute, named};
-use crate::arguments::{Int, size};
+use crate::arguments::{Dims, Int, Operand, size};
 use crate::create::operand;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 functions! {
     /// The X of A X = B, or of X A = B if left is False. B may be a vector for each matrix. A matrix
@@ -17,7 +15,7 @@ functions! {
     ///
     /// >>> al.linalg.solve(al.tensor([[2.0, 0.0], [0.0, 4.0]]), al.tensor([1.0, 1.0]))
     /// tensor([0.5000, 0.2500])
-    solve "linalg.solve" [B, *, left=true](A, B: Any<'_, '_>, left: bool) -> PyTensor |py, a| {
+    solve "linalg.solve" [B, *, left=true](A, B: Operand, left: bool) -> PyTensor |py, a| {
         let b = operand("linalg.solve", B)?;
         compute(py, a, || linalg::solve(a, &b, left)).map(PyTensor::from)
     };
@@ -27,7 +25,7 @@ functions! {
     ///
     /// >>> al.linalg.solve_ex(al.zeros(2, 2), al.ones(2)).info
     /// tensor(1, dtype=int32)
-    solve_ex "linalg.solve_ex" [B, *, left=true, check_errors=false](A, B: Any<'_, '_>, left: bool, check_errors: bool) -> Py<PyAny> |py, a| {
+    solve_ex "linalg.solve_ex" [B, *, left=true, check_errors=false](A, B: Operand, left: bool, check_errors: bool) -> Py<PyAny> |py, a| {
         let b = operand("linalg.solve_ex", B)?;
         if check_errors {
             compute(py, a, || linalg::solve(a, &b, left))?;
@@ -125,7 +123,7 @@ functions! {
 
     /// The X of A X = B from what lu_factor gives of A; of X A = B if left is False, and with Aᴴ for
     /// A if adjoint.
-    lu_solve "linalg.lu_solve" [pivots, B, *, left=true, adjoint=false](LU, pivots: Any<'_, '_>, B: Any<'_, '_>, left: bool, adjoint: bool) -> PyTensor |py, factors| {
+    lu_solve "linalg.lu_solve" [pivots, B, *, left=true, adjoint=false](LU, pivots: Operand, B: Operand, left: bool, adjoint: bool) -> PyTensor |py, factors| {
         let (pivots, b) = (operand("linalg.lu_solve", pivots)?, operand("linalg.lu_solve", B)?);
         run(py, factors.count(), || linalg::lu_solve(factors, &pivots, &b, left, adjoint))
     };
@@ -137,7 +135,7 @@ functions! {
     /// >>> al.linalg.solve_triangular(A, al.tensor([[2.0], [3.0]]), upper=False)
     /// tensor([[1.],
     ///         [2.]])
-    solve_triangular "linalg.solve_triangular" [B, *, upper, left=true, unitriangular=false](A, B: Any<'_, '_>, upper: bool, left: bool, unitriangular: bool) -> PyTensor |py, a| {
+    solve_triangular "linalg.solve_triangular" [B, *, upper, left=true, unitriangular=false](A, B: Operand, upper: bool, left: bool, unitriangular: bool) -> PyTensor |py, a| {
         let b = operand("linalg.solve_triangular", B)?;
         run(py, a.count(), || linalg::solve_triangular(a, &b, upper, left, unitriangular))
     };
@@ -146,7 +144,7 @@ functions! {
     ///
     /// >>> al.linalg.tensorsolve(al.eye(6).reshape(2, 3, 6), al.ones(2, 3))
     /// tensor([1., 1., 1., 1., 1., 1.])
-    tensorsolve "linalg.tensorsolve" [B, dims=None](A, B: Any<'_, '_>, dims: Option<Any<'_, '_>>) -> PyTensor |py, a| {
+    tensorsolve "linalg.tensorsolve" [B, dims=None](A, B: Operand, dims: Option<Dims>) -> PyTensor |py, a| {
         let op = "linalg.tensorsolve";
         let (b, dims) = (operand(op, B)?, super::dimensions(op, dims)?);
         compute(py, a, || linalg::tensorsolve(a, &b, dims.as_deref())).map(PyTensor::from)

@@ -4,12 +4,10 @@ use allotrope_tensor::linalg::{self, QrMode, Tolerance, Triangle};
 use pyo3::prelude::*;
 
 use super::{compute, named, order, tolerance};
-use crate::arguments::either;
+use crate::arguments::{NormOrder, Operand, either};
 use crate::create::operand;
 use crate::error::raise;
 use crate::tensor::PyTensor;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// Drivers of LAPACK, all of which mean the one algorithm there is.
 fn check_driver(op: &'static str, driver: Option<&str>, accepted: &[&str]) -> PyResult<()> {
@@ -38,7 +36,7 @@ functions! {
 
     /// The first columns of the product of reflections I - τ v vᴴ, whose vectors are below the
     /// diagonal of A.
-    householder_product "linalg.householder_product" [tau](A, tau: Any<'_, '_>) -> PyTensor |py, a| {
+    householder_product "linalg.householder_product" [tau](A, tau: Operand) -> PyTensor |py, a| {
         let tau = operand("linalg.householder_product", tau)?;
         compute(py, a, || linalg::householder_product(a, &tau)).map(PyTensor::from)
     };
@@ -106,7 +104,7 @@ functions! {
     /// >>> al.linalg.pinv(al.tensor([[2.0, 0.0], [0.0, 0.0]]))
     /// tensor([[0.5000, 0.0000],
     ///         [0.0000, 0.0000]])
-    pinv "linalg.pinv" [rcond=None, hermitian=false, *, atol=None, rtol=None](A, rcond: Option<Any<'_, '_>>, hermitian: bool, atol: Option<Any<'_, '_>>, rtol: Option<Any<'_, '_>>) -> PyTensor |py, a| {
+    pinv "linalg.pinv" [rcond=None, hermitian=false, *, atol=None, rtol=None](A, rcond: Option<Operand>, hermitian: bool, atol: Option<Operand>, rtol: Option<Operand>) -> PyTensor |py, a| {
         let op = "linalg.pinv";
         let tolerance = Tolerance {
             absolute: tolerance(op, atol)?,
@@ -120,7 +118,7 @@ functions! {
     ///
     /// >>> al.linalg.matrix_rank(al.ones(3, 3))
     /// tensor(1)
-    matrix_rank "linalg.matrix_rank" [tol=None, hermitian=false, *, atol=None, rtol=None](A, tol: Option<Any<'_, '_>>, hermitian: bool, atol: Option<Any<'_, '_>>, rtol: Option<Any<'_, '_>>) -> PyTensor |py, a| {
+    matrix_rank "linalg.matrix_rank" [tol=None, hermitian=false, *, atol=None, rtol=None](A, tol: Option<Operand>, hermitian: bool, atol: Option<Operand>, rtol: Option<Operand>) -> PyTensor |py, a| {
         let op = "linalg.matrix_rank";
         let tolerance = Tolerance {
             absolute: tolerance(op, either(op, atol, tol)?)?,
@@ -134,7 +132,7 @@ functions! {
     ///
     /// >>> al.linalg.cond(al.tensor([[2.0, 0.0], [0.0, 8.0]]))
     /// tensor(4.)
-    cond "linalg.cond" [p=None](A, p: Option<Any<'_, '_>>) -> PyTensor |py, a| {
+    cond "linalg.cond" [p=None](A, p: Option<NormOrder>) -> PyTensor |py, a| {
         let p = order("linalg.cond", p)?;
         compute(py, a, || linalg::cond(a, p)).map(PyTensor::from)
     };
@@ -146,7 +144,7 @@ functions! {
     /// >>> A = al.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     /// >>> al.linalg.lstsq(A, al.tensor([1.0, 3.0, 5.0])).solution.round(decimals=4)
     /// tensor([1., 2.])
-    lstsq "linalg.lstsq" [B, rcond=None, *, driver=None](A, B: Any<'_, '_>, rcond: Option<f64>, driver: Option<&str>) -> Py<PyAny> |py, a| {
+    lstsq "linalg.lstsq" [B, rcond=None, *, driver=None](A, B: Operand, rcond: Option<f64>, driver: Option<&str>) -> Py<PyAny> |py, a| {
         check_driver("linalg.lstsq", driver, &LSTSQ_DRIVERS)?;
         let b = operand("linalg.lstsq", B)?;
         let found = compute(py, a, || linalg::lstsq(a, &b, rcond))?;

@@ -4,7 +4,7 @@ use allotrope_dtype::{Error, WeakScalar};
 use allotrope_tensor::{Blocks, PadMode};
 use pyo3::prelude::*;
 
-use crate::arguments::{Int, Integers, integers, size};
+use crate::arguments::{Int, Integers, Ints, Number, Operand, OutputSize, integers, size};
 use crate::create::{number_of, operand};
 use crate::error::{raise, wrong_object};
 use crate::operand::run;
@@ -22,10 +22,10 @@ use crate::tensor::PyTensor;
 #[pyo3(signature = (input, pad, mode="constant", value=None))]
 fn pad(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
-    pad: &Bound<'_, PyAny>,
+    input: Operand,
+    pad: Ints,
     mode: &str,
-    value: Option<&Bound<'_, PyAny>>,
+    value: Option<Number>,
 ) -> PyResult<PyTensor> {
     let op = "pad";
     let (x, sizes) = (operand(op, input)?, integers(op, pad)?.into_vec());
@@ -87,11 +87,11 @@ fn window(op: &'static str, arguments: [Option<&Bound<'_, PyAny>>; 4]) -> PyResu
 #[pyo3(signature = (input, kernel_size, dilation=None, padding=None, stride=None))]
 fn unfold(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
-    kernel_size: &Bound<'_, PyAny>,
-    dilation: Option<&Bound<'_, PyAny>>,
-    padding: Option<&Bound<'_, PyAny>>,
-    stride: Option<&Bound<'_, PyAny>>,
+    input: Operand,
+    kernel_size: Ints,
+    dilation: Option<Ints>,
+    padding: Option<Ints>,
+    stride: Option<Ints>,
 ) -> PyResult<PyTensor> {
     let op = "unfold";
     let x = operand(op, input)?;
@@ -109,12 +109,12 @@ fn unfold(
 #[pyo3(signature = (input, output_size, kernel_size, dilation=None, padding=None, stride=None))]
 fn fold(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
-    output_size: &Bound<'_, PyAny>,
-    kernel_size: &Bound<'_, PyAny>,
-    dilation: Option<&Bound<'_, PyAny>>,
-    padding: Option<&Bound<'_, PyAny>>,
-    stride: Option<&Bound<'_, PyAny>>,
+    input: Operand,
+    output_size: OutputSize,
+    kernel_size: Ints,
+    dilation: Option<Ints>,
+    padding: Option<Ints>,
+    stride: Option<Ints>,
 ) -> PyResult<PyTensor> {
     let op = "fold";
     let (x, sizes) = (operand(op, input)?, pair(op, output_size)?);
@@ -129,7 +129,7 @@ macro_rules! of_size {
         #[pyfunction]
         fn $name(
             py: Python<'_>,
-            input: &Bound<'_, PyAny>,
+            input: Operand,
             $argument: Int,
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
@@ -163,8 +163,6 @@ of_size! {
 
 /// Adds them all to the module of functions.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(pad, module)?)?;
-    module.add_function(wrap_pyfunction!(unfold, module)?)?;
-    module.add_function(wrap_pyfunction!(fold, module)?)?;
+    add!(module, pad unfold fold);
     register_sized(module)
 }

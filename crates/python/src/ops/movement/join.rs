@@ -7,10 +7,10 @@ use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::renamed;
-use crate::arguments::{Int, MOST_ITEMS, axis_or, iterate};
+use crate::arguments::{Int, MOST_ITEMS, Out, TensorList, axis_or, iterate};
 use crate::create::operand;
 use crate::error::{raise, wrong_object};
-use crate::in_place::deliver;
+use crate::in_place::{Delivered, deliver};
 use crate::infer::DEEPEST;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor, made, view};
@@ -19,7 +19,7 @@ use crate::view::Parts;
 type Tensors = SmallVec<[Tensor; 4]>;
 
 /// The tensors of a list, a tuple or anything else that has several.
-fn read(op: &'static str, tensors: &Bound<'_, PyAny>) -> PyResult<Tensors> {
+fn read(op: &'static str, tensors: TensorList) -> PyResult<Tensors> {
     if let Ok(tuple) = tensors.cast::<PyTuple>() {
         return tuple
             .iter_borrowed()
@@ -95,11 +95,11 @@ macro_rules! along {
         #[pyo3(signature = (tensors, dim=None, *, axis=None, out=None))]
         fn $name<'py>(
             py: Python<'py>,
-            tensors: &Bound<'py, PyAny>,
+            tensors: TensorList<'_, 'py>,
             dim: Option<Int>,
             axis: Option<Int>,
-            out: Option<&Bound<'py, PyAny>>,
-        ) -> PyResult<Bound<'py, PyAny>> {
+            out: Option<Out<'_, 'py>>,
+        ) -> PyResult<Delivered<'py, PyTensor>> {
             const OP: &str = stringify!($name);
             let (tensors, dim) = (read(OP, tensors)?, axis_or(OP, dim, axis, 0)?);
             let joined = run_all(py, &tensors, |tensors| {
@@ -147,9 +147,9 @@ macro_rules! of_list {
         #[pyo3(signature = (tensors, *, out=None))]
         fn $name<'py>(
             py: Python<'py>,
-            tensors: &Bound<'py, PyAny>,
-            out: Option<&Bound<'py, PyAny>>,
-        ) -> PyResult<Bound<'py, PyAny>> {
+            tensors: TensorList<'_, 'py>,
+            out: Option<Out<'_, 'py>>,
+        ) -> PyResult<Delivered<'py, PyTensor>> {
             const OP: &str = stringify!($name);
             let joined = run_all(py, &read(OP, tensors)?, |tensors| {
                 Tensor::$method(tensors).map_err(|error| error.in_op(OP))

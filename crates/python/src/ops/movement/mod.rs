@@ -16,26 +16,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{
-    self, Clamped, Int, Integers, Modulo, axis, axis_or, either, integer_of, integers,
-    many_integers, needed, size, spread,
+    self, Clamped, DTypeOrFamily, Dims, Int, Integers, Ints, Modulo, Operand, axis, axis_or,
+    either, integer_of, integers, many_integers, needed, size, spread,
 };
 use crate::create::{operand, placed, resolve};
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::{PyTensor, as_tensor};
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
 /// Adds the functions of the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     functions::register(module)?;
     join::register(module)?;
-    module.add_function(wrap_pyfunction!(repeat_interleave, module)?)?;
-    module.add_function(wrap_pyfunction!(tile, module)?)?;
-    module.add_function(wrap_pyfunction!(tril_indices, module)?)?;
-    module.add_function(wrap_pyfunction!(triu_indices, module)?)?;
-    module.add_function(wrap_pyfunction!(vander, module)?)?;
-    module.add_function(wrap_pyfunction!(combinations, module)?)
+    add!(module, repeat_interleave tile tril_indices triu_indices vander combinations);
+    Ok(())
 }
 
 forms! {
@@ -45,8 +39,8 @@ forms! {
     /// tensor([2, 1, 0])
     flip[*arguments, dims=None, axis=None](
         arguments: &Bound<'_, PyTuple>,
-        dims: Option<Any<'_, '_>>,
-        axis: Option<Any<'_, '_>>
+        dims: Option<Dims>,
+        axis: Option<Dims>
     ) -> PyTensor
         |py, op, x| {
             let axes = spread(op, arguments, either(op, dims, axis)?)?;
@@ -58,9 +52,9 @@ forms! {
     /// >>> al.arange(4).roll(1)
     /// tensor([3, 0, 1, 2])
     roll[shifts, dims=None, *, axis=None](
-        shifts: Any<'_, '_>,
-        dims: Option<Any<'_, '_>>,
-        axis: Option<Any<'_, '_>>
+        shifts: Ints,
+        dims: Option<Dims>,
+        axis: Option<Dims>
     ) -> PyTensor |py, op, x| {
         let dims = either(op, dims, axis)?.filter(|dims| !dims.is_none());
         let dims = dims.map(|dims| many_integers(op, dims)).transpose()?;
@@ -87,8 +81,8 @@ forms! {
     ///         [1, 3]])
     rot90[k=Modulo(1), dims=None, *, axes=None](
         k: Modulo<4>,
-        dims: Option<Any<'_, '_>>,
-        axes: Option<Any<'_, '_>>
+        dims: Option<Dims>,
+        axes: Option<Dims>
     ) -> PyTensor |py, op, x| {
         let dims = either(op, dims, axes)?.map(|dims| integers(op, dims)).transpose()?;
         let dims = dims.map_or_else(|| vec![0, 1], Integers::into_vec);
@@ -139,7 +133,7 @@ forms! {
     /// tensor([[1., 0.],
     ///         [0., 1.]])
     diagonal_scatter[src, offset=Clamped(0), dim1=Int(0), dim2=Int(1)](
-        src: Any<'_, '_>,
+        src: Operand,
         offset: Clamped,
         dim1: Int,
         dim2: Int
@@ -153,7 +147,7 @@ forms! {
     /// tensor([[0., 0.],
     ///         [1., 1.]])
     select_scatter[src, dim=None, index=None, *, axis=None](
-        src: Any<'_, '_>,
+        src: Operand,
         dim: Option<Int>,
         index: Option<Int>,
         axis: Option<Int>
@@ -167,7 +161,7 @@ forms! {
     /// >>> al.zeros(4).slice_scatter(al.ones(2), start=0, step=2, end=4)
     /// tensor([1., 0., 1., 0.])
     slice_scatter[src, dim=None, start=None, end=None, step=Clamped(1), *, axis=None](
-        src: Any<'_, '_>,
+        src: Operand,
         dim: Option<Int>,
         start: Option<Clamped>,
         end: Option<Clamped>,
@@ -199,7 +193,7 @@ impl PyTensor {
         &self,
         py: Python<'_>,
         arguments: &Bound<'_, PyTuple>,
-        repeats: Option<&Bound<'_, PyAny>>,
+        repeats: Option<Ints>,
     ) -> PyResult<Self> {
         let op = "repeat";
         let counts = counts(op, &spread(op, arguments, repeats)?)?;
@@ -217,7 +211,7 @@ impl PyTensor {
         &self,
         py: Python<'_>,
         arguments: &Bound<'_, PyTuple>,
-        dims: Option<&Bound<'_, PyAny>>,
+        dims: Option<Dims>,
     ) -> PyResult<Self> {
         let op = "tile";
         let counts = counts(op, &spread(op, arguments, dims)?)?;
@@ -236,7 +230,7 @@ impl PyTensor {
     fn repeat_interleave(
         &self,
         py: Python<'_>,
-        repeats: &Bound<'_, PyAny>,
+        repeats: Ints,
         dim: Option<Int>,
         output_size: Option<Int>,
         axis: Option<Int>,
@@ -278,8 +272,8 @@ impl PyTensor {
 #[pyo3(signature = (input, repeats=None, dim=None, *, output_size=None, axis=None))]
 fn repeat_interleave(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
-    repeats: Option<&Bound<'_, PyAny>>,
+    input: Operand,
+    repeats: Option<Ints>,
     dim: Option<Int>,
     output_size: Option<Int>,
     axis: Option<Int>,
@@ -308,7 +302,7 @@ fn repeat_interleave(
 /// tensor([[1, 2],
 ///         [1, 2]])
 #[pyfunction]
-fn tile(py: Python<'_>, input: &Bound<'_, PyAny>, dims: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+fn tile(py: Python<'_>, input: Operand, dims: Dims) -> PyResult<PyTensor> {
     PyTensor::from(operand("tile", input)?).tile(py, &PyTuple::empty(py), Some(dims))
 }
 
@@ -323,7 +317,7 @@ fn tril_indices(
     row: Int,
     col: Int,
     offset: Clamped,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     indices(
@@ -347,7 +341,7 @@ fn triu_indices(
     row: Int,
     col: Int,
     offset: Clamped,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     indices(
@@ -365,7 +359,7 @@ fn indices(
     make: impl Fn(usize, usize, isize, DType) -> Result<Tensor, Error>,
     [row, col]: [Int; 2],
     offset: Clamped,
-    dtype: Option<&Bound<'_, PyAny>>,
+    dtype: Option<DTypeOrFamily>,
     device: Option<&str>,
 ) -> PyResult<PyTensor> {
     let options = resolve(op, dtype, device, || Ok(Some(DType::I64)))?;
@@ -381,12 +375,7 @@ fn indices(
 #[pyfunction]
 #[pyo3(signature = (x, N=None, increasing=false))]
 #[allow(non_snake_case, reason = "torch's and NumPy's name")]
-fn vander(
-    py: Python<'_>,
-    x: &Bound<'_, PyAny>,
-    N: Option<Int>,
-    increasing: bool,
-) -> PyResult<PyTensor> {
+fn vander(py: Python<'_>, x: Operand, N: Option<Int>, increasing: bool) -> PyResult<PyTensor> {
     let op = "vander";
     let x = operand(op, x)?;
     let columns = N.map(|Int(columns)| size(op, columns)).transpose()?;
@@ -403,7 +392,7 @@ fn vander(
 #[pyo3(signature = (input, r=Int(2), with_replacement=false))]
 fn combinations(
     py: Python<'_>,
-    input: &Bound<'_, PyAny>,
+    input: Operand,
     r: Int,
     with_replacement: bool,
 ) -> PyResult<PyTensor> {

@@ -4,7 +4,7 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
 use super::run_pair;
-use crate::arguments::{Int, axis_or, either, one_of, size};
+use crate::arguments::{DTypeLike, Int, Operand, axis_or, either, one_of, size};
 use crate::create;
 use crate::operand::{self, Value, run};
 use crate::reduce::dtype_of;
@@ -21,8 +21,8 @@ fn given(op: &'static str, object: Option<Any<'_, '_>>) -> PyResult<Option<Tenso
 /// The points and the distance of an integral.
 fn points(
     op: &'static str,
-    x: Option<Any<'_, '_>>,
-    dx: Option<Any<'_, '_>>,
+    x: Option<Operand>,
+    dx: Option<Operand>,
 ) -> PyResult<(Option<Tensor>, Value)> {
     let dx = dx.filter(|dx| !dx.is_none());
     let dx = dx.map_or(Ok(operand::float(1.0)), |dx| operand::read(op, dx))?;
@@ -35,7 +35,7 @@ forms! {
     ///
     /// >>> al.tensor([100, 100, 100], dtype=al.int8).cumsum(0)
     /// tensor([100, 200, 300])
-    cumsum[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    cumsum[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let (dim, dtype) = (crate::arguments::axis(op, dim, axis)?, dtype_of(op, dtype)?);
         run(py, x.count(), || x.cumsum(dim, dtype))
     };
@@ -44,7 +44,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 2, 3, 4]).cumprod(0)
     /// tensor([ 1,  2,  6, 24])
-    cumprod[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    cumprod[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let (dim, dtype) = (crate::arguments::axis(op, dim, axis)?, dtype_of(op, dtype)?);
         run(py, x.count(), || x.cumprod(dim, dtype))
     };
@@ -54,14 +54,14 @@ forms! {
     ///
     /// >>> al.tensor([1, 2, 3]).cumulative_sum(include_initial=True)
     /// tensor([0, 1, 3, 6])
-    cumulative_sum[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<Any<'_, '_>>, include_initial: bool) -> PyTensor |py, op, x| {
+    cumulative_sum[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeLike>, include_initial: bool) -> PyTensor |py, op, x| {
         let (axis, dtype) = (axis.map(|Int(axis)| axis), dtype_of(op, dtype)?);
         run(py, x.count(), || x.cumulative_sum(axis, dtype, include_initial))
     };
 
     /// The product of the elements up to each one along axis; with include_initial a 1 stands
     /// before the products.
-    cumulative_prod[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<Any<'_, '_>>, include_initial: bool) -> PyTensor |py, op, x| {
+    cumulative_prod[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeLike>, include_initial: bool) -> PyTensor |py, op, x| {
         let (axis, dtype) = (axis.map(|Int(axis)| axis), dtype_of(op, dtype)?);
         run(py, x.count(), || x.cumulative_prod(axis, dtype, include_initial))
     };
@@ -97,7 +97,7 @@ forms! {
     ///
     /// >>> al.tensor([1, 4, 9]).diff(prepend=al.tensor([0]))
     /// tensor([1, 3, 5])
-    diff[n=Int(1), dim=None, prepend=None, append=None, *, axis=None](n: Int, dim: Option<Int>, prepend: Option<Any<'_, '_>>, append: Option<Any<'_, '_>>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    diff[n=Int(1), dim=None, prepend=None, append=None, *, axis=None](n: Int, dim: Option<Int>, prepend: Option<Operand>, append: Option<Operand>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let (n, dim) = (size(op, n.0)?, axis_or(op, dim, axis, -1)?);
         let (prepend, append) = (given(op, prepend)?, given(op, append)?);
         run(py, x.count(), || x.diff(n, dim, prepend.as_ref(), append.as_ref()))
@@ -114,8 +114,8 @@ macro_rules! integrals {
             fn $name(
                 &self,
                 py: Python<'_>,
-                x: Option<Any<'_, '_>>,
-                dx: Option<Any<'_, '_>>,
+                x: Option<Operand>,
+                dx: Option<Operand>,
                 dim: Option<Int>,
                 axis: Option<Int>,
             ) -> PyResult<Self> {
@@ -133,12 +133,12 @@ macro_rules! integrals {
             #[pyo3(signature = (input=None, x=None, *, dx=None, dim=None, axis=None, y=None))]
             fn $name(
                 py: Python<'_>,
-                input: Option<Any<'_, '_>>,
-                x: Option<Any<'_, '_>>,
-                dx: Option<Any<'_, '_>>,
+                input: Option<Operand>,
+                x: Option<Operand>,
+                dx: Option<Operand>,
                 dim: Option<Int>,
                 axis: Option<Int>,
-                y: Option<Any<'_, '_>>,
+                y: Option<Operand>,
             ) -> PyResult<PyTensor> {
                 let op = stringify!($name);
                 let y = create::operand(op, one_of(op, "y", &[input, y])?)?;

@@ -5,13 +5,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::run_pair;
-use crate::arguments::{Int, axis_or, either, floats, size};
+use crate::arguments::{Int, Operand, axis_or, either, floats, size};
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// Where a median is looked for: nowhere in particular if no dimension is named.
 struct Where {
@@ -42,7 +40,7 @@ impl Where {
 /// Fractions and what stands between neighbours.
 fn fractions(
     op: &'static str,
-    q: Any<'_, '_>,
+    q: Operand,
     interpolation: &str,
 ) -> PyResult<(Tensor, QuantileInterpolation)> {
     let interpolation = interpolation.parse::<QuantileInterpolation>();
@@ -131,14 +129,14 @@ forms! {
     ///
     /// >>> al.tensor([4.0, 1.0, 3.0, 2.0]).quantile(0.5)
     /// tensor(2.5000)
-    quantile[q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None](q: Any<'_, '_>, dim: Option<Int>, keepdim: Option<bool>, interpolation: &str, axis: Option<Int>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+    quantile[q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None](q: Operand, dim: Option<Int>, keepdim: Option<bool>, interpolation: &str, axis: Option<Int>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
         let at = Where::read(op, dim, axis, keepdim, keepdims)?;
         let (q, interpolation) = fractions(op, q, interpolation)?;
         run(py, x.count(), || x.quantile(&q, at.dim, at.keepdim, interpolation))
     };
 
     /// The elements at fractions q of the order of those that are not NaN.
-    nanquantile[q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None](q: Any<'_, '_>, dim: Option<Int>, keepdim: Option<bool>, interpolation: &str, axis: Option<Int>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+    nanquantile[q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None](q: Operand, dim: Option<Int>, keepdim: Option<bool>, interpolation: &str, axis: Option<Int>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
         let at = Where::read(op, dim, axis, keepdim, keepdims)?;
         let (q, interpolation) = fractions(op, q, interpolation)?;
         run(py, x.count(), || x.nanquantile(&q, at.dim, at.keepdim, interpolation))

@@ -5,7 +5,9 @@ use allotrope_tensor::{Spacing, Tensor};
 use pyo3::prelude::*;
 
 use super::super::neural::optional;
-use crate::arguments::{Int, Integers, MOST_ITEMS, either, integers, items, needed, size};
+use crate::arguments::{
+    DTypeLike, Dims, Int, Integers, MOST_ITEMS, Operand, either, integers, items, needed, size,
+};
 use crate::create;
 use crate::error::raise;
 use crate::interrupt::detach;
@@ -21,7 +23,7 @@ forms! {
     ///
     /// >>> al.tensor([1.0, float("nan"), 2.0]).nansum()
     /// tensor(3.)
-    nansum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+    nansum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
         let (at, dtype) = (Axes::read(op, dim, axis, keepdim, keepdims)?, dtype_of(op, dtype)?);
         run(py, x.count(), || x.nansum(at.axes(), at.keepdim(), dtype))
     };
@@ -30,7 +32,7 @@ forms! {
     ///
     /// >>> al.tensor([1.0, float("nan"), 2.0]).nanmean()
     /// tensor(1.5000)
-    nanmean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, dtype: Option<Any<'_, '_>>, axis: Option<Any<'_, '_>>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+    nanmean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
         let (at, dtype) = (Axes::read(op, dim, axis, keepdim, keepdims)?, dtype_of(op, dtype)?);
         run(py, x.count(), || x.nanmean(at.axes(), at.keepdim(), dtype))
     };
@@ -41,7 +43,7 @@ forms! {
     /// >>> al.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).cov()
     /// tensor([[ 1., -1.],
     ///         [-1.,  1.]])
-    cov[*, correction=1.0, fweights=None, aweights=None](correction: f64, fweights: Option<Any<'_, '_>>, aweights: Option<Any<'_, '_>>) -> PyTensor |py, op, x| {
+    cov[*, correction=1.0, fweights=None, aweights=None](correction: f64, fweights: Option<Operand>, aweights: Option<Operand>) -> PyTensor |py, op, x| {
         let (f, a) = (optional(op, fweights)?, optional(op, aweights)?);
         run(py, x.count(), || x.cov(correction, f.as_ref(), a.as_ref()))
     };
@@ -95,11 +97,11 @@ fn spacing_of(op: &'static str, object: Any<'_, '_>) -> PyResult<Spacing> {
 #[pyo3(signature = (input, *, spacing=None, dim=None, edge_order=Int(1), axis=None))]
 fn gradient(
     py: Python<'_>,
-    input: Any<'_, '_>,
+    input: Operand,
     spacing: Option<Any<'_, '_>>,
-    dim: Option<Any<'_, '_>>,
+    dim: Option<Dims>,
     edge_order: Int,
-    axis: Option<Any<'_, '_>>,
+    axis: Option<Dims>,
 ) -> PyResult<Parts> {
     let op = "gradient";
     let x = create::operand(op, input)?;

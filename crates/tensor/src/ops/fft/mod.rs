@@ -30,7 +30,7 @@ pub use stft::{Frames, istft, stft};
 
 use crate::Tensor;
 use crate::call;
-pub use crate::create::{fftfreq, rfftfreq};
+pub use crate::create::{fftfreq, fftfreq_on, rfftfreq, rfftfreq_on};
 
 /// Which of a transform and its inverse is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

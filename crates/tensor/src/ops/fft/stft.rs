@@ -2,12 +2,13 @@
 
 use allotrope_dtype::{DType, Error, Problem, Set, promotion};
 use allotrope_op::structured::fft::{ISTFT, STFT};
+use allotrope_op::task::values::Refusal;
 
 use super::{Norm, fft, ifft, irfft, rfft};
 use crate::Tensor;
 use crate::call;
 use crate::ops::im2col::Blocks;
-use crate::ops::operands::{is_any, out_of_range, signed, wrong_shape};
+use crate::ops::operands::{out_of_range, refuse, signed, wrong_shape};
 use crate::ops::pad::PadMode;
 
 /// The windows of [`stft`] and [`istft`].
@@ -90,12 +91,12 @@ impl Frames<'_> {
 /// fit, a memory error.
 pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor, Error> {
     let op = STFT.name;
-    let result = call::result_dtype(&STFT, x.dtype())?;
-    if !matches!(x.rank(), 1 | 2) {
-        return Err(wrong_shape(op, "input", x, "[length] or [batch, length]"));
-    }
     if x.rank() == 1 {
         return stft(&x.unsqueeze(0)?, frames, padding)?.squeeze(Some(&[0]));
+    }
+    let result = call::result_dtype(&STFT, x.dtype())?;
+    if x.rank() != 2 {
+        return Err(wrong_shape(op, "input", x, "[length] or [batch, length]"));
     }
     let (hop, window) = (frames.hop(op)?, frames.window(op, x)?);
     let is_complex = [Some(x), window.as_ref()]
@@ -169,13 +170,13 @@ pub fn istft(
     return_complex: bool,
 ) -> Result<Tensor, Error> {
     let op = ISTFT.name;
-    call::result_dtype(&ISTFT, x.dtype())?;
-    if !matches!(x.rank(), 2 | 3) {
-        let accepted = "[frequencies, windows] or [batch, frequencies, windows]";
-        return Err(wrong_shape(op, "input", x, accepted));
-    }
     if x.rank() == 2 {
         return istft(&x.unsqueeze(0)?, frames, length, return_complex)?.squeeze(Some(&[0]));
+    }
+    call::result_dtype(&ISTFT, x.dtype())?;
+    if x.rank() != 3 {
+        let accepted = "[frequencies, windows] or [batch, frequencies, windows]";
+        return Err(wrong_shape(op, "input", x, accepted));
     }
     let (n, hop) = (frames.n_fft, frames.hop(op)?);
     let window = frames.window(op, x)?;
@@ -245,10 +246,14 @@ pub fn istft(
     let kept = end.saturating_sub(start);
     let (start, axis) = (start.min(total) as isize, 1);
     let weights = weights.narrow(axis, start, kept)?;
-    if is_any(&weights.abs()?.lt(1e-11)?)? {
-        let accepted = "windows that cover every element";
-        return Err(out_of_range(op, "window", "zero over an element", accepted));
-    }
+    let refusal = Refusal {
+        what: "window",
+        value: Some("zero over an element"),
+        first: None,
+        accepted: "windows that cover every element",
+    };
+    let is_zero = weights.detach().abs()?.lt(1e-11)?.any(None, false)?;
+    refuse(op, refusal, &is_zero, None)?;
     let signal = sums.narrow(axis, start, kept)?.div(&weights)?;
     match length {
         Some(length) if length > kept => {

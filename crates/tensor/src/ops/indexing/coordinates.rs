@@ -60,7 +60,10 @@ impl Tensor {
         let mut flat = indices[0].new_zeros(&common, DType::I64)?;
         let strides = shape.contiguous_strides();
         for (dim, index) in indices.iter().enumerate() {
-            call::result_dtype(&RAVEL_MULTI_INDEX, index.dtype())?;
+            match dim {
+                0 => call::result_dtype(&RAVEL_MULTI_INDEX, index.dtype())?,
+                _ => call::expected_dtype(&RAVEL_MULTI_INDEX, index.dtype())?,
+            };
             let index = index.expand(&common)?;
             let indices = Indices::new(op, &index, dim, sizes[dim], Negative::Refuse)?;
             let along = indices.compact.with_layout(indices.layout.clone());

@@ -3,12 +3,14 @@
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{BINCOUNT, HISTC, HISTOGRAM};
+use allotrope_op::task::values::Refusal;
 use allotrope_op::task::{Indexing, Task};
 use allotrope_op::{Outcome, Shape};
 use smallvec::smallvec;
 
+use super::super::operands::refuse;
 use super::scatter_core::Target;
-use super::{Indices, Negative, negative_or, wrong_shape};
+use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::call;
 use crate::device::{perform_one, perform_or};
@@ -54,8 +56,7 @@ impl Tensor {
         let bins = greatest.map_or(0, |greatest| (greatest + 1).max(0));
         let bins = usize::try_from(bins).unwrap_or(usize::MAX).max(minlength);
         let shape = Shape::new(op, &[bins])?;
-        let indices = Indices::new(op, self, 0, bins, Negative::Refuse);
-        let indices = indices.map_err(|error| negative_or(error, op, self))?;
+        let indices = Indices::new(op, self, 0, bins, Negative::Invalid)?;
         if let Some(weights) = weights {
             if weights.shape() != self.shape() {
                 let accepted = format!("that of the input, {}", self.shape());
@@ -224,20 +225,14 @@ fn check_order(op: &'static str, edges: &Tensor) -> Result<(), Error> {
     let pairs = edges.count() - 1;
     let lower = edges.narrow(0, 0, pairs)?;
     let ordered = lower.le(&edges.narrow(0, 1, pairs)?)?;
-    if ordered.true_count(op)? == pairs {
-        return Ok(());
-    }
-    let WeakScalar::Int(place) = ordered.argmin(None, false)?.item()?.value() else {
-        return Ok(());
-    };
-    let index = place as usize + 1;
-    let problem = Problem::OutOfRange {
+    let refusal = Refusal {
         what: "bins",
-        index: Some(index),
-        value: edges.select(0, index as isize)?.item()?.to_string(),
+        value: None,
+        first: Some(1),
         accepted: "edges in ascending order",
     };
-    Err(Error::new(op, problem))
+    let upper = edges.narrow(0, 1, pairs)?;
+    refuse(op, refusal, &ordered.logical_not()?, Some(&upper))
 }
 
 fn check_bounds(op: &'static str, (low, high): (f64, f64)) -> Result<(f64, f64), Error> {

@@ -9,9 +9,7 @@ use smallvec::smallvec;
 
 use super::scatter::IndexReduction;
 use super::scatter_core::{Target, accumulator, neutral};
-use super::{
-    Indices, Negative, chooser_beside, common_dtype, negative_or, sum_slices, wrong_shape,
-};
+use super::{Indices, Negative, chooser_beside, common_dtype, sum_slices, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -121,8 +119,7 @@ impl Tensor {
                 _ => 0,
             },
         };
-        let indices = Indices::new(op, &places, self.rank(), classes, Negative::Refuse);
-        let indices = indices.map_err(|error| negative_or(error, op, self))?;
+        let indices = Indices::new(op, &places, self.rank(), classes, Negative::Invalid)?;
         let sizes = [&self.shape()[..], &[classes]].concat();
         let zeros = self.new_zeros(&sizes, dtype);
         let zeros = zeros.map_err(|error| error.in_op(op))?;

@@ -15,6 +15,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::elementwise::Operand;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The tensor with `alpha` times the slices of a source added along a dimension at the indices
@@ -40,6 +41,9 @@ impl Tensor {
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
         let (op, alpha) = (INDEX_ADD.name, alpha.into());
+        if let Some(moved) = gathered(&[self, index, source])? {
+            return moved[0].index_add(dim, &moved[1], &moved[2], alpha);
+        }
         // One is no operand: a sum of truth values stays one.
         let is_one = alpha == WeakScalar::Int(1);
         let mut operands: Vec<Operand<'_>> = vec![self.into(), source.into()];
@@ -87,6 +91,9 @@ impl Tensor {
     /// As [`scatter`](Self::scatter).
     pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self, Error> {
         let op = INDEX_COPY.name;
+        if let Some(moved) = gathered(&[self, index, source])? {
+            return moved[0].index_copy(dim, &moved[1], &moved[2]);
+        }
         let dtype = common_dtype(op, [self, source])?;
         let dtype = call::result_dtype(&INDEX_COPY, dtype)?;
         if is_recorded(&[self, source]) {
@@ -159,6 +166,9 @@ impl Tensor {
         include_self: bool,
     ) -> Result<Self, Error> {
         let op = INDEX_REDUCE.name;
+        if let Some(moved) = gathered(&[self, index, source])? {
+            return moved[0].index_reduce(dim, &moved[1], &moved[2], reduction, include_self);
+        }
         let dtype = common_dtype(op, [self, source])?;
         let dtype = reduction.result(op, call::result_dtype(&INDEX_REDUCE, dtype)?)?;
         let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);

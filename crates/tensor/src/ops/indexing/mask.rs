@@ -16,6 +16,7 @@ use crate::autograd::is_recorded;
 use crate::call;
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The tensor with a value where a mask is true; both are broadcast. The dtype is that of
@@ -31,6 +32,9 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Self, Error> {
         let (op, value) = (MASKED_FILL.name, value.into());
+        if let Some(moved) = gathered(&[self, mask])? {
+            return moved[0].masked_fill(&moved[1], value);
+        }
         call::result_dtype(&MASKED_FILL, self.dtype())?;
         let mask = &*check_mask(op, mask, self)?;
         if let Operand::Tensor(tensor) = value
@@ -58,6 +62,9 @@ impl Tensor {
     /// memory error.
     pub fn masked_select(&self, mask: &Self) -> Result<Self, Error> {
         let op = MASKED_SELECT.name;
+        if let Some(moved) = gathered(&[self, mask])? {
+            return moved[0].masked_select(&moved[1]);
+        }
         call::result_dtype(&MASKED_SELECT, self.dtype())?;
         let mask = &*check_mask(op, mask, self)?;
         if is_recorded(&[self]) {
@@ -89,6 +96,9 @@ impl Tensor {
     /// that do not broadcast or a source with fewer elements than the mask selects, a memory error.
     pub fn masked_scatter(&self, mask: &Self, source: &Self) -> Result<Self, Error> {
         let op = MASKED_SCATTER.name;
+        if let Some(moved) = gathered(&[self, mask, source])? {
+            return moved[0].masked_scatter(&moved[1], &moved[2]);
+        }
         let dtype = common_dtype(op, [self, source])?;
         let dtype = call::result_dtype(&MASKED_SCATTER, dtype)?;
         let mask = &*check_mask(op, mask, self)?;
@@ -135,6 +145,12 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn nonzero(&self) -> Result<Vec<Self>, Error> {
+        call::result_dtype(&NONZERO, self.dtype())?;
+        self.true_places()
+    }
+
+    /// [`nonzero`](Self::nonzero) inside of another operation.
+    pub(crate) fn true_places(&self) -> Result<Vec<Self>, Error> {
         let x = self.at_least_one_dim()?;
         let found = x.coordinates(NONZERO.name)?;
         if x.rank() == 1 {
@@ -159,6 +175,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn argwhere(&self) -> Result<Self, Error> {
+        call::result_dtype(&ARGWHERE, self.dtype())?;
         self.coordinates(ARGWHERE.name)
     }
 

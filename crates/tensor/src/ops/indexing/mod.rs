@@ -33,7 +33,7 @@ pub use search::Search;
 
 use std::borrow::Cow;
 
-use allotrope_dtype::{DType, Error, Problem, Scalar, Set, WeakScalar};
+use allotrope_dtype::{DType, Error, Problem, Scalar, Set};
 pub(crate) use allotrope_op::task::indexing::Negative;
 use allotrope_op::task::{Indexing, Output, Task};
 use allotrope_op::{Builder, Dims, Fold, Layout, Shape, View};
@@ -80,7 +80,11 @@ impl Indices {
         };
         let (dtype, count) = (DType::I64, once.count());
         let outputs = [Output { dtype, count }];
-        let made = perform_here(op, &Task::Indexing(task), &[&once], &outputs)?;
+        // Nothing is in range of a size of zero: no device has an index to go on with.
+        let made = match size {
+            0 => None,
+            _ => perform_here(op, &Task::Indexing(task), &[&once], &outputs)?,
+        };
         let compact = match made.map(|mut made| made.pop()) {
             Some(Some(made)) => Tensor::from_memory_of(made.memory, once.shape().clone(), dtype),
             Some(None) => once.reinterpret(once.layout().clone(), dtype),
@@ -164,12 +168,9 @@ impl Tensor {
         if low < least || high >= signed {
             let read = wide.read(op)?;
             let is_wrong = |index: &&i64| !(least..signed).contains(*index);
-            let index = match bytemuck::cast_slice(&read).iter().find(is_wrong) {
-                // An unsigned integer beyond int64.
-                Some(..0) if self.dtype() == DType::U64 => isize::MAX,
-                wrong => wrong.map_or(0, |index| *index as isize),
-            };
-            let problem = Problem::IndexOutOfRange { index, dim, size };
+            let first = bytemuck::cast_slice(&read).iter().find(is_wrong);
+            let first = first.copied().unwrap_or(low);
+            let problem = negative.fault(self.dtype(), first, low, dim, size);
             return Err(Error::new(op, problem));
         }
         if low >= 0 {
@@ -199,12 +200,14 @@ impl Tensor {
     }
 }
 
-/// Indices or a mask beside a tensor: those of the CPU are moved to it, since they only choose.
+/// Indices or a mask beside a tensor: those of the CPU are moved to it, since they only choose, and
+/// those that are free follow it.
 pub(crate) fn chooser_beside<'a>(
     chooser: &'a Tensor,
     x: &Tensor,
 ) -> Result<Cow<'a, Tensor>, Error> {
-    if chooser.is_beside(x) || chooser.device() != Device::cpu() {
+    let moves = chooser.device() == Device::cpu() || chooser.is_device_free();
+    if chooser.is_beside(x) || !moves {
         return Ok(Cow::Borrowed(chooser));
     }
     chooser.to_device(x.device()).map(Cow::Owned)
@@ -223,24 +226,6 @@ fn as_tensor(
             let value = beside.new_full(&[], scalar, dtype);
             value.map_err(|error| error.in_op(op))
         }
-    }
-}
-
-/// The error that names the least of integers if it is negative, or another one.
-#[cold]
-fn negative_or(error: Error, op: &'static str, index: &Tensor) -> Error {
-    let least = index.amin(None, false).and_then(|least| least.item());
-    match least.map(|least| least.value()) {
-        Ok(WeakScalar::Int(least @ ..0)) => {
-            let problem = Problem::OutOfRange {
-                what: "index",
-                index: None,
-                value: least.to_string(),
-                accepted: "indices from 0 on",
-            };
-            Error::new(op, problem)
-        }
-        _ => error,
     }
 }
 

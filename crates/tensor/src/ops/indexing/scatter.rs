@@ -18,6 +18,7 @@ use super::{Indices, Negative, as_tensor, chooser_beside, common_dtype, wrong_sh
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::elementwise::Operand;
+use crate::transfer::gathered;
 use crate::{Index, Tensor};
 
 /// How elements that meet in one place become one.
@@ -151,6 +152,11 @@ impl Tensor {
         how: Combine,
     ) -> Result<Self, Error> {
         let op = row.name;
+        if let Operand::Tensor(tensor) = source
+            && let Some(moved) = gathered(&[self, index, tensor])?
+        {
+            return moved[0].scattered(row, dim, &moved[1], (&moved[2]).into(), how);
+        }
         let dtype = call::result_dtype(row, common_dtype(op, [self.into(), source])?)?;
         let source = as_tensor(op, source, dtype, self)?;
         let (x, index, source) = fit(op, self, dim, index, &source)?;
@@ -173,6 +179,9 @@ impl Tensor {
         include_self: bool,
     ) -> Result<Self, Error> {
         let op = SCATTER_REDUCE.name;
+        if let Some(moved) = gathered(&[self, index, source])? {
+            return moved[0].scatter_reduce(dim, &moved[1], &moved[2], reduction, include_self);
+        }
         let dtype = common_dtype(op, [self, source])?;
         let dtype = reduction.result(op, call::result_dtype(&SCATTER_REDUCE, dtype)?)?;
         let (x, index, source) = fit(op, self, dim, index, source)?;
@@ -195,6 +204,9 @@ impl Tensor {
     /// As [`scatter`](Self::scatter).
     pub fn put(&self, index: &Self, source: &Self, accumulate: bool) -> Result<Self, Error> {
         let op = PUT.name;
+        if let Some(moved) = gathered(&[self, index, source])? {
+            return moved[0].put(&moved[1], &moved[2], accumulate);
+        }
         let dtype = call::result_dtype(&PUT, common_dtype(op, [self, source])?)?;
         if source.count() != index.count() {
             let accepted = format!("as many elements as the index has, {}", index.count());
@@ -216,6 +228,11 @@ impl Tensor {
         accumulate: bool,
     ) -> Result<Self, Error> {
         let (op, values) = (INDEX_PUT.name, values.into());
+        if let Operand::Tensor(tensor) = values
+            && let Some(moved) = gathered(&[self, tensor])?
+        {
+            return moved[0].index_put(key, &moved[1], accumulate);
+        }
         let dtype = call::result_dtype(&INDEX_PUT, common_dtype(op, [self.into(), values])?)?;
         if !accumulate {
             let mut result = self.to(dtype)?;

@@ -88,7 +88,8 @@ impl Tensor {
         options: Search,
     ) -> Result<Self, Error> {
         let op = row.name;
-        call::result_dtype(row, self.dtype())?;
+        // Both are accepted by themselves: they do not meet.
+        call::expected_dtype(row, self.dtype())?;
         call::result_dtype(row, values.dtype())?;
         let Some((length, rows)) = self.shape().split_last() else {
             let accepted = "one of at least one dimension";

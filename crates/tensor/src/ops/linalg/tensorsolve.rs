@@ -6,6 +6,7 @@ use allotrope_op::structured::linalg::{TENSORINV, TENSORSOLVE};
 use super::batch::misfit;
 use super::solve::{inv, solve};
 use crate::Tensor;
+use crate::call::Call;
 
 fn signed(sizes: &[usize]) -> Vec<isize> {
     sizes.iter().map(|size| *size as isize).collect()
@@ -20,6 +21,7 @@ fn signed(sizes: &[usize]) -> Vec<isize> {
 /// inverse, an index error for a dimension out of range, a memory error.
 pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[isize]>) -> Result<Tensor, Error> {
     let op = TENSORSOLVE.name;
+    Call::begin(&TENSORSOLVE, &[a, b])?;
     let moved = match dims {
         Some(dims) => {
             let to: Vec<isize> = (0..dims.len() as isize)
@@ -51,6 +53,7 @@ pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[isize]>) -> Result<Ten
 /// inverse, a memory error.
 pub fn tensorinv(a: &Tensor, ind: usize) -> Result<Tensor, Error> {
     let op = TENSORINV.name;
+    Call::begin(&TENSORINV, &[a])?;
     if ind == 0 || ind > a.rank() {
         let problem = Problem::OutOfRange {
             what: "ind",

@@ -11,7 +11,8 @@ use super::class_losses::ClassLosses;
 use super::cross_entropy_gradient::ClassRule;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::device::perform_one;
+use crate::device::{perform_one, perform_or};
+use crate::ops::indexing::{Indices, Negative};
 use crate::ops::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::reduce::Plan;
 
@@ -237,7 +238,15 @@ impl Classes {
             classes: self.count(),
             ignored: ignore_index,
         });
-        perform_one(op, &task, &[&wide], DType::I64, target.shape())
+        if self.count() == 0 {
+            return perform_one(op, &task, &[&wide], DType::I64, target.shape());
+        }
+        perform_or(op, &task, &[&wide], DType::I64, target.shape(), || {
+            let is_ignored = wide.eq(ignore_index)?;
+            let known = wide.masked_fill(&is_ignored, 0)?;
+            let known = Indices::new(op, &known, 1, self.count(), Negative::Refuse)?;
+            known.into_tensor().masked_fill(&is_ignored, -1)
+        })
     }
 
     /// The number at the class of each line as a sum along it, which has a gradient; zero where it is

@@ -11,6 +11,7 @@ use allotrope_op::{Builder, Op, Program};
 use super::LossReduction;
 use crate::autograd::with_rule_of;
 use crate::elementwise::evaluate_one;
+use crate::ops::indexing::{Indices, Negative, chooser_beside};
 use crate::ops::operands::{Working, signed, wrong_shape};
 use crate::{Operand, Tensor};
 
@@ -66,14 +67,14 @@ impl Tensor {
         };
         check_class(blank, classes)?;
         check_lengths("input length", input_lengths, batch, time)?;
+        let targets = &*chooser_beside(targets, self)?;
         let labels = Labels::new(targets, target_lengths, batch, classes, blank)?;
         let width = labels.width;
-        let index = self.new_from_slice(&labels.classes, &[1, batch, width])?;
         let emitted = self
             .to(working.result)?
-            .gather(2, &index.expand(&[time, batch, width])?)?;
+            .gather(2, &labels.classes.expand(&[time, batch, width])?)?;
         let steps = steps_of(&emitted)?;
-        let skips = self.new_from_slice(&labels.skips, &[batch, width])?;
+        let skips = labels.skips;
         let lengths = self.new_from_slice(input_lengths, &[batch, 1])?;
         let wide = working.wide(self).compute;
         let before = self.new_full(&[batch, 2], NEVER, wide)?;
@@ -169,9 +170,9 @@ fn first_program(emission: DType, wide: DType) -> Program {
 /// Targets with blanks around their classes, a line of `width` places each.
 struct Labels {
     width: usize,
-    classes: Vec<i64>,
+    classes: Tensor,
     /// Whether a place may follow the one two before: neither a blank nor a repetition.
-    skips: Vec<Bool8>,
+    skips: Tensor,
     /// The logarithm of how probable each place is before the first step.
     start: Vec<f64>,
     /// The last blank of each line, and the last class.
@@ -205,43 +206,67 @@ impl Labels {
             let accepted = format!("[{total}], as the lengths have it");
             return Err(wrong_shape(op, "targets", targets, accepted));
         }
-        let given = targets.to(DType::I64)?;
-        let given = given
-            .reshape(&signed(&[targets.count()]))?
-            .to_vec::<i64>()?;
         let most = lengths.iter().max().map_or(0, |most| *most as usize);
         let width = 2 * most + 1;
-        let mut labels = Self {
-            width,
-            classes: try_vec(op, batch * width, blank)?,
-            skips: try_vec(op, batch * width, Bool8::from(false))?,
-            start: try_vec(op, batch * width, NEVER)?,
-            ends: [Vec::new(), Vec::new()],
-        };
+        let mut places = try_vec(op, batch * most, 0_i64)?;
+        let mut used = try_vec(op, batch * most, Bool8::from(false))?;
+        let mut start = try_vec(op, batch * width, NEVER)?;
+        let mut ends = [Vec::new(), Vec::new()];
         let mut begin = 0;
         for (item, length) in lengths.iter().enumerate() {
             let length = *length as usize;
-            let target = &given[begin..begin + length];
-            begin += if targets.rank() == 1 { length } else { longest };
-            let line = item * width..(item + 1) * width;
-            for (place, class) in target.iter().enumerate() {
-                check_class(*class, classes)?;
-                labels.classes[line.start + 2 * place + 1] = *class;
-                let repeats = place == 0 || target[place - 1] == *class;
-                labels.skips[line.start + 2 * place + 1] = Bool8::from(!repeats);
+            let line = item * most..item * most + length;
+            for (place, index) in places[line.clone()].iter_mut().zip(begin..) {
+                *place = index as i64;
             }
-            for start in labels.start[line]
-                .iter_mut()
-                .take(if length > 0 { 2 } else { 1 })
-            {
+            used[line].fill(Bool8::from(true));
+            begin += if targets.rank() == 1 { length } else { longest };
+            let first = item * width..(item + 1) * width;
+            let possible = if length > 0 { 2 } else { 1 };
+            for start in start[first].iter_mut().take(possible) {
                 *start = 0.0;
             }
             let last = 2 * length as i64;
-            labels.ends[0].push(last);
-            labels.ends[1].push((last - 1).max(0));
+            ends[0].push(last);
+            ends[1].push((last - 1).max(0));
         }
-        Ok(labels)
+        // Of targets only the device has to know the values.
+        let lines = [batch, most];
+        let (classes, skips) = if most == 0 {
+            let blanks = targets.new_full(&[batch, 1], blank, DType::I64)?;
+            (blanks, targets.new_full(&[batch, 1], false, DType::Bool)?)
+        } else {
+            let used = targets.new_from_slice(&used, &lines)?;
+            let places = targets.new_from_slice(&places, &[batch * most])?;
+            let given = targets.detach().to(DType::I64)?.ravel()?;
+            let given = given.index_select(0, &places)?.reshape(&signed(&lines))?;
+            let given = used.where_(&given, blank)?;
+            let known = Indices::new(op, &given, 2, classes, Negative::Refuse)?.into_tensor();
+            let after = known.narrow(1, 1, most - 1)?;
+            let differs = after.ne(&known.narrow(1, 0, most - 1)?)?;
+            let first = used.narrow(1, 0, 1)?.zeros_like()?;
+            let skips = Tensor::cat(&[&first, &differs], 1)?.logical_and(&used)?;
+            let blanks = known.full_like(blank)?;
+            (
+                between(&known, &blanks, width)?,
+                between(&skips, &skips.zeros_like()?, width)?,
+            )
+        };
+        Ok(Self {
+            width,
+            classes,
+            skips,
+            start,
+            ends,
+        })
     }
+}
+
+/// Lines with the elements of others, all alike, before, between and after theirs.
+fn between(lines: &Tensor, others: &Tensor, width: usize) -> Result<Tensor, Error> {
+    let batch = lines.shape()[0];
+    let pairs = Tensor::stack(&[others, lines], 2)?.reshape(&signed(&[batch, width - 1]))?;
+    Tensor::cat(&[&pairs, &others.narrow(1, 0, 1)?], 1)
 }
 
 /// Refuses lengths that are not one per item, or out of range.

@@ -1,6 +1,7 @@
 //! Losses of numbers one by one.
 
 use std::f64::consts::TAU;
+use std::ops::RangeInclusive;
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::structured::neural::{
@@ -8,6 +9,7 @@ use allotrope_op::structured::neural::{
     HINGE_EMBEDDING_LOSS, HUBER_LOSS, KL_DIV, L1_LOSS, MARGIN_RANKING_LOSS, MSE_LOSS,
     POISSON_NLL_LOSS, SMOOTH_L1_LOSS, SOFT_MARGIN_LOSS,
 };
+use allotrope_op::task::values::Refusal;
 use allotrope_op::{Shape, Var};
 
 use super::{LossReduction, reduce_formula};
@@ -15,7 +17,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::elementwise::evaluate_one;
-use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
+use crate::ops::operands::{Working, dtypes_of, out_of_range, refuse, wrong_shape};
 
 /// The greater of two numbers.
 fn above<'b>(x: Var<'b>, least: f64) -> Var<'b> {
@@ -35,6 +37,42 @@ fn extremes(x: &Tensor) -> Result<[f64; 2], Error> {
         one(without(f64::INFINITY)?.amin(None, false)?)?,
         one(without(f64::NEG_INFINITY)?.amax(None, false)?)?,
     ])
+}
+
+/// Refuses numbers outside a range, but not NaN. Whether all are at least `enough`, if that was read.
+fn check_range(
+    op: &'static str,
+    x: &Tensor,
+    (what, accepted): (&'static str, &'static str),
+    range: RangeInclusive<f64>,
+    enough: f64,
+) -> Result<Option<bool>, Error> {
+    if x.count() == 0 {
+        return Ok(Some(true));
+    }
+    if x.host_address().is_some() {
+        let both = extremes(x)?;
+        let wrong = |value: &&f64| !(value.is_nan() || range.contains(*value));
+        return match both.iter().find(wrong) {
+            Some(value) => Err(out_of_range(op, what, format!("{value:?}"), accepted)),
+            None => Ok(Some(both[0] >= enough)),
+        };
+    }
+    // Nothing is read: NaN counts as a number that is accepted.
+    let x = x.detach();
+    let known = x.isnan()?.where_(*range.start(), &x)?;
+    let both = [known.amin(None, false)?, known.amax(None, false)?];
+    let both = Tensor::stack(&[&both[0], &both[1]], 0)?;
+    let wrong = both.lt(*range.start())?;
+    let wrong = wrong.logical_or(&both.gt(*range.end())?)?;
+    let refusal = Refusal {
+        what,
+        value: None,
+        first: None,
+        accepted,
+    };
+    refuse(op, refusal, &wrong, Some(&both))?;
+    Ok(None)
 }
 
 /// The binary cross entropy of a probability and a target, times a weight if there is one.
@@ -179,13 +217,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let row = &BINARY_CROSS_ENTROPY;
         call::expected_dtype(row, self.dtype())?;
-        if self.count() > 0 {
-            for value in extremes(self)? {
-                if !(value.is_nan() || (0.0..=1.0).contains(&value)) {
-                    return Err(out_of_range(row.name, "probability", value, "0 to 1"));
-                }
-            }
-        }
+        check_range(row.name, self, ("probability", "0 to 1"), 0.0..=1.0, 0.0)?;
         let tensors: Vec<&Self> = [self, target].into_iter().chain(weight).collect();
         if is_recorded(&tensors) {
             return recorded_entropy(&tensors, reduction);
@@ -293,14 +325,9 @@ impl Tensor {
             }
         };
         call::expected_dtype(row, variance.dtype())?;
-        let mut is_small = false;
-        if variance.count() > 0 {
-            let [least, _] = extremes(&variance)?;
-            if least < 0.0 {
-                return Err(out_of_range(row.name, "var", least, "0 and above"));
-            }
-            is_small = least < eps;
-        }
+        let (about, range) = (("var", "0 and above"), 0.0..=f64::INFINITY);
+        // Where it is not known, variances are lifted, which changes none that is large enough.
+        let is_small = check_range(row.name, &variance, about, range, eps)? != Some(true);
         let (fixed, mut operands) = (variance.detach(), vec![self, target, &variance]);
         if is_small {
             operands.push(&fixed);

@@ -1,0 +1,4 @@
+
+class LinAlgError(ValueError, RuntimeError): ...
+
+{{functions}}

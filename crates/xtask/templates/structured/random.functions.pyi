@@ -1,9 +1,0 @@
-def poisson(input: _Operand, generator: Generator | None = None) -> Tensor: ...
-def binomial(count: _Operand, prob: _Operand, generator: Generator | None = None) -> Tensor: ...
-def multinomial(
-    input: _Operand,
-    num_samples: builtins.int,
-    replacement: builtins.bool = False,
-    *,
-    generator: Generator | None = None,
-) -> Tensor: ...

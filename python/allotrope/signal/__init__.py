@@ -1,0 +1,5 @@
+"""Signals, as torch.signal."""
+
+from . import windows
+
+__all__ = ["windows"]
