@@ -30,13 +30,14 @@ class ConvNet(nn.Module):
 
     def forward(self, images: al.Tensor) -> al.Tensor:
         x = self.features(images.reshape(-1, 1, 8, 8))
-        return self.classify(self.dropout(x.flatten(1)))
+        logits: al.Tensor = self.classify(self.dropout(x.flatten(1)))
+        return logits
 
 
 def train(how: Precision, steps: int, seed: int = 0, lr: float = 3e-3) -> float:
     """Trains the network for so many steps; the accuracy of the test."""
     al.manual_seed(seed)
-    training, test = digits.load(how.compute_dtype)
+    training, test = digits.load(how.compute_dtype, how.device)
     model = ConvNet().to(how.device).to(how.dtype)
     optimizer = how.adamw(model, lr)
     scaler = how.scaler()

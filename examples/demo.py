@@ -7,6 +7,7 @@ same bfloat16 weights without them.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import curves
@@ -29,7 +30,7 @@ HEADER = ("setting", "weights", "accuracy", "loss", "ms/epoch", "weights, KB", "
 
 def table(runs: dict[str, digits.Run]) -> str:
     """What became of every setting."""
-    rows = [HEADER]
+    rows: list[tuple[str, ...]] = [HEADER]
     for name, run in runs.items():
         rows.append(
             (
@@ -54,11 +55,13 @@ def table(runs: dict[str, digits.Run]) -> str:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--steps", type=int, default=44 * 40)
+    arguments.add_argument("--device", default="cpu")
     arguments.add_argument("--picture", type=Path, default=Path("target/demo.svg"))
     given = arguments.parse_args()
 
+    settings = {name: replace(how, device=given.device) for name, how in SETTINGS.items()}
     print("1,437 handwritten digits, a network of 51,000 weights, AdamW; 360 other digits are the test.\n")
-    runs = {name: digits.train(how, given.steps, title=name) for name, how in SETTINGS.items()}
+    runs = {name: digits.train(how, given.steps, title=name) for name, how in settings.items()}
     print(f"\n{table(runs)}")
     curves.draw(
         given.picture,

@@ -22,7 +22,9 @@ BATCH = 32
 TEST_EVERY = 5
 
 
-def load(dtype: Any, path: Path = DATA) -> tuple[TensorDataset, TensorDataset]:
+def load(
+    dtype: Any, device: str = "cpu", path: Path = DATA
+) -> tuple[TensorDataset, TensorDataset]:
     """Four of five images for training, every fifth for the test, with numbers from 0 to 1."""
     arrays = al.load(path)
     images = arrays["images"].to(al.float32) / 16
@@ -30,7 +32,7 @@ def load(dtype: Any, path: Path = DATA) -> tuple[TensorDataset, TensorDataset]:
     is_test = al.arange(len(labels)) % TEST_EVERY == 0
 
     def chosen(mask: al.Tensor) -> TensorDataset:
-        return TensorDataset(images[mask], labels[mask], dtype=dtype)
+        return TensorDataset(images[mask], labels[mask], dtype=dtype).to(device)
 
     return chosen(~is_test), chosen(is_test)
 
@@ -64,7 +66,7 @@ def accuracy(model: nn.Module, dataset: TensorDataset, how: Precision) -> float:
     images, labels = dataset.tensors
     model.eval()
     with al.no_grad(), how.autocast():
-        right = (model(images).argmax(1) == labels).sum().item()
+        right: int = (model(images).argmax(1) == labels).sum().item()
     model.train()
     return right / len(labels)
 
@@ -78,7 +80,7 @@ def optimizer_bytes(optimizer: al.optim.Optimizer) -> int:
 def train(how: Precision, steps: int, seed: int = 0, lr: float = 3e-3, title: str = "") -> Run:
     """Trains the network for so many steps."""
     al.manual_seed(seed)
-    training, test = load(how.compute_dtype)
+    training, test = load(how.compute_dtype, how.device)
     model = network().to(how.device).to(how.dtype)
     optimizer = how.adamw(model, lr, weight_decay=1e-2)
     scaler = how.scaler()

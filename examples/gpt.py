@@ -43,7 +43,8 @@ class Attention(nn.Module):
         heads = self.qkv(x).reshape(batch, length, 3, self.heads, width // self.heads)
         q, k, v = heads.permute(2, 0, 3, 1, 4).unbind(0)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+        out: al.Tensor = self.out(y.transpose(1, 2).reshape(batch, length, width))
+        return out
 
 
 class Block(nn.Module):
@@ -62,7 +63,8 @@ class Block(nn.Module):
 
     def forward(self, x: al.Tensor) -> al.Tensor:
         x = x + self.attention(self.norm1(x))
-        return x + self.mlp(self.norm2(x))
+        x = x + self.mlp(self.norm2(x))
+        return x
 
 
 class GPT(nn.Module):
@@ -84,7 +86,8 @@ class GPT(nn.Module):
     def forward(self, tokens: al.Tensor) -> al.Tensor:
         places = al.arange(tokens.shape[1], device=tokens.device)
         x = self.tokens(tokens) + self.places(places)
-        return self.head(self.norm(self.blocks(x)))
+        logits: al.Tensor = self.head(self.norm(self.blocks(x)))
+        return logits
 
     def write(self, tokens: al.Tensor, count: int, temperature: float = 0.8) -> al.Tensor:
         """A text that goes on by so many characters."""
@@ -99,22 +102,23 @@ class GPT(nn.Module):
 class Text:
     """A text as numbers of its characters."""
 
-    def __init__(self, path: Path = DATA) -> None:
+    def __init__(self, path: Path = DATA, device: str = "cpu") -> None:
         text = path.read_text()
+        self.device = device
         self.letters = sorted(set(text))
         self.tokens = self.encode(text)
 
     def encode(self, text: str) -> al.Tensor:
         number = {letter: i for i, letter in enumerate(self.letters)}
-        return al.tensor([number[letter] for letter in text])
+        return al.tensor([number[letter] for letter in text], device=self.device)
 
     def decode(self, tokens: al.Tensor) -> str:
         return "".join(self.letters[i] for i in tokens.tolist())
 
     def batch(self, size: int, length: int) -> tuple[al.Tensor, al.Tensor]:
         """Pieces from anywhere, and the characters that follow each of theirs."""
-        starts = al.randint(0, len(self.tokens) - length - 1, (size, 1))
-        places = starts + al.arange(length + 1)
+        starts = al.randint(0, len(self.tokens) - length - 1, (size, 1), device=self.device)
+        places = starts + al.arange(length + 1, device=self.device)
         pieces = self.tokens[places]
         return pieces[:, :-1], pieces[:, 1:]
 
@@ -129,7 +133,7 @@ def train(
 ) -> tuple[GPT, Text, list[float]]:
     """Trains the network for so many steps: it, its text, and the loss of every step."""
     al.manual_seed(seed)
-    text = Text()
+    text = Text(device=how.device)
     model = GPT(len(text.letters), sizes).to(how.device).to(how.dtype)
     optimizer = how.adamw(model, lr, betas=(0.9, 0.95), weight_decay=0.1)
     scaler = how.scaler()

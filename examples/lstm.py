@@ -21,13 +21,14 @@ class Reader(nn.Module):
 
     def forward(self, images: al.Tensor) -> al.Tensor:
         states, _ = self.lstm(images.reshape(-1, 8, 8))
-        return self.classify(states.mean(1))
+        logits: al.Tensor = self.classify(states.mean(1))
+        return logits
 
 
 def train(how: Precision, steps: int, seed: int = 0, lr: float = 5e-3) -> float:
     """Trains the network for so many steps; the accuracy of the test."""
     al.manual_seed(seed)
-    training, test = digits.load(how.compute_dtype)
+    training, test = digits.load(how.compute_dtype, how.device)
     model = Reader().to(how.device).to(how.dtype)
     optimizer = how.adamw(model, lr)
     scaler = how.scaler()

@@ -24,7 +24,7 @@ FLOAT8_SCALE = 256.0
 class Precision:
     """How a model is stored, computed and stepped."""
 
-    dtype: Any = al.float32
+    dtype: al.dtype = al.float32
     amp: Any = None
     options: dict[str, Any] = field(default_factory=dict)
     device: str = "cpu"

@@ -5,10 +5,10 @@ import allotrope as al
 try:
     import numpy as np
 except ImportError:
-    np = None
+    np = None  # type: ignore[assignment]
 
 
-def heading(text):
+def heading(text: str) -> None:
     print(f"\n{text}\n{'=' * len(text)}")
 
 
@@ -59,17 +59,17 @@ heading("Casts: one rounding, and nothing lost silently")
 if np is None:
     print("  NumPy is not installed, so there are no arrays to cast (pip install numpy ml_dtypes).")
 else:
-    x = np.array([0.1, 2.9, -1.0, 300.0, np.nan, np.inf])
-    print("  float64       ", x)
-    print("  → uint8       ", al.cast(x, al.uint8))
-    print("  → uint8, wrap ", al.cast(x, al.uint8, overflow="wrap"))
+    array = np.array([0.1, 2.9, -1.0, 300.0, np.nan, np.inf])
+    print("  float64       ", array)
+    print("  → uint8       ", al.cast(array, al.uint8))
+    print("  → uint8, wrap ", al.cast(array, al.uint8, overflow="wrap"))
     try:
-        al.cast(x, al.uint8, overflow="raise")
+        al.cast(array, al.uint8, overflow="raise")
     except OverflowError as error:
         print("  → uint8, raise", error)
     try:
-        print("  → float8      ", al.cast(x, al.float8_e4m3fn))
-        print("  → float8, ieee", al.cast(x, al.float8_e4m3fn, overflow="ieee"))
+        print("  → float8      ", al.cast(array, al.float8_e4m3fn))
+        print("  → float8, ieee", al.cast(array, al.float8_e4m3fn, overflow="ieee"))
     except TypeError as error:
         print("  → float8      ", error)
     tenth = al.cast(np.full(10_000, 0.1), al.float16, rounding="stochastic", seed=1)
