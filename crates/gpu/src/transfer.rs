@@ -1,21 +1,21 @@
 //! Bytes on their way up and down, a part at a time, so that what they pass through stays small.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Shared;
 
 use crate::device::Gpu;
-use crate::error::failed;
 use crate::memory::Block;
 
 /// The bytes of a part: a multiple of every element's.
 const PART: usize = 32 << 20;
 
-/// How long an answer may be on its way from one thread to another, and how often it is looked for.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a device that has done its work may take to hand its memory over, and how often it is
+/// asked.
+const PATIENCE: Duration = Duration::from_secs(60);
 const MOMENT: Duration = Duration::from_millis(5);
 
 impl Gpu {
@@ -147,38 +147,35 @@ impl Gpu {
             encoder.copy_buffer_to_buffer(buffer, first as u64, &staging, 0, padded);
         })?;
         self.submit(op)?;
-        let (send, receive) = channel();
-        staging.map_async(wgpu::MapMode::Read, .., move |result| {
-            send.send(result).ok();
-        });
-        self.wait_for_device(op)?;
-        let answer = self.answer(op, &receive)?;
-        answer.map_err(|error| self.fault(op, error))?;
+        let view = self.mapped(op, &staging)?;
         // Only now: a device that is lost may leave old bytes behind, and no word of it.
         self.check(op)?;
-        let mapped = staging.get_mapped_range(..);
-        let view = mapped.map_err(|error| self.fault(op, error))?;
         let skipped = start - first;
         bytes.copy_from_slice(&view[skipped..skipped + bytes.len()]);
         Ok(())
     }
 
-    /// What a buffer was mapped with. Another thread that waited for the device may have taken the
-    /// answer, and be about to pass it on.
-    fn answer<T>(&self, op: &'static str, receive: &Receiver<T>) -> Result<T, Error> {
-        for _ in 0..PATIENCE.as_millis() / MOMENT.as_millis() {
-            match receive.recv_timeout(MOMENT) {
-                Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Timeout) => self.wait_for_device(op)?,
-                Err(RecvTimeoutError::Disconnected) => break,
+    /// The bytes of a buffer once all work is done. Whether they are there is asked of the buffer:
+    /// the word of it may be with another thread that waited for the device, and come late.
+    fn mapped(&self, op: &'static str, staging: &wgpu::Buffer) -> Result<wgpu::BufferView, Error> {
+        let (send, receive) = channel();
+        staging.map_async(wgpu::MapMode::Read, .., move |result| {
+            send.send(result).ok();
+        });
+        let start = Instant::now();
+        loop {
+            self.wait_for_device(op)?;
+            let refused = match staging.get_mapped_range(..) {
+                Ok(view) => return Ok(view),
+                Err(error) => error,
+            };
+            if let Ok(Err(error)) = receive.recv_timeout(MOMENT) {
+                return Err(self.fault(op, error));
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(self.fault(op, format_args!("it does not answer ({refused})")));
             }
         }
-        Err(self.silent(op))
-    }
-
-    #[cold]
-    fn silent(&self, op: &'static str) -> Error {
-        failed(op, self.name, "it does not answer")
     }
 }
 
