@@ -130,6 +130,7 @@ _LAZY = {
     "save_checkpoint": "checkpoint:save_checkpoint",
     "signal": "signal",
     "summary": "_summary:summary",
+    "testing": "testing",
     "utils": "utils",
     "vmap": "func:vmap",
 }
@@ -137,7 +138,8 @@ _LAZY = {
 
 def __getattr__(name: str):
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = " (hint: devices of every maker are in gpu)" if name in ("cuda", "mps", "xpu") else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     from importlib import import_module
 
     module, _, member = _LAZY[name].partition(":")

@@ -22,6 +22,7 @@ from . import random as random
 from . import return_types as return_types
 from . import signal as signal
 from . import special as special
+from . import testing as testing
 from . import utils as utils
 from ._array_object import Size as _SizeOrSizes
 from ._device import device as device
