@@ -1,8 +1,11 @@
-//! One row on operands of one dtype.
+//! One row on operands of one dtype, on the CPU at any SIMD level or on any device.
 
 use allotrope_cpu::{Buffer, Input, run_at};
 use allotrope_dtype::{DType, Error, Kind, Level, WeakScalar, default_dtype};
-use allotrope_op::{Argument, Cell as Rule, Op, Program, Shape, Signature, infer};
+use allotrope_op::{
+    Argument, Backend, Cell as Rule, Layout, Op, Program, Shape, Shared, Signature, View, complex,
+    infer,
+};
 
 use crate::arrange::Arranged;
 use crate::column::Column;
@@ -71,6 +74,36 @@ impl Cell {
         let shape = operands[0].shape();
         let inputs: Vec<Input<'_>> = operands.iter().map(Arranged::input).collect();
         run_program(level, &self.program, shape, &inputs).map(|mut outputs| outputs.remove(0))
+    }
+
+    /// What the row makes of operands on a device, in order.
+    ///
+    /// # Errors
+    /// What the device raises.
+    pub fn run_on(&self, backend: &dyn Backend, operands: &[Arranged]) -> Result<Vec<u8>, Error> {
+        let shape = operands[0].shape();
+        let inputs: Vec<Input<'_>> = operands.iter().map(Arranged::input).collect();
+        run_program_on(backend, &self.program, shape, &inputs).map(|mut outputs| outputs.remove(0))
+    }
+
+    /// The row on the dtype that a device stores: what it is held to.
+    ///
+    /// # Errors
+    /// A dtype error where the row refuses it.
+    pub fn stored(&self, backend: &dyn Backend) -> Result<Self, Error> {
+        Self::new(self.op, backend.capabilities().storage(self.dtype))
+    }
+
+    /// The error that the row states, in units in the last place of the compute dtype.
+    #[must_use]
+    pub fn ulp(&self) -> f64 {
+        let working = working_dtype(self.op, self.dtype).unwrap_or(self.dtype);
+        let ulp = self.op.row().ulp;
+        if working.is_complex() {
+            ulp.max(complex::ULP)
+        } else {
+            ulp
+        }
     }
 
     /// The exact answers to rows of operands.
@@ -179,6 +212,41 @@ pub fn run_program(
     let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
     run_at(level, program, shape, inputs, &mut outputs)?;
     Ok(buffers.iter().map(|buffer| buffer.to_vec()).collect())
+}
+
+/// Runs a program on a device, which has copies of the inputs.
+///
+/// # Errors
+/// What the device raises.
+pub fn run_program_on(
+    backend: &dyn Backend,
+    program: &Program,
+    shape: &Shape,
+    inputs: &[Input<'_>],
+) -> Result<Vec<Vec<u8>>, Error> {
+    let copies = inputs.iter().zip(program.input_dtypes());
+    let copies = copies.map(|(input, dtype)| backend.upload("run", *dtype, input.bytes));
+    let copies = copies.collect::<Result<Vec<Shared>, Error>>()?;
+    let views = copies.iter().zip(inputs);
+    let views: Vec<View<'_>> = views
+        .map(|(memory, input)| View {
+            memory: &**memory,
+            layout: input.layout,
+        })
+        .collect();
+    let made = backend.run("run", program, shape, &views)?;
+    let layout = Layout::contiguous(shape.clone());
+    let made = made.iter().zip(program.output_dtypes());
+    made.map(|(memory, dtype)| {
+        let view = View {
+            memory: &**memory,
+            layout: &layout,
+        };
+        let mut bytes = [0xA5].repeat(shape.count() * dtype.itemsize());
+        backend.download("run", dtype, view, &mut bytes)?;
+        Ok(bytes)
+    })
+    .collect()
 }
 
 /// A value in the dtype that a row computes in.

@@ -1,6 +1,6 @@
 //! Operands: values of one dtype, and their bytes.
 
-use allotrope_dtype::{DType, Error, Scalar, WeakScalar};
+use allotrope_dtype::{DType, Error, Problem, Scalar, WeakScalar};
 
 /// Values that a dtype holds exactly, with the bytes of each.
 #[derive(Clone, Debug)]
@@ -41,6 +41,58 @@ impl Column {
             values,
             bytes,
         })
+    }
+
+    /// The same values in another dtype of their kind, wider or narrower.
+    ///
+    /// # Errors
+    /// A value error if that does not hold them all.
+    pub fn moved(&self, dtype: DType) -> Result<Self, Error> {
+        if dtype == self.dtype {
+            return Ok(self.clone());
+        }
+        let moved = Self::new(dtype, self.values.iter().copied())?;
+        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+        let is_held = |(a, b): &(&WeakScalar, &WeakScalar)| match (a, b) {
+            (WeakScalar::Float(a), WeakScalar::Float(b)) => same(*a, *b),
+            (WeakScalar::Complex(a), WeakScalar::Complex(b)) => {
+                same(a.re, b.re) && same(a.im, b.im)
+            }
+            (a, b) => a == b,
+        };
+        match self
+            .values
+            .iter()
+            .zip(&moved.values)
+            .find(|pair| !is_held(pair))
+        {
+            None => Ok(moved),
+            Some((value, _)) => {
+                let (value, what, accepted) =
+                    (format!("{value:?}"), "value", "what the dtype holds");
+                let index = None;
+                Err(Error::new(
+                    "moved",
+                    Problem::OutOfRange {
+                        what,
+                        index,
+                        value,
+                        accepted,
+                    },
+                ))
+            }
+        }
+    }
+
+    /// Every so manieth value, so that about as many as asked for are left.
+    ///
+    /// # Errors
+    /// None but those of a column.
+    pub fn thinned(&self, count: usize) -> Result<Self, Error> {
+        let step = (self.len() / count.max(1)).max(1) | 1;
+        let places = (0..self.len()).step_by(step);
+        let bytes = places.flat_map(|place| self.element(place).to_vec());
+        Self::from_bytes(self.dtype, bytes.collect())
     }
 
     /// The number of values.

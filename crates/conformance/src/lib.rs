@@ -7,10 +7,12 @@
 //! | [`precise`] | what references are written in: those numbers, or float64 |
 //! | [`oracle`] | the meaning of every row, said a second time |
 //! | [`fold`] | the meaning of every reduction |
+//! | [`cast`] | the meaning of every cast |
 //! | `column` | operands: values of a dtype and their bytes |
 //! | [`sample`] | which operands a row is tested with |
 //! | [`arrange`] | layouts: transposed, sliced, reversed, broadcast … |
-//! | [`cell`] | one row on operands of one dtype, at any level |
+//! | [`cell`] | one row on operands of one dtype, at any level, on any device |
+//! | [`reduction`] | one reduction of a tensor, on any device |
 //! | [`distance`] | how far a result is from the answer, in units in the last place |
 //! | [`report`] | the first mismatches in words |
 //! | [`accuracy`] | the measured errors, as a page of the book |
@@ -18,6 +20,7 @@
 
 pub mod accuracy;
 pub mod arrange;
+pub mod cast;
 pub mod cell;
 pub mod column;
 pub mod distance;
@@ -25,6 +28,7 @@ pub mod double;
 pub mod fold;
 pub mod oracle;
 pub mod precise;
+pub mod reduction;
 pub mod report;
 pub mod sample;
 mod special;

@@ -52,6 +52,21 @@ impl Report {
         ));
     }
 
+    /// Counts a result that is right or wrong, and tells it if it is wrong.
+    pub fn compare_values(
+        &mut self,
+        index: usize,
+        arg: WeakScalar,
+        got: WeakScalar,
+        want: WeakScalar,
+        is_same: bool,
+    ) {
+        self.compared += 1;
+        if !is_same {
+            self.fail(format!("at {index}: {arg:?} got {got:?}, want {want:?}"));
+        }
+    }
+
     /// Counts a mismatch.
     pub fn fail(&mut self, line: String) {
         self.wrong += 1;

@@ -14,7 +14,8 @@ pub(crate) fn adapters(software: bool) -> Vec<wgpu::Adapter> {
         for_resource_creation: Some(95),
         for_device_loss: Some(99),
     };
-    let instance = wgpu::Instance::new(description);
+    let instance = driver::instance_without_windows(&description)
+        .unwrap_or_else(|| wgpu::Instance::new(description));
     let mut adapters = wait(instance.enumerate_adapters(backends));
     let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
         wgpu::DeviceType::DiscreteGpu => 0,

@@ -7,6 +7,39 @@
 
 use crate::strict::{Controls, Words};
 
+/// wgpu without windows: nothing where it is not by Vulkan alone, or where there is no loader of it.
+///
+/// wgpu asks for the extensions of every system of windows, and Mesa's layer that orders devices then
+/// looks for a compositor, which complains on the standard error stream of a machine without one.
+#[cfg(target_os = "linux")]
+pub(crate) fn instance_without_windows(
+    description: &wgpu::InstanceDescriptor,
+) -> Option<wgpu::Instance> {
+    use ash::khr::{wayland_surface, xcb_surface, xlib_surface};
+    let wanted = wgpu::hal::InstanceDescriptor {
+        name: "wgpu",
+        flags: description.flags,
+        memory_budget_thresholds: description.memory_budget_thresholds,
+        backend_options: description.backend_options.clone(),
+        telemetry: None,
+        display: None,
+    };
+    let windows = [wayland_surface::NAME, xcb_surface::NAME, xlib_surface::NAME];
+    // SAFETY: what is left out makes surfaces of windows, of which there are none here; wgpu looks
+    // for each of the three in this list before it uses it. Nothing else is changed.
+    let made = unsafe {
+        wgpu::hal::vulkan::Instance::init_with_callback(
+            &wanted,
+            Some(Box::new(move |asked| {
+                asked.extensions.retain(|name| !windows.contains(name));
+            })),
+        )
+    };
+    // SAFETY: the instance was made just now, and is handed over whole.
+    made.ok()
+        .map(|made| unsafe { wgpu::Instance::from_hal::<wgpu::hal::api::Vulkan>(made) })
+}
+
 /// A shader of words that naga wrote.
 pub(crate) fn shader_module(device: &wgpu::Device, words: &Words) -> wgpu::ShaderModule {
     let entry = wgpu::PassthroughShaderEntryPoint {
@@ -89,6 +122,14 @@ pub(crate) fn local_memory(adapter: &wgpu::Adapter) -> Option<u64> {
         .filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
         .map(|heap| heap.size)
         .max()
+}
+
+/// wgpu without windows: by Vulkan alone, which is not all that there is.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn instance_without_windows(
+    _description: &wgpu::InstanceDescriptor,
+) -> Option<wgpu::Instance> {
+    None
 }
 
 /// How a driver lets floats be controlled: not by Vulkan.

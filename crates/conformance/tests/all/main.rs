@@ -8,6 +8,7 @@
 
 mod accuracy;
 mod calls;
+mod casts;
 mod derivatives;
 mod elementwise;
 mod huge;

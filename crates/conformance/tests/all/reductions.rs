@@ -1,261 +1,20 @@
 //! Every reduction × dtype × axes × layout, against sums without rounding.
 
 use allotrope_conformance::column::Column;
-use allotrope_conformance::distance::ulps;
-use allotrope_conformance::fold::{Options, ROUNDINGS, answer};
-use allotrope_conformance::oracle::Exact;
-use allotrope_conformance::report::Report;
-use allotrope_conformance::sample::Random;
-use allotrope_dtype::{DType, Error, ErrorKind, Level, Set, WeakScalar, c128};
-use allotrope_op::{Outcome, Reduction, Slice};
+use allotrope_conformance::fold::Options;
+use allotrope_conformance::reduction::{self, AXES, OPTIONS, fits, layouts, run};
+use allotrope_dtype::{DType, ErrorKind, Level, WeakScalar};
+use allotrope_op::Reduction;
 use allotrope_tensor::Tensor;
-
-const OPTIONS: Options = Options {
-    correction: 1.0,
-    p: 2.0,
-};
-
-/// A reduction of a tensor.
-fn run(
-    reduction: Reduction,
-    x: &Tensor,
-    axes: Option<&[isize]>,
-    keepdim: bool,
-    options: Options,
-) -> Result<Tensor, Error> {
-    let axis = axes.and_then(|axes| axes.first().copied());
-    match reduction {
-        Reduction::Sum => x.sum(axes, keepdim, None),
-        Reduction::Prod => x.prod(axes, keepdim, None),
-        Reduction::Mean => x.mean(axes, keepdim, None),
-        Reduction::Var => x.var(axes, options.correction, keepdim),
-        Reduction::Std => x.std(axes, options.correction, keepdim),
-        Reduction::Amax => x.amax(axes, keepdim),
-        Reduction::Amin => x.amin(axes, keepdim),
-        Reduction::Argmax => x.argmax(axis, keepdim),
-        Reduction::Argmin => x.argmin(axis, keepdim),
-        Reduction::Any => x.any(axes, keepdim),
-        Reduction::All => x.all(axes, keepdim),
-        Reduction::CountNonzero => x.count_nonzero(axes, keepdim),
-        Reduction::Norm => x.norm(options.p, axes, keepdim),
-        Reduction::Logsumexp => x.logsumexp(axes, keepdim),
-    }
-}
-
-/// The dtype of the result, as the semantics have it.
-fn result_dtype(reduction: Reduction, dtype: DType) -> DType {
-    let inexact = Set::Inexact.contains(dtype);
-    match reduction.outcome() {
-        Outcome::Index => DType::I64,
-        Outcome::Truth => DType::Bool,
-        Outcome::Element => dtype,
-        Outcome::Total if inexact => dtype,
-        Outcome::Total if dtype.is_integer() && !dtype.is_signed() => DType::U64,
-        Outcome::Total => DType::I64,
-        Outcome::Average | Outcome::Magnitude if !inexact => DType::F32,
-        Outcome::Tally if inexact && dtype.bits() >= 32 => dtype,
-        Outcome::Tally => DType::F32,
-        Outcome::Average => dtype,
-        Outcome::Magnitude => dtype.to_real(),
-        Outcome::Spectrum if !inexact => DType::C64,
-        Outcome::Spectrum => dtype.to_complex(),
-    }
-}
 
 /// Checks a reduction of a tensor along axes.
 fn check(reduction: Reduction, x: &Tensor, axes: Option<&[isize]>, options: Options) {
-    let what = format!(
-        "{} {} {} along {axes:?}",
-        reduction.name(),
-        x.dtype(),
-        x.shape()
-    );
-    let rank = x.rank();
-    let reduced: Vec<usize> = match axes {
-        None => (0..rank).collect(),
-        Some(axes) => axes
-            .iter()
-            .map(|a| a.rem_euclid(rank as isize) as usize)
-            .collect(),
-    };
-    let sizes = x.shape().to_vec();
-    // Without the reduced dimensions, and with them as ones.
-    let is_kept = |dim: &usize| !reduced.contains(dim);
-    let kept: Vec<usize> = (0..rank).filter(is_kept).map(|dim| sizes[dim]).collect();
-    let ones = (0..rank).map(|dim| if is_kept(&dim) { sizes[dim] } else { 1 });
-    let ones: Vec<usize> = ones.collect();
-    let result = result_dtype(reduction, x.dtype());
-    let got = run(reduction, x, axes, false, options).unwrap();
-    let long = run(reduction, x, axes, true, options).unwrap();
-    assert_eq!(
-        (got.dtype(), &got.shape()[..]),
-        (result, &kept[..]),
-        "{what}"
-    );
-    assert_eq!(
-        (long.dtype(), &long.shape()[..]),
-        (result, &ones[..]),
-        "{what}"
-    );
-    let bytes = got.to_bytes().unwrap();
-    assert_eq!(long.to_bytes().unwrap(), bytes, "{what} keepdim");
-    let results = Column::from_bytes(result, bytes).unwrap();
-
-    let values = Column::from_bytes(x.dtype(), x.to_bytes().unwrap())
-        .unwrap()
-        .values;
-    let mut groups: Vec<Vec<WeakScalar>> = vec![Vec::new(); results.len()];
-    let mut index = vec![0; rank];
-    for value in values {
-        let group = (0..rank)
-            .filter(is_kept)
-            .fold(0, |g, dim| g * sizes[dim] + index[dim]);
-        groups[group].push(value);
-        for dim in (0..rank).rev() {
-            index[dim] += 1;
-            if index[dim] < sizes[dim] {
-                break;
-            }
-            index[dim] = 0;
-        }
-    }
-    let mut report = Report::new(what);
-    for (place, (group, got)) in groups.iter().zip(&results.values).enumerate() {
-        let want = answer(reduction, x.dtype(), result, group, options);
-        let off = ulps(*got, want.value, result, 0.0);
-        let allowed = allowed(
-            reduction,
-            x.dtype(),
-            result,
-            group.len(),
-            want.value,
-            want.size,
-        );
-        // Zeros have no sign that a sum could keep.
-        let zero = matches!((*got, want.value), (WeakScalar::Float(got), Exact::Real(want)) if got == want.hi);
-        report.compare(
-            place,
-            &[],
-            *got,
-            want.value,
-            if zero { 0.0 } else { off },
-            allowed,
-        );
-    }
+    let report = reduction::check(reduction, x, axes, options).unwrap();
     assert!(report.is_good(), "{report}");
 }
 
-/// Units in the last place of the result that the way to it may cost.
-fn allowed(
-    reduction: Reduction,
-    dtype: DType,
-    result: DType,
-    count: usize,
-    want: Exact,
-    size: f64,
-) -> f64 {
-    if !Set::Inexact.contains(result) {
-        return 0.0;
-    }
-    let value = match want {
-        Exact::Real(x) => x.hi.abs(),
-        Exact::Complex(z) => z.abs().hi,
-        _ => 0.0,
-    };
-    if !value.is_finite() || !size.is_finite() {
-        return 0.0;
-    }
-    // Sums and exponentials are formed in the compute dtype, everything else in float64.
-    let in_compute = matches!(
-        reduction,
-        Reduction::Sum | Reduction::Mean | Reduction::Logsumexp
-    );
-    let working = if in_compute && Set::Inexact.contains(dtype) {
-        dtype.compute()
-    } else if in_compute && reduction == Reduction::Logsumexp {
-        DType::F32
-    } else {
-        DType::F64
-    };
-    let steps = if in_compute {
-        ROUNDINGS
-    } else {
-        2.0 * count as f64 + ROUNDINGS
-    };
-    let way = steps * working.finfo().unwrap().eps / 2.0 * size;
-    let limits = result.finfo().unwrap();
-    let unit = (value * limits.eps / 2.0).max(limits.smallest_subnormal);
-    // One rounding of the result, of either part.
-    0.75 + way / unit
-}
-
-/// Numbers of moderate sizes, so that products stay in range; some of them zero.
-fn numbers(dtype: DType, count: usize, seed: u64) -> Vec<WeakScalar> {
-    let mut random = Random::seeded(seed ^ ((dtype as u64) << 32));
-    let value = |random: &mut Random| {
-        if random.below(29) == 0 {
-            return 0.0;
-        }
-        let sign = if random.below(2) == 0 { -1.0 } else { 1.0 };
-        sign * (0.5 + random.unit())
-    };
-    let values = (0..count).map(|_| match dtype.integer_range() {
-        Some(_) if dtype == DType::Bool => WeakScalar::Bool(random.below(5) != 0),
-        Some((least, most)) => {
-            let wide = (random.bits() as i128) - (1 << 63);
-            let small = random.below(9) as i128 - 4;
-            let value = if random.below(3) == 0 { wide } else { small };
-            WeakScalar::Int(least + (value - least).rem_euclid(most - least + 1))
-        }
-        None if dtype.is_complex() => {
-            WeakScalar::Complex(c128::new(value(&mut random), value(&mut random)))
-        }
-        None => WeakScalar::Float(value(&mut random)),
-    });
-    values.collect()
-}
-
 fn tensor(dtype: DType, sizes: &[usize], seed: u64) -> Tensor {
-    let count = sizes.iter().product();
-    let column = Column::new(dtype, numbers(dtype, count, seed)).unwrap();
-    Tensor::from_bytes(&column.bytes, sizes, dtype).unwrap()
-}
-
-/// The same shape in memory in many ways.
-fn layouts(dtype: DType) -> Vec<Tensor> {
-    let plain = tensor(dtype, &[4, 5, 6], 1);
-    let turned = tensor(dtype, &[6, 4, 5], 2).permute(&[1, 2, 0]).unwrap();
-    let every_other = |x: &Tensor, axis| {
-        let slice = Slice {
-            start: Some(1),
-            stop: None,
-            step: 2,
-        };
-        x.slice(axis, slice).unwrap()
-    };
-    let sliced = every_other(&every_other(&tensor(dtype, &[4, 11, 13], 3), 1), 2);
-    let reversed = tensor(dtype, &[4, 5, 6], 4).flip(&[0, 2]).unwrap();
-    let spread = tensor(dtype, &[4, 1, 6], 5).expand(&[4, 5, 6]).unwrap();
-    let single = tensor(dtype, &[], 6).expand(&[4, 5, 6]).unwrap();
-    vec![plain, turned, sliced, reversed, spread, single]
-}
-
-const AXES: [Option<&[isize]>; 10] = [
-    None,
-    Some(&[0]),
-    Some(&[1]),
-    Some(&[2]),
-    Some(&[-1]),
-    Some(&[0, 1]),
-    Some(&[-1, 0]),
-    Some(&[1, 2]),
-    Some(&[2, 0, 1]),
-    Some(&[]),
-];
-
-fn fits(reduction: Reduction, axes: Option<&[isize]>) -> bool {
-    let single = matches!(reduction, Reduction::Argmax | Reduction::Argmin);
-    !single || axes.is_none_or(|axes| axes.len() == 1)
+    reduction::tensor(dtype, sizes, seed).unwrap()
 }
 
 fn check_dtype(dtype: DType) {
@@ -266,7 +25,7 @@ fn check_dtype(dtype: DType) {
             assert_eq!(error.kind(), ErrorKind::Dtype, "{error}");
             continue;
         }
-        for x in layouts(dtype) {
+        for x in layouts(dtype, &Ok).unwrap() {
             for axes in AXES.into_iter().filter(|axes| fits(*reduction, *axes)) {
                 check(*reduction, &x, axes, OPTIONS);
             }

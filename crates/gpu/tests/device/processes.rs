@@ -15,13 +15,14 @@ fn is_again() -> bool {
     std::env::var_os("ALLOTROPE_TEST_PROCESS").is_some()
 }
 
-/// Runs a test of this file again with variables; nothing in the process that runs it.
-fn again(test: &str, variables: &[(&str, &str)]) -> Option<()> {
+/// Runs a test of this file again with variables, and gives what it wrote to the standard error stream;
+/// nothing in the process that runs it.
+fn again(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     if is_again() {
         return None;
     }
     if devices().is_empty() || cfg!(not(target_os = "linux")) {
-        return Some(());
+        return Some(String::new());
     }
     let _alone = alone();
     let program = std::env::current_exe().unwrap();
@@ -36,7 +37,7 @@ fn again(test: &str, variables: &[(&str, &str)]) -> Option<()> {
     let done = command.output().unwrap();
     let text = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{} {text}", done.status);
-    Some(())
+    Some(text)
 }
 
 #[test]
@@ -61,6 +62,17 @@ fn no_adapter() {
     // The CPU needs none.
     let x = allotrope_cpu::CPU.upload("test", DType::U8, &[1]).unwrap();
     assert_eq!(read(&x, DType::U8, 1), [1]);
+}
+
+#[test]
+fn drivers_are_asked_in_silence() {
+    let variables = [("XDG_RUNTIME_DIR", ""), ("WAYLAND_DISPLAY", "")];
+    if let Some(text) = again("drivers_are_asked_in_silence", &variables) {
+        assert!(!text.contains("XDG_RUNTIME_DIR"), "{text}");
+        return;
+    }
+    assert!(device_count() > 0);
+    device(0).unwrap();
 }
 
 #[test]
