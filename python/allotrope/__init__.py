@@ -22,7 +22,13 @@ from . import (  # noqa: E402, F401
     special,
 )
 from ._device import device  # noqa: E402, F401
-from .amp import autocast  # noqa: E402, F401
+from .amp import (  # noqa: E402, F401
+    autocast,
+    get_autocast_dtype,
+    is_autocast_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
 from .autograd import (  # noqa: E402, F401
     enable_grad,
     inference_mode,

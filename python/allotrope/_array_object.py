@@ -35,7 +35,7 @@ class Size(int):
         if type(dim) is int and axis is None and -len(self._sizes) <= dim < len(self._sizes):
             return self._sizes[dim]
         # A tensor without elements of its own says what is wrong, if anything is.
-        return _sizes_of(_core.empty(()).expand(self._sizes), dim, axis=axis)
+        return _sizes_of(_core.empty((), device="cpu").expand(self._sizes), dim, axis=axis)
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
         return int, (int(self),)

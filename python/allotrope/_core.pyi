@@ -234,6 +234,7 @@ from . import gcd as gcd
 from . import ge as ge
 from . import gelu as gelu
 from . import ger as ger
+from . import get_default_device as get_default_device
 from . import get_default_dtype as get_default_dtype
 from . import get_demotion as get_demotion
 from . import get_dtype as get_dtype
@@ -446,6 +447,7 @@ from . import seed as seed
 from . import select as select
 from . import select_scatter as select_scatter
 from . import selu as selu
+from . import set_default_device as set_default_device
 from . import set_default_dtype as set_default_dtype
 from . import set_demotion as set_demotion
 from . import set_fallback as set_fallback

@@ -1,21 +1,34 @@
 """The class `device`: what a tensor says of where it is."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from . import _core
+from ._core import _scopes
+from .scope import decorate
 
 
 class device(str):
     """A device by its name, which it equals: it is accepted wherever a name is.
 
+    As a scope, or a decorator of functions, it is where constructors and random functions put what they
+    make if they are given no device: in this thread or task alone.
+
     >>> al.zeros(1).device
     device(type='cpu')
     >>> al.device("cuda", 1).index
     1
+    >>> with al.device("cpu"):
+    ...     al.get_default_device()
+    device(type='cpu')
     """
 
     __slots__ = ()
     __module__ = "allotrope"
 
-    def __new__(cls, type: str, index: int | None = None) -> "device":
+    def __new__(cls, type: str, index: int | None = None) -> device:
         name = str(type) if index is None else f"{type}:{index}"
         _core._check_device_name(name)
         return super().__new__(cls, name)
@@ -30,6 +43,17 @@ class device(str):
         """The number among devices of a kind, if it was given."""
         number = self.partition(":")[2]
         return int(number) if number else None
+
+    def __enter__(self) -> device:
+        _scopes.enter_device(str(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # Of another task's block, which the event loop closes, there is nothing to end.
+        _scopes.leave_device(str(self))
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorate(self, function)
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"

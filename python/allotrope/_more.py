@@ -11,6 +11,7 @@ from . import linalg
 from ._core import (
     Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, int32, int64, ldexp, linspace, randn, searchsorted, stack, where,
 )
+from ._operand import operand
 
 
 def _sequence(op: str, given: Any) -> Any:
@@ -45,8 +46,9 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, device: A
     >>> al.array([1, 2.5])
     tensor([1.0000, 2.5000])
     """
-    made = as_tensor(object, dtype=dtype, device=device)
-    return made.clone() if copy and isinstance(object, Tensor) else made
+    if copy and isinstance(object, Tensor):
+        return as_tensor(object, dtype=dtype, device=device).clone()
+    return as_tensor(object, dtype=dtype, device=device, copy=copy)
 
 
 def copy(self: Tensor) -> Tensor:
@@ -87,7 +89,7 @@ def _copying(name: str) -> Callable[..., Any]:
     view = getattr(Tensor, name)
 
     def copying(input: Any, *args: Any, **options: Any) -> Any:
-        found = view(as_tensor(input), *args, **options)
+        found = view(operand(input), *args, **options)
         return found.clone() if isinstance(found, Tensor) else tuple(part.clone() for part in found)
 
     copying.__name__ = copying.__qualname__ = name + "_copy"
@@ -103,7 +105,7 @@ def alias_copy(input: Tensor) -> Tensor:
     >>> al.alias_copy(al.ones(2))
     tensor([1., 1.])
     """
-    return as_tensor(input).clone()
+    return operand(input).clone()
 
 
 def slice_copy(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
@@ -112,7 +114,7 @@ def slice_copy(input: Tensor, dim: int = 0, start: int | None = None, end: int |
     >>> al.slice_copy(al.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
     """
-    x = as_tensor(input)
+    x = operand(input)
     index = [slice(None)] * x.ndim
     index[dim] = slice(start, end, step)
     return x[tuple(index)].clone()
@@ -126,7 +128,7 @@ def as_strided_scatter(
     >>> al.as_strided_scatter(al.zeros(4), al.ones(2), (2,), (2,), 1)
     tensor([0., 1., 0., 1.])
     """
-    copied = as_tensor(input).clone()
+    copied = operand(input).clone()
     copied.as_strided(size, stride, storage_offset or 0).copy_(src)
     return copied
 
@@ -179,7 +181,7 @@ def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     >>> al.frexp(al.tensor([8.0, -0.375]))
     frexp(mantissa=tensor([ 0.5000, -0.7500]), exponent=tensor([ 4, -1], dtype=int32))
     """
-    x = as_tensor(input)
+    x = operand(input)
     if not x.is_floating_point():
         raise TypeError(f"frexp: a tensor of {x.dtype.name}; floats are accepted")
     is_plain = x.isfinite() & (x != 0)
@@ -205,7 +207,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tens
     >>> s
     tensor([1., 1.])
     """
-    x = as_tensor(input)
+    x = operand(input)
     if not compute_uv:
         s = linalg.svdvals(x)
         rows, columns = x.shape[-2:]
@@ -245,9 +247,9 @@ def triangular_solve(
     tensor([[0.5000],
             [0.2500]])
     """
-    matrix = as_tensor(A)
+    matrix = operand(A)
     turned = matrix.mT if transpose else matrix
-    solution = linalg.solve_triangular(turned, as_tensor(b), upper=upper != transpose, unitriangular=unitriangular)
+    solution = linalg.solve_triangular(turned, operand(b), upper=upper != transpose, unitriangular=unitriangular)
     return solution, matrix
 
 
@@ -259,7 +261,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     >>> al.allclose(q @ a.triu(), al.tensor([[3.0, 1.0], [4.0, 2.0]]), atol=1e-6)
     True
     """
-    a = as_tensor(input).detach().clone()
+    a = operand(input).detach().clone()
     rows, columns = a.shape[-2:]
     factors = []
     for k in range(min(rows, columns)):
@@ -300,7 +302,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     tensor([[1.],
             [1.]])
     """
-    a, tau, c = as_tensor(input), as_tensor(tau), as_tensor(other)
+    a, tau, c = operand(input), operand(tau), operand(other)
     rows = a.shape[-2]
     square = a.new_zeros(*a.shape[:-1], rows)
     shared = min(rows, a.shape[-1])
@@ -319,7 +321,7 @@ def svd_lowrank(A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None) 
     >>> al.allclose(s, al.tensor([3.0, 2.0, 1.0]), atol=1e-5)
     True
     """
-    x = as_tensor(A) if M is None else as_tensor(A) - M
+    x = operand(A) if M is None else operand(A) - M
     rows, columns = x.shape[-2:]
     q = min(q, rows, columns)
     if not 0 <= niter <= 1000:
@@ -341,7 +343,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     tensor([[1.],
             [0.]])
     """
-    x = as_tensor(A)
+    x = operand(A)
     rows, columns = x.shape[-2:]
     q = min(6, rows, columns) if q is None else q
     if not 0 <= q <= min(rows, columns):
@@ -362,7 +364,7 @@ def lobpcg(
     >>> al.lobpcg(al.diag(al.tensor([1.0, 3.0, 2.0])), 2)[0]
     tensor([3., 2.])
     """
-    x = as_tensor(A)
+    x = operand(A)
     if X is not None and k == 1:
         k = X.shape[-1]
     if not 0 < k <= x.shape[-1]:
@@ -370,7 +372,7 @@ def lobpcg(
     if B is None:
         values, vectors = linalg.eigh(x)
     else:
-        factor = linalg.cholesky(as_tensor(B))
+        factor = linalg.cholesky(operand(B))
         inner = linalg.solve_triangular(factor, x, upper=False)
         inner = linalg.solve_triangular(factor.mH, inner, upper=True, left=False)
         values, vectors = linalg.eigh((inner + inner.mH) / 2)
@@ -390,7 +392,7 @@ def histogramdd(
     tensor([[0., 1.],
             [1., 1.]])
     """
-    x = as_tensor(input)
+    x = operand(input)
     x = x.reshape(-1, x.shape[-1])
     points, dims = x.shape
     counts = [bins] * dims if isinstance(bins, int) else list(_sequence("histogramdd", bins))
@@ -419,7 +421,7 @@ def histogramdd(
         inside = inside & (index >= 0) & (index < len(edge) - 1)
         place = place * shape[i] + index.clamp(0, max(shape[i] - 1, 0))
     kept = place[inside]
-    weights = (x.new_ones(points) if weight is None else as_tensor(weight).reshape(-1).to(x.dtype))[inside]
+    weights = (x.new_ones(points) if weight is None else operand(weight).reshape(-1).to(x.dtype))[inside]
     hist = bincount(kept, weights, minlength=math.prod(shape)).to(x.dtype).reshape(shape)
     if density:
         hist = hist / hist.sum()

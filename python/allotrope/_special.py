@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from . import _core
-from ._core import Tensor, as_tensor, float64, get_default_dtype, where
+from ._core import Tensor, float64, get_default_dtype, where
 from ._core import lgamma as _lgamma
+from ._operand import operand
 from .autograd.function import Function
 
 # The Bernoulli numbers B₂, B₄, … over (2j)!.
@@ -20,14 +21,14 @@ _BERNOULLI = [
 def _wide(op: str, *given: Any) -> tuple[list[Tensor], Any]:
     """Operands in float64, and the dtype of the result."""
     # Numbers of Python have no dtype of their own.
-    dtypes = [x.dtype for x in map(as_tensor, given)]
+    dtypes = [x.dtype for x in map(operand, given)]
     exact = [dtype for x, dtype in zip(given, dtypes) if not isinstance(x, (bool, int, float))] or dtypes
     dtype = exact[0]
     for other in exact[1:]:
         dtype = _core.promote_types(dtype, other)
     if dtype.is_complex:
         raise TypeError(f"{op}: a tensor of {dtype.name}; floats, integers and bool are accepted")
-    return [as_tensor(x).to(float64) for x in given], dtype if dtype.is_floating_point else get_default_dtype()
+    return [operand(x).to(float64) for x in given], dtype if dtype.is_floating_point else get_default_dtype()
 
 
 def zeta(input: Any, other: Any) -> Tensor:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._core import Tensor, as_tensor
+from ._core import Tensor
+from ._operand import operand
 
 # Ufuncs whose name is another one here; the rest have the same.
 _NAMES = {
@@ -51,7 +52,7 @@ def _operand(x: Any) -> Any:
 
     if isinstance(x, numpy.generic) and _core.get_promotion() != "numpy":
         return x.item()
-    return as_tensor(x)
+    return operand(x)
 
 
 def _reduced(name: str, x: Tensor, options: dict[str, Any]) -> Any:
@@ -78,13 +79,13 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
     if method == "__call__" and (function := _function(ufunc)) is not None and not options:
         result = function(*map(_operand, inputs))
     elif method == "reduce" and name in _REDUCTIONS:
-        result = _reduced(name, as_tensor(inputs[0]), options)
+        result = _reduced(name, operand(inputs[0]), options)
     elif method == "accumulate" and name in _RUNNING:
-        found = getattr(as_tensor(inputs[0]), _RUNNING[name])(options.pop("axis", 0))
+        found = getattr(operand(inputs[0]), _RUNNING[name])(options.pop("axis", 0))
         result = found if isinstance(found, Tensor) else found[0]
         options.pop("dtype", None)
     elif method == "outer" and (function := _function(ufunc)) is not None:
-        left, right = map(as_tensor, inputs)
+        left, right = map(operand, inputs)
         result = function(left.reshape(*left.shape, *[1] * right.ndim), right)
     if result is None or options:
         called = f"numpy.{name}" + ("" if method == "__call__" else f".{method}")

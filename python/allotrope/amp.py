@@ -8,13 +8,65 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._core import Tensor, _amp, _require_device
+from ._core import Tensor, _amp, _check_device_name, _require_device
+from ._core import dtype as _Dtype
 from .scope import Scope
 
-is_autocast_enabled = _amp.is_autocast_enabled
-get_autocast_dtype = _amp.get_autocast_dtype
-set_autocast_enabled = _amp.set_autocast_enabled
-set_autocast_dtype = _amp.set_autocast_dtype
+
+def _check_device_type(device_type: str | None) -> None:
+    """Refuses what is not the name of a device. There is one setting for all of them."""
+    if device_type is not None:
+        _check_device_name(device_type)
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether operations of this thread or task are cast, on every device alike.
+
+    >>> with al.autocast("cpu"):
+    ...     al.is_autocast_enabled("cpu")
+    True
+    """
+    _check_device_type(device_type)
+    return _amp.is_autocast_enabled()
+
+
+def get_autocast_dtype(device_type: str | None = None) -> _Dtype:
+    """The dtype that autocast of this thread or task computes in, on every device alike.
+
+    >>> al.get_autocast_dtype("cpu")
+    allotrope.bfloat16
+    """
+    _check_device_type(device_type)
+    return _amp.get_autocast_dtype()
+
+
+def _of_all(op: str, device_type: Any, value: Any) -> Any:
+    """The value of a setter that takes a value, or a device and a value."""
+    if value is None:
+        return device_type
+    if not isinstance(device_type, str):
+        raise TypeError(f"{op}: not a device: {device_type!r}; names such as 'cpu' are accepted")
+    _check_device_name(device_type)
+    return value
+
+
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
+    """Turns autocast on or off for the whole program, but for blocks with a setting of their own:
+    `set_autocast_enabled(enabled)`, or torch's form with a device first, which changes it for all.
+
+    >>> al.set_autocast_enabled("cpu", False)
+    """
+    _amp.set_autocast_enabled(_of_all("set_autocast_enabled", device_type, enabled))
+
+
+def set_autocast_dtype(device_type: Any, dtype: Any = None) -> None:
+    """Sets the dtype that autocast of the whole program computes in: `set_autocast_dtype(dtype)`, or
+    torch's form with a device first, which changes it for all.
+
+    >>> al.set_autocast_dtype("cpu", al.bfloat16)
+    """
+    _amp.set_autocast_dtype(_of_all("set_autocast_dtype", device_type, dtype))
+
 
 _WAITING = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 

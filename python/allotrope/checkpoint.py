@@ -358,12 +358,12 @@ def _rng_states() -> dict[str, Any]:
     version, numbers, gauss = random.getstate()
     states: dict[str, Any] = {
         "allotrope": get_rng_state(),
-        "python": (version, _core.tensor(list(numbers), dtype="uint32"), gauss),
+        "python": (version, _core.tensor(list(numbers), dtype="uint32", device="cpu"), gauss),
         "numpy": None,
     }
     if "numpy" in sys.modules:
         name, keys, place, has_gauss, cached = sys.modules["numpy"].random.get_state()
-        states["numpy"] = (str(name), _core.tensor(keys), int(place), int(has_gauss), float(cached))
+        states["numpy"] = (str(name), _core.tensor(keys, device="cpu"), int(place), int(has_gauss), float(cached))
     return states
 
 

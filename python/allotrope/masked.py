@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from . import linalg
-from ._core import Tensor, as_tensor, finfo, full_like, get_default_dtype, iinfo, where
+from ._core import Tensor, finfo, full_like, get_default_dtype, iinfo, where
 from ._core import bool as _bool
+from ._operand import operand
 
 _Dims = int | tuple[int, ...] | None
 
 
 def _parts(op: str, input: Any, mask: Any, dtype: Any) -> tuple[Tensor, Tensor | None]:
-    x = as_tensor(input)
+    x = operand(input)
     if dtype is not None:
         x = x.to(dtype)
     if mask is None:
         return x, None
-    mask = as_tensor(mask)
+    mask = operand(mask)
     if mask.dtype != _bool:
         raise TypeError(f"{op}: a mask of {mask.dtype.name}; bool is accepted")
     return x, mask.expand(x.shape)

@@ -13,6 +13,83 @@ from typing import Any
 from ._core import _scopes
 
 
+def decorate(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function, generator or coroutine within a scope: the one way of all scopes.
+
+    A scope with a method `_fresh` is asked for another one for every call.
+    """
+    fresh: Callable[[], Any] = getattr(scope, "_fresh", lambda: scope)
+    if inspect.isclass(function):
+        raise TypeError("a class cannot be decorated; its methods can")
+    if not callable(function):
+        raise TypeError(f"not a function: {type(function).__name__}; a scope decorates functions")
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generate(*args: Any, **options: Any) -> Any:
+            return (yield from _steps(fresh, function(*args, **options)))
+
+        return generate
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def wait(*args: Any, **options: Any) -> Any:
+            with fresh():
+                return await function(*args, **options)
+
+        return wait
+    if inspect.isasyncgenfunction(function):
+
+        @functools.wraps(function)
+        async def produce(*args: Any, **options: Any) -> Any:
+            generator = function(*args, **options)
+            step: Callable[[], Any] = generator.__anext__
+            while True:
+                try:
+                    with fresh():
+                        value = await step()
+                except StopAsyncIteration:
+                    return
+                try:
+                    answer = yield value
+                    step = functools.partial(generator.asend, answer)
+                except GeneratorExit:
+                    with fresh():
+                        await generator.aclose()
+                    raise
+                except BaseException as error:  # noqa: BLE001 - it belongs to the generator
+                    step = functools.partial(generator.athrow, error)
+
+        return produce
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        with fresh():
+            return function(*args, **options)
+
+    return call
+
+
+def _steps(fresh: Callable[[], Any], generator: Any) -> Any:
+    """Runs a generator step by step within the scope, and waits outside of it."""
+    step: Callable[[], Any] = functools.partial(next, generator)
+    while True:
+        try:
+            with fresh():
+                value = step()
+        except StopIteration as end:
+            return end.value
+        try:
+            answer = yield value
+            step = functools.partial(generator.send, answer)
+        except GeneratorExit:
+            with fresh():
+                generator.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - it belongs to the generator
+            step = functools.partial(generator.throw, error)
+
+
 class Scope:
     """A context manager and decorator that may be entered again while it is open, also by several
     threads and tasks.
@@ -44,69 +121,4 @@ class Scope:
         return self
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isclass(function):
-            raise TypeError("a class cannot be decorated; its methods can")
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def generate(*args: Any, **options: Any) -> Any:
-                return (yield from self._steps(function(*args, **options)))
-
-            return generate
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def wait(*args: Any, **options: Any) -> Any:
-                with self._fresh():
-                    return await function(*args, **options)
-
-            return wait
-        if inspect.isasyncgenfunction(function):
-
-            @functools.wraps(function)
-            async def produce(*args: Any, **options: Any) -> Any:
-                generator = function(*args, **options)
-                step: Callable[[], Any] = generator.__anext__
-                while True:
-                    try:
-                        with self._fresh():
-                            value = await step()
-                    except StopAsyncIteration:
-                        return
-                    try:
-                        answer = yield value
-                        step = functools.partial(generator.asend, answer)
-                    except GeneratorExit:
-                        with self._fresh():
-                            await generator.aclose()
-                        raise
-                    except BaseException as error:  # noqa: BLE001 - it belongs to the generator
-                        step = functools.partial(generator.athrow, error)
-
-            return produce
-
-        @functools.wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            with self._fresh():
-                return function(*args, **options)
-
-        return call
-
-    def _steps(self, generator: Any) -> Any:
-        """Runs a generator step by step within the scope, and waits outside of it."""
-        step: Callable[[], Any] = functools.partial(next, generator)
-        while True:
-            try:
-                with self._fresh():
-                    value = step()
-            except StopIteration as end:
-                return end.value
-            try:
-                answer = yield value
-                step = functools.partial(generator.send, answer)
-            except GeneratorExit:
-                with self._fresh():
-                    generator.close()
-                raise
-            except BaseException as error:  # noqa: BLE001 - it belongs to the generator
-                step = functools.partial(generator.throw, error)
+        return decorate(self, function)

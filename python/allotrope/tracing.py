@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ._core import _scopes, _trace
 from ._report import Report
+from .scope import decorate
 
 _COLUMNS = ("op", "inputs", "compute", "accumulator", "result", "reason", "hosted", "line")
 
@@ -15,7 +16,8 @@ class trace_dtypes(Report, Sequence[dict[str, Any]]):  # noqa: N801 - a function
     """Records every operation of a block with the dtypes of its operands, those it computes and
     sums in, that of its result, the reason for it, the device that the CPU computed it for, if that
     has no kernel for it, and the line that called it. Only those of the thread and, in asyncio and its
-    kin, of the task that is in the block. It prints as a table; `to_json`, `to_html`, `to_svg` and
+    kin, of the task that is in the block. A function that it decorates is such a block whenever it is
+    called, and leaves its operations here. It prints as a table; `to_json`, `to_html`, `to_svg` and
     `save(path)` give it in other forms.
 
     >>> with al.trace_dtypes() as t:
@@ -40,6 +42,9 @@ class trace_dtypes(Report, Sequence[dict[str, Any]]):  # noqa: N801 - a function
                 self._open.remove(opened)
                 self._found = recorder.operations()
                 return
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorate(self, function)
 
     def __getitem__(self, index: Any) -> Any:
         return self._found[index]

@@ -5,6 +5,7 @@ import json
 import pathlib
 import threading
 
+import numpy as np
 import pytest
 
 import allotrope as al
@@ -349,3 +350,88 @@ def test_traces_belong_to_tasks_and_threads():
     assert [row["op"] for row in inner] == ["sin"]
     al.ones(2).exp()
     assert len(outer) == 3
+
+
+def reasons(function):
+    with al.trace_dtypes() as trace:
+        function()
+    return [(row["op"], row["inputs"], row["result"], row["reason"]) for row in trace]
+
+
+def test_traces_say_what_operands_were_before_they_met():
+    """Structured operations too: what meets is seen in no other place."""
+    x, narrow = al.ones(2, 2), al.ones(2, 2, dtype="bfloat16")
+    double, small = al.ones(2, 2, dtype="float64"), al.ones(2, 2, dtype="int8")
+    index = al.zeros(2, 2, dtype="int64")
+    promoted = "promotion: standard"
+    assert reasons(lambda: narrow @ x) == [("matmul", ["bfloat16", "float32"], "float32", promoted)]
+    assert reasons(lambda: al.cat([small, x, double])) == [
+        ("cat", ["int8", "float32", "float64"], "float64", promoted)
+    ]
+    assert reasons(lambda: x.scatter_add(0, index, double)) == [
+        ("scatter_add", ["float32", "float64"], "float64", promoted)
+    ]
+    assert reasons(lambda: small.index_fill(0, al.tensor([0]), 1.5)) == [
+        ("index_fill", ["int8"], "float32", "promotion: kind of a number")
+    ]
+    assert reasons(lambda: al.nn.functional.linear(narrow, x, double[0])) == [
+        ("linear", ["bfloat16", "float32", "float64"], "float64", promoted)
+    ]
+    bags = {"offsets": al.tensor([0]), "per_sample_weights": al.ones(1, dtype="float64"), "mode": "sum"}
+    found = reasons(lambda: al.nn.functional.embedding_bag(al.tensor([0]), x, **bags))
+    assert found[0][:2] == ("embedding_bag", ["float32", "float64"])
+    assert reasons(lambda: x @ x) == [("matmul", ["float32", "float32"], "float32", "the operands'")]
+    with al.promotion("jax"):
+        assert reasons(lambda: narrow @ x)[0][3] == "promotion: jax"
+    # Every structured operation of two dtypes shows both.
+    with al.autocast("cpu", al.bfloat16):
+        lowered = ("matmul", ["bfloat16", "float32"], "bfloat16", "autocast: lower")
+        assert reasons(lambda: narrow @ x) == [lowered]
+
+
+def test_float64_under_autocast_is_said():
+    """It is never rounded, and what meets it is not cast: whoever looks is told why."""
+    x, array = al.ones(2, 2), np.ones((2, 2))
+    exception = "; autocast leaves float64 alone"
+    with al.autocast("cpu", al.bfloat16):
+        for other in (array, al.from_numpy(array)):
+            found = reasons(lambda: x @ other)
+            both = ["float32", "float64"]
+            assert found == [("matmul", both, "float64", "promotion: standard" + exception)]
+            (row,) = al.explain(lambda: x @ other)
+            assert row["why"].endswith("autocast does not cast matmul: it never rounds float64.")
+            assert row["why"].startswith("float32 with float64 is float64")
+        double = al.from_numpy(array)
+        assert reasons(double.exp) == [("exp", ["float64"], "float64", "the operands'" + exception)]
+        assert reasons(double.sum)[0][3] == "the operands'" + exception
+        assert reasons(lambda: al.pow(double, 2))[0][3].endswith(exception)
+        why = al.explain(lambda: al.pow(double, 2))[0]["why"]
+        assert why.startswith("A Python number has no dtype") and why.endswith("float64.")
+        # What autocast has no answer for is no exception of it.
+        assert reasons(lambda: x + double) == [("add", both, "float64", "promotion: standard")]
+        with al.amp.policy(matmul="keep"):
+            assert reasons(lambda: x @ double)[0][3] == "promotion: standard"
+        wide = x.to("complex64")
+        assert reasons(lambda: wide @ wide)[0][3] == "the operands'; autocast leaves complex64 alone"
+    assert reasons(lambda: x @ double)[0][3] == "promotion: standard"
+
+
+def test_torchs_signatures_of_autocasts_settings():
+    assert al.get_autocast_dtype("cpu") == al.get_autocast_dtype() == al.amp.get_autocast_dtype("cuda")
+    assert not al.is_autocast_enabled("cpu")
+    try:
+        al.set_autocast_dtype("cuda", al.float16)
+        al.set_autocast_enabled("cuda", True)
+        assert al.is_autocast_enabled() and al.get_autocast_dtype("cpu") == al.float16
+        al.set_autocast_enabled(False)
+        assert not al.is_autocast_enabled("cuda:1")
+    finally:
+        al.set_autocast_enabled(False)
+        al.set_autocast_dtype(al.bfloat16)
+    with al.autocast("cpu", al.float16):
+        assert al.get_autocast_dtype("cpu") == al.float16 and al.is_autocast_enabled("cpu")
+    for call in (al.get_autocast_dtype, al.is_autocast_enabled):
+        with pytest.raises(RuntimeError, match="unknown device: toaster"):
+            call("toaster")
+    with pytest.raises(TypeError, match="set_autocast_dtype: not a device: 3"):
+        al.set_autocast_dtype(3, al.float16)

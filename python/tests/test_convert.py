@@ -143,3 +143,22 @@ def test_missing_packages_are_named():
         "numpy_dtype: package not installed: numpy; float32 needs it (hint: pip install numpy)",
         "numpy: package not installed: numpy; an array needs it (hint: pip install numpy)",
     ]
+
+
+def test_a_dtype_equals_all_spellings_of_itself():
+    """Names, aliases, NumPy's dtypes and Python's number classes, whichever stands first."""
+    classes = {bool: al.bool, int: al.int64, float: al.float64, complex: al.complex128}
+    for given, own in classes.items():
+        for dtype in al.dtypes():
+            assert (dtype == given) is (given == dtype) is (dtype is own)
+            assert (dtype != given) is (dtype is not own)
+    for dtype in al.dtypes():
+        for other in al.dtypes():
+            for name in (other.name, *other.aliases):
+                assert (dtype == name) is (name == dtype) is (dtype is other) is (dtype is al.dtype(name))
+        assert dtype != None and dtype != object and dtype != str and dtype != 3  # noqa: E711
+    # The hash is that of the name: whatever else is equal is converted first.
+    table = {dtype: dtype.name for dtype in al.dtypes()}
+    assert all(table[name] == name for name in table.values())
+    assert float not in table and table[al.dtype(float)] == "float64"
+    assert al.float64 in (float, None) and al.float32 not in (float, int)

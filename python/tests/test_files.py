@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
@@ -388,3 +389,22 @@ def test_torch_names_of_arguments(tmp_path):
         al.load()
     with pytest.raises(TypeError, match="save: an argument is given twice"):
         al.save(al.ones(1), path, f=path)
+
+
+@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.pkl", "m.pickle"])
+def test_a_name_of_a_pickle_is_warned_of(name, tmp_path):
+    """What is written is safetensors, which the library reads and torch's load does not."""
+    path = tmp_path / name
+    with pytest.warns(UserWarning, match=r"save: not a pickle: .* is written as safetensors") as heard:
+        al.save({"a": al.ones(2)}, path)
+    assert [one.filename for one in heard] == [__file__] and ".safetensors)" in str(heard[0].message)
+    assert al.load(path)["a"].tolist() == [1.0, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            al.save(al.zeros(1), path)
+        for quiet in ("m.safetensors", "m", "m.bin"):
+            al.save({"a": al.ones(2)}, tmp_path / quiet)
+        al.save({"a": al.ones(2)}, io.BytesIO())
+    # A warning that is made an error leaves the file as it was.
+    assert al.load(path)["a"].tolist() == [1.0, 1.0]

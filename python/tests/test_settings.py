@@ -1,5 +1,8 @@
 """Default dtype, promotion and inference: process-wide values and thread-local scopes."""
 
+import asyncio
+import copy
+import pickle
 import sys
 import threading
 
@@ -237,3 +240,92 @@ def test_default_dtype_scopes_of_threads_leave_the_process_alone():
         sys.setswitchinterval(interval)
     assert not wrong
     assert al.get_default_dtype() is before
+
+
+#: Every scope, with a look at what it sets, and what that is inside.
+DECORATORS = {
+    "promotion": (lambda: al.promotion("strict"), al.get_promotion, "strict"),
+    "default dtype": (lambda: al.set_default_dtype("float64"), al.get_default_dtype, "float64"),
+    "fallback": (lambda: al.fallback("error"), al.get_fallback, "error"),
+    "demotion": (lambda: al.demotion("silent"), al.get_demotion, "silent"),
+    "no_grad": (al.no_grad, al.is_grad_enabled, False),
+    "inference_mode": (al.inference_mode, al.is_inference_mode_enabled, True),
+    "set_grad_enabled": (lambda: al.set_grad_enabled(False), al.is_grad_enabled, False),
+    "anomaly": (al.autograd.detect_anomaly, al.autograd.is_anomaly_enabled, True),
+    "autocast": (lambda: al.autocast("cpu"), al.is_autocast_enabled, True),
+    "policy": (lambda: al.amp.policy(exp="lower"), lambda: al.amp.policy()["exp"], "lower"),
+    "device": (lambda: al.device("cpu"), al.get_default_device, "cpu"),
+}
+
+
+@pytest.mark.parametrize("name", DECORATORS)
+def test_every_scope_decorates(name):
+    """Functions, generators, coroutines and asynchronous generators; nothing is left outside."""
+    make, look, inside = DECORATORS[name]
+    outside = look()
+
+    @make()
+    def function(value, *, more):
+        """What it says."""
+        assert look() == inside
+        return value + more
+
+    @make()
+    def generator():
+        for _ in range(2):
+            assert look() == inside
+            yield look()
+
+    @make()
+    async def coroutine():
+        await asyncio.sleep(0)
+        return look()
+
+    @make()
+    async def async_generator():
+        for _ in range(2):
+            await asyncio.sleep(0)
+            yield look()
+
+    assert function.__name__ == "function" and function.__doc__ == "What it says."
+    for _ in range(2):
+        assert function(1, more=2) == 3 and look() == outside
+    for value in generator():
+        assert value == inside and look() == outside
+
+    async def main():
+        assert await coroutine() == inside and look() == outside
+        async for value in async_generator():
+            assert value == inside and look() == outside
+
+    asyncio.run(main())
+    assert look() == outside
+    for wrong in (int, 3):
+        with pytest.raises(TypeError, match="decorate"):
+            make()(wrong)
+    assert look() == outside
+
+
+def test_a_trace_decorates():
+    trace = al.trace_dtypes()
+
+    @trace
+    def function():
+        return al.ones(2) + 1
+
+    for _ in range(2):
+        assert function().tolist() == [2.0, 2.0]
+        assert [row["op"] for row in trace] == ["add"]
+
+
+def test_a_device_as_a_scope():
+    """Blocks may be entered again, end in any order, and belong to their thread."""
+    here = al.device("cpu")
+    with here, here as again:
+        assert again is here and al.get_default_device() == "cpu"
+    with pytest.raises(RuntimeError, match="tpu"), al.device("tpu"):
+        pass
+    with pytest.raises(RuntimeError, match="set_default_device: "):
+        al.set_default_device("tpu")
+    assert here.__exit__(None, None, None) is None
+    assert copy.deepcopy(here) == pickle.loads(pickle.dumps(here)) == "cpu"

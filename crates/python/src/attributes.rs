@@ -306,7 +306,8 @@ impl PyTensor {
         const OP: &str = "new_tensor";
         let options = resolve_like(OP, dtype, device, &self.tensor())?;
         // The data's own memory, which is read once: by the cast, or by the copy.
-        let data = convert_data(OP, data, None, None, None)?.tensor().detach();
+        let at = (!data.is_instance_of::<Self>()).then_some("cpu");
+        let data = convert_data(OP, data, None, at, None)?.tensor().detach();
         let made = match data.dtype() == options.dtype {
             true => data.copied(),
             false => data.to(options.dtype),

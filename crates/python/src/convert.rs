@@ -140,15 +140,20 @@ fn read_numeric(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Option<
     if object.is_none() {
         return Ok(Some(Numeric::Exact(default_dtype())));
     }
-    let number_class = find_number_class(object.py(), |class| object.is(class));
-    if let Some(kind) = number_class {
-        // As in torch and NumPy, Python's float has 64 bits whatever the default dtype is.
-        return Ok(Some(Numeric::Exact(kind.default_dtype(DType::F64))));
+    if let Some(dtype) = class_dtype(object) {
+        return Ok(Some(Numeric::Exact(dtype)));
     }
     match numpy_dtype(object)? {
         Some(dtype) => read_numpy_dtype(op, &dtype).map(Some),
         None => Ok(None),
     }
+}
+
+/// The dtype that one of Python's number classes stands for.
+pub(crate) fn class_dtype(object: &Bound<'_, PyAny>) -> Option<DType> {
+    let kind = find_number_class(object.py(), |class| object.is(class))?;
+    // As in torch and NumPy, Python's float has 64 bits whatever the default dtype is.
+    Some(kind.default_dtype(DType::F64))
 }
 
 /// The dtype or family with this name.

@@ -11,7 +11,7 @@ use pyo3::types::{PyList, PyRange, PyTuple};
 
 use crate::arguments::{DTypeOrFamily, Data};
 use crate::convert;
-use crate::device::{device_named, device_or_cpu};
+use crate::device::{device_named, device_or_default};
 use crate::error::{describe_int, nested_too_deeply, raise, wrong_object};
 use crate::index::{mixed, ragged};
 use crate::infer::DEEPEST;
@@ -30,7 +30,7 @@ pub(crate) fn resolve(
     device: Option<&str>,
     data: impl FnOnce() -> PyResult<Option<DType>>,
 ) -> PyResult<Options> {
-    let device = device_or_cpu(op, device)?;
+    let device = device_or_default(op, device)?;
     let Some(dtype) = dtype else {
         let dtype = data()?.unwrap_or_else(default_dtype);
         return Ok(Options::new(dtype, device));
@@ -109,7 +109,7 @@ pub(crate) fn operand(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<T
         Some(tensor) => Ok(tensor),
         // What is no tensor belongs to no device.
         None => {
-            let tensor = convert_data(op, object, None, None, Some(true))?;
+            let tensor = convert_data(op, object, None, Some("cpu"), Some(true))?;
             Ok(tensor.tensor().with_device_free(true))
         }
     }

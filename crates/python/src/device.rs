@@ -12,6 +12,7 @@ use crate::arguments::DTypeLike;
 use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{cut, raise};
+use crate::scopes;
 use crate::table::align;
 use crate::tensor::PyTensor;
 
@@ -24,6 +25,44 @@ pub(crate) fn device_named(op: &'static str, name: &str) -> PyResult<Device> {
 /// The device with a name; None is the CPU.
 pub(crate) fn device_or_cpu(op: &'static str, name: Option<&str>) -> PyResult<Device> {
     name.map_or_else(|| Ok(Device::cpu()), |name| device_named(op, name))
+}
+
+/// The device with a name; None is that of the scope or of the process, the CPU at the start.
+pub(crate) fn device_or_default(op: &'static str, name: Option<&str>) -> PyResult<Device> {
+    name.map_or_else(
+        || Ok(scopes::default_device()),
+        |name| device_named(op, name),
+    )
+}
+
+/// Sets the device of constructors and random functions that are given none: of the scope of a device
+/// that this thread is in, else of the process. None is the CPU.
+///
+/// `with al.device("gpu"):` is the scope, and a device decorates functions. What comes of tensors stays
+/// on theirs; so do arrays given to `from_numpy` and `from_dlpack`, and files.
+///
+/// >>> al.set_default_device("cpu")
+/// >>> al.get_default_device()
+/// device(type='cpu')
+#[pyfunction]
+pub(crate) fn set_default_device(py: Python<'_>, device: Option<&str>) -> PyResult<()> {
+    let device = device_or_cpu("set_default_device", device)?;
+    scopes::change(py, |scopes| {
+        scopes.devices = scopes.devices.changed(device);
+        if scopes.devices.is_empty() {
+            scopes::set_process_device(device);
+        }
+        Ok(())
+    })
+}
+
+/// The device of constructors and random functions that are given none.
+///
+/// >>> al.get_default_device()
+/// device(type='cpu')
+#[pyfunction]
+pub(crate) fn get_default_device(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    wrap_device(py, scopes::default_device())
 }
 
 /// The object of a device.

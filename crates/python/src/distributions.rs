@@ -11,7 +11,7 @@ use crate::arguments::{
     DTypeOrFamily, Int, Ints, Operand, Real, needed, size as read_size, sizes as read_sizes,
 };
 use crate::create::{operand, placed, resolve};
-use crate::device::device_or_cpu;
+use crate::device::device_or_default;
 use crate::error::raise;
 use crate::generator::{PyGenerator, source};
 use crate::interrupt::detach;
@@ -91,7 +91,7 @@ fn sample(
     let dtype = wanted.map(|wanted| wanted.dtype);
     let device = match (options.device, beside) {
         (None, Some(beside)) => beside,
-        (given, _) => device_or_cpu(op, given)?,
+        (given, _) => device_or_default(op, given)?,
     };
     // Beside its parameters, if there are tensors among them.
     let at = beside.unwrap_or(device);

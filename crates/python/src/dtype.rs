@@ -14,14 +14,19 @@ use crate::limits::{PyFloatInfo, PyIntInfo};
 
 /// The type of a tensor's elements.
 ///
-/// There is one object per dtype, so `is` and `==` agree; `==` also takes the canonical name.
-/// Calling the class converts: a name or alias, a NumPy or ml_dtypes dtype, one of Python's
-/// bool, int, float and complex, or None for the default dtype.
+/// There is one object per dtype, so `is` and `==` agree between dtypes. Calling the class converts:
+/// a name or alias, a NumPy or ml_dtypes dtype, one of Python's bool, int, float and complex, or None
+/// for the default dtype. A dtype equals all of these spellings of itself but None, which is none.
+///
+/// Its hash is that of its name, so that a dict finds a dtype by the name and the name by a dtype.
+/// Aliases, Python's classes and NumPy's dtypes are equal with another hash: convert them first.
 ///
 /// >>> al.dtype("f32") is al.float32
 /// True
-/// >>> al.float32 == "float32"
-/// True
+/// >>> al.float32 == "float32", al.float64 == float, al.int64 == int
+/// (True, True, True)
+/// >>> {al.float64: "wide"}["float64"], {al.float64: "wide"}[al.dtype(float)]
+/// ('wide', 'wide')
 #[pyclass(name = "dtype", module = "allotrope", frozen)]
 pub(crate) struct PyDType {
     pub(crate) dtype: DType,
@@ -228,13 +233,18 @@ impl PyDType {
 }
 
 impl PyDType {
-    /// Whether a dtype, string or NumPy's spelling is this one; None for anything else.
+    /// Whether a dtype, name, class of Python's or NumPy's spelling is this one; None for anything else.
     fn is_named(&self, other: Operand) -> Option<bool> {
         if let Ok(other) = other.cast::<Self>() {
             return Some(other.get().dtype == self.dtype);
         }
         if let Ok(name) = other.cast::<PyString>() {
-            return Some(name.to_string_lossy() == self.name());
+            let name = name.to_string_lossy();
+            let is_alias = || self.dtype.descriptor().aliases.contains(&&*name);
+            return Some(name == self.name() || is_alias());
+        }
+        if let Some(dtype) = convert::class_dtype(other) {
+            return Some(dtype == self.dtype);
         }
         let spelled = convert::numpy_dtype(other).ok().flatten()?;
         let name = spelled.getattr(intern!(other.py(), "name")).ok()?;

@@ -3,19 +3,23 @@
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::objects;
+use std::ffi::CString;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use allotrope_cpu::memory::probe;
 use allotrope_io::{Format, Key, Value};
-use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{
+    PyBlockingIOError, PyOSError, PyOverflowError, PyUserWarning, PyValueError,
+};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::arguments::{FilePath, either, needed};
+use crate::autograd::frames_of_package;
 use crate::device::device_or_cpu;
-use crate::error::{raise, wrong_object};
+use crate::error::{cut, raise, wrong_object};
 use crate::tensor::PyTensor;
 
 /// Containers within containers, beyond what the formats accept: a list that contains itself ends.
@@ -28,7 +32,8 @@ const DEEPEST: usize = 100;
 /// stored there as F64 with a last dimension of two parts, bfloat16 and the 8-bit floats in npy files
 /// as the plain bytes that NumPy makes of them. In safetensors files containers may be nested, and
 /// None, bool, int, float, complex and str may stand beside tensors; they are kept in the metadata,
-/// as is `metadata`, a dict of str.
+/// as is `metadata`, a dict of str. A name that others read as a pickle (`.pt`, `.pth`, `.pkl`,
+/// `.pickle`) is written as safetensors too, with a warning: `load` reads it, `torch.load` does not.
 ///
 /// The file is replaced as a whole: an error, or the end of the process at any moment, leaves the old
 /// one as it was. Instead of a path, a binary file object is written to, as safetensors: until it has
@@ -77,8 +82,30 @@ pub(crate) fn save(
         });
     }
     let path = read_path(OP, path)?;
+    warn_of_pickle(py, &path)?;
     py.detach(|| allotrope_io::save(&value, &path, &metadata))
         .map_err(raise)
+}
+
+/// Endings of names by which other programs expect a pickle, which is never written: it is code.
+const PICKLES: [&str; 4] = ["pt", "pth", "pkl", "pickle"];
+
+/// Warns that a file is not what its name says.
+fn warn_of_pickle(py: Python<'_>, path: &Path) -> PyResult<()> {
+    let end = path.extension().and_then(|end| end.to_str());
+    if !end.is_some_and(|end| PICKLES.contains(&end)) {
+        return Ok(());
+    }
+    let text = cut(format!(
+        "save: not a pickle: {} is written as safetensors, which al.load and \
+         safetensors.torch.load_file read and torch.load does not; .safetensors, .npy and .npz are \
+         what they say (hint: {})",
+        path.display(),
+        path.with_extension("safetensors").display()
+    ));
+    let frames = frames_of_package(py).unwrap_or(0) + 1;
+    let text = CString::new(text).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, frames)
 }
 
 /// Bytes that a file object is given at once: more than 2 GiB would be cut by the system.

@@ -38,7 +38,7 @@ pub(crate) fn from_numpy(
     match numpy::read(OP, array, None)? {
         Some(tensor) => {
             let own = tensor.dtype();
-            let options = resolve(OP, dtype, None, || Ok(Some(own)))?;
+            let options = resolve(OP, dtype, Some("cpu"), || Ok(Some(own)))?;
             if options.dtype != own {
                 return Ok(placed(OP, tensor.to(options.dtype), options)?.into());
             }

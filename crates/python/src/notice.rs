@@ -12,7 +12,7 @@ use crate::autograd::{callback_failed, frames_of_package};
 use crate::error::raise;
 use crate::interrupt::attach;
 use crate::scopes;
-use crate::settings::{Entered, enter, leave};
+use crate::settings::{Entered, decorate, enter, leave};
 
 create_exception!(
     allotrope,
@@ -73,6 +73,13 @@ macro_rules! policies {
             #[pyo3(signature = (*_exception))]
             fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
                 leave(py, &self.entered, $name)
+            }
+
+            fn __call__<'py>(
+                this: &Bound<'py, Self>,
+                function: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                decorate(this.as_any(), function)
             }
 
             fn __repr__(&self) -> String {

@@ -1,4 +1,4 @@
-//! The operators of Python on tensors. Anything but tensors, numbers and arrays is left to the
+//! The operators of Python on tensors. Anything but tensors, numbers, arrays and lists is left to the
 //! other operand.
 #![allow(
     unsafe_op_in_unsafe_fn,
@@ -8,6 +8,7 @@
 use allotrope_op::Op;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 use crate::elementwise::apply;
 use crate::operand::{self, Value};
@@ -17,10 +18,17 @@ use crate::tensor::PyTensor;
 fn other(op: Op, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     match operand::quick(object) {
         Some(value) => value.map(Some),
-        // NumPy's arrays and scalars have a dtype; lists and the rest are not numbers.
-        None if object.hasattr("dtype")? => operand::read_other(op.name(), object).map(Some),
+        // NumPy's arrays and scalars have a dtype, lists and tuples what a tensor of them has.
+        None if is_list(object) || object.hasattr("dtype")? => {
+            operand::read_other(op.name(), object).map(Some)
+        }
         None => Ok(None),
     }
+}
+
+/// Whether an object is a list or a tuple, which belongs to no device and has no operators of numbers.
+pub(crate) fn is_list(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
 }
 
 fn binary(

@@ -12,14 +12,17 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
 
-use allotrope_dtype::{DType, Policy, ScopeId, SettingFlow};
-use allotrope_tensor::{AutocastFlow, Mode, ModeFlow, TraceFlow};
+use allotrope_dtype::{DType, Flow, Policy, ScopeId, SettingFlow};
+use allotrope_tensor::{AutocastFlow, Device, Mode, ModeFlow, TraceFlow};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+
+use crate::device::device_named;
 
 /// The scopes that a context is inside of.
 #[derive(Clone, Default)]
@@ -28,6 +31,8 @@ pub(crate) struct Scopes {
     pub(crate) modes: ModeFlow,
     pub(crate) autocast: AutocastFlow,
     pub(crate) traces: TraceFlow,
+    /// Where constructors put what they make; nothing but those of Python reads it.
+    pub(crate) devices: Flow<Device>,
 }
 
 impl Scopes {
@@ -36,6 +41,7 @@ impl Scopes {
             && self.modes.is_empty()
             && self.autocast.is_empty()
             && self.traces.is_empty()
+            && self.devices.is_empty()
     }
 
     fn resume(&self) {
@@ -50,6 +56,14 @@ impl Scopes {
             || self.settings.leave(id)
             || self.autocast.leave(id)
             || self.traces.leave(id)
+            || self.leave_device(id)
+    }
+
+    fn leave_device(&mut self, id: ScopeId) -> bool {
+        let left = self.devices.left(id);
+        let is_left = left.is_some();
+        self.devices = left.unwrap_or_else(|| self.devices.clone());
+        is_left
     }
 }
 
@@ -232,6 +246,58 @@ pub(crate) fn promotion() -> Policy {
     allotrope_dtype::promotion()
 }
 
+/// The device of threads that are in no scope of one; the CPU if none was set.
+static PROCESS_DEVICE: RwLock<Option<Device>> = RwLock::new(None);
+
+/// Sets the device of threads that are in no scope of one.
+pub(crate) fn set_process_device(device: Device) {
+    *PROCESS_DEVICE
+        .write()
+        .unwrap_or_else(PoisonError::into_inner) = Some(device);
+}
+
+/// Where constructors of this context put what they make.
+pub(crate) fn default_device() -> Device {
+    let own = if LIVE.load(Ordering::Relaxed) == 0 {
+        None
+    } else {
+        Python::try_attach(|py| {
+            let context = current(py).ok()??;
+            let last = context.get().scopes.devices.scopes().last().copied();
+            last.map(|(_, device)| device)
+        })
+        .flatten()
+    };
+    let process = || {
+        *PROCESS_DEVICE
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    };
+    own.or_else(process).unwrap_or_else(Device::cpu)
+}
+
+/// Opens a scope of a device.
+#[pyfunction]
+fn enter_device(py: Python<'_>, name: &str) -> PyResult<()> {
+    let device = device_named("device", name)?;
+    change(py, |scopes| {
+        (scopes.devices, _) = scopes.devices.entered(device);
+        Ok(())
+    })
+}
+
+/// Ends the innermost scope of a device that the task is in; False if it is in no such.
+#[pyfunction]
+fn leave_device(py: Python<'_>, name: &str) -> PyResult<bool> {
+    let device = device_named("device", name)?;
+    let Some(context) = current(py)? else {
+        return Ok(false);
+    };
+    let found = context.get().scopes.devices.scopes().iter().rev();
+    let found = found.clone().find(|(_, other)| *other == device);
+    found.map_or(Ok(false), |(id, _)| end(py, *id))
+}
+
 /// Ends a scope; False if the task is in no such.
 #[pyfunction]
 fn leave(py: Python<'_>, scope: u64) -> PyResult<bool> {
@@ -317,7 +383,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let part = PyModule::new(module.py(), "_scopes")?;
     add!(
         part, leave enter_mode enter_recording exchange_mode current_mode enter_anomaly
-        exchange_anomaly
+        exchange_anomaly enter_device leave_device
     );
     module.add_submodule(&part)
 }

@@ -9,6 +9,7 @@ use allotrope_tensor::{
     PrintOptions, print_options, set_print_options, set_thread_count, thread_count,
 };
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::arguments::{DTypeLike, Int, Operand, size};
@@ -53,11 +54,25 @@ pub(crate) fn enter(entered: &Entered, scope: ScopeId) {
     lock(entered).push((scope, std::thread::current().id()));
 }
 
-/// A scope in which a promotion policy is in force in this thread or task.
+/// A function within a scope: what an object of a scope decorates.
+pub(crate) fn decorate<'py>(
+    scope: &Bound<'py, PyAny>,
+    function: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let module = PyModule::import(scope.py(), intern!(scope.py(), "allotrope.scope"))?;
+    module.call_method1(intern!(scope.py(), "decorate"), (scope, function))
+}
+
+/// A scope in which a promotion policy is in force in this thread or task; a decorator of functions.
 ///
 /// >>> with al.promotion("numpy"):
 /// ...     al.promote_types("int8", "uint64")
 /// allotrope.float64
+/// >>> @al.promotion("strict")
+/// ... def current():
+/// ...     return al.get_promotion()
+/// >>> current()
+/// 'strict'
 #[pyclass(name = "promotion", module = "allotrope", frozen)]
 pub(crate) struct Promotion {
     policy: Policy,
@@ -84,6 +99,13 @@ impl Promotion {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<()> {
         leave(py, &self.entered, "promotion")
+    }
+
+    fn __call__<'py>(
+        this: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        decorate(this.as_any(), function)
     }
 
     fn __repr__(&self) -> String {
@@ -165,20 +187,10 @@ pub(crate) struct DefaultDtype {
 #[pymethods]
 impl DefaultDtype {
     fn __enter__(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        this.get().take_back(py)?;
         let Self {
-            dtype,
-            ref change,
-            ref entered,
+            dtype, ref entered, ..
         } = *this.get();
-        match lock(change).take() {
-            Some(Change::Process(id)) => undo_write(id)?,
-            Some(Change::Scope(previous)) => {
-                scopes::change(py, |scopes| {
-                    scopes.settings.set_default_dtype(previous).map_err(raise)
-                })?;
-            }
-            None => {}
-        }
         let scope = scopes::change(py, |scopes| {
             scopes.settings.enter_default_dtype(dtype).map_err(raise)
         })?;
@@ -191,8 +203,30 @@ impl DefaultDtype {
         leave(py, &self.entered, "set_default_dtype")
     }
 
+    fn __call__<'py>(
+        this: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.get().take_back(this.py())?;
+        decorate(this.as_any(), function)
+    }
+
     fn __repr__(&self) -> String {
         format!("allotrope.set_default_dtype({})", self.dtype)
+    }
+}
+
+impl DefaultDtype {
+    /// Takes back what the call has changed: it was meant as a scope.
+    fn take_back(&self, py: Python<'_>) -> PyResult<()> {
+        match lock(&self.change).take() {
+            Some(Change::Process(id)) => undo_write(id),
+            Some(Change::Scope(previous)) => scopes::change(py, |scopes| {
+                let taken = scopes.settings.set_default_dtype(previous);
+                taken.map(drop).map_err(raise)
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -206,8 +240,8 @@ impl Drop for DefaultDtype {
 
 /// Sets the dtype of floats that nothing else decides, or opens a scope with it.
 ///
-/// A plain call sets it for the process, or for the scope this thread is in. As a context manager
-/// it holds in this thread or task inside the block alone.
+/// A plain call sets it for the process, or for the scope this thread is in. As a context manager or
+/// decorator it holds in this thread or task inside the block or function alone.
 ///
 /// >>> with al.set_default_dtype(al.float64):
 /// ...     al.infer_dtype(1.5)

@@ -81,8 +81,7 @@ pub(crate) struct Call {
 impl Call {
     /// Begins a call of a row on tensors: once for each call, since it is what the trace shows.
     pub(crate) fn begin(row: &impl Tabled, tensors: &[&Tensor]) -> Result<Self, Error> {
-        let common = common_dtype(row.name(), tensors.iter().copied())?;
-        let result = result_dtype(row, common)?;
+        let (common, result) = meet(row, tensors.iter().copied())?;
         Ok(Self {
             op: row.name(),
             common,
@@ -104,9 +103,45 @@ impl Call {
 /// # Errors
 /// A dtype error outside the accepted set.
 pub(crate) fn result_dtype(row: &impl Tabled, common: DType) -> Result<DType, Error> {
+    result_among(row, common, &[])
+}
+
+/// [`result_dtype`] of operands by the policy in force. A trace shows what they were.
+///
+/// # Errors
+/// As [`common_dtype`] and [`result_dtype`].
+pub(crate) fn result_of<'a>(
+    row: &impl Tabled,
+    operands: impl IntoIterator<Item = impl Into<Operand<'a>>>,
+) -> Result<DType, Error> {
+    meet(row, operands).map(|(_, result)| result)
+}
+
+/// What operands meet in, and what a call of a row gives of it. A trace shows what they were.
+///
+/// # Errors
+/// As [`result_of`].
+pub(crate) fn meet<'a>(
+    row: &impl Tabled,
+    operands: impl IntoIterator<Item = impl Into<Operand<'a>>>,
+) -> Result<(DType, DType), Error> {
+    let operands: SmallVec<[Operand<'_>; 4]> = operands.into_iter().map(Into::into).collect();
+    let common = common_dtype(row.name(), operands.iter().copied())?;
+    Ok((common, result_among(row, common, &operands)?))
+}
+
+/// [`result_dtype`] of operands whose common dtype is known. A trace shows what they were.
+///
+/// # Errors
+/// As [`result_dtype`].
+pub(crate) fn result_among(
+    row: &impl Tabled,
+    common: DType,
+    operands: &[Operand<'_>],
+) -> Result<DType, Error> {
     let (question, result) = ask(row, common)?;
     if is_tracing() {
-        result_chosen(question, result);
+        result_chosen(question, operands, result);
     }
     Ok(result)
 }

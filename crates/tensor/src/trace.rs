@@ -5,13 +5,14 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{DType, Flow, ScopeId, ScopeStack, Set, promotion};
-use allotrope_op::{Op, Signature, compute_dtype};
+use allotrope_op::{Autocast, Op, Signature, compute_dtype};
 
-use crate::Tensor;
+use crate::amp::leaves_alone;
 use crate::autograd::locate;
 use crate::call::Question;
 use crate::device::Device;
 use crate::fork;
+use crate::{Operand, Tensor};
 
 /// One operation, as it was called.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +21,7 @@ pub struct TracedOperation {
     pub op: &'static str,
     /// The line of the user's program, if known.
     pub line: Option<String>,
-    /// The dtypes of the tensors it was given; of a structured operation, the common one.
+    /// The dtypes of the tensors it was given, before they met.
     pub inputs: Vec<DType>,
     /// The dtype that it computes in.
     pub compute: DType,
@@ -254,6 +255,10 @@ pub(crate) fn elementwise(
     } else {
         "the operation's".to_owned()
     };
+    let reason = match cast {
+        None => with_exception(reason, op.name(), op.row().autocast, inputs),
+        Some(_) => reason,
+    };
     let compute = match op.row().signature {
         Signature::Map | Signature::Select => compute_dtype(result),
         _ => compute_dtype(common.unwrap_or(first)),
@@ -269,6 +274,19 @@ pub(crate) fn elementwise(
         hosted: None,
     });
     trace_value(value);
+}
+
+/// A reason, and that autocast has left an operand as it is, if it would have cast it otherwise.
+fn with_exception(
+    reason: String,
+    name: &'static str,
+    policy: Autocast,
+    inputs: &[DType],
+) -> String {
+    match leaves_alone(name, policy, inputs.iter().copied()) {
+        Some(wide) => format!("{reason}; autocast leaves {wide} alone"),
+        None => reason,
+    }
 }
 
 /// Records a cast that the user has asked for, if operations are traced.
@@ -290,8 +308,18 @@ pub fn trace_cast(from: DType, to: DType) {
 
 /// A reduction or structured operation, at the moment that it asks for the dtype of its result.
 #[cold]
-pub(crate) fn result_chosen(question: Question, result: DType) {
+pub(crate) fn result_chosen(question: Question, operands: &[Operand<'_>], result: DType) {
     let Question { name, common, .. } = question;
+    let given = operands.iter().filter_map(|operand| match operand {
+        Operand::Tensor(tensor) => Some(tensor.dtype()),
+        Operand::Scalar(_) => None,
+    });
+    let mut inputs: Vec<DType> = given.collect();
+    if inputs.is_empty() {
+        inputs.push(common);
+    }
+    let first = inputs.first().copied().unwrap_or(common);
+    let is_promoted = inputs.iter().any(|dtype| *dtype != first);
     let compute = compute_dtype(if result == question.result {
         common
     } else {
@@ -302,17 +330,26 @@ pub(crate) fn result_chosen(question: Question, result: DType) {
             "autocast: {}",
             format!("{:?}", question.autocast).to_lowercase()
         )
-    } else if result == common {
+    } else if is_promoted && result == common {
+        format!("promotion: {}", promotion())
+    } else if result == first {
         "the operands'".to_owned()
+    } else if result == common {
+        // A number beside them has decided it.
+        "promotion: kind of a number".to_owned()
     } else if !Set::Inexact.contains(common) && Set::Inexact.contains(result) {
         "default dtype".to_owned()
     } else {
         "the operation's".to_owned()
     };
+    let reason = match result == question.result {
+        true => with_exception(reason, name, question.autocast, &inputs),
+        false => reason,
+    };
     push(TracedOperation {
         op: name,
         line: locate(),
-        inputs: vec![common],
+        inputs,
         compute,
         accumulator: Some(if common.is_integer() { result } else { compute }),
         result,

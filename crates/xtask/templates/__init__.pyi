@@ -50,6 +50,10 @@ from ._special import multigammaln as mvlgamma
 from ._special import polygamma as polygamma
 from ._summary import summary as summary
 from .amp import autocast as autocast
+from .amp import get_autocast_dtype as get_autocast_dtype
+from .amp import is_autocast_enabled as is_autocast_enabled
+from .amp import set_autocast_dtype as set_autocast_dtype
+from .amp import set_autocast_enabled as set_autocast_enabled
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad

@@ -4,9 +4,9 @@ import allotrope as al
 from allotrope import _core
 
 functional = _core.functional
-INDEX = al.tensor([[0, 2, 1], [1, 0, 2]], dtype=al.uint8)
-ROWS = al.tensor([1, 0, 1], dtype=al.int16)
-MASK = al.tensor([[True, False, True], [False, True, True]])
+INDEX = al.tensor([[0, 2, 1], [1, 0, 2]], dtype=al.uint8, device="cpu")
+ROWS = al.tensor([1, 0, 1], dtype=al.int16, device="cpu")
+MASK = al.tensor([[True, False, True], [False, True, True]], device="cpu")
 
 
 def _matrix(dtype):

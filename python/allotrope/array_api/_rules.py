@@ -122,9 +122,9 @@ def nonzero(x: Tensor) -> tuple[Tensor, ...]:
 
 def unique_all(x: Tensor) -> unique_all_result:
     values, inverse, counts = al.unique(x, return_inverse=True, return_counts=True)
-    places = al.arange(inverse.numel()).flip(0)
+    places = al.arange(inverse.numel(), device=x.device).flip(0)
     # The last write to a place is that of its first element.
-    first = al.empty(counts.shape, dtype="int64").scatter(0, inverse.flatten().flip(0), places)
+    first = al.empty(counts.shape, dtype="int64", device=x.device).scatter(0, inverse.flatten().flip(0), places)
     return unique_all_result(values, first, inverse, counts)
 
 

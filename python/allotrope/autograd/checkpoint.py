@@ -66,7 +66,7 @@ def checkpoint(
         return [arguments[place].grad for place in places] + [None]
 
     # Leaves that the function uses may require gradients where no argument does.
-    anchor = ones((), requires_grad=True)
+    anchor = ones((), device="cpu", requires_grad=True)
     recorded = _autograd.record(
         "checkpoint", [args[i] for i in places] + [anchor], list(outputs), derivative
     )

@@ -109,15 +109,15 @@ class Function:
             for i, output in enumerate(outputs)
             if isinstance(output, Tensor) and id(output) not in ctx._constant
         ]
-        shapes = [(outputs[i].shape, outputs[i].dtype) for i in varying]
+        shapes = [(outputs[i].shape, outputs[i].dtype, outputs[i].device) for i in varying]
 
         def derivative(gradients: list[Any], _wanted: list[bool]) -> list[Any]:
             from .. import zeros
 
             given: list[Any] = [None] * len(outputs)
-            for place, gradient, (shape, dtype) in zip(varying, gradients, shapes):
+            for place, gradient, (shape, dtype, device) in zip(varying, gradients, shapes):
                 if gradient is None and ctx._materializes:
-                    gradient = zeros(shape, dtype=dtype)
+                    gradient = zeros(shape, dtype=dtype, device=device)
                 given[place] = gradient
             found = cls.backward(ctx, *given)
             found = found if isinstance(found, tuple) else (found,)

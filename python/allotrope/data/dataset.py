@@ -119,7 +119,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         if isinstance(indices, slice):
             return [one[indices].clone() for one in self.tensors]
         if not isinstance(indices, Tensor):
-            indices = tensor(list(indices), dtype="int64")
+            indices = tensor(list(indices), dtype="int64", device="cpu")
         return [one[indices] for one in self.tensors]
 
 
@@ -395,6 +395,6 @@ def random_split(
                 f"{total} for this dataset, or fractions that sum up to 1, are accepted"
             )
         sizes = [int(length) for length in lengths]
-    order = randperm(total, generator=generator).tolist()
+    order = randperm(total, generator=generator, device="cpu").tolist()
     ends = list(itertools.accumulate(sizes))
     return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

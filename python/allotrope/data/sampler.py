@@ -21,7 +21,7 @@ CHUNK = 1024
 
 def draw_seed(generator: Generator | None = None) -> int:
     """A seed from a generator, or from that of the process."""
-    return int(randint(0, 2**62, (1,), generator=generator).item())
+    return int(randint(0, 2**62, (1,), generator=generator, device="cpu").item())
 
 
 def check_count(op: str, name: str, value: Any, least: int = 1) -> int:
@@ -109,7 +109,7 @@ class RandomSampler(Sampler[int]):
     def order(self) -> Tensor:
         """The numbers of a run, as a tensor."""
         generator = Generator().manual_seed(draw_seed(self.generator))
-        return randperm(len(self.data_source), generator=generator)[: self.num_samples]
+        return randperm(len(self.data_source), generator=generator, device="cpu")[: self.num_samples]
 
     def __iter__(self) -> Iterator[int]:
         generator = Generator().manual_seed(draw_seed(self.generator))
@@ -120,9 +120,9 @@ class RandomSampler(Sampler[int]):
             )
         while left > 0:
             if self.replacement:
-                numbers = randint(0, count, (CHUNK,), generator=generator)
+                numbers = randint(0, count, (CHUNK,), generator=generator, device="cpu")
             else:
-                numbers = randperm(count, generator=generator)
+                numbers = randperm(count, generator=generator, device="cpu")
             yield from numbers[:left].tolist()
             left -= numbers.shape[0]
 
@@ -143,7 +143,7 @@ class SubsetRandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         generator = Generator().manual_seed(draw_seed(self.generator))
-        for place in randperm(len(self.indices), generator=generator).tolist():
+        for place in randperm(len(self.indices), generator=generator, device="cpu").tolist():
             yield self.indices[place]
 
     def __len__(self) -> int:
@@ -168,7 +168,7 @@ class WeightedRandomSampler(Sampler[int]):
             raise TypeError(
                 f"WeightedRandomSampler: replacement: {replacement!r}; a bool is accepted"
             )
-        self.weights = as_tensor(weights).to("float64")
+        self.weights = as_tensor(weights, device="cpu").to("float64")
         if self.weights.ndim != 1:
             raise ValueError(
                 f"WeightedRandomSampler: weights of shape {list(self.weights.shape)}; "
@@ -262,7 +262,7 @@ class DistributedSampler(Sampler[int]):
         count = len(self.dataset)
         if self.shuffle:
             generator = Generator().manual_seed(self.seed + self.epoch)
-            order = randperm(count, generator=generator).tolist()
+            order = randperm(count, generator=generator, device="cpu").tolist()
         else:
             order = list(range(count))
         if order:

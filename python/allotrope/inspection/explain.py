@@ -130,8 +130,13 @@ def _rounding(record: dict[str, Any]) -> str | None:
 
 def why_of(record: dict[str, Any]) -> str:
     """The rule that gave the result its dtype, as a sentence."""
-    reason: str = record["reason"]
+    reason: str
+    reason, _, exception = record["reason"].partition("; autocast leaves ")
     result, op = record["result"], record["op"]
+    if exception:
+        without = why_of({**record, "reason": reason})
+        wide = exception.removesuffix(" alone")
+        return f"{without} autocast does not cast {op}: it never rounds {wide}."
     kind, _, detail = reason.partition(": ")
     if kind == "promotion" and detail in _core.policies():
         # A condition chooses; it does not take part.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import Tensor, as_tensor
+from .. import Tensor
+from .._operand import operand
 
 
 def as_input(op: str, value: Any) -> Tensor:
@@ -12,7 +13,7 @@ def as_input(op: str, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     try:
-        return as_tensor(value)
+        return operand(value)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{op}: not a tensor: {type(value).__name__}; tensors, arrays and lists are accepted"

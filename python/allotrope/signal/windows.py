@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from .._core import Tensor, arange, cos, exp, get_default_dtype, ones, sin
+from .._core import Tensor, arange, cos, exp, get_default_device, get_default_dtype, ones, sin
 from .._core import float64 as _float64
 
 
@@ -16,13 +16,11 @@ def _points(op: str, m: int, sym: bool, dtype: Any) -> tuple[Tensor, int, Any]:
         raise ValueError(f"{op}: a negative number of points: {m}")
     dtype = get_default_dtype() if dtype is None else dtype
     # Computed in float64 and rounded once.
-    return arange(m, dtype=_float64), (m - 1 if sym else m), dtype
+    return arange(m, dtype=_float64, device="cpu"), (m - 1 if sym else m), dtype
 
 
 def _finish(window: Tensor, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    window = window.to(dtype)
-    if device is not None:
-        window = window.to(device)
+    window = window.to(dtype).to(get_default_device() if device is None else device)
     return window.requires_grad_(requires_grad)
 
 
@@ -36,7 +34,7 @@ def general_cosine(
     """
     places, last, dtype = _points("general_cosine", M, sym, dtype)
     if M == 1:
-        return _finish(ones(1, dtype=_float64), dtype, device, requires_grad)
+        return _finish(ones(1, dtype=_float64, device="cpu"), dtype, device, requires_grad)
     turn = places * (2 * math.pi / max(last, 1))
     window = places * 0
     for k, weight in enumerate(a):
@@ -102,7 +100,7 @@ def bartlett(M: int, *, sym: bool = True, dtype: Any = None, device: Any = None,
     """
     places, last, dtype = _points("bartlett", M, sym, dtype)
     if M == 1:
-        return _finish(ones(1, dtype=_float64), dtype, device, requires_grad)
+        return _finish(ones(1, dtype=_float64, device="cpu"), dtype, device, requires_grad)
     return _finish(1 - (places * (2 / max(last, 1)) - 1).abs(), dtype, device, requires_grad)
 
 

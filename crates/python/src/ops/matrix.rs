@@ -13,6 +13,7 @@ use crate::convert;
 use crate::create::operand;
 use crate::error::wrong_object;
 use crate::operand::run;
+use crate::operator::is_list;
 use crate::tensor::{PyTensor, as_tensor};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -188,7 +189,7 @@ forms! {
 fn other(object: Any<'_, '_>) -> PyResult<Option<Tensor>> {
     match as_tensor(object) {
         Some(tensor) => Ok(Some(tensor)),
-        None if object.hasattr("dtype")? => operand("matmul", object).map(Some),
+        None if is_list(object) || object.hasattr("dtype")? => operand("matmul", object).map(Some),
         None => Ok(None),
     }
 }

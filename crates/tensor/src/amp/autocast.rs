@@ -288,6 +288,26 @@ pub(crate) fn cast_result(question: Question) -> DType {
     }
 }
 
+/// The wide dtype on whose account autocast does not cast operands that it would cast without it:
+/// float64 and complex numbers are never rounded, and what they meet meets them there.
+#[cold]
+pub(crate) fn leaves_alone(
+    name: &'static str,
+    policy: Autocast,
+    mut operands: impl Iterator<Item = DType>,
+) -> Option<DType> {
+    if !is_autocast_enabled() {
+        return None;
+    }
+    let policy = autocast_setting()
+        .overrides
+        .get(name)
+        .copied()
+        .unwrap_or(policy);
+    let casts = matches!(policy, Autocast::Lower | Autocast::Float32);
+    operands.find(|dtype| casts && is_wide(*dtype))
+}
+
 /// The operands of an operation as autocast wants them, if that is not what they are.
 pub(crate) fn cast_operands(
     name: &'static str,
@@ -304,9 +324,9 @@ pub(crate) fn cast_operands(
         Autocast::Float32 => DType::F32,
         Autocast::Keep | Autocast::Widest => return Ok(None),
     };
-    let is_wide = |tensor: &&Tensor| tensor.dtype() == DType::F64 || tensor.dtype().is_complex();
     let changes = |tensor: &&Tensor| is_float(tensor.dtype()) && tensor.dtype() != target;
-    if operands.iter().any(is_wide) || !operands.iter().any(changes) {
+    let has_wide = operands.iter().any(|tensor| is_wide(tensor.dtype()));
+    if has_wide || !operands.iter().any(changes) {
         return Ok(None);
     }
     let cast = operands.iter().map(|tensor| {
@@ -317,6 +337,11 @@ pub(crate) fn cast_operands(
         }
     });
     cast.collect::<Result<_, _>>().map(Some)
+}
+
+/// Whether a dtype has more digits than autocast computes with, or a part that it would lose.
+fn is_wide(dtype: DType) -> bool {
+    dtype == DType::F64 || dtype.is_complex()
 }
 
 /// Whether autocast casts a dtype at all.

@@ -15,6 +15,6 @@ pub use autocast::{
     AutocastFlow, AutocastGuard, AutocastSetting, Condition, autocast, autocast_setting,
     is_autocast_enabled, set_autocast_dtype, set_autocast_enabled,
 };
-pub(crate) use autocast::{cast_operands, cast_result, enter, no_autocast};
+pub(crate) use autocast::{cast_operands, cast_result, enter, leaves_alone, no_autocast};
 pub use policy::{autocast_policies, autocast_policy};
 pub use scaler::{GradScaler, ScalerOptions, ScalerReport, ScalerState};

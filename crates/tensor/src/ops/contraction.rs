@@ -10,10 +10,10 @@ use allotrope_op::{Builder, Dims, Fold, Program, Shape, Var};
 use smallvec::SmallVec;
 
 use super::contraction_gradient::{is_product_recorded, recorded_product};
-use crate::Tensor;
 use crate::call;
 use crate::device::perform_one;
 use crate::reduce::Plan;
+use crate::{Operand, Tensor};
 
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
 const LONG: usize = 32;
@@ -42,7 +42,9 @@ impl Dtypes {
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let common = call::result_dtype(row, call::common_number(op, operands.iter().copied())?)?;
+        let common = call::common_number(op, operands.iter().copied())?;
+        let given: SmallVec<[Operand<'_>; 4]> = operands.iter().map(|x| (*x).into()).collect();
+        let common = call::result_among(row, common, &given)?;
         let wider = |dtype| Policy::Standard.promote(common, dtype).unwrap_or(dtype);
         let sum = acc_dtype.or(dtype.map(wider)).unwrap_or(common);
         let result = dtype.or(acc_dtype).unwrap_or(common);

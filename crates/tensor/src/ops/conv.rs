@@ -147,8 +147,7 @@ pub(super) fn common_dtype(
     bias: Option<&Tensor>,
 ) -> Result<DType, Error> {
     let operands = [Some(x), Some(weight), bias];
-    let dtype = call::common_dtype(row.name, operands.into_iter().flatten())?;
-    call::result_dtype(&row, dtype)
+    call::result_of(&row, operands.into_iter().flatten())
 }
 
 /// Filters that do not fit the channels.

@@ -147,7 +147,7 @@ where
 {
     let op = row.name;
     let place = view(&Layout::contiguous(x.shape().clone()))?;
-    let dtype = call::result_dtype(row, call::common_dtype(op, [x, source])?)?;
+    let dtype = call::result_of(row, [x, source])?;
     if source.shape() != place.shape() {
         let problem = Problem::ShapesDiffer {
             lhs: source.shape().to_vec(),

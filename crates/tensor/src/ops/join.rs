@@ -125,10 +125,7 @@ impl Tensor {
             let backend = Device::cpu().backend();
             return Self::filled(op, &[1, 0], nothing, default_dtype(), backend);
         }
-        let dtype = call::result_dtype(
-            &BLOCK_DIAG,
-            call::common_dtype(op, tensors.iter().copied())?,
-        )?;
+        let dtype = call::result_of(&BLOCK_DIAG, tensors.iter().copied())?;
         let mut blocks: Vec<Self> = Vec::new();
         for tensor in tensors {
             if tensor.rank() > 2 {
@@ -218,7 +215,7 @@ fn join(row: &Structured, tensors: &[&Tensor], axis: isize) -> Result<Tensor, Er
         let tensors: SmallVec<[&Tensor; 8]> = moved.iter().collect();
         return join(row, &tensors, axis);
     }
-    let dtype = call::result_dtype(row, call::common_dtype(op, tensors.iter().copied())?)?;
+    let dtype = call::result_of(row, tensors.iter().copied())?;
     let is_nothing = |tensor: &&&Tensor| tensor.shape()[..] == [0];
     let kept: SmallVec<[&Tensor; 8]> = tensors.iter().filter(|t| !is_nothing(t)).copied().collect();
     let Some(first) = kept.first() else {

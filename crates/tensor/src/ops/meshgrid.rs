@@ -53,10 +53,7 @@ impl Tensor {
     /// As [`meshgrid`](Self::meshgrid); a dtype error where promotion refuses, a memory error.
     pub fn cartesian_prod(tensors: &[&Self]) -> Result<Self, Error> {
         let op = CARTESIAN_PROD.name;
-        let dtype = call::result_dtype(
-            &CARTESIAN_PROD,
-            call::common_dtype(op, tensors.iter().copied())?,
-        )?;
+        let dtype = call::result_of(&CARTESIAN_PROD, tensors.iter().copied())?;
         let (lines, grid) = lines(op, tensors)?;
         if let [only] = &lines[..] {
             return Ok(only.clone());

@@ -22,13 +22,13 @@ pub(super) struct Working {
 impl Working {
     /// The dtypes for some operands of a row, by promotion.
     pub(super) fn of(row: &Structured, tensors: &[&Tensor]) -> Result<Self, Error> {
-        let common = Self::common(row, tensors)?;
-        Ok(Self::in_dtype(call::result_dtype(row, common)?))
+        let result = call::result_of(row, tensors.iter().copied())?;
+        Ok(Self::in_dtype(result))
     }
 
     /// [`of`](Self::of) for a call that a trace has shown already.
     pub(super) fn expected(row: &Structured, tensors: &[&Tensor]) -> Result<Self, Error> {
-        let common = Self::common(row, tensors)?;
+        let common = call::common_dtype(row.name, tensors.iter().copied())?;
         Ok(Self::in_dtype(call::expected_dtype(row, common)?))
     }
 
@@ -38,18 +38,12 @@ impl Working {
         row: &Structured,
         tensors: &[&Tensor],
     ) -> Result<(Self, DType), Error> {
-        let common = Self::common(row, tensors)?;
-        let result = call::result_dtype(row, common)?;
+        let (common, result) = call::meet(row, tensors.iter().copied())?;
         let read = match common.is_complex() {
             true => result.to_complex(),
             false => result,
         };
         Ok((Self::in_dtype(read), result))
-    }
-
-    /// The dtype that operands have in common.
-    fn common(row: &Structured, tensors: &[&Tensor]) -> Result<DType, Error> {
-        call::common_dtype(row.name, tensors.iter().copied())
     }
 
     /// The dtypes for a result.

@@ -65,6 +65,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("closure", "Any"),
     ("param", "Any"),
     ("function", "Any"),
+    ("__call__.function", "Callable[..., Any]"),
     ("grad_outputs", "Any"),
     ("grad_tensors", "Any"),
     ("outputs", "Any"),
@@ -112,7 +113,7 @@ const RESULTS: &[(&str, &str)] = &[
     ("__reduce_ex__", "tuple[Any, ...]"), ("grad_fn", "Any"), ("gradient", "tuple[Tensor, ...]"),
     ("split_with_sizes", "tuple[Tensor, ...]"), ("_check_device_name", "Any"), ("_keep", "Any"),
     ("policies", "list[_Policy]"), ("get_promotion", "_Policy"), ("get_fallback", "_Notify"),
-    ("get_demotion", "_Notify"),
+    ("get_demotion", "_Notify"), ("__call__", "Callable[..., Any]"), ("get_default_device", "_Device"),
 ];
 
 /// What Rust's types are, by their names.

@@ -89,8 +89,8 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             matrix = self._matrix(weight.detach())
             height, width = matrix.shape
-            u = F.normalize(_core.randn(height, dtype=weight.dtype), dim=0, eps=eps)
-            v = F.normalize(_core.randn(width, dtype=weight.dtype), dim=0, eps=eps)
+            u = F.normalize(_core.randn(height, dtype=weight.dtype, device=weight.device), dim=0, eps=eps)
+            v = F.normalize(_core.randn(width, dtype=weight.dtype, device=weight.device), dim=0, eps=eps)
             self.register_buffer("_u", u)
             self.register_buffer("_v", v)
             self._iterate(matrix, 15)
@@ -186,7 +186,7 @@ class _Orthogonal(Module):
             if self.orthogonal_map == "matrix_exp":
                 q = _linalg.matrix_exp(a)
             else:
-                one = _core.eye(n, dtype=a.dtype)
+                one = _core.eye(n, dtype=a.dtype, device=a.device)
                 q = _linalg.solve(one - 0.5 * a, one + 0.5 * a)
             q = q[..., :k] if n != k else q
         if self.use_trivialization:
@@ -206,7 +206,7 @@ class _Orthogonal(Module):
         n, k = q.shape[-2:]
         if self.use_trivialization:
             if n != k:
-                more = _core.randn(*q.shape[:-2], n, n - k, dtype=q.dtype)
+                more = _core.randn(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)
                 self.base = _orthonormal(_core.cat([q, more], -1))
             else:
                 self.base = q.clone() if _is_orthonormal(q) else _orthonormal(q)
@@ -230,7 +230,7 @@ class _Orthogonal(Module):
 def _is_orthonormal(q: Tensor) -> bool:
     k = q.shape[-1]
     eps = 10 * k * q.dtype.to_real().finfo.eps
-    return bool(((q.mH @ q) - _core.eye(k, dtype=q.dtype)).abs().max() < eps)
+    return bool(((q.mH @ q) - _core.eye(k, dtype=q.dtype, device=q.device)).abs().max() < eps)
 
 
 def _reflectors(q: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class PackedSequence(_Fields):
         if sorted_indices is not None and unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(
-            cls, data, _core.as_tensor(batch_sizes), sorted_indices, unsorted_indices
+            cls, data, _core.as_tensor(batch_sizes, device="cpu"), sorted_indices, unsorted_indices
         )
 
     def to(self, *args: Any, **options: Any) -> PackedSequence:
@@ -112,7 +112,7 @@ def pack_padded_sequence(
         lengths, order = lengths.sort(descending=True, stable=True)
         order = order.to(input.device)
         input = input.index_select(1, order)
-    goes_on = _core.arange(int(lengths[0]) if batch else 0).unsqueeze(1) < lengths
+    goes_on = _core.arange(int(lengths[0]) if batch else 0, device="cpu").unsqueeze(1) < lengths
     data = input[: goes_on.shape[0]].flatten(0, 1).index_select(0, _places(goes_on, input))
     return PackedSequence(data, goes_on.sum(1), order, invert_permutation(order))
 
@@ -148,7 +148,7 @@ def pad_packed_sequence(
         raise ValueError(
             f"pad_packed_sequence: total_length is too small: {total}; at least {time} is accepted"
         )
-    goes_on = _core.arange(batch) < batch_sizes.unsqueeze(1)
+    goes_on = _core.arange(batch, device="cpu") < batch_sizes.unsqueeze(1)
     lengths = goes_on.sum(0)
     value = _padding(padding_value, data.dtype)
     padded = data.new_full((total * batch, *data.shape[1:]), value)

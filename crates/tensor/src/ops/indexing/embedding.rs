@@ -9,7 +9,7 @@ use smallvec::smallvec;
 
 use super::scatter::IndexReduction;
 use super::scatter_core::{Target, accumulator, neutral};
-use super::{Indices, Negative, chooser_beside, common_dtype, sum_slices, wrong_shape};
+use super::{Indices, Negative, chooser_beside, sum_slices, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -237,12 +237,9 @@ impl Tensor {
     /// are not in order, a dtype error for the greatest of complex numbers.
     pub fn embedding_bag(&self, index: &Self, bags: Bags<'_>) -> Result<Self, Error> {
         let op = EMBEDDING_BAG.name;
-        call::result_dtype(&EMBEDDING_BAG, self.dtype())?;
+        let operands = [Some(self), bags.per_sample_weights];
+        let (common, _) = call::meet(&EMBEDDING_BAG, operands.into_iter().flatten())?;
         self.check_table(op, &bags.embedding)?;
-        let common = match bags.per_sample_weights {
-            Some(weights) => common_dtype(op, [self, weights])?,
-            None => self.dtype(),
-        };
         let dtype = match bags.mode {
             BagMode::Sum => Outcome::Total.of(common),
             BagMode::Mean => Outcome::Average.of(common),

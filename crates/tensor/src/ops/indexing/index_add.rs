@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use super::scatter::{IndexReduction, reduced};
 use super::scatter_core::{Target, accumulator};
 use super::scatter_gradient::Scattered;
-use super::{Indices, Negative, as_tensor, chooser_beside, common_dtype, wrong_shape};
+use super::{Indices, Negative, as_tensor, chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -50,7 +50,7 @@ impl Tensor {
         if !is_one {
             operands.push(alpha.into());
         }
-        let dtype = call::result_dtype(&INDEX_ADD, common_dtype(op, operands)?)?;
+        let dtype = call::result_of(&INDEX_ADD, operands)?;
         if is_recorded(&[self, source]) {
             let sum = self
                 .detach()
@@ -94,8 +94,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].index_copy(dim, &moved[1], &moved[2]);
         }
-        let dtype = common_dtype(op, [self, source])?;
-        let dtype = call::result_dtype(&INDEX_COPY, dtype)?;
+        let dtype = call::result_of(&INDEX_COPY, [self, source])?;
         if is_recorded(&[self, source]) {
             let copied = self.detach().index_copy(dim, index, &source.detach())?;
             let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
@@ -122,7 +121,7 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Self, Error> {
         let (op, value) = (INDEX_FILL.name, value.into());
-        let dtype = call::result_dtype(&INDEX_FILL, common_dtype(op, [self.into(), value])?)?;
+        let dtype = call::result_of(&INDEX_FILL, [self.into(), value])?;
         let value = as_tensor(op, value, dtype, self)?;
         if value.rank() > 0 {
             let accepted = "a number or a tensor without dimensions";
@@ -169,8 +168,8 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].index_reduce(dim, &moved[1], &moved[2], reduction, include_self);
         }
-        let dtype = common_dtype(op, [self, source])?;
-        let dtype = reduction.result(op, call::result_dtype(&INDEX_REDUCE, dtype)?)?;
+        let dtype = call::result_of(&INDEX_REDUCE, [self, source])?;
+        let dtype = reduction.result(op, dtype)?;
         let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
         let (dim, indices, places) = slices(op, &x, dim, index, &source)?;
         let target = Target::new(op, &x.detach(), dtype, dim, &indices, places)?;

@@ -10,7 +10,7 @@ use allotrope_op::structured::indexing::{
 use allotrope_op::{Op, Shape};
 use smallvec::smallvec;
 
-use super::{chooser_beside, common_dtype, wrong_shape};
+use super::{chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -99,8 +99,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, mask, source])? {
             return moved[0].masked_scatter(&moved[1], &moved[2]);
         }
-        let dtype = common_dtype(op, [self, source])?;
-        let dtype = call::result_dtype(&MASKED_SCATTER, dtype)?;
+        let dtype = call::result_of(&MASKED_SCATTER, [self, source])?;
         let mask = &*check_mask(op, mask, self)?;
         if is_recorded(&[self, source]) {
             let put = self.detach().masked_scatter(mask, &source.detach())?;

@@ -38,7 +38,6 @@ pub(crate) use allotrope_op::task::indexing::Negative;
 use allotrope_op::task::{Indexing, Output, Task};
 use allotrope_op::{Builder, Dims, Fold, Layout, Shape, View};
 
-use crate::call::common_dtype;
 use crate::device::perform_here;
 use crate::elementwise::{Operand, evaluate_one};
 use crate::reduce::{Plan, reading};

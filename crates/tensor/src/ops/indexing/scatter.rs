@@ -14,7 +14,7 @@ use smallvec::smallvec;
 use super::gather::check_fits;
 use super::scatter_core::{Target, accumulator};
 use super::scatter_gradient::Scattered;
-use super::{Indices, Negative, as_tensor, chooser_beside, common_dtype, wrong_shape};
+use super::{Indices, Negative, as_tensor, chooser_beside, wrong_shape};
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::elementwise::Operand;
@@ -157,7 +157,7 @@ impl Tensor {
         {
             return moved[0].scattered(row, dim, &moved[1], (&moved[2]).into(), how);
         }
-        let dtype = call::result_dtype(row, common_dtype(op, [self.into(), source])?)?;
+        let dtype = call::result_of(row, [self.into(), source])?;
         let source = as_tensor(op, source, dtype, self)?;
         let (x, index, source) = fit(op, self, dim, index, &source)?;
         put_along(op, dtype, &x, dim, &index, &source, how)?.in_shape(self.shape())
@@ -182,8 +182,8 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].scatter_reduce(dim, &moved[1], &moved[2], reduction, include_self);
         }
-        let dtype = common_dtype(op, [self, source])?;
-        let dtype = reduction.result(op, call::result_dtype(&SCATTER_REDUCE, dtype)?)?;
+        let dtype = call::result_of(&SCATTER_REDUCE, [self, source])?;
+        let dtype = reduction.result(op, dtype)?;
         let (x, index, source) = fit(op, self, dim, index, source)?;
         let axis = normalize_axis(op, dim, x.rank())?;
         let indices = Indices::new(op, &index, axis, x.shape()[axis], Negative::FromEnd)?;
@@ -207,7 +207,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].put(&moved[1], &moved[2], accumulate);
         }
-        let dtype = call::result_dtype(&PUT, common_dtype(op, [self, source])?)?;
+        let dtype = call::result_of(&PUT, [self, source])?;
         if source.count() != index.count() {
             let accepted = format!("as many elements as the index has, {}", index.count());
             return Err(wrong_shape(op, "source", source.shape(), accepted));
@@ -233,7 +233,7 @@ impl Tensor {
         {
             return moved[0].index_put(key, &moved[1], accumulate);
         }
-        let dtype = call::result_dtype(&INDEX_PUT, common_dtype(op, [self.into(), values])?)?;
+        let dtype = call::result_of(&INDEX_PUT, [self.into(), values])?;
         if !accumulate {
             let mut result = self.to(dtype)?;
             result
