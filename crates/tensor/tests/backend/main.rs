@@ -18,8 +18,8 @@ mod window;
 use allotrope_cpu::CPU;
 use allotrope_dtype::{CastOptions, DType, Error, ErrorKind, Overflow, Problem};
 use allotrope_op::{Backend, Op, Slice};
-use allotrope_tensor::{Generator, Index, PadMode, Tensor};
-use allotrope_testing::{APART, NARROW, take_calls, take_transfers};
+use allotrope_tensor::{Generator, Index, PadMode, Tensor, take_transfers};
+use allotrope_testing::{APART, NARROW, take_calls};
 
 type Outcome = Result<Tensor, Error>;
 
