@@ -1,7 +1,9 @@
 //! The devices of this machine and what each does with every dtype.
 
 use allotrope_dtype::{Capability, DType, Error, Numeric};
-use allotrope_tensor::{Device, DeviceProvider, Options, hosted_operations, register_devices};
+use allotrope_tensor::{
+    Device, DeviceProvider, Options, hosted_operations, register_devices, take_transfers,
+};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -250,6 +252,15 @@ pub(crate) fn synchronize(py: Python<'_>, device: Option<&str>) -> PyResult<()> 
 #[pyfunction]
 pub(crate) fn _hosted_operations(device: &str) -> PyResult<Vec<(&'static str, u64)>> {
     Ok(hosted_operations(device_named("support", device)?))
+}
+
+/// What this thread has moved between the CPU and other devices outside of hosted operations since it last
+/// asked: `upload` or `download`, what for, and how many bytes. It is noted from the first time on.
+#[pyfunction]
+pub(crate) fn _take_transfers() -> Vec<(&'static str, &'static str, usize)> {
+    let moved = take_transfers().into_iter();
+    // bounded: what a test looks at.
+    moved.map(|each| (each.way, each.op, each.bytes)).collect()
 }
 
 /// Applies the policy of demotion to a tensor that is about to be made.

@@ -139,8 +139,8 @@ mod core {
         cast::cast,
         create::tensor,
         device::{
-            _check_device_name, _hosted_operations, _require_device, devices, get_default_device,
-            is_dtype_supported, set_default_device, supports, synchronize,
+            _check_device_name, _hosted_operations, _require_device, _take_transfers, devices,
+            get_default_device, is_dtype_supported, set_default_device, supports, synchronize,
         },
         distributions::{binomial_of, multinomial, poisson_of},
         dtype::{PyDType, dtypes},

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::Tensor;
 use crate::notice::{self, Way};
-use crate::transfer::fetch;
+use crate::transfer::{fetch, upload};
 
 /// A device of this machine: where tensors are and what computes with them.
 ///
@@ -367,7 +367,7 @@ fn perform_on_host(
         .map(|(Made { memory, count }, output)| {
             let len = output.dtype.bytes_for(count).unwrap_or(usize::MAX);
             let bytes = memory.on_host(op)?;
-            let memory = backend.upload(op, output.dtype, bytes.get(..len).unwrap_or(bytes))?;
+            let memory = upload(backend, op, output.dtype, bytes.get(..len).unwrap_or(bytes))?;
             Ok(Made { memory, count })
         })
         .collect()

@@ -78,8 +78,8 @@ impl Tensor {
         view.with_rule(op, &[self], move |pass| {
             let gradient = pass.gradient()?;
             let whole = Shape::new(op, &[elements])?;
-            let zeros = Self::zeros(&whole, gradient.dtype())?.beside(&gradient)?;
-            let places = Self::arange(0, elements as i64, 1, DType::I64)?.beside(&gradient)?;
+            let zeros = gradient.new_zeros(&whole, gradient.dtype())?;
+            let places = gradient.new_arange(0, elements as i64, 1, DType::I64)?;
             let sum = |seen: &Layout, values: &Self| {
                 let places = places.with_layout(seen.clone()).ravel()?;
                 zeros.index_add(0, &places, &values.ravel()?, 1)
@@ -87,7 +87,7 @@ impl Tensor {
             let mut sums = sum(&layout, &gradient)?;
             if !own.is_contiguous() {
                 // Elements of the tensor that lie in one place share its gradient.
-                let ones = Self::full(own.shape(), 1, gradient.dtype())?.beside(&gradient)?;
+                let ones = gradient.new_ones(own.shape(), gradient.dtype())?;
                 sums = sums.div(&sum(&own, &ones)?.maximum(1)?)?;
             }
             Ok(smallvec![Some(sums.of_memory(own.clone(), elements)?)])
@@ -114,7 +114,7 @@ impl Tensor {
             // Windows may overlap: one addition for each place in them.
             let gradient = pass.gradient()?;
             let whole = Layout::contiguous(shape.clone());
-            let mut total = Self::zeros(&shape, gradient.dtype())?.beside(&gradient)?;
+            let mut total = gradient.new_zeros(&shape, gradient.dtype())?;
             for place in 0..size {
                 let slice = Slice {
                     start: Some(place as isize),

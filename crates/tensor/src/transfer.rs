@@ -1,16 +1,68 @@
 //! Tensors from one device to another, and what becomes of dtypes that one of them stores narrower.
 
+use std::cell::RefCell;
 use std::ops::Deref;
 
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Scalar, WeakScalar};
-use allotrope_op::{Backend, Layout, Shape, Shared};
+use allotrope_op::{Backend, Hosting, Layout, Shape, Shared, View};
 use smallvec::{SmallVec, smallvec};
 
 use crate::Tensor;
 use crate::device::Device;
 use crate::elementwise::room;
-use crate::host::{Buffer, Storage};
+use crate::host::{Buffer, CPU, Storage};
 use crate::notice;
+
+/// Elements that were moved between the CPU and another device, for what no hosted operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// `upload` or `download`.
+    pub way: &'static str,
+    /// What they were moved for.
+    pub op: &'static str,
+    /// How many bytes.
+    pub bytes: usize,
+}
+
+thread_local! {
+    /// Nothing is noted where nobody has asked.
+    static TRANSFERS: RefCell<Option<Vec<Transfer>>> = const { RefCell::new(None) };
+}
+
+/// What this thread has moved outside of hosted operations since it last asked; from the first time on
+/// it is noted.
+pub fn take_transfers() -> Vec<Transfer> {
+    TRANSFERS.replace(Some(Vec::new())).unwrap_or_default()
+}
+
+fn moved(way: &'static str, op: &'static str, backend: &dyn Backend, bytes: usize) {
+    if bytes == 0 || Hosting::is_now() || backend.id() == CPU.id() {
+        return;
+    }
+    TRANSFERS.with_borrow_mut(|noted| {
+        if let Some(noted) = noted {
+            noted.push(Transfer { way, op, bytes });
+        }
+    });
+}
+
+/// Elements that the CPU has, in memory of a device.
+pub(crate) fn upload(
+    backend: &dyn Backend,
+    op: &'static str,
+    dtype: DType,
+    bytes: &[u8],
+) -> Result<Shared, Error> {
+    moved("upload", op, backend, bytes.len());
+    backend.upload(op, dtype, bytes)
+}
+
+/// Writes elements of a device to bytes that hold exactly them.
+fn download(op: &'static str, dtype: DType, from: View<'_>, bytes: &mut [u8]) -> Result<(), Error> {
+    let backend = from.memory.backend();
+    moved("download", op, backend, bytes.len());
+    backend.download(op, dtype, from, bytes)
+}
 
 /// Bytes of elements, aligned for their dtype: where a tensor has them, or copied.
 pub(crate) enum Bytes<'a> {
@@ -104,7 +156,7 @@ impl Tensor {
         }
         let bytes = self.read(op)?;
         check_range(op, self.dtype(), &bytes, backend.into())?;
-        let memory = backend.upload(op, self.dtype(), &bytes)?;
+        let memory = upload(backend, op, self.dtype(), &bytes)?;
         let layout = Layout::contiguous(self.shape().clone());
         let moved = Self::from_parts(memory, layout, self.dtype());
         moved.with_rule(op, &[self], move |pass| {
@@ -127,8 +179,7 @@ impl Tensor {
             Some(bytes) => Ok(Bytes::InPlace(bytes)),
             None => {
                 let mut buffer = room(op, self.shape(), self.dtype())?;
-                let backend = self.backend();
-                backend.download(op, self.dtype(), self.view_of(), &mut buffer)?;
+                download(op, self.dtype(), self.view_of(), &mut buffer)?;
                 Ok(Bytes::Copied(buffer))
             }
         }
@@ -216,8 +267,7 @@ pub(crate) fn fetch(op: &'static str, tensor: &Tensor) -> Result<(Shared, Layout
         }
     }
     let mut buffer = room(op, &once, tensor.dtype())?;
-    let backend = tensor.backend();
-    backend.download(op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
+    download(op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
     let memory = Storage::Owned(buffer).share();
     let layout = Layout::contiguous(once).broadcast_to(op, tensor.shape())?;
     Ok((memory, layout))

@@ -11,7 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{DType, Error, ErrorKind};
 use allotrope_op::Backend;
-use allotrope_tensor::{Device, Edges, Index, LossReduction, Tensor};
+use allotrope_tensor::{
+    BagMode, Bags, Device, Edges, Index, LossReduction, QuantileInterpolation, Tensor,
+};
 use allotrope_testing::{APART, NARROW, take_calls};
 
 type Outcome = Result<Tensor, Error>;
@@ -142,6 +144,43 @@ fn every_integer_dtype_is_checked() {
 }
 
 #[test]
+fn masks_and_bags_read_nothing() {
+    let _guard = alone();
+    let x = Tensor::arange(0, 12, 1, DType::F32).unwrap();
+    let x = x.reshape(&[4, 3]).unwrap();
+    let mask = x.gt(5).unwrap();
+    for count in [6, 5, 1] {
+        check("masked_scatter", &[&x, &mask], |x| {
+            let source = x[0].ravel()?.narrow(0, 0, count)?;
+            x[0].masked_scatter(&x[1], &source)
+        });
+    }
+    let index = integers(&[2, 0, 3, 1, 1]);
+    for (offsets, include_last_offset) in [
+        (integers(&[0, 2, 2]), false),
+        (integers(&[0, 2, 5]), true),
+        (integers(&[0, 2, 1]), false),
+        (integers(&[0, 2, 6]), false),
+        (integers(&[1, 2]), false),
+        (integers(&[0, -2]), false),
+        (integers(&[0, 2, 4]), true),
+    ] {
+        for mode in [BagMode::Sum, BagMode::Mean, BagMode::Max] {
+            check("embedding_bag", &[&x, &index, &offsets], |x| {
+                let offsets = Some(&x[2]);
+                let bags = Bags {
+                    offsets,
+                    include_last_offset,
+                    mode,
+                    ..Bags::default()
+                };
+                x[0].embedding_bag(&x[1], bags)
+            });
+        }
+    }
+}
+
+#[test]
 fn losses_read_nothing() {
     let _guard = alone();
     let x = floats(&[0.5, 0.25, -1.0, 2.0, 0.0, 1.0]);
@@ -193,6 +232,11 @@ fn other_checks_read_nothing() {
         let here = x.cov(1.0, Some(&weights), None).err();
         let got = there(&x).cov(1.0, Some(&there(&weights)), None);
         assert_eq!(got.and_then(|cov| cov.to_bytes()).err(), here);
+    }
+    for q in [floats(&[0.5, 1.0]), floats(&[0.5, 2.0])] {
+        let here = x.quantile(&q, None, false, QuantileInterpolation::Linear);
+        let got = there(&x).quantile(&there(&q), None, false, QuantileInterpolation::Linear);
+        assert_eq!(got.and_then(|x| x.to_bytes()).err(), here.err());
     }
     take_calls();
     let place = there(&x).argmin(None, false).unwrap();

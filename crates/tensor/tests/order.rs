@@ -72,7 +72,7 @@ fn quantiles_name_bad_fractions() -> Result<(), Error> {
     let q = Tensor::from_slice(&[0.5, 2.0], &[2])?;
     let error = x.quantile(&q, None, false, QuantileInterpolation::Linear);
     let error = error.err().map(|error| (error.kind(), error.to_string()));
-    let text = "quantile: q out of range at index 1: 2; fractions from 0 to 1 are accepted";
+    let text = "quantile: q out of range at index 1: 2.0; fractions from 0 to 1 are accepted";
     assert_eq!(error, Some((ErrorKind::Value, text.to_owned())));
     Ok(())
 }

@@ -7,7 +7,7 @@
 //! | `lazy` | values that are made when they are first asked for |
 //! | `backend` | [`Apart`]: every primitive, done by the CPU on copies when it is needed |
 //! | `check` | checks of values, whose faults the next reading raises |
-//! | `calls` | how often each primitive was asked for, and what was moved |
+//! | `calls` | how often each primitive was asked for |
 //!
 //! There are two of them. `apart` stores every dtype exactly; `apart:1` stores float64 as float32 and
 //! complex128 as complex64, as a device without them does.
@@ -23,7 +23,7 @@ use allotrope_dtype::{Error, Problem};
 use allotrope_op::Backend;
 
 pub use backend::{APART, Apart, NARROW};
-pub use calls::{Transfer, take_calls, take_transfers};
+pub use calls::take_calls;
 
 /// The kind of the devices.
 pub const KIND: &str = "apart";

@@ -98,7 +98,7 @@ class TestMasks:
             (lambda x, m: x.masked_fill(x, 1), TypeError, "bool is accepted"),
             (lambda x, m: x.masked_select([1, 0]), TypeError, "masked_select: wrong dtype: int64"),
             (lambda x, m: x.masked_fill(m, [1.0, 2.0]), ValueError, "wrong shape of value"),
-            (lambda x, m: x.masked_scatter(m, []), ValueError, "accepted is one of at least 1 elements$"),
+            (lambda x, m: x.masked_scatter(m, []), ValueError, "number of selected elements out of range: 1; as many as the source has are accepted$"),
             (lambda x, m: x.masked_select([True] * 3), ValueError, "do not broadcast"),
             (lambda x, m: al.where(m, 1), TypeError, "both or none"),
         ],

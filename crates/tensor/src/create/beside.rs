@@ -6,6 +6,7 @@ use allotrope_op::Shape;
 use super::eye_on;
 use super::range::{arange_on, linspace_on};
 use crate::Tensor;
+use crate::transfer::upload;
 
 impl Tensor {
     /// All zero, on the device of this tensor.
@@ -68,7 +69,7 @@ impl Tensor {
             return Err(Error::new(op, Problem::LengthMismatch { from, to }));
         }
         let bytes = bytemuck::cast_slice(elements);
-        let memory = self.backend().upload(op, T::DTYPE, bytes)?;
+        let memory = upload(self.backend(), op, T::DTYPE, bytes)?;
         Ok(Self::from_memory_of(memory, shape, T::DTYPE).following(self))
     }
 

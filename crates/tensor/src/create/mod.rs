@@ -15,6 +15,7 @@ use allotrope_op::{Backend, Dims, Layout, Shape, Target, View};
 
 pub use frequency::{fftfreq, fftfreq_on, rfftfreq, rfftfreq_on};
 pub use options::Options;
+pub(crate) use range::arange_on;
 pub use window::SignalWindow;
 
 use crate::Tensor;

@@ -11,6 +11,7 @@ use allotrope_op::{Backend, Builder, Layout, Number, Scan, Shape, View};
 use super::room;
 use crate::host::{Buffer, CPU, parallel};
 use crate::reduce::reading;
+use crate::transfer::upload;
 use crate::view::out_of_memory;
 use crate::{Options, Tensor};
 
@@ -294,7 +295,7 @@ fn tabulate_bytes(
     if backend.id() == CPU.id() {
         return Ok(Tensor::from_buffer(buffer, shape, to));
     }
-    let memory = backend.upload(op, to, &buffer)?;
+    let memory = upload(backend, op, to, &buffer)?;
     Ok(Tensor::from_memory_of(memory, shape, to))
 }
 

@@ -142,7 +142,7 @@ impl Tensor {
                 parts.push(all);
                 continue;
             }
-            let above = Self::triu_indices(count, others, 0, DType::I64)?.beside(self)?;
+            let above = Self::triu_indices(count, others, 0, (DType::I64, self.device()))?;
             let places = above
                 .select(0, 0)?
                 .mul(others as i64)?

@@ -3,6 +3,7 @@
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::order::{NANQUANTILE, QUANTILE};
+use allotrope_op::task::values::Refusal;
 use allotrope_op::task::{Made, Order, Output, Task};
 use allotrope_op::{Shape, compute_dtype};
 use smallvec::smallvec;
@@ -10,6 +11,7 @@ use smallvec::smallvec;
 pub use allotrope_op::task::order::QuantileInterpolation;
 
 use super::axis_view::AxisView;
+use super::operands::refuse;
 use crate::Tensor;
 use crate::autograd::{is_grad_enabled, is_recorded};
 use crate::call;
@@ -202,15 +204,14 @@ fn checked_fractions(op: &'static str, q: &Tensor) -> Result<Tensor, Error> {
         return Err(Error::new(op, Problem::TooManyDimensions { given, most }));
     }
     let wide = q.to(DType::F64).map_err(|error| error.in_op(op))?;
-    let fractions: Vec<f64> = wide.to_vec()?;
-    if let Some(index) = fractions.iter().position(|q| !(0.0..=1.0).contains(q)) {
-        let problem = Problem::OutOfRange {
-            what: "q",
-            index: (q.rank() > 0).then_some(index),
-            value: fractions[index].to_string(),
-            accepted: "fractions from 0 to 1",
-        };
-        return Err(Error::new(op, problem));
-    }
+    let refusal = Refusal {
+        what: "q",
+        value: None,
+        first: (q.rank() > 0).then_some(0),
+        accepted: "fractions from 0 to 1",
+    };
+    let plain = wide.detach();
+    let right = plain.ge(0.0)?.logical_and(&plain.le(1.0)?)?;
+    refuse(op, refusal, &right.logical_not()?, Some(&plain))?;
     Ok(wide)
 }

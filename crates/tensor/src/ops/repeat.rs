@@ -6,9 +6,12 @@ use allotrope_op::structured::movement::{REPEAT, REPEAT_INTERLEAVE, TILE};
 use allotrope_op::{Dims, Layout, Shape, compute_dtype, normalize_axis};
 use smallvec::smallvec;
 
+use super::indexing::sum_slices;
+use super::scan::scan_lines;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
+use crate::reduce::reading;
 
 /// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
 const ADDED_UP_TO: usize = 8;
@@ -169,6 +172,20 @@ fn remember_sum(
         }
         Ok(smallvec![Some(sums)])
     })
+}
+
+/// Which of several stretches, that begin in order at starts of int64, each of so many places is in: what a
+/// device works out without anyone reading the starts, of which the first is 0.
+pub(super) fn stretches(op: &'static str, starts: &Tensor, count: usize) -> Result<Tensor, Error> {
+    // What begins at the end has no place.
+    let room = Shape::new(op, &[count.saturating_add(1)])?;
+    let ones = starts.new_ones(&[1], DType::I64)?.expand(starts.shape())?;
+    let begun = sum_slices(op, &room, 0, starts, &ones)?;
+    let begun = begun.narrow(0, 0, count)?;
+    let program = reading(DType::I64, DType::I64, DType::I64);
+    let places = scan_lines(op, &program, &[&begun], 0, DType::I64)?.sub(1)?;
+    // In range whatever the starts are: who refuses them does not wait.
+    places.maximum(0)
 }
 
 /// A tensor and the dimension that is meant, or its elements in a row.

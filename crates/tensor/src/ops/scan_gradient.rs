@@ -42,7 +42,8 @@ pub(super) fn remember_scan(
 fn of_products(gradient: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor, Error> {
     let (axis, size) = (dim as isize, x.shape()[dim]);
     let products = x.cumprod(axis, None)?;
-    if !is_any(&products.eq(0)?)? {
+    // Whether there are zeros is not worth waiting for a device.
+    if x.host_address().is_some() && !is_any(&products.eq(0)?)? {
         let sums = gradient.mul(&conjugate(&products)?)?.flip(&[axis])?;
         let sums = sums.cumsum(axis, None)?.flip(&[axis])?;
         return sums.div(&conjugate(x)?);

@@ -1,14 +1,19 @@
 //! Triangles of matrices: `tril`, `triu` and the indices of both.
 
+use std::ops::Range;
+
 use allotrope_dtype::{CastOptions, DType, Error, Overflow, Problem, Set};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::movement::{TRIL, TRIU};
 use allotrope_op::{Band, Shape};
 use smallvec::smallvec;
 
+use super::repeat::stretches;
 use crate::call;
+use crate::create::arange_on;
+use crate::transfer::upload;
 use crate::view::out_of_memory;
-use crate::{Options, Tensor};
+use crate::{Device, Options, Tensor};
 
 impl Tensor {
     /// Matrices with zero above a diagonal, which is `diagonal` columns right of the main one.
@@ -111,6 +116,14 @@ fn indices(
     let mut counts = used.clone().map(|row| kept(row).len());
     let count = counts.try_fold(0_usize, |sum, n| sum.checked_add(n));
     let count = count.ok_or_else(|| out_of_memory(op))?;
+    let raise = CastOptions::overflow(Overflow::Raise);
+    let finish = |places: Tensor| {
+        let places = places.to_with(dtype, raise);
+        Ok(options.finish(places.map_err(|error| error.in_op(op))?))
+    };
+    if device != Device::cpu() {
+        return finish(indices_on(device, op, band, columns, offset, used, count)?);
+    }
     reserve(op, &mut places, count)?;
     for row in used.clone() {
         places.extend(std::iter::repeat_n(row as i64, kept(row).len()));
@@ -119,12 +132,45 @@ fn indices(
         places.extend(kept(row).map(|column| column as i64));
     }
     let shape = Shape::new(op, &[2, count])?;
-    let bytes = bytemuck::cast_slice(&places);
-    let memory = device.backend().upload(op, DType::I64, bytes)?;
-    let places = Tensor::from_memory_of(memory, shape, DType::I64);
-    let raise = CastOptions::overflow(Overflow::Raise);
-    let places = places.to_with(dtype, raise);
-    Ok(options.finish(places.map_err(|error| error.in_op(op))?))
+    let memory = upload(
+        device.backend(),
+        op,
+        DType::I64,
+        bytemuck::cast_slice(&places),
+    )?;
+    finish(Tensor::from_memory_of(memory, shape, DType::I64))
+}
+
+/// The rows and columns of so many elements in rows of a band, worked out by a device.
+fn indices_on(
+    device: Device,
+    op: &'static str,
+    band: Band,
+    columns: usize,
+    offset: isize,
+    used: Range<usize>,
+    count: usize,
+) -> Result<Tensor, Error> {
+    let (first_row, columns) = (used.start as i64, columns as i64);
+    let counted =
+        |end: i64| arange_on(device.backend(), 0.into(), end.into(), 1.into(), DType::I64);
+    let rows = counted(used.len() as i64)?;
+    // Beyond the edges there is nothing else.
+    let offset = (offset as i64).clamp(-(used.end as i64), columns);
+    let places = rows.add(first_row + offset)?;
+    let (firsts, lengths) = match band {
+        Band::Lower => (rows.zeros_like()?, places.add(1)?.clamp(0, columns)?),
+        Band::Upper => {
+            let firsts = places.clamp(0, columns)?;
+            let lengths = firsts.neg()?.add(columns)?;
+            (firsts, lengths)
+        }
+    };
+    let starts = lengths.cumsum(0, None)?.sub(&lengths)?;
+    let rows = stretches(op, &starts, count)?;
+    let away = firsts.sub(&starts)?.select_known(op, 0, &rows)?;
+    let columns = counted(count as i64)?.add(&away)?;
+    Tensor::stack(&[&rows.add(first_row)?, &columns], 0)
 }
 
 /// Room for so many rows and columns.

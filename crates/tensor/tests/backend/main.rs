@@ -18,8 +18,10 @@ mod window;
 use allotrope_cpu::CPU;
 use allotrope_dtype::{CastOptions, DType, Error, ErrorKind, Overflow, Problem};
 use allotrope_op::{Backend, Op, Slice};
-use allotrope_tensor::{Generator, Index, PadMode, Tensor};
-use allotrope_testing::{APART, NARROW, take_calls, take_transfers};
+use allotrope_tensor::{
+    BagMode, Bags, Device, Generator, Index, Options, PadMode, Tensor, take_transfers,
+};
+use allotrope_testing::{APART, NARROW, take_calls};
 
 type Outcome = Result<Tensor, Error>;
 
@@ -244,9 +246,6 @@ fn elements_are_chosen_there() {
         check("masked_scatter", &[&x, &mask], |x| {
             x[0].masked_scatter(&x[1], &x[0].flip(&[0])?)
         });
-        check("masked_scatter of few", &[&x, &mask], |x| {
-            x[0].masked_scatter(&x[1], &x[0].select(0, 0)?)
-        });
         check("argwhere", &[&x], |x| x[0].argwhere());
         check("scatter", &[&x, &rows], |x| {
             x[0].scatter(0, &x[1].unsqueeze(1)?, true)
@@ -265,8 +264,59 @@ fn elements_are_chosen_there() {
         });
     }
     let calls = take_calls();
-    for method in ["pick", "put", "compress", "expand", "coordinates", "place"] {
+    for method in ["pick", "put", "compress", "coordinates", "place"] {
         assert!(calls.contains_key(method), "{method} of {calls:?}");
+    }
+}
+
+#[test]
+fn bags_between_offsets_are_the_same_there() {
+    let (table, index) = (numbers(DType::F32), indices(&[2, 0, 5, 1, 1, 3]));
+    for (offsets, include_last_offset) in [
+        (indices(&[0, 2, 2, 5]), false),
+        (indices(&[0, 0, 3, 6]), true),
+        (indices(&[0, 6]), false),
+    ] {
+        for mode in [BagMode::Sum, BagMode::Mean, BagMode::Max] {
+            check("embedding_bag", &[&table, &index, &offsets], |x| {
+                let bags = Bags {
+                    offsets: Some(&x[2]),
+                    include_last_offset,
+                    mode,
+                    ..Bags::default()
+                };
+                x[0].embedding_bag(&x[1], bags)
+            });
+        }
+    }
+}
+
+#[test]
+fn indices_of_triangles_are_made_there() {
+    type Make = fn(usize, usize, isize, Options) -> Outcome;
+    let makes: [Make; 2] = [
+        |rows, columns, offset, options| Tensor::tril_indices(rows, columns, offset, options),
+        |rows, columns, offset, options| Tensor::triu_indices(rows, columns, offset, options),
+    ];
+    take_transfers();
+    for make in makes {
+        for (rows, columns) in [(4, 4), (3, 6), (6, 3), (1, 5), (0, 2), (2, 0)] {
+            for offset in [-9, -2, -1, 0, 1, 2, 5, isize::MIN, isize::MAX] {
+                let here = make(rows, columns, offset, DType::I64.into()).unwrap();
+                let device = Device::from(&APART as &dyn Backend);
+                let there = make(rows, columns, offset, (DType::I64, device).into()).unwrap();
+                let moved = take_transfers();
+                assert!(moved.is_empty(), "{moved:?}");
+                assert_eq!(there.shape(), here.shape());
+                let got = there.to_vec::<i64>().unwrap();
+                assert_eq!(
+                    got,
+                    here.to_vec::<i64>().unwrap(),
+                    "{rows} {columns} {offset}"
+                );
+                take_transfers();
+            }
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 use allotrope_dtype::{DType, Error, Problem};
 use allotrope_op::task::Task;
 use allotrope_op::task::fourier::{Direction, Fourier, Transform};
-use allotrope_op::{Dims, Shape, normalize_axis};
+use allotrope_op::{Builder, Dims, Shape, normalize_axis};
 use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::device::perform_one;
-use crate::host::memory::try_collect;
+use crate::elementwise::evaluate_one;
 
 /// What is to be transformed along a dimension.
 pub(super) struct Lines<'a> {
@@ -135,15 +135,18 @@ impl<'a> Lines<'a> {
     /// Half a spectrum with the numbers that stand for their conjugates too times a weight.
     fn weighted(&self, half: &Tensor, weight: f64) -> Result<Tensor, Error> {
         let width = self.length / 2 + 1;
-        let weights = (0..width).map(|k| match k == 0 || 2 * k == self.length {
-            true => 1.0,
-            false => weight,
-        });
-        let weights: Vec<f64> = try_collect(self.op, weights)?;
+        let builder = Builder::new(&[DType::I64]);
+        let (k, number) = (
+            builder.input(0),
+            builder.input(0).to(half.dtype().to_real()),
+        );
+        let is_alone = k.eq(k.zero()) | (k + k).eq(k.lit(self.length as f64));
+        let program = builder.finish(&[is_alone.pick(number.one(), number.lit(weight))]);
+        let places = half.new_arange(0, width as i64, 1, DType::I64)?;
+        let weights = evaluate_one(self.op, &program, &[&places])?;
         let mut sizes: Dims<isize> = half.shape().iter().map(|_| 1).collect();
         sizes[self.dim] = width as isize;
-        let weights = half.new_from_slice(&weights, &[width])?.reshape(&sizes)?;
-        half.mul(&weights.to(half.dtype().to_real())?)
+        half.mul(&weights.reshape(&sizes)?)
     }
 
     fn transform(&self, direction: Direction, scale: f64) -> Transform {

@@ -73,14 +73,23 @@ impl Tensor {
                 Ok(smallvec![Some(pass.gradient()?.index_select(0, &index)?)])
             });
         }
-        let task = Task::Indexing(Indexing::CountIndices);
         let ordered = indices.compact.expand(self.shape())?.contiguous()?;
-        perform_or(op, &task, &[&ordered], DType::I64, &shape, || {
-            let zeros = ordered.new_zeros(&shape, DType::I64)?;
+        ordered.occurrences(op, bins)
+    }
+
+    /// How often each of so many indices occurs in a contiguous vector of them, in int64.
+    pub(super) fn occurrences(&self, op: &'static str, bins: usize) -> Result<Self, Error> {
+        let (task, shape) = (
+            Task::Indexing(Indexing::CountIndices),
+            Shape::new(op, &[bins])?,
+        );
+        perform_or(op, &task, &[self], DType::I64, &shape, || {
+            let zeros = self.new_zeros(&shape, DType::I64)?;
+            let indices = Indices::known(self.clone());
             let places = indices.layout.clone();
             let mut target = Target::new(op, &zeros, DType::I64, 0, &indices, places)?;
             drop(zeros);
-            target.combine(Combine::Add, &ordered.new_full(&[], 1, DType::I64)?)?;
+            target.combine(Combine::Add, &self.new_full(&[], 1, DType::I64)?)?;
             target.finish()
         })
     }
@@ -161,7 +170,7 @@ impl Tensor {
                 for start in (0..x.count()).step_by(piece) {
                     let now = x.narrow(0, start as isize, piece.min(x.count() - start))?;
                     let places = edges.bins_of(op, &now)?;
-                    hist = hist.add(&places.bincount(None, count + 1)?)?;
+                    hist = hist.add(&places.occurrences(op, count + 1)?)?;
                 }
                 hist.to(DType::F64)?
             }

@@ -3,10 +3,13 @@
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Combine;
 use allotrope_op::structured::indexing::{EMBEDDING, EMBEDDING_BAG, ONE_HOT};
+use allotrope_op::task::values::Refusal;
 use allotrope_op::task::{Indexing, Output, Task};
 use allotrope_op::{Outcome, Shape, normalize_axis};
 use smallvec::smallvec;
 
+use super::super::operands::refuse;
+use super::super::repeat::stretches;
 use super::scatter::IndexReduction;
 use super::scatter_core::{Target, accumulator, neutral};
 use super::{Indices, Negative, chooser_beside, sum_slices, wrong_shape};
@@ -314,7 +317,8 @@ impl Tensor {
         let start = self.new_full(&[number, columns], start, compute)?;
         let (weights, options) = (weights.as_ref(), &bags.embedding);
         let result = self.combined_bags(op, how, [&index, &owners], weights, options, start)?;
-        let counts = owners.bincount(None, number)?.unsqueeze(1)?;
+        let counts = owners.contiguous()?;
+        let counts = counts.occurrences(op, number)?.unsqueeze(1)?;
         let result = match bags.mode {
             BagMode::Sum => result,
             BagMode::Mean => result.div(&counts.maximum(1)?.to(compute)?)?,
@@ -399,7 +403,7 @@ impl Tensor {
                 let (start, plain) = (self.new_zeros(&shape, sum)?, Embedding::default());
                 let (table, lists) = (self.detach(), [&places, &owners]);
                 let sums = table.combined_bags(op, Combine::Add, lists, None, &plain, start)?;
-                (sums, owners.bincount(None, number)?.unsqueeze(1)?)
+                (sums, owners.occurrences(op, number)?.unsqueeze(1)?)
             }
         };
         let sizes = self.shape().clone();
@@ -409,6 +413,48 @@ impl Tensor {
         })?;
         Ok((sums, counts))
     }
+}
+
+/// What offsets are accepted.
+const IN_ORDER: &str = "offsets from 0 on, in order and not beyond the indices";
+/// What the last one is, if it is no beginning.
+const THE_END: &str = "the number of indices, since every index must belong to a bag";
+
+/// [`owners`] of indices on a device other than the CPU, where nobody waits for what the offsets are.
+fn owners_on_device(
+    op: &'static str,
+    index: &Tensor,
+    offsets: &Tensor,
+    include_last_offset: bool,
+) -> Result<(usize, Tensor), Error> {
+    let (count, given) = (index.count(), offsets.count());
+    let number = given - usize::from(include_last_offset);
+    let refuse_where = |wrong: &Tensor, first: usize, accepted: &'static str| {
+        let refusal = Refusal {
+            what: "offset",
+            value: None,
+            first: Some(first),
+            accepted,
+        };
+        refuse(
+            op,
+            refusal,
+            wrong,
+            Some(&offsets.narrow(0, first as isize, given - first)?),
+        )
+    };
+    let zero = offsets.new_zeros(&[1], DType::I64)?;
+    let most = offsets.new_full(&[given - 1], count as i64, DType::I64)?;
+    let before = Tensor::cat(&[&zero, &offsets.narrow(0, 0, given - 1)?], 0)?;
+    let beyond = offsets.gt(&Tensor::cat(&[&zero, &most], 0)?)?;
+    refuse_where(&offsets.lt(&before)?.logical_or(&beyond)?, 0, IN_ORDER)?;
+    let last = given - 1;
+    if include_last_offset {
+        let end = offsets.narrow(0, last as isize, 1)?;
+        refuse_where(&end.ne(count as i64)?, last, THE_END)?;
+    }
+    let starts = offsets.narrow(0, 0, number)?;
+    Ok((number, stretches(op, &starts, count)?))
 }
 
 /// The number of bags, and the one that each index belongs to.
@@ -428,12 +474,19 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
         }
     };
     let count = index.count();
+    if offsets.count() == 0 {
+        if count > 0 {
+            let accepted = "none without offsets: every index must belong to a bag";
+            return Err(wrong_shape(op, "input", index.shape(), accepted));
+        }
+        return Ok((0, index.new_zeros(&[0], DType::I64)?));
+    }
+    if offsets.host_address().is_none() {
+        return owners_on_device(op, index, &offsets, bags.include_last_offset);
+    }
     let read = offsets.read(op)?;
     let starts: &[i64] = bytemuck::cast_slice(&read);
-    let number = match (bags.include_last_offset, starts.len()) {
-        (true, given) => given.saturating_sub(1),
-        (false, given) => given,
-    };
+    let number = starts.len() - usize::from(bags.include_last_offset);
     let mut before = 0;
     for (place, start) in starts.iter().enumerate() {
         let in_order = (before..=count as i64).contains(start) && (place > 0 || *start == 0);
@@ -442,22 +495,22 @@ fn owners(op: &'static str, index: &Tensor, bags: &Bags<'_>) -> Result<(usize, T
                 what: "offset",
                 index: Some(place),
                 value: start.to_string(),
-                accepted: "offsets from 0 on, in order and not beyond the indices",
+                accepted: IN_ORDER,
             };
             return Err(Error::new(op, problem));
         }
         before = *start;
     }
-    let first = starts.first().is_none_or(|start| *start == 0);
-    let last = if bags.include_last_offset {
-        starts.last().copied()
-    } else {
-        None
-    };
-    let end = last.unwrap_or(if number == 0 { 0 } else { count as i64 });
-    if !first || end != count as i64 {
-        let accepted = format!("bags end at {end}; every index must belong to one");
-        return Err(wrong_shape(op, "input", index.shape(), accepted));
+    if let (true, Some(end)) = (bags.include_last_offset, starts.last())
+        && *end != count as i64
+    {
+        let problem = Problem::OutOfRange {
+            what: "offset",
+            index: Some(number),
+            value: end.to_string(),
+            accepted: THE_END,
+        };
+        return Err(Error::new(op, problem));
     }
     let mut owners = try_vec(op, count, 0_i64)?;
     for (bag, start) in starts.iter().take(number).enumerate() {

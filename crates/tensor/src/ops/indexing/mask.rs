@@ -7,16 +7,24 @@ use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::indexing::{
     ARGWHERE, MASKED_FILL, MASKED_SCATTER, MASKED_SELECT, NONZERO,
 };
+use allotrope_op::task::values::Refusal;
 use allotrope_op::{Op, Shape};
 use smallvec::smallvec;
 
+use super::super::operands::{out_of_range, refuse};
+use super::super::scan::scan_lines;
 use super::{chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
+use crate::reduce::reading;
 use crate::transfer::gathered;
+
+/// What `masked_scatter` counts, and how far it may go.
+const SELECTED: &str = "number of selected elements";
+const IN_SOURCE: &str = "as many as the source has";
 
 impl Tensor {
     /// The tensor with a value where a mask is true; both are broadcast. The dtype is that of
@@ -117,10 +125,12 @@ impl Tensor {
         let shape = Shape::broadcast(op, &[self.shape(), mask.shape()])?;
         let mask = mask.expand(&shape)?.settled()?;
         let backend = common_backend(op, &[self, source, &mask])?;
+        if self.host_address().is_none() && source.count().min(mask.count()) > 0 {
+            return self.taking(op, &mask, source, dtype);
+        }
         let count = mask.true_count(op)?;
         if source.count() < count {
-            let accepted = format!("one of at least {count} elements");
-            return Err(wrong_shape(op, "source", source.shape(), accepted));
+            return Err(out_of_range(op, SELECTED, count, IN_SOURCE));
         }
         let used = source.ravel()?.narrow(0, 0, count)?;
         let used = used.to(dtype)?.contiguous()?;
@@ -129,6 +139,33 @@ impl Tensor {
             backend.expand(op, dtype, used.view_of(), mask.view_of(), target)
         })?;
         Ok(result)
+    }
+
+    /// [`masked_scatter`](Self::masked_scatter) in a dtype on a device, where nobody waits for how many
+    /// elements the mask selects; it has the shape of the result, and the source elements.
+    fn taking(
+        &self,
+        op: &'static str,
+        mask: &Self,
+        source: &Self,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let selected = mask.ravel()?;
+        let program = reading(DType::Bool, DType::I64, DType::I64);
+        let counts = scan_lines(op, &program, &[&selected], 0, DType::I64)?;
+        let most = source.count() as i64;
+        let count = counts.amax(None, false)?;
+        let refusal = Refusal {
+            what: SELECTED,
+            value: None,
+            first: None,
+            accepted: IN_SOURCE,
+        };
+        refuse(op, refusal, &count.gt(most)?, Some(&count))?;
+        let places = counts.sub(1)?.clamp(0, most - 1)?;
+        let taken = source.ravel()?.select_known(op, 0, &places)?.to(dtype)?;
+        let taken = taken.reshape_as(mask)?;
+        mask.where_(&taken, &self.expand(mask.shape())?.to(dtype)?)
     }
 
     /// How many elements of a mask are true.

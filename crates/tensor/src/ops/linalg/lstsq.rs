@@ -5,6 +5,7 @@ use allotrope_op::structured::linalg::{COND, LSTSQ, MATRIX_NORM, MATRIX_RANK, PI
 use allotrope_op::task::Factorization;
 use allotrope_op::{Op, compute_dtype};
 
+use super::super::operands::is_any;
 use super::batch::{Batch, Begun, Out, begin, misfit, order, sizes};
 use super::eig_svd::{Triangle, hermitian_values, number_of, singular_values};
 use super::eig_svd_gradient::remember_singular_values;
@@ -242,9 +243,9 @@ pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares,
     } else {
         residuals
     };
-    let is_full = rank.eq(columns as i64)?.all(None, false)?;
-    let is_full = is_full.to_vec::<allotrope_dtype::Bool8>()?[0].get();
-    let residuals = match (rows > columns && is_full, vector) {
+    // Their shape depends on the rank, which is read where it can be full.
+    let is_full = rows > columns && !is_any(&rank.ne(columns as i64)?)?;
+    let residuals = match (is_full, vector) {
         (false, _) => residuals.new_zeros(&[0], residuals.dtype())?,
         (true, true) => residuals.squeeze(Some(&[-1]))?,
         (true, false) => residuals,
