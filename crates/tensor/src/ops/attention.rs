@@ -211,7 +211,9 @@ impl Tensor {
         let weights = if options.dropout == 0.0 {
             weights
         } else if options.dropout < 1.0 {
-            let kept = weights.detach().bernoulli_like(1.0 - options.dropout, None)?;
+            let kept = weights
+                .detach()
+                .bernoulli_like(1.0 - options.dropout, None)?;
             weights
                 .mul(&kept)?
                 .div(WeakScalar::Float(1.0 - options.dropout))?
