@@ -64,7 +64,13 @@ def replace_data(tensor: Tensor, data: Tensor) -> None:
 
 
 class Converted:
-    """The part of a module that converts it."""
+    """The part of a module that converts it.
+
+    >>> issubclass(al.nn.Module, al.nn.conversion.Converted)
+    True
+    >>> al.nn.Linear(2, 3).to(al.bfloat16).weight.dtype
+    allotrope.bfloat16
+    """
 
     # The dtype that the module stays in, whatever a module above is converted to.
     _kept_in: Any = None
