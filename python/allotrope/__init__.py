@@ -8,6 +8,7 @@ from ._core import *  # noqa: F403
 
 from . import (  # noqa: E402, F401
     _array_object,
+    _examples,
     _foreach,
     _more,
     _notebook,
@@ -39,6 +40,7 @@ from .tracing import trace_dtypes  # noqa: E402, F401
 
 _SYNONYMS, _FUNCTIONAL = _core._other_names()
 _SYNONYMS = dict(_SYNONYMS)
+_WRITTEN = dict(_core._written_results())
 
 
 # Functions of special that torch has in its package too, and as methods.
@@ -93,7 +95,8 @@ def _turning(name: str):
 def _documented(function, name: str, method, what: str):
     function.__name__ = name + "_"
     function.__qualname__ = f"Tensor.{name}_"
-    function.__doc__ = f"{method.__doc__}\n\n{what}"
+    original = method.__name__
+    function.__doc__ = _examples.documented(method.__doc__, original, name + "_", what, _WRITTEN.get(original))
     # Its signature is that of the method.
     function.__wrapped__ = method
     return function
@@ -110,7 +113,11 @@ def _add_in_place() -> None:
 
 
 def _get_device(self) -> int:
-    """The number of the device among those of its kind; -1 for the CPU."""
+    """The number of the device among those of its kind; -1 for the CPU.
+
+    >>> al.zeros(1).get_device()
+    -1
+    """
     return -1 if self.is_cpu else self.device.index or 0
 
 

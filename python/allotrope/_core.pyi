@@ -557,6 +557,7 @@ def _require_device(op: str, name: str) -> None: """Refuses the name of a device
 def _take_transfers() -> list[tuple[str, str, builtins.int]]: """What this thread has moved between the CPU and other devices outside of hosted operations since it last asked: `upload` or `download`, what for, and how many bytes. It is noted from the first time on."""
 def _elementwise_methods() -> list[str]: """The names of the elementwise methods."""
 def _in_place_methods() -> tuple[list[str], list[str], list[str]]: """The names of the methods that have a form with an underscore: those of single elements, others that keep the shape of a tensor, and those that do not."""
+def _written_results() -> list[tuple[str, str]]: """The results of in-place forms that differ from those of their methods."""
 def _swap_place_of_thread(place: tuple[_Int, _Int] | None) -> tuple[builtins.int, builtins.int] | None: """Gives this thread a place of its own in a seed's sequence, for draws without a generator of their own, or takes it away; seed and offset of the one it had, or None."""
 def _gpu_count() -> builtins.int: """How many GPUs there are."""
 def _gpu_empty_cache(index: _Int) -> None: """Gives memory back that no tensor has."""

@@ -35,12 +35,20 @@ class device(str):
 
     @property
     def type(self) -> str:
-        """The kind of device."""
+        """The kind of device.
+
+        >>> al.device("gpu", 1).type
+        'gpu'
+        """
         return str(self).partition(":")[0]
 
     @property
     def index(self) -> int | None:
-        """The number among devices of a kind, if it was given."""
+        """The number among devices of a kind, if it was given.
+
+        >>> al.device("gpu", 1).index, al.device("cpu").index
+        (1, None)
+        """
         number = self.partition(":")[2]
         return int(number) if number else None
 

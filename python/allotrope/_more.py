@@ -11,6 +11,7 @@ from . import linalg
 from ._core import (
     Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, int32, int64, ldexp, linspace, randn, searchsorted, stack, where,
 )
+from ._examples import as_copy
 from ._operand import operand
 
 
@@ -33,7 +34,11 @@ class Size(tuple[int, ...]):
         return super().__new__(cls, _sequence("Size", sizes))
 
     def numel(self) -> int:
-        """The number of elements: the product of the sizes."""
+        """The number of elements: the product of the sizes.
+
+        >>> al.Size([2, 3]).numel()
+        6
+        """
         return math.prod(self)
 
     def __repr__(self) -> str:
@@ -85,7 +90,7 @@ def _strides(self: Tensor) -> tuple[int, ...]:
 _COPIED, _COPYING_METHODS = _copied_views()
 
 
-def _copying(name: str) -> Callable[..., Any]:
+def _copying(name: str, is_method: bool) -> Callable[..., Any]:
     view = getattr(Tensor, name)
 
     def copying(input: Any, *args: Any, **options: Any) -> Any:
@@ -93,7 +98,7 @@ def _copying(name: str) -> Callable[..., Any]:
         return found.clone() if isinstance(found, Tensor) else tuple(part.clone() for part in found)
 
     copying.__name__ = copying.__qualname__ = name + "_copy"
-    copying.__doc__ = f"A copy of what `{name}` gives."
+    copying.__doc__ = as_copy(view.__doc__, name, is_method)
     # Its signature is that of the method.
     copying.__wrapped__ = view  # type: ignore[attr-defined]
     return copying
@@ -440,7 +445,7 @@ _METHODS = (as_strided_scatter, copy, frexp, geqrf, lu_solve, ormqr, resize_, sv
 def functions() -> dict[str, Any]:
     """What the package exports."""
     found: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
-    found.update({name + "_copy": _copying(name) for name in _COPIED})
+    found.update({name + "_copy": _copying(name, False) for name in _COPIED})
     found["Size"] = Size
     return found
 
@@ -450,5 +455,5 @@ def add_methods() -> None:
     for method in _METHODS:
         setattr(Tensor, method.__name__, method)
     for name in _COPYING_METHODS:
-        setattr(Tensor, name + "_copy", _copying(name))
+        setattr(Tensor, name + "_copy", _copying(name, True))
     setattr(Tensor, "strides", property(_strides, doc=_strides.__doc__))

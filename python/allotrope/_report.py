@@ -36,19 +36,33 @@ class Report:
         return str(self)
 
     def to_json(self) -> str:
-        """The rows as JSON; numbers that are not finite are null."""
+        """The rows as JSON; numbers that are not finite are null.
+
+        >>> import json
+        >>> found = json.loads(al.explain(lambda x: x.exp(), al.ones(2)).to_json())
+        >>> found[0]["op"]
+        'exp'
+        """
         import json
 
         return json.dumps(_plain(self._data()), allow_nan=False)
 
     def to_html(self) -> str:
-        """The rows as an HTML table without scripts, as Jupyter shows them."""
+        """The rows as an HTML table without scripts, as Jupyter shows them.
+
+        >>> al.explain(lambda x: x.exp(), al.ones(2)).to_html().count("<table")
+        1
+        """
         from .inspection.html import report_html
 
         return report_html(self)
 
     def to_svg(self) -> str:
-        """The rows as a picture."""
+        """The rows as a picture.
+
+        >>> al.explain(lambda x: x.exp(), al.ones(2)).to_svg()[:4]
+        '<svg'
+        """
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -56,7 +70,15 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report to a file, as the end of its name says: .svg is the picture, .html,
-        .json and .txt are the table."""
+        .json and .txt are the table.
+
+        >>> import pathlib, tempfile
+        >>> report = al.explain(lambda x: x.exp(), al.ones(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report.save(f"{folder}/report.json")
+        ...     pathlib.Path(folder, "report.json").read_text()[0]
+        '['
+        """
         kinds = {".svg": self.to_svg, ".html": self.to_html, ".json": self.to_json, ".txt": self.__str__}
         kind = os.path.splitext(path)[1].lower()
         if kind not in kinds:

@@ -200,11 +200,19 @@ class GradScaler:
         self._overflowed: dict[str, Any] | None = None
 
     def is_enabled(self) -> bool:
-        """Whether anything is scaled."""
+        """Whether anything is scaled.
+
+        >>> al.amp.GradScaler(enabled=False).is_enabled()
+        False
+        """
         return self._enabled
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or several in lists and tuples, times the scale."""
+        """A loss, or several in lists and tuples, times the scale.
+
+        >>> al.amp.GradScaler(init_scale=8.0).scale(al.tensor(0.5))
+        tensor(4.)
+        """
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -223,13 +231,31 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divides the gradients of an optimizer's parameters by the scale, in place, so that they
-        can be looked at or clipped before the step. Once between two updates."""
+        can be looked at or clipped before the step. Once between two updates.
+
+        >>> w = al.zeros(1, requires_grad=True)
+        >>> optimizer = al.optim.SGD([w], lr=1.0)
+        >>> scaler = al.amp.GradScaler()
+        >>> scaler.scale((2 * w).sum()).backward()
+        >>> scaler.unscale_(optimizer)
+        >>> w.grad
+        tensor([2.])
+        """
         if self._enabled:
             parameters = [parameter for _, _, parameter in self._parameters(optimizer)]
             self._core.unscale(id(optimizer), parameters)
 
     def step(self, optimizer: Any, *args: Any, **options: Any) -> Any:
-        """Takes a step of the optimizer, unless a gradient overflowed; what it gives, or None."""
+        """Takes a step of the optimizer, unless a gradient overflowed; what it gives, or None.
+
+        >>> w = al.zeros(1, requires_grad=True)
+        >>> optimizer = al.optim.SGD([w], lr=1.0)
+        >>> scaler = al.amp.GradScaler()
+        >>> scaler.scale((2 * w).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> w.detach()
+        tensor([-2.])
+        """
         if not self._enabled:
             return optimizer.step(*args, **options)
         if "closure" in options:
@@ -252,48 +278,101 @@ class GradScaler:
         return None
 
     def update(self, new_scale: Any = None) -> None:
-        """Shrinks the scale after an overflow and grows it after an interval without; or sets it."""
+        """Shrinks the scale after an overflow and grows it after an interval without; or sets it.
+
+        >>> w = al.zeros(1, requires_grad=True)
+        >>> optimizer = al.optim.SGD([w], lr=1.0)
+        >>> scaler = al.amp.GradScaler(init_scale=8.0)
+        >>> scaler.scale((w * al.inf).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> scaler.get_scale()
+        4.0
+        """
         if self._enabled:
             self._core.update(None if new_scale is None else float(new_scale))
 
     def get_scale(self) -> float:
-        """The scale; 1.0 if nothing is scaled."""
+        """The scale; 1.0 if nothing is scaled.
+
+        >>> al.amp.GradScaler().get_scale()
+        65536.0
+        """
         return self._core.get_scale()
 
     def report(self) -> dict[str, Any]:
-        """Steps taken and skipped, and which parameter overflowed when one was last skipped."""
+        """Steps taken and skipped, and which parameter overflowed when one was last skipped.
+
+        >>> scaler = al.amp.GradScaler()
+        >>> sorted(scaler.report())
+        ['overflowed', 'skipped', 'steps']
+        """
         steps, skipped, _ = self._core.report()
         return {"steps": steps, "skipped": skipped, "overflowed": self._overflowed}
 
     def get_growth_factor(self) -> float:
-        """What the scale grows by."""
+        """What the scale grows by.
+
+        >>> al.amp.GradScaler().get_growth_factor()
+        2.0
+        """
         return self._core.factors()[0]
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets what the scale grows by."""
+        """Sets what the scale grows by.
+
+        >>> scaler = al.amp.GradScaler()
+        >>> scaler.set_growth_factor(4.0)
+        >>> scaler.get_growth_factor()
+        4.0
+        """
         _, backoff, interval = self._core.factors()
         self._core.set_factors(new_factor, backoff, interval)
 
     def get_backoff_factor(self) -> float:
-        """What the scale shrinks by."""
+        """What the scale shrinks by.
+
+        >>> al.amp.GradScaler().get_backoff_factor()
+        0.5
+        """
         return self._core.factors()[1]
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets what the scale shrinks by."""
+        """Sets what the scale shrinks by.
+
+        >>> scaler = al.amp.GradScaler()
+        >>> scaler.set_backoff_factor(0.25)
+        >>> scaler.get_backoff_factor()
+        0.25
+        """
         growth, _, interval = self._core.factors()
         self._core.set_factors(growth, new_factor, interval)
 
     def get_growth_interval(self) -> int:
-        """After how many steps without overflow the scale grows."""
+        """After how many steps without overflow the scale grows.
+
+        >>> al.amp.GradScaler().get_growth_interval()
+        2000
+        """
         return self._core.factors()[2]
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets after how many steps without overflow the scale grows."""
+        """Sets after how many steps without overflow the scale grows.
+
+        >>> scaler = al.amp.GradScaler()
+        >>> scaler.set_growth_interval(100)
+        >>> scaler.get_growth_interval()
+        100
+        """
         growth, backoff, _ = self._core.factors()
         self._core.set_factors(growth, backoff, new_interval)
 
     def state_dict(self) -> dict[str, Any]:
-        """What to remember, in torch's form; empty if nothing is scaled."""
+        """What to remember, in torch's form; empty if nothing is scaled.
+
+        >>> al.amp.GradScaler().state_dict()["scale"]
+        65536.0
+        """
         if not self._enabled:
             return {}
         scale, tracker = self._core.state()
@@ -307,7 +386,13 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on from what was remembered."""
+        """Goes on from what was remembered.
+
+        >>> scaler = al.amp.GradScaler()
+        >>> scaler.load_state_dict(al.amp.GradScaler(init_scale=8.0).state_dict())
+        >>> scaler.get_scale()
+        8.0
+        """
         if not self._enabled:
             return
         if not state_dict:

@@ -25,7 +25,11 @@ __all__ = [
 
 
 class DeviceProperties(NamedTuple):
-    """What a GPU says of itself, and what a probe of its arithmetic has found."""
+    """What a GPU says of itself, and what a probe of its arithmetic has found.
+
+    >>> al.gpu.get_device_properties().total_memory > 0  # doctest: +GPU
+    True
+    """
 
     name: str
     backend: str
@@ -56,17 +60,29 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many GPUs there are. Drivers that compute on the CPU count if ALLOTROPE_GPU=software."""
+    """How many GPUs there are. Drivers that compute on the CPU count if ALLOTROPE_GPU=software.
+
+    >>> al.gpu.device_count() >= 0
+    True
+    """
     return _core._gpu_count()
 
 
 def get_device_name(device: Any = None) -> str:
-    """What the driver calls a GPU."""
+    """What the driver calls a GPU.
+
+    >>> isinstance(al.gpu.get_device_name(), str)  # doctest: +GPU
+    True
+    """
     return get_device_properties(device).name
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """What a GPU says of itself, and what its arithmetic is like."""
+    """What a GPU says of itself, and what its arithmetic is like.
+
+    >>> al.gpu.get_device_properties().backend  # doctest: +GPU
+    '...'
+    """
     found = _core._gpu_properties(_index("get_device_properties", device))
     numerics = dict(found.pop("numerics"))
     return DeviceProperties(**found, **numerics)
@@ -82,25 +98,41 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors have had at once, since the start or `reset_peak_memory_stats`."""
+    """The most bytes that tensors have had at once, since the start or `reset_peak_memory_stats`.
+
+    >>> al.gpu.max_memory_allocated() >= al.gpu.memory_allocated()
+    True
+    """
     return _memory("max_memory_allocated", device)[1]
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Lets `max_memory_allocated` count from now on."""
+    """Lets `max_memory_allocated` count from now on.
+
+    >>> al.gpu.reset_peak_memory_stats()
+    >>> al.gpu.max_memory_allocated() == al.gpu.memory_allocated()
+    True
+    """
     if device is not None or is_available():
         _core._gpu_reset_peak_memory(_index("reset_peak_memory_stats", device))
 
 
 def empty_cache(device: Any = None) -> None:
-    """Gives memory back to the driver that no tensor has: of one GPU, or of all."""
+    """Gives memory back to the driver that no tensor has: of one GPU, or of all.
+
+    >>> al.gpu.empty_cache()
+    """
     which = range(device_count()) if device is None else [_index("empty_cache", device)]
     for index in which:
         _core._gpu_empty_cache(index)
 
 
 def synchronize(device: Any = None) -> None:
-    """Waits until a GPU has done all work, and raises what went wrong meanwhile."""
+    """Waits until a GPU has done all work, and raises what went wrong meanwhile.
+
+    >>> x = al.ones(3, device="gpu") * 2  # doctest: +GPU
+    >>> al.gpu.synchronize()  # doctest: +GPU
+    """
     index = _index("synchronize", device)
     _core.synchronize("gpu" if index == 0 else f"gpu:{index}")
 
@@ -116,7 +148,12 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """As `manual_seed`: there is one generator for all devices."""
+    """As `manual_seed`: there is one generator for all devices.
+
+    >>> al.gpu.manual_seed_all(3)
+    >>> al.initial_seed()
+    3
+    """
     _core.manual_seed(seed)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from ._core import _scopes
 
+__all__ = ["Scope"]
+
 
 def decorate(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function, generator or coroutine within a scope: the one way of all scopes.
@@ -96,6 +98,13 @@ class Scope:
 
     Decorated generators have the setting while they run, and nobody has it while they wait.
     Decorated coroutines have it until they end, and other tasks never.
+
+    >>> isinstance(al.no_grad(), al.scope.Scope)
+    True
+    >>> scope = al.no_grad()
+    >>> with scope, scope:
+    ...     al.is_grad_enabled()
+    False
     """
 
     def _enter(self) -> int:

@@ -70,7 +70,13 @@ class trace_dtypes(Report, Sequence[dict[str, Any]]):  # noqa: N801 - a function
         return [_COLUMNS, *(tuple(cell(row[c]) for c in _COLUMNS) for row in self._found)]
 
     def to_svg(self) -> str:
-        """The picture: the way of the dtypes through every operation."""
+        """The picture: the way of the dtypes through every operation.
+
+        >>> with al.trace_dtypes() as trace:
+        ...     y = al.ones(2, dtype=al.bfloat16) @ al.ones(2, dtype=al.bfloat16)
+        >>> trace.to_svg()[:4]
+        '<svg'
+        """
         from .inspection.picture import draw_trace
 
         return draw_trace(self._title(), self._found)

@@ -1,6 +1,5 @@
 """First values of parameters: distributions, structure, and what is refused."""
 
-import doctest
 import math
 
 import pytest
@@ -124,13 +123,3 @@ def test_nothing_stays_nothing(name):
 def test_what_makes_no_sense_is_refused(error, call):
     with pytest.raises(error):
         call()
-
-
-@pytest.mark.parametrize("name", [name for name in dir(init) if callable(getattr(init, name))])
-def test_examples_run(name, monkeypatch):
-    monkeypatch.setattr(al.nn, "init", init, raising=False)
-    examples = doctest.DocTestParser().get_doctest(getattr(init, name).__doc__, {"al": al}, name, None, 0)
-    assert examples.examples
-    failures = []
-    doctest.DocTestRunner(verbose=False).run(examples, out=failures.append)
-    assert not failures, "".join(failures)

@@ -1,7 +1,5 @@
 """Names of torch's and NumPy's that are compositions: against NumPy, and by what defines them."""
 
-import doctest
-import inspect
 import math
 
 import numpy as np
@@ -10,24 +8,6 @@ import pytest
 import allotrope as al
 from allotrope import _foreach, _more, func, masked
 from allotrope.signal import windows
-
-DOCUMENTED = [
-    *((f"func.{name}", getattr(func, name)) for name in func.__all__),
-    *((f"masked.{name}", getattr(masked, name)) for name in masked.__all__),
-    *((f"windows.{name}", getattr(windows, name)) for name in windows.__all__),
-    *((f"Tensor.{method.__name__}", method) for method in _more._METHODS),
-    ("Tensor.strides", _more._strides),
-]
-
-
-@pytest.mark.parametrize("name, value", DOCUMENTED, ids=[name for name, _ in DOCUMENTED])
-def test_examples_run(name, value):
-    examples = doctest.DocTestParser().get_doctest(inspect.getdoc(value), {"al": al}, name, None, 0)
-    assert examples.examples
-    failures = []
-    doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(examples, out=failures.append)
-    assert not failures, "".join(failures)
-
 
 NUMBERS = [0.0, -0.0, 1.0, -3.75, 1e308, 5e-324, 2.0**-1022, math.nextafter(8.0, 0.0), math.inf, -math.inf, math.nan]
 

@@ -1,7 +1,5 @@
 """Special functions that are compositions, against values with 50 digits (mpmath 1.3), and by their definitions."""
 
-import doctest
-import inspect
 import math
 
 import numpy as np
@@ -160,12 +158,8 @@ def test_polynomials_are_numpys(name):
 
 
 @pytest.mark.parametrize("name", special.__all__)
-def test_every_dtype_and_example(name):
+def test_every_dtype(name):
     function = getattr(special, name)
-    failures = []
-    examples = doctest.DocTestParser().get_doctest(inspect.getdoc(function), {"al": al}, name, None, 0)
-    doctest.DocTestRunner(verbose=False).run(examples, out=failures.append)
-    assert not failures, "".join(failures)
     more = {"multigammaln": (1,), "softmax": (0,), "log_softmax": (0,), "logsumexp": (0,)}.get(name, ())
     if name in ("zeta", "gammainc", "gammaincc", "xlogy", "xlog1py", *POLYNOMIALS):
         more = (2,)

@@ -116,6 +116,12 @@ fn check_overrides(overrides: &Bound<'_, PyDict>) -> PyResult<()> {
 }
 
 /// Whether operations of this thread are cast.
+///
+/// >>> with al.autocast("cpu"):
+/// ...     al.amp.is_autocast_enabled()
+/// True
+/// >>> al.amp.is_autocast_enabled()
+/// False
 #[pyfunction(name = "is_autocast_enabled")]
 fn autocast_enabled() -> bool {
     scopes::sync();
@@ -123,6 +129,10 @@ fn autocast_enabled() -> bool {
 }
 
 /// The dtype that autocast of this thread computes in.
+///
+/// >>> with al.autocast("cpu", dtype=al.float16):
+/// ...     al.amp.get_autocast_dtype()
+/// allotrope.float16
 #[pyfunction]
 fn get_autocast_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
     scopes::sync();
@@ -130,12 +140,22 @@ fn get_autocast_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
 }
 
 /// Turns autocast on or off for the whole program, but for blocks with a setting of their own.
+///
+/// >>> al.amp.set_autocast_enabled(True)
+/// >>> (al.ones(2, 2) @ al.ones(2, 2)).dtype
+/// allotrope.bfloat16
+/// >>> al.amp.set_autocast_enabled(False)
 #[pyfunction(name = "set_autocast_enabled")]
 fn set_enabled(enabled: bool) {
     set_autocast_enabled(enabled);
 }
 
 /// Sets the dtype that autocast of the whole program computes in.
+///
+/// >>> al.amp.set_autocast_dtype(al.float16)
+/// >>> al.amp.get_autocast_dtype()
+/// allotrope.float16
+/// >>> al.amp.set_autocast_dtype(al.bfloat16)
 #[pyfunction(name = "set_autocast_dtype")]
 fn set_dtype(dtype: DTypeOrFamily) -> PyResult<()> {
     set_autocast_dtype(convert::to_dtype("autocast", dtype)?).map_err(raise)

@@ -134,12 +134,20 @@ impl PyTensor {
     }
 
     /// The last two dimensions exchanged, and complex numbers conjugated.
+    ///
+    /// >>> al.tensor([[1 + 2j, 3]]).mH
+    /// tensor([[1.-2.j],
+    ///         [3.-0.j]])
     #[getter(mH)]
     fn matrix_adjoint(&self) -> PyResult<Self> {
         self.see(|x| made(adjoint_of(x)))
     }
 
     /// A matrix with its dimensions exchanged, and complex numbers conjugated.
+    ///
+    /// >>> al.tensor([[1 + 2j, 3]]).H
+    /// tensor([[1.-2.j],
+    ///         [3.-0.j]])
     #[getter(H)]
     fn whole_adjoint(&self) -> PyResult<Self> {
         self.see(|x| {
@@ -183,12 +191,18 @@ impl PyTensor {
     }
 
     /// Whether the elements are on the CPU.
+    ///
+    /// >>> al.zeros(1).is_cpu
+    /// True
     #[getter]
     fn is_cpu(&self) -> bool {
         self.tensor().device() == Device::cpu()
     }
 
     /// Whether the elements are on a GPU of CUDA.
+    ///
+    /// >>> al.zeros(1).is_cuda
+    /// False
     #[getter]
     #[allow(clippy::unused_self, reason = "a Python attribute")]
     fn is_cuda(&self) -> bool {
@@ -208,6 +222,9 @@ impl PyTensor {
     }
 
     /// The elements on the first GPU, or on another by its number.
+    ///
+    /// >>> al.ones(1).gpu().device  # doctest: +GPU
+    /// device(type='gpu')
     #[pyo3(signature = (device=None, non_blocking=false, memory_format=None))]
     fn gpu<'py>(
         this: &Bound<'py, Self>,
@@ -222,6 +239,10 @@ impl PyTensor {
     }
 
     /// The tensor itself: its memory is what devices read from.
+    ///
+    /// >>> x = al.ones(2)
+    /// >>> x.pin_memory() is x
+    /// True
     #[pyo3(signature = (device=None))]
     fn pin_memory<'py>(this: Bound<'py, Self>, device: Option<&str>) -> PyResult<Bound<'py, Self>> {
         device_or_cpu("pin_memory", device)?;
@@ -229,6 +250,9 @@ impl PyTensor {
     }
 
     /// Whether the memory was set aside for moves to a device; there is no such memory.
+    ///
+    /// >>> al.ones(2).is_pinned()
+    /// False
     #[pyo3(signature = (device=None))]
     #[allow(clippy::unused_self, reason = "a Python method")]
     fn is_pinned(&self, device: Option<&str>) -> PyResult<bool> {
@@ -346,6 +370,9 @@ fn is_nonzero(input: Operand) -> PyResult<bool> {
 #[pymethods]
 impl PyTensor {
     /// Whether the one element is not zero.
+    ///
+    /// >>> al.tensor([0.5]).is_nonzero()
+    /// True
     fn is_nonzero(&self) -> PyResult<bool> {
         let value = self.tensor().item();
         let value = value.map_err(|error| raise(error.in_op("is_nonzero")))?;

@@ -85,6 +85,11 @@ fn options(retain_graph: Option<bool>, create_graph: bool) -> BackwardOptions {
 }
 
 /// Adds the gradients of tensors to the leaves that they were computed from.
+///
+/// >>> x = al.tensor([1.0, 2.0], requires_grad=True)
+/// >>> al.autograd.backward((x * x).sum())
+/// >>> x.grad
+/// tensor([2., 4.])
 #[pyfunction(name = "backward")]
 #[pyo3(signature = (tensors, grad_tensors=None, retain_graph=None, create_graph=false, inputs=None))]
 fn backward_of(
@@ -111,6 +116,10 @@ fn backward_of(
 
 /// The gradients of inputs: a tuple with one for each, or None for one that no output depends on,
 /// if allow_unused.
+///
+/// >>> x = al.tensor([1.0, 2.0], requires_grad=True)
+/// >>> al.autograd.grad((x * x).sum(), x)
+/// (tensor([2., 4.]),)
 #[pyfunction(name = "grad")]
 #[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=false))]
 fn grad_of<'py>(
@@ -157,6 +166,9 @@ pub(crate) fn is_inference_mode_enabled() -> bool {
 }
 
 /// Whether this thread looks for the first number that is not finite.
+///
+/// >>> al.autograd.is_anomaly_enabled()
+/// False
 #[pyfunction(name = "is_anomaly_enabled")]
 fn anomaly_enabled() -> bool {
     scopes::sync();
@@ -250,6 +262,10 @@ impl GradFn {
 #[pymethods]
 impl PyTensor {
     /// Whether operations on the tensor are recorded, so that a gradient can come back to it.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> x.requires_grad, (2 * x).requires_grad, x.detach().requires_grad
+    /// (True, True, False)
     #[getter]
     fn requires_grad(&self) -> bool {
         self.tensor().requires_grad()
@@ -277,6 +293,11 @@ impl PyTensor {
 
     /// The gradient that `backward` has added up, or None. A change of it in place changes what
     /// has been added up.
+    ///
+    /// >>> x = al.tensor([1.0, 2.0], requires_grad=True)
+    /// >>> (x * x).sum().backward()
+    /// >>> x.grad
+    /// tensor([2., 4.])
     #[getter]
     fn grad(&self, py: Python<'_>) -> PyResult<Option<Py<Self>>> {
         self.gradient(py)
@@ -288,12 +309,20 @@ impl PyTensor {
     }
 
     /// Whether the tensor was not computed from others that require a gradient.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> x.is_leaf, (2 * x).is_leaf
+    /// (True, False)
     #[getter]
     fn is_leaf(&self) -> bool {
         self.tensor().is_leaf()
     }
 
     /// The operation that the tensor was computed by, if a gradient can go back through it.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> x.grad_fn, (2 * x).grad_fn is None
+    /// (None, False)
     #[getter]
     fn grad_fn(&self) -> Option<GradFn> {
         self.tensor().made_by().map(|name| GradFn { name })
@@ -301,11 +330,19 @@ impl PyTensor {
 
     /// The same memory without a history: no gradient comes back through it, and what is written to
     /// it is seen here without being recorded.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> x.detach()
+    /// tensor([1., 1.])
     fn detach(&self) -> PyResult<Self> {
         self.variable().detach().map(Self::from).map_err(raise)
     }
 
     /// Forgets the history of the tensor.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> (2 * x).detach_().requires_grad
+    /// False
     fn detach_<'py>(this: &Bound<'py, Self>) -> Bound<'py, Self> {
         this.get().variable().detach_();
         this.clone()
@@ -358,11 +395,23 @@ impl PyTensor {
     }
 
     /// Keeps the gradient of a computed tensor too, when one comes back.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> y = 2 * x
+    /// >>> y.retain_grad()
+    /// >>> y.sum().backward()
+    /// >>> y.grad
+    /// tensor([1., 1.])
     fn retain_grad(&self) -> PyResult<()> {
         self.tensor().retain_grad().map_err(raise)
     }
 
     /// Whether the gradient of a computed tensor is kept.
+    ///
+    /// >>> y = 2 * al.ones(2, requires_grad=True)
+    /// >>> y.retain_grad()
+    /// >>> y.retains_grad
+    /// True
     #[getter]
     fn retains_grad(&self) -> bool {
         self.tensor().retains_grad()

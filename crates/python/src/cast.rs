@@ -312,10 +312,10 @@ impl PyTensor {
 
 /// A method per row: documentation, torch's name, dtype.
 macro_rules! named_casts {
-    ($(#[doc = $doc:literal] $name:ident $dtype:ident;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident $dtype:ident;)*) => {
         #[pymethods]
         impl PyTensor {$(
-            #[doc = $doc]
+            $(#[doc = $doc])*
             #[pyo3(signature = (memory_format=None))]
             fn $name<'py>(
                 this: &Bound<'py, Self>,
@@ -330,27 +330,65 @@ macro_rules! named_casts {
 }
 named_casts! {
     /// The values in float16.
+    ///
+    /// >>> al.tensor([1.0, 70000.0]).half()
+    /// tensor([ 1., inf], dtype=float16)
     half     F16;
     /// The values in bfloat16.
+    ///
+    /// >>> al.tensor([1.0, 70000.0]).bfloat16()
+    /// tensor([1.0000e+00, 7.0144e+04], dtype=bfloat16)
     bfloat16 BF16;
     /// The values in float32.
+    ///
+    /// >>> al.tensor([1, 2]).float()
+    /// tensor([1., 2.])
     float    F32;
     /// The values in float64.
+    ///
+    /// >>> al.tensor([0.5, 2.0]).double()
+    /// tensor([0.5000, 2.0000], dtype=float64)
     double   F64;
     /// The values in uint8.
+    ///
+    /// >>> al.tensor([2.9, -1.0, 300.0]).byte()
+    /// tensor([  2,   0, 255], dtype=uint8)
+    /// >>> al.tensor([-1, 300]).byte()
+    /// tensor([255,  44], dtype=uint8)
     byte     U8;
     /// The values in int8.
+    ///
+    /// >>> al.tensor([2.9, 300.0]).char()
+    /// tensor([  2, 127], dtype=int8)
     char     I8;
     /// The values in int16.
+    ///
+    /// >>> al.tensor([2.9, 70000.0]).short()
+    /// tensor([    2, 32767], dtype=int16)
     short    I16;
     /// The values in int32.
+    ///
+    /// >>> al.tensor([2.9, -2.9]).int()
+    /// tensor([ 2, -2], dtype=int32)
     int      I32;
     /// The values in int64.
+    ///
+    /// >>> al.tensor([2.9, al.nan]).long()
+    /// tensor([2, 0])
     long     I64;
     /// Whether the values differ from zero.
+    ///
+    /// >>> al.tensor([0.0, 0.5, al.nan]).bool()
+    /// tensor([False,  True,  True])
     bool     Bool;
     /// The values in complex64.
+    ///
+    /// >>> al.tensor([1.0, 2.0]).cfloat()
+    /// tensor([1.+0.j, 2.+0.j])
     cfloat   C64;
     /// The values in complex128.
+    ///
+    /// >>> al.tensor([1.0, 2.0]).cdouble()
+    /// tensor([1.+0.j, 2.+0.j], dtype=complex128)
     cdouble  C128;
 }

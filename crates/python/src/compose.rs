@@ -46,7 +46,7 @@ forms! {
 
     /// The power in float64, or complex128 for complex numbers.
     ///
-    /// >>> al.tensor([2, 3]).float_power(-1)
+    /// >>> al.tensor([2.0, 3.0]).float_power(-1)
     /// tensor([0.5000, 0.3333], dtype=float64)
     float_power[exponent](exponent: Operand) -> PyTensor |py, op, x| {
         let exponent = operand::read_other(op, exponent)?;

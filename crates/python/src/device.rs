@@ -296,6 +296,9 @@ impl PyTensor {
     }
 
     /// The device that holds the elements.
+    ///
+    /// >>> al.zeros(1).device
+    /// device(type='cpu')
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         wrap_device(py, self.tensor().device())
@@ -321,6 +324,9 @@ impl PyTensor {
     }
 
     /// Whether the tensor was marked as free.
+    ///
+    /// >>> al.zeros(1).is_free, al.zeros(1).free().is_free
+    /// (False, True)
     #[getter]
     fn is_free(&self) -> bool {
         self.is_device_free()

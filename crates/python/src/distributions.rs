@@ -342,13 +342,30 @@ macro_rules! in_place {
 }
 in_place! {
     /// Gives this tensor exponential numbers, which have mean 1 / lambd.
+    ///
+    /// >>> x = al.empty(1000).exponential_(2.0)
+    /// >>> x.min().item() >= 0, x.shape
+    /// (True, (1000,))
     exponential_ Exponential (lambd Some(1.0));
     /// Gives this tensor numbers of Cauchy's distribution.
+    ///
+    /// >>> al.empty(3, dtype="float16").cauchy_().dtype
+    /// allotrope.float16
     cauchy_ Cauchy (median Some(0.0), sigma Some(1.0));
     /// Gives this tensor exponentials of normal numbers with this mean and standard deviation.
+    ///
+    /// >>> al.empty(2).log_normal_(0.0, 0.0)
+    /// tensor([1., 1.])
     log_normal_ LogNormal (mean Some(1.0), std Some(2.0));
     /// Gives this tensor numbers of trials up to the first success, which has probability p.
+    ///
+    /// >>> al.empty(3).geometric_(1.0)
+    /// tensor([1., 1., 1.])
     geometric_ Geometric (p None);
     /// Gives this tensor normal numbers between a and b.
+    ///
+    /// >>> x = al.empty(1000).trunc_normal_(std=3.0)
+    /// >>> -2 <= x.min().item() and x.max().item() <= 2
+    /// True
     trunc_normal_ TruncatedNormal (mean Some(0.0), std Some(1.0), a Some(-2.0), b Some(2.0));
 }

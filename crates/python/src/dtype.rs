@@ -83,66 +83,99 @@ impl PyDType {
     }
 
     /// The canonical name, as in torch and ml_dtypes.
+    ///
+    /// >>> al.half.name
+    /// 'float16'
     #[getter]
     fn name(&self) -> &'static str {
         self.dtype.name()
     }
 
     /// The other names of this dtype.
+    ///
+    /// >>> al.float32.aliases
+    /// ('f32', 'float', 'Float32')
     #[getter]
     fn aliases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.dtype.descriptor().aliases)
     }
 
     /// Width of one element in bits.
+    ///
+    /// >>> al.bfloat16.bits
+    /// 16
     #[getter]
     fn bits(&self) -> u32 {
         self.dtype.bits()
     }
 
     /// Width of one element in bytes.
+    ///
+    /// >>> al.complex64.itemsize
+    /// 8
     #[getter]
     fn itemsize(&self) -> usize {
         self.dtype.itemsize()
     }
 
     /// The kind of number, in the words of the array API standard.
+    ///
+    /// >>> al.uint8.kind
+    /// 'unsigned integer'
     #[getter]
     fn kind(&self) -> &'static str {
         self.dtype.kind().name()
     }
 
     /// Whether this is a real floating dtype.
+    ///
+    /// >>> al.bfloat16.is_floating_point, al.complex64.is_floating_point
+    /// (True, False)
     #[getter]
     fn is_floating_point(&self) -> bool {
         self.dtype.is_floating_point()
     }
 
     /// Whether this is a complex dtype.
+    ///
+    /// >>> al.complex64.is_complex
+    /// True
     #[getter]
     fn is_complex(&self) -> bool {
         self.dtype.is_complex()
     }
 
     /// Whether negative values exist.
+    ///
+    /// >>> al.int8.is_signed, al.uint8.is_signed
+    /// (True, False)
     #[getter]
     fn is_signed(&self) -> bool {
         self.dtype.is_signed()
     }
 
     /// Whether this is a signed or unsigned integer dtype.
+    ///
+    /// >>> al.uint8.is_integer, al.bool.is_integer
+    /// (True, False)
     #[getter]
     fn is_integer(&self) -> bool {
         self.dtype.is_integer()
     }
 
     /// The dtype that arithmetic happens in: float32 for 8- and 16-bit floats.
+    ///
+    /// >>> al.float8_e4m3fn.compute_dtype, al.int8.compute_dtype
+    /// (allotrope.float32, allotrope.int8)
     #[getter]
     fn compute_dtype(&self, py: Python<'_>) -> PyResult<Py<Self>> {
         wrap(py, self.dtype.compute())
     }
 
     /// The `numpy.dtype` with the same name; float8 and bfloat16 need the package ml_dtypes.
+    ///
+    /// >>> al.int16.numpy_dtype
+    /// dtype('int16')
     #[getter]
     pub(crate) fn numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let name = self.name();
@@ -154,36 +187,54 @@ impl PyDType {
     }
 
     /// DLPack's type code and width in bits.
+    ///
+    /// >>> al.float32.dlpack_code
+    /// (2, 32)
     #[getter]
     fn dlpack_code(&self) -> (u8, u32) {
         (self.dtype.descriptor().dlpack_code, self.dtype.bits())
     }
 
     /// The name in safetensors files, or None where the format has none.
+    ///
+    /// >>> al.bfloat16.safetensors_name
+    /// 'BF16'
     #[getter]
     fn safetensors_name(&self) -> Option<&'static str> {
         self.dtype.descriptor().safetensors_name
     }
 
     /// The attribute of `triton.language`, or None.
+    ///
+    /// >>> al.float8_e4m3fn.triton_name
+    /// 'float8e4nv'
     #[getter]
     fn triton_name(&self) -> Option<&'static str> {
         self.dtype.descriptor().triton_name
     }
 
     /// The scalar type in WGSL, or None where the language has none.
+    ///
+    /// >>> al.float16.wgsl_name, al.bfloat16.wgsl_name
+    /// ('f16', None)
     #[getter]
     fn wgsl_name(&self) -> Option<&'static str> {
         self.dtype.descriptor().wgsl_name
     }
 
     /// The limits of a floating dtype or of a complex dtype's components.
+    ///
+    /// >>> al.float16.finfo.max
+    /// 65504.0
     #[getter]
     fn finfo(&self) -> PyResult<PyFloatInfo> {
         PyFloatInfo::of(self.dtype)
     }
 
     /// The limits of an integer dtype.
+    ///
+    /// >>> al.uint8.iinfo.max
+    /// 255
     #[getter]
     fn iinfo(&self) -> PyResult<PyIntInfo> {
         PyIntInfo::of(self.dtype)

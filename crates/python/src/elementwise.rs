@@ -62,6 +62,8 @@ macro_rules! unary {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = ""]
+            #[doc = example!(method $name)]
             fn $name(&self, py: Python<'_>) -> PyResult<Self> {
                 apply(py, Op::$variant, &[Value::Tensor(self.tensor())])
             }
@@ -72,6 +74,8 @@ macro_rules! unary {
             use super::*;
             $(
                 #[doc = $doc]
+                #[doc = ""]
+                #[doc = example!(function $name)]
                 #[pyfunction]
                 #[pyo3(signature = (input, *, out=None))]
                 pub(crate) fn $name<'py>(
@@ -119,6 +123,8 @@ macro_rules! binary {
         #[pymethods]
         impl PyTensor {$(
             #[doc = $doc]
+            #[doc = ""]
+            #[doc = example!(method $name)]
             fn $name(&self, py: Python<'_>, $second: Operand) -> PyResult<Self> {
                 let second = operand::read_other(stringify!($name), $second)?;
                 apply(py, Op::$variant, &[Value::Tensor(self.tensor()), second])
@@ -130,6 +136,8 @@ macro_rules! binary {
             use super::*;
             $(
                 #[doc = $doc]
+                #[doc = ""]
+                #[doc = example!(function $name)]
                 #[pyfunction]
                 #[pyo3(signature = (input, $second, *, out=None))]
                 pub(crate) fn $name<'py>(

@@ -55,7 +55,12 @@ pub(crate) fn linear_algebra_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>
         );
         let members = PyDict::new(py);
         members.set_item("__module__", "allotrope.linalg")?;
-        let doc = "A matrix without an answer: singular, not positive definite, not finite.";
+        let doc = "A matrix without an answer: singular, not positive definite, not finite.\n\n\
+            >>> try:\n\
+            ...     al.linalg.inv(al.zeros(2, 2))\n\
+            ... except al.linalg.LinAlgError as error:\n\
+            ...     print('singular')\n\
+            singular";
         members.set_item("__doc__", doc)?;
         let class = py
             .get_type::<PyType>()

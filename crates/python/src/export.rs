@@ -16,6 +16,9 @@ use crate::{dlpack, memory};
 impl PyTensor {
     /// A read-only NumPy array of the same memory, on the CPU; force=True leaves a history behind and
     /// brings the elements of another device.
+    ///
+    /// >>> al.tensor([1.0, 2.0]).numpy()
+    /// array([1., 2.], dtype=float32)
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(this: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();

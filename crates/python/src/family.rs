@@ -55,18 +55,27 @@ pub(crate) fn wrap(py: Python<'_>, family: Family) -> PyResult<Py<PyFamily>> {
 #[pymethods]
 impl PyFamily {
     /// The name.
+    ///
+    /// >>> al.UInt.name
+    /// 'UInt'
     #[getter]
     fn name(&self) -> &'static str {
         self.family.name()
     }
 
     /// The kind of its members, in the words of the array API standard.
+    ///
+    /// >>> al.Float.kind
+    /// 'real floating'
     #[getter]
     fn kind(&self) -> &'static str {
         self.family.kind().name()
     }
 
     /// The dtypes of this kind, in table order.
+    ///
+    /// >>> al.Int.members
+    /// (allotrope.int8, allotrope.int16, allotrope.int32, allotrope.int64)
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let members = self.family.members().map(|dtype| wrap_dtype(py, dtype));

@@ -73,12 +73,18 @@ impl PyGenerator {
     }
 
     /// The device whose tensors it is for.
+    ///
+    /// >>> al.Generator().device
+    /// device(type='cpu')
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         wrap_device(py, self.device)
     }
 
     /// Goes to the start of a seed's sequence, and returns the generator.
+    ///
+    /// >>> al.Generator().manual_seed(3).initial_seed()
+    /// 3
     fn manual_seed(this: Py<Self>, seed: Integer) -> PyResult<Py<Self>> {
         this.get()
             .generator()
@@ -87,6 +93,10 @@ impl PyGenerator {
     }
 
     /// Goes to the start of an unpredictable seed's sequence, and returns the seed.
+    ///
+    /// >>> generator = al.Generator()
+    /// >>> generator.seed() == generator.initial_seed()
+    /// True
     fn seed(&self) -> u64 {
         self.generator().seed()
     }
@@ -100,27 +110,53 @@ impl PyGenerator {
     }
 
     /// How much of the sequence has been used, in blocks of four elements.
+    ///
+    /// >>> generator = al.Generator().manual_seed(0)
+    /// >>> x = al.rand(8, generator=generator)
+    /// >>> generator.get_offset()
+    /// 2
     fn get_offset(&self) -> u64 {
         self.generator().offset()
     }
 
     /// Goes to a place in the seed's sequence.
+    ///
+    /// >>> generator = al.Generator().manual_seed(0)
+    /// >>> x = al.rand(4, generator=generator)
+    /// >>> generator.set_offset(0)
+    /// >>> al.equal(al.rand(4, generator=generator), x)
+    /// True
     fn set_offset(&self, offset: Unsigned) {
         self.generator().set_offset(offset.0);
     }
 
     /// Seed and offset, as 16 bytes.
+    ///
+    /// >>> generator = al.Generator().manual_seed(3)
+    /// >>> generator.get_state().shape, generator.get_state().dtype
+    /// ((16,), allotrope.uint8)
     fn get_state(&self) -> PyResult<PyTensor> {
         wrap(self.generator().state())
     }
 
     /// Goes to where a generator was when it gave this state.
+    ///
+    /// >>> generator = al.Generator().manual_seed(0)
+    /// >>> state = generator.get_state()
+    /// >>> x = al.rand(4, generator=generator)
+    /// >>> generator.set_state(state)
+    /// >>> al.equal(al.rand(4, generator=generator), x)
+    /// True
     fn set_state(&self, new_state: TensorObject) -> PyResult<()> {
         let state = operand("set_state", new_state)?;
         self.generator().set_state(&state).map_err(raise)
     }
 
     /// Another generator at the same place, which goes its own way from there.
+    ///
+    /// >>> generator = al.Generator().manual_seed(0)
+    /// >>> al.equal(al.rand(2, generator=generator.clone_state()), al.rand(2, generator=generator))
+    /// True
     fn clone_state(&self) -> Self {
         self.generator().clone().into()
     }
@@ -177,12 +213,19 @@ pub(crate) fn manual_seed(seed: Integer) -> PyResult<PyGenerator> {
 
 /// Goes to the start of an unpredictable seed's sequence, for draws without a generator of their
 /// own, and returns the seed.
+///
+/// >>> al.seed() == al.initial_seed()
+/// True
 #[pyfunction]
 pub(crate) fn seed() -> u64 {
     Generator::of_process().seed()
 }
 
 /// The seed of draws without a generator of their own.
+///
+/// >>> generator = al.manual_seed(7)
+/// >>> al.initial_seed()
+/// 7
 #[pyfunction]
 pub(crate) fn initial_seed() -> u64 {
     Generator::of_process().initial_seed()
@@ -201,6 +244,12 @@ pub(crate) fn get_rng_state() -> PyResult<PyTensor> {
 }
 
 /// Sets the state of the generator that draws without one of their own use.
+///
+/// >>> state = al.get_rng_state()
+/// >>> x = al.rand(3)
+/// >>> al.set_rng_state(state)
+/// >>> al.equal(al.rand(3), x)
+/// True
 #[pyfunction]
 pub(crate) fn set_rng_state(new_state: TensorObject) -> PyResult<()> {
     let op = "set_rng_state";

@@ -222,6 +222,13 @@ fn keep(this: &Bound<'_, PyTensor>, op: &'static str, function: Py<PyAny>) -> Py
 impl PyTensor {
     /// Calls a function with every gradient that comes back; what it gives, if not None, takes the
     /// gradient's place. The handle removes the hook.
+    ///
+    /// >>> x = al.ones(2, requires_grad=True)
+    /// >>> handle = x.register_hook(lambda gradient: gradient * 10)
+    /// >>> x.sum().backward()
+    /// >>> x.grad
+    /// tensor([10., 10.])
+    /// >>> handle.remove()
     fn register_hook(this: &Bound<'_, Self>, hook: Py<PyAny>) -> PyResult<RemovableHandle> {
         let py = this.py();
         let keeper = keep(this, "register_hook", hook)?;

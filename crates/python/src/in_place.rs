@@ -24,7 +24,15 @@ create_exception!(
     allotrope,
     SharedMemoryWarning,
     PyUserWarning,
-    "A write copied memory that another library owns and that cannot be written to: it is not seen there."
+    "A write copied memory that another library owns and that cannot be written to: it is not seen there.\n\n\
+    >>> import warnings\n\
+    >>> array = numpy.zeros(2)\n\
+    >>> array.flags.writeable = False\n\
+    >>> with warnings.catch_warnings(record=True) as heard:\n\
+    ...     warnings.simplefilter('always')\n\
+    ...     x = al.from_numpy(array).add_(1)\n\
+    >>> heard[0].category is al.SharedMemoryWarning, array.tolist()\n\
+    (True, [0.0, 0.0])"
 );
 
 /// What a write failed with.
@@ -380,6 +388,9 @@ impl PyTensor {
     }
 
     /// Writes zeros over all elements.
+    ///
+    /// >>> al.ones(2).zero_()
+    /// tensor([0., 0.])
     fn zero_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let zero = Value::Number(WeakScalar::Bool(false));
         this.get().assign(this.py(), "zero_", &[], zero)?;
@@ -387,6 +398,13 @@ impl PyTensor {
     }
 
     /// Writes one number over all elements; the dtype must hold it.
+    ///
+    /// >>> al.zeros(2, dtype="int8").fill_(7)
+    /// tensor([7, 7], dtype=int8)
+    /// >>> al.zeros(2, dtype="int8").fill_(300)
+    /// Traceback (most recent call last):
+    ///     ...
+    /// OverflowError: fill_: scalar out of range: 300; int8 holds -128 to 127
     fn fill_<'py>(this: &Bound<'py, Self>, value: Operand) -> PyResult<Bound<'py, Self>> {
         let (op, py) = ("fill_", this.py());
         if let Some(tensor) = as_tensor(value).filter(|tensor| tensor.rank() == 0) {
@@ -424,6 +442,10 @@ impl PyTensor {
 
     /// Writes the values of another tensor, broadcast and converted to this one's dtype, over all
     /// elements.
+    ///
+    /// >>> al.zeros(2, 2).copy_(al.tensor([1, 2]))
+    /// tensor([[1., 2.],
+    ///         [1., 2.]])
     #[pyo3(signature = (src, non_blocking=false))]
     fn copy_<'py>(
         this: &Bound<'py, Self>,
@@ -442,6 +464,10 @@ impl PyTensor {
     }
 
     /// Gives this object the values in another dtype; views made before keep the old ones.
+    ///
+    /// >>> x = al.tensor([1.5, 2.5])
+    /// >>> x.to_(al.bfloat16) is x, x.dtype
+    /// (True, allotrope.bfloat16)
     fn to_<'py>(
         this: &Bound<'py, Self>,
         py: Python<'py>,

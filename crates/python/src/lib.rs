@@ -25,6 +25,7 @@
 //! | `numbers` | the same as Python's numbers and lists |
 //! | `export` | the same as NumPy, DLPack and others see it |
 //! | `in_place` | writes: assignment, `out=`, and the methods with an underscore |
+//! | `examples` | an example of every elementwise row |
 //! | `forms` | methods that are functions too, declared once |
 //! | `amp` | autocast's settings and the core of `GradScaler` |
 //! | `trace` | the core of `trace_dtypes` |
@@ -63,6 +64,8 @@
     reason = "docstrings are Python's: `[1]` in an example is a list"
 )]
 
+#[macro_use]
+mod examples;
 #[macro_use]
 mod forms;
 
@@ -145,6 +148,7 @@ mod core {
         distributions::{binomial_of, multinomial, poisson_of},
         dtype::{PyDType, dtypes},
         elementwise::{_elementwise_methods, _in_place_methods},
+        examples::_written_results,
         family::PyFamily,
         files::{load, load_metadata, save},
         fill::{

@@ -8,6 +8,10 @@ use crate::error::{raise, wrong_object};
 
 /// An order of dimensions in memory: contiguous_format (row-major), preserve_format (as it comes),
 /// channels_last (channels of `[N, C, H, W]` side by side) or channels_last_3d (of `[N, C, D, H, W]`).
+///
+/// >>> x = al.zeros(1, 3, 2, 2).contiguous(memory_format=al.channels_last)
+/// >>> x.shape, x.stride()
+/// ((1, 3, 2, 2), (12, 1, 6, 3))
 #[pyclass(frozen, eq, hash, name = "memory_format", module = "allotrope")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MemoryFormat(&'static str);

@@ -18,14 +18,24 @@ create_exception!(
     allotrope,
     FallbackWarning,
     PyUserWarning,
-    "The CPU computes an operation for a device that has no kernel for it."
+    "The CPU computes an operation for a device that has no kernel for it.\n\n\
+    >>> import warnings\n\
+    >>> with warnings.catch_warnings():\n\
+    ...     warnings.simplefilter('error', al.FallbackWarning)\n\
+    ...     al.ones(2).sort().values\n\
+    tensor([1., 1.])"
 );
 
 create_exception!(
     allotrope,
     DemotionWarning,
     PyUserWarning,
-    "A device stores a dtype narrower, so that something of its values is lost."
+    "A device stores a dtype narrower, so that something of its values is lost.\n\n\
+    >>> import warnings\n\
+    >>> with warnings.catch_warnings():\n\
+    ...     warnings.simplefilter('error', al.DemotionWarning)\n\
+    ...     al.ones(1, dtype='float64').to('cpu').storage_dtype\n\
+    allotrope.float64"
 );
 
 /// Warns at the user's line. What a filter makes an exception is raised in place of the operation.
@@ -117,6 +127,11 @@ policies! {
     Fallback "fallback" enter_fallback set_fallback
         [
             /// Sets what is heard of hosted operations: of the scope this thread is in, else of the process.
+            ///
+            /// >>> with al.fallback("warn"):
+            /// ...     al.set_fallback("error")
+            /// ...     al.get_fallback()
+            /// 'error'
             set_fallback
         ]
         [
@@ -135,6 +150,11 @@ policies! {
     Demotion "demotion" enter_demotion set_demotion
         [
             /// Sets what is heard of demoted dtypes: of the scope this thread is in, else of the process.
+            ///
+            /// >>> with al.demotion("warn"):
+            /// ...     al.set_demotion("error")
+            /// ...     al.get_demotion()
+            /// 'error'
             set_demotion
         ]
         [

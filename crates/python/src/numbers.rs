@@ -39,11 +39,17 @@ impl PyTensor {
 #[pymethods]
 impl PyTensor {
     /// The value of a tensor with one element, as a Python number.
+    ///
+    /// >>> al.tensor([1.5]).item()
+    /// 1.5
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self.tensor().item().map_err(raise)?)
     }
 
     /// The values as nested lists of Python numbers.
+    ///
+    /// >>> al.tensor([[1, 2], [3, 4]]).tolist()
+    /// [[1, 2], [3, 4]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor();
         if tensor.rank() == 0 {

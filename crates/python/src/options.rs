@@ -66,7 +66,7 @@ macro_rules! forms {
 forms! {
     /// The sum, `x + alpha * other`; the logical or of bool.
     ///
-    /// >>> al.add(al.tensor([1, 2]), 10)
+    /// >>> al.tensor([1, 2]).add(10)
     /// tensor([11, 12])
     add[other, *, alpha=None](other: Operand, alpha: Option<Operand>) |py, x| {
         let other = scaled(py, "add", other, alpha)?;
@@ -74,6 +74,9 @@ forms! {
     };
 
     /// The difference, `x - alpha * other`.
+    ///
+    /// >>> al.tensor([5, 7]).sub(al.tensor([1, 2]), alpha=2)
+    /// tensor([3, 3])
     sub[other, *, alpha=None](other: Operand, alpha: Option<Operand>) |py, x| {
         let other = scaled(py, "sub", other, alpha)?;
         apply(py, Op::Sub, &[x, other])
@@ -113,6 +116,11 @@ forms! {
     };
 
     /// The inverse of the logistic function, `log(x / (1 - x))`, of numbers within eps and 1 - eps.
+    ///
+    /// >>> al.tensor([0.5, 0.9]).logit()
+    /// tensor([0.0000, 2.1972])
+    /// >>> al.tensor([0.0, 1.0]).logit(eps=0.1)
+    /// tensor([-2.1972,  2.1972])
     logit[eps=None](eps: Option<f64>) |py, x| match eps {
         None => apply(py, Op::Logit, &[x]),
         Some(eps) => {
@@ -122,6 +130,11 @@ forms! {
     };
 
     /// x times the normal distribution function of x; approximate is "none" or "tanh".
+    ///
+    /// >>> al.tensor([-1.0, 2.0]).gelu()
+    /// tensor([-0.1587,  1.9545])
+    /// >>> al.tensor([-1.0, 2.0]).gelu(approximate="tanh")
+    /// tensor([-0.1588,  1.9546])
     gelu[approximate="none"](approximate: &str) |py, x| match approximate {
         "none" => apply(py, Op::Gelu, &[x]),
         "tanh" => apply(py, Op::GeluTanh, &[x]),
@@ -129,9 +142,15 @@ forms! {
     };
 
     /// The number, or negative_slope times it below 0.
+    ///
+    /// >>> al.tensor([-1.0, 2.0]).leaky_relu(0.1)
+    /// tensor([-0.1000,  2.0000])
     leaky_relu[negative_slope=0.01](negative_slope: f64) |py, x| apply(py, Op::LeakyRelu, &[x, float(negative_slope)]);
 
     /// The number, or weight times it below 0: one weight, or one per channel (dimension 1).
+    ///
+    /// >>> al.tensor([[-1.0, -1.0]]).prelu(al.tensor([0.5, 0.25]))
+    /// tensor([[-0.5000, -0.2500]])
     prelu[weight](weight: Operand) |py, x| {
         let weight = operand::read("prelu", weight)?;
         let weight = match (&x, weight) {
@@ -142,17 +161,29 @@ forms! {
     };
 
     /// The number, or `alpha (eˣ - 1)` below 0.
+    ///
+    /// >>> al.tensor([-1.0, 2.0]).elu()
+    /// tensor([-0.6321,  2.0000])
     elu[alpha=1.0](alpha: f64) |py, x| apply(py, Op::Elu, &[x, float(alpha)]);
 
     /// The number, or `alpha (e^(x / alpha) - 1)` below 0.
+    ///
+    /// >>> al.tensor([-1.0, 2.0]).celu(2.0)
+    /// tensor([-0.7869,  2.0000])
     celu[alpha=1.0](alpha: f64) |py, x| apply(py, Op::Celu, &[x, float(alpha)]);
 
     /// `log(1 + e^(beta x)) / beta`, or x where beta x is above the threshold.
+    ///
+    /// >>> al.tensor([-1.0, 0.0, 100.0]).softplus()
+    /// tensor([  0.3133,   0.6931, 100.0000])
     softplus[beta=1.0, threshold=20.0](beta: f64, threshold: f64) |py, x| {
         apply(py, Op::Softplus, &[x, float(beta), float(threshold)])
     };
 
     /// The number moved towards 0 by lambd.
+    ///
+    /// >>> al.tensor([-2.0, 0.25, 2.0]).softshrink()
+    /// tensor([-1.5000,  0.0000,  1.5000])
     softshrink[lambd=0.5](lambd: f64) |py, x| {
         if lambd.is_nan() || lambd < 0.0 {
             return Err(out_of_range("softshrink", "lambd", lambd, "0 and above"));
@@ -161,15 +192,24 @@ forms! {
     };
 
     /// The number, or 0 within lambd of it.
+    ///
+    /// >>> al.tensor([-2.0, 0.25, 2.0]).hardshrink()
+    /// tensor([-2.,  0.,  2.])
     hardshrink[lambd=0.5](lambd: f64) |py, x| apply(py, Op::Hardshrink, &[x, float(lambd)]);
 
     /// The number where it is above the threshold, else the value.
+    ///
+    /// >>> al.tensor([-1.0, 2.0]).threshold(0.5, 9.0)
+    /// tensor([9., 2.])
     threshold[threshold, value](threshold: Operand, value: Operand) |py, x| {
         let op = "threshold";
         apply(py, Op::Threshold, &[x, operand::read_other(op, threshold)?, operand::read_other(op, value)?])
     };
 
     /// The number within min_val and max_val.
+    ///
+    /// >>> al.tensor([-3.0, 0.5, 3.0]).hardtanh()
+    /// tensor([-1.0000,  0.5000,  1.0000])
     hardtanh[min_val=-1.0, max_val=1.0](min_val: f64, max_val: f64) |py, x| {
         check_bounds(min_val, max_val)?;
         apply(py, Op::Clamp, &[x, float(min_val), float(max_val)])
@@ -192,17 +232,26 @@ forms! {
     };
 
     /// `x + weight (end - x)`, exact at both ends.
+    ///
+    /// >>> al.tensor([0.0, 10.0]).lerp(al.tensor([1.0, 20.0]), 0.25)
+    /// tensor([ 0.2500, 12.5000])
     lerp[end, weight](end: Operand, weight: Operand) |py, x| {
         apply(py, Op::Lerp, &[x, operand::read_other("lerp", end)?, operand::read_other("lerp", weight)?])
     };
 
     /// `x + value tensor1 tensor2`.
+    ///
+    /// >>> al.tensor([1.0, 1.0]).addcmul(al.tensor([2.0, 3.0]), al.tensor([4.0, 5.0]), value=0.5)
+    /// tensor([5.0000, 8.5000])
     addcmul[tensor1, tensor2, *, value=None](tensor1: Operand, tensor2: Operand, value: Option<Operand>) |py, x| {
         let (a, b) = (operand::read_other("addcmul", tensor1)?, operand::read_other("addcmul", tensor2)?);
         apply(py, Op::Addcmul, &[x, a, b, or_one("addcmul", value)?])
     };
 
     /// `x + value tensor1 / tensor2`.
+    ///
+    /// >>> al.tensor([1.0, 1.0]).addcdiv(al.tensor([2.0, 9.0]), al.tensor([4.0, 3.0]))
+    /// tensor([1.5000, 4.0000])
     addcdiv[tensor1, tensor2, *, value=None](tensor1: Operand, tensor2: Operand, value: Option<Operand>) |py, x| {
         let (a, b) = (operand::read_other("addcdiv", tensor1)?, operand::read_other("addcdiv", tensor2)?);
         apply(py, Op::Addcdiv, &[x, a, b, or_one("addcdiv", value)?])
@@ -224,6 +273,9 @@ forms! {
     };
 
     /// Where the numbers are within `atol + rtol |other|` of each other.
+    ///
+    /// >>> al.tensor([1.0, 2.0]).isclose(al.tensor([1.000001, 2.1]))
+    /// tensor([ True, False])
     isclose[other, rtol=1e-5, atol=1e-8, equal_nan=false](other: Operand, rtol: f64, atol: f64, equal_nan: bool) |py, x| {
         let (x, other) = (as_tensor("isclose", &x)?, create::operand("isclose", other)?);
         operand::run(py, x.count(), || x.is_close_to(&other, rtol, atol, equal_nan))
@@ -408,6 +460,9 @@ pub(crate) fn where_(
 #[pymethods]
 impl PyTensor {
     /// The number where the condition is true, else other.
+    ///
+    /// >>> al.tensor([1, 2]).where(al.tensor([True, False]), 0)
+    /// tensor([1, 0])
     #[pyo3(name = "where")]
     fn where_method(&self, py: Python<'_>, condition: Operand, other: Operand) -> PyResult<Self> {
         let (condition, other) = (
@@ -422,6 +477,9 @@ impl PyTensor {
     }
 
     /// The real part, without a copy.
+    ///
+    /// >>> al.tensor([1 + 2j, 3j]).real
+    /// tensor([1., 0.])
     #[getter]
     fn real(&self) -> PyResult<Self> {
         self.see(|x| made(x.real_view()))
@@ -433,6 +491,9 @@ impl PyTensor {
     }
 
     /// The imaginary part, without a copy; 0 for real numbers.
+    ///
+    /// >>> al.tensor([1 + 2j, 3j]).imag
+    /// tensor([2., 3.])
     #[getter]
     fn imag(&self) -> PyResult<Self> {
         self.see(|x| made(x.imag_view()))
@@ -449,12 +510,18 @@ impl PyTensor {
     }
 
     /// Whether the other tensor has the same shape and equal elements.
+    ///
+    /// >>> al.tensor([1, 2]).equal(al.tensor([1.0, 2.0]))
+    /// True
     fn equal(&self, other: Operand) -> PyResult<bool> {
         let other = create::operand("equal", other)?;
         self.tensor().equal(&other).map_err(raise)
     }
 
     /// Whether all numbers are within `atol + rtol |other|` of each other.
+    ///
+    /// >>> al.tensor([1.0]).allclose(al.tensor([1.000001]))
+    /// True
     #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
     fn allclose(&self, other: Operand, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<bool> {
         let other = create::operand("allclose", other)?;
@@ -478,6 +545,9 @@ pub(crate) fn equal(input: Operand, other: Operand) -> PyResult<bool> {
 }
 
 /// Whether all numbers are within `atol + rtol |other|` of each other.
+///
+/// >>> al.allclose(al.tensor([1.0]), al.tensor([1.000001]))
+/// True
 #[pyfunction]
 #[pyo3(signature = (input, other, rtol=1e-5, atol=1e-8, equal_nan=false))]
 pub(crate) fn allclose(
@@ -495,12 +565,18 @@ pub(crate) fn allclose(
 }
 
 /// The real part, without a copy.
+///
+/// >>> al.real(al.tensor([1 + 2j, 3j]))
+/// tensor([1., 0.])
 #[pyfunction]
 pub(crate) fn real(input: Operand) -> PyResult<PyTensor> {
     view("real", input, |x| made(x.real_view()))
 }
 
 /// The imaginary part, without a copy; 0 for real numbers.
+///
+/// >>> al.imag(al.tensor([1 + 2j, 3j]))
+/// tensor([2., 3.])
 #[pyfunction]
 pub(crate) fn imag(input: Operand) -> PyResult<PyTensor> {
     view("imag", input, |x| made(x.imag_view()))

@@ -35,6 +35,9 @@ pub(crate) fn parse_policy(op: &'static str, name: &str) -> PyResult<Policy> {
 }
 
 /// The names of the promotion policies.
+///
+/// >>> al.policies()
+/// ['standard', 'strict', 'exact', 'torch', 'numpy', 'jax']
 #[pyfunction]
 pub(crate) fn policies() -> [&'static str; Policy::ALL.len()] {
     Policy::ALL.map(Policy::name)

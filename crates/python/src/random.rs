@@ -314,6 +314,10 @@ impl PyTensor {
     }
 
     /// Gives this tensor numbers between from and to, each as likely as the others.
+    ///
+    /// >>> x = al.empty(1000).uniform_(-1, 1)
+    /// >>> -1 <= x.min().item() and x.max().item() <= 1
+    /// True
     #[pyo3(signature = (from=0.0, to=1.0, *, generator=None))]
     fn uniform_<'py>(
         this: &Bound<'py, Self>,
@@ -327,6 +331,9 @@ impl PyTensor {
     }
 
     /// Gives this tensor numbers of a normal distribution.
+    ///
+    /// >>> al.empty(2, dtype="bfloat16").normal_(3.0, 0.0)
+    /// tensor([3., 3.], dtype=bfloat16)
     #[pyo3(signature = (mean=0.0, std=1.0, *, generator=None))]
     fn normal_<'py>(
         this: &Bound<'py, Self>,
@@ -340,6 +347,9 @@ impl PyTensor {
     }
 
     /// Gives this tensor integers from one number up to another: by default all that the dtype holds.
+    ///
+    /// >>> sorted(set(al.zeros(100, dtype="int8").random_(1, 3).tolist()))
+    /// [1, 2]
     #[pyo3(signature = (from=None, to=None, *, generator=None))]
     fn random_<'py>(
         this: &Bound<'py, Self>,
@@ -363,6 +373,11 @@ impl PyTensor {
     }
 
     /// Gives this tensor ones with a probability, or with one of its own for each, and zeros.
+    ///
+    /// >>> al.empty(3).bernoulli_(1.0)
+    /// tensor([1., 1., 1.])
+    /// >>> al.empty(2).bernoulli_(al.tensor([0.0, 1.0]))
+    /// tensor([0., 1.])
     #[pyo3(signature = (p=None, *, generator=None))]
     fn bernoulli_<'py>(
         this: &Bound<'py, Self>,

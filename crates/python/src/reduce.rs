@@ -111,6 +111,13 @@ forms! {
     };
 
     /// The product along dim, or of everything.
+    ///
+    /// Integers accumulate in 64 bits.
+    ///
+    /// >>> al.tensor([[1, 2], [3, 4]]).prod(1)
+    /// tensor([ 2, 12])
+    /// >>> al.tensor([100, 100], dtype=al.int8).prod()
+    /// tensor(10000)
     prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let (at, dtype) = (Axes::read("prod", dim, axis, keepdim, keepdims)?, dtype_of("prod", dtype)?);
         run(py, x, || x.prod(at.axes(), at.keepdim, dtype))
@@ -135,24 +142,43 @@ forms! {
     };
 
     /// The standard deviation along dim, or of everything: the root of the variance.
+    ///
+    /// >>> al.tensor([1.0, 3.0]).std()
+    /// tensor(1.4142)
+    /// >>> al.tensor([1.0, 3.0]).std(correction=0)
+    /// tensor(1.)
     deviation as "std" [dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> PyTensor |py, _op, x| {
         let (at, correction) = spread("std", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         run(py, x, || x.std(at.axes(), correction, at.keepdim))
     };
 
     /// The greatest along dim, or of everything; NaN if there is one.
+    ///
+    /// >>> al.tensor([[1, 5], [7, 2]]).amax(1)
+    /// tensor([5, 7])
+    /// >>> al.tensor([1.0, al.nan]).amax()
+    /// tensor(nan)
     amax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("amax", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.amax(at.axes(), at.keepdim))
     };
 
     /// The least along dim, or of everything; NaN if there is one.
+    ///
+    /// >>> al.tensor([[1, 5], [7, 2]]).amin(1, keepdim=True)
+    /// tensor([[1],
+    ///         [2]])
     amin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("amin", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.amin(at.axes(), at.keepdim))
     };
 
     /// The place of the greatest along dim, or in the flattened tensor; that of the first NaN.
+    ///
+    /// >>> al.tensor([[1, 5], [7, 2]]).argmax()
+    /// tensor(2)
+    /// >>> al.tensor([[1, 5], [7, 2]]).argmax(1)
+    /// tensor([1, 0])
     argmax[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("argmax", dim, axis, keepdim, keepdims)?;
         let axis = at.single("argmax")?;
@@ -160,6 +186,9 @@ forms! {
     };
 
     /// The place of the least along dim, or in the flattened tensor; that of the first NaN.
+    ///
+    /// >>> al.tensor([[1, 5], [7, 2]]).argmin(0)
+    /// tensor([0, 1])
     argmin[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("argmin", dim, axis, keepdim, keepdims)?;
         let axis = at.single("argmin")?;
@@ -167,18 +196,27 @@ forms! {
     };
 
     /// Whether one is not zero, along dim or in everything: a bool for every dtype, uint8 too.
+    ///
+    /// >>> al.tensor([[0, 0], [0, 3]]).any(1)
+    /// tensor([False,  True])
     any[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("any", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.any(at.axes(), at.keepdim))
     };
 
     /// Whether none is zero, along dim or in everything: a bool for every dtype, uint8 too.
+    ///
+    /// >>> al.tensor([[1, 2], [0, 3]]).all(1)
+    /// tensor([ True, False])
     all[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("all", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.all(at.axes(), at.keepdim))
     };
 
     /// How many are not zero, along dim or in everything.
+    ///
+    /// >>> al.tensor([[0, 2], [3, 4]]).count_nonzero(1)
+    /// tensor([1, 2])
     count_nonzero[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("count_nonzero", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.count_nonzero(at.axes(), at.keepdim))
@@ -196,6 +234,9 @@ forms! {
     };
 
     /// The logarithm of the sum of exponentials along dim, or of everything, without overflow.
+    ///
+    /// >>> al.tensor([1000.0, 1000.0]).logsumexp(0)
+    /// tensor(1000.6932)
     logsumexp[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("logsumexp", dim, axis, keepdim, keepdims)?;
         run(py, x, || x.logsumexp(at.axes(), at.keepdim))
@@ -212,23 +253,37 @@ forms! {
 
     /// The least of everything; along dim the pair of values and indices; with a tensor the lesser
     /// of two, element by element.
+    ///
+    /// >>> al.tensor([[4, 1], [2, 7]]).min()
+    /// tensor(1)
+    /// >>> al.tensor([[4, 1], [2, 7]]).min(1)
+    /// min(values=tensor([1, 2]), indices=tensor([1, 0]))
     min[dim=None, keepdim=None, *, axis=None, keepdims=None, other=None](dim: Option<Any<'_, '_>>, keepdim: Option<bool>, axis: Option<Dims>, keepdims: Option<bool>, other: Option<Operand>) -> Py<PyAny> |py, _op, x| {
         extreme(py, "min", x, either("min", dim, other)?, axis, keepdim, keepdims)
     };
 
     /// The variance and the mean along dim, or of everything.
+    ///
+    /// >>> al.tensor([1.0, 3.0]).var_mean()
+    /// (tensor(2.), tensor(2.))
     var_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> (PyTensor, PyTensor) |_py, _op, x| {
         let (at, correction) = spread("var_mean", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         Ok((wrap(x.var(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The standard deviation and the mean along dim, or of everything.
+    ///
+    /// >>> al.tensor([1.0, 3.0]).std_mean()
+    /// (tensor(1.4142), tensor(2.))
     std_mean[dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None](dim: Option<Dims>, unbiased: Option<bool>, keepdim: Option<bool>, correction: Option<f64>, axis: Option<Dims>, keepdims: Option<bool>, ddof: Option<f64>) -> (PyTensor, PyTensor) |_py, _op, x| {
         let (at, correction) = spread("std_mean", [dim, axis], unbiased, [correction, ddof], [keepdim, keepdims])?;
         Ok((wrap(x.std(at.axes(), correction, at.keepdim))?, wrap(x.mean(at.axes(), at.keepdim, None))?))
     };
 
     /// The least and the greatest along dim, or of everything.
+    ///
+    /// >>> al.tensor([[4, 1], [2, 7]]).aminmax(dim=1)
+    /// aminmax(min=tensor([1, 2]), max=tensor([4, 7]))
     aminmax[*, dim=None, keepdim=None](dim: Option<Dims>, keepdim: Option<bool>) -> Py<PyAny> |py, _op, x| {
         let at = Axes::read("aminmax", dim, None, keepdim, None)?;
         let (min, max) = (wrap(x.amin(at.axes(), at.keepdim))?, wrap(x.amax(at.axes(), at.keepdim))?);

@@ -116,6 +116,11 @@ impl Promotion {
 /// Sets the promotion policy: of the scope this thread is in, else of the process.
 ///
 /// The policies are those of `policies()`.
+///
+/// >>> with al.promotion("standard"):
+/// ...     al.set_promotion("strict")
+/// ...     al.get_promotion()
+/// 'strict'
 #[pyfunction]
 pub(crate) fn set_promotion(py: Python<'_>, policy: &str) -> PyResult<()> {
     let policy = parse_policy("set_promotion", policy)?;
@@ -316,6 +321,8 @@ pub(crate) fn get_num_threads() -> usize {
 
 /// Sets how many threads share large work: at most as many as the machine has, or as the first number
 /// set before any large work. Results do not depend on it.
+///
+/// >>> al.set_num_threads(al.get_num_threads())
 #[pyfunction]
 pub(crate) fn set_num_threads(num_threads: Int) -> PyResult<()> {
     let op = "set_num_threads";

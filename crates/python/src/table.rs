@@ -29,6 +29,12 @@ impl Table {
 }
 
 /// The dtypes with what the table says of each; print it.
+///
+/// >>> print(al.dtype_table())
+/// dtype            short       kind              bits  compute ...
+/// bool             bool        bool              8     bool ...
+/// int8             i8          signed integer    8     int8 ...
+/// ...
 #[pyfunction]
 pub(crate) fn dtype_table() -> Table {
     let header = [
@@ -76,6 +82,13 @@ pub(crate) fn dtype_table() -> Table {
 /// The common dtype of every pair under a policy, by default the one in force; print it.
 ///
 /// A row ends at the dtype itself, so each column begins with its name; `-` is a refusal.
+///
+/// >>> print(al.promotion_table())
+/// standard promotion
+/// bool        bool
+/// i8          i8          i8
+/// i16         i16         i16   i16
+/// ...
 #[pyfunction]
 #[pyo3(signature = (policy=None))]
 pub(crate) fn promotion_table(policy: Option<&str>) -> PyResult<Table> {

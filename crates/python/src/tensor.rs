@@ -281,24 +281,38 @@ impl PyTensor {
     }
 
     /// The sizes of the dimensions.
+    ///
+    /// >>> al.zeros(2, 3).shape
+    /// (2, 3)
     #[getter]
     pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.tensor().shape().iter())
     }
 
     /// The element type.
+    ///
+    /// >>> al.tensor([1, 2]).dtype
+    /// allotrope.int64
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
         wrap_dtype(py, self.tensor().dtype())
     }
 
     /// The number of dimensions.
+    ///
+    /// >>> al.zeros(2, 3).ndim
+    /// 2
     #[getter]
     fn ndim(&self) -> usize {
         self.tensor().rank()
     }
 
     /// The dimensions in reverse.
+    ///
+    /// >>> al.tensor([[1, 2, 3], [4, 5, 6]]).T
+    /// tensor([[1, 4],
+    ///         [2, 5],
+    ///         [3, 6]])
     #[getter(T)]
     fn turned(&self) -> PyResult<Self> {
         self.see(|x| {
@@ -308,17 +322,26 @@ impl PyTensor {
     }
 
     /// The last two dimensions exchanged.
+    ///
+    /// >>> al.zeros(5, 2, 3).mT.shape
+    /// (5, 3, 2)
     #[getter(mT)]
     fn matrix_turned(&self) -> PyResult<Self> {
         self.see(|x| made(x.transpose(-2, -1)))
     }
 
     /// The number of elements.
+    ///
+    /// >>> al.zeros(2, 3).numel()
+    /// 6
     fn numel(&self) -> usize {
         self.tensor().count()
     }
 
     /// The distance between neighbours in each dimension, in elements, or that in one.
+    ///
+    /// >>> al.zeros(2, 3).stride(), al.zeros(2, 3).T.stride(0)
+    /// ((3, 1), 1)
     #[pyo3(signature = (dim=None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<Int>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor();
@@ -333,6 +356,10 @@ impl PyTensor {
     }
 
     /// Whether the elements lie in row-major order without gaps, or as memory_format says.
+    ///
+    /// >>> x = al.zeros(2, 3)
+    /// >>> x.is_contiguous(), x.T.is_contiguous()
+    /// (True, False)
     #[pyo3(signature = (memory_format=None))]
     fn is_contiguous(&self, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         is_arranged("is_contiguous", &self.tensor(), memory_format)
@@ -340,6 +367,10 @@ impl PyTensor {
 
     /// The same elements in row-major order, or as memory_format says: the tensor itself if they
     /// already are.
+    ///
+    /// >>> x = al.zeros(2, 3)
+    /// >>> x.contiguous() is x, x.T.contiguous().stride()
+    /// (True, (2, 1))
     #[pyo3(signature = (memory_format=None))]
     fn contiguous<'py>(
         this: &Bound<'py, Self>,

@@ -396,18 +396,30 @@ impl PyTensor {
     }
 
     /// Repeated to the sizes of another tensor, without a copy.
+    ///
+    /// >>> al.tensor([1, 2]).expand_as(al.zeros(2, 2))
+    /// tensor([[1, 2],
+    ///         [1, 2]])
     fn expand_as(&self, other: Operand) -> PyResult<Self> {
         let other = operand("expand_as", other)?;
         self.see(|x| made(x.expand_as(&other)))
     }
 
     /// With the sizes of another tensor, in the same order.
+    ///
+    /// >>> al.arange(4).reshape_as(al.zeros(2, 2))
+    /// tensor([[0, 1],
+    ///         [2, 3]])
     fn reshape_as(&self, other: Operand) -> PyResult<Self> {
         let other = operand("reshape_as", other)?;
         self.see(|x| made(x.reshape_as(&other)))
     }
 
     /// With the sizes of another tensor, in the same order.
+    ///
+    /// >>> al.arange(4).view_as(al.zeros(2, 2))
+    /// tensor([[0, 1],
+    ///         [2, 3]])
     fn view_as(&self, other: Operand) -> PyResult<Self> {
         let other = operand("view_as", other)?;
         self.see(|x| viewed("view_as", x, x.reshape_as(&other)))

@@ -61,7 +61,12 @@ def gradgradcheck(
     raise_exception: bool = True,
     seed: int = 0,
 ) -> bool:
-    """Whether the gradients of the gradients of a function are what differences say."""
+    """Whether the gradients of the gradients of a function are what differences say.
+
+    >>> x = al.tensor([1.0, 2.0], dtype=al.float64, requires_grad=True)
+    >>> al.autograd.gradgradcheck(lambda x: x * x * x, x)
+    True
+    """
     return _check(func, inputs, 2, raise_exception, (eps, atol, rtol, seed))
 
 

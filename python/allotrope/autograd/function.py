@@ -9,7 +9,21 @@ from .mode import no_grad
 
 
 class FunctionCtx:
-    """What `forward` leaves for `backward`."""
+    """What `forward` leaves for `backward`.
+
+    >>> class Scaled(al.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return factor * x
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         return ctx.factor * gradient, None
+    >>> x = al.ones(2, requires_grad=True)
+    >>> Scaled.apply(x, 3.0).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
@@ -19,7 +33,22 @@ class FunctionCtx:
         self._materializes = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps the values of tensors for `backward`: later writes do not change them."""
+        """Keeps the values of tensors for `backward`: later writes do not change them.
+
+        >>> class Square(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, gradient):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * gradient
+        >>> x = al.tensor([3.0], requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor([6.])
+        """
         self._saved = tuple(
             tensor._taken() if isinstance(tensor, Tensor) else tensor for tensor in tensors
         )
@@ -28,19 +57,65 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was kept."""
+        """What was kept.
+
+        >>> ctx = al.autograd.FunctionCtx()
+        >>> ctx.save_for_backward(al.ones(2), None)
+        >>> ctx.saved_tensors
+        (tensor([1., 1.]), None)
+        """
         return self._saved
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Says that arguments were changed in place; `forward` returns them."""
+        """Says that arguments were changed in place; `forward` returns them.
+
+        >>> class Increment(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.add_(1)
+        ...     @staticmethod
+        ...     def backward(ctx, gradient):
+        ...         return gradient
+        >>> x = al.zeros(2)
+        >>> Increment.apply(x) is x, x.tolist()
+        (True, [1.0, 1.0])
+        """
         self._dirty = tuple(id(tensor) for tensor in tensors)
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Says that outputs have no gradient."""
+        """Says that outputs have no gradient.
+
+        >>> class Sorted(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         values, places = x.sort()
+        ...         ctx.mark_non_differentiable(places)
+        ...         return values, places
+        ...     @staticmethod
+        ...     def backward(ctx, gradient, _):
+        ...         return gradient
+        >>> values, places = Sorted.apply(al.ones(2, requires_grad=True))
+        >>> values.requires_grad, places.requires_grad
+        (True, False)
+        """
         self._constant = tuple(id(tensor) for tensor in tensors)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether gradients that have not come are zeros in `backward`, or None."""
+        """Whether gradients that have not come are zeros in `backward`, or None.
+
+        >>> class Both(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.set_materialize_grads(False)
+        ...         return x + 1, x + 2
+        ...     @staticmethod
+        ...     def backward(ctx, first, second):
+        ...         print(second)
+        ...         return first
+        >>> Both.apply(al.zeros(1, requires_grad=True))[0].backward()
+        None
+        """
         self._materializes = bool(value)
 
 
@@ -67,22 +142,70 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **options: Any) -> Any:
-        """The outputs."""
+        """The outputs.
+
+        >>> class Doubled(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        >>> Doubled.apply(al.ones(2))
+        tensor([2., 2.])
+        """
         raise NotImplementedError("forward: a function needs one of its own")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Leaves for `backward` what it needs; only called where a subclass has one of its own."""
+        """Leaves for `backward` what it needs; only called where a subclass has one of its own.
+
+        >>> class Square(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return x * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         ctx.save_for_backward(*inputs)
+        ...     @staticmethod
+        ...     def backward(ctx, gradient):
+        ...         return 2 * ctx.saved_tensors[0] * gradient
+        >>> x = al.tensor([3.0], requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor([6.])
+        """
         raise NotImplementedError("setup_context: a function needs one of its own")
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """One gradient per argument of `forward`, or None."""
+        """One gradient per argument of `forward`, or None.
+
+        >>> class Doubled(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, gradient):
+        ...         return 2 * gradient
+        >>> x = al.ones(2, requires_grad=True)
+        >>> Doubled.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+        """
         raise NotImplementedError("backward: a function needs one of its own")
 
     @classmethod
     def apply(cls, *args: Any, **options: Any) -> Any:
-        """The outputs for arguments, with the derivative."""
+        """The outputs for arguments, with the derivative.
+
+        >>> class Doubled(al.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, gradient):
+        ...         return 2 * gradient
+        >>> Doubled.apply(al.ones(2))
+        tensor([2., 2.])
+        """
         ctx = FunctionCtx()
         places = [i for i, argument in enumerate(args) if isinstance(argument, Tensor)]
         ctx.needs_input_grad = tuple(
@@ -143,7 +266,21 @@ class Function:
 
 
 def once_differentiable(function: Any) -> Any:
-    """A `backward` whose gradients have no gradients: to go back through them is an error."""
+    """A `backward` whose gradients have no gradients: to go back through them is an error.
+
+    >>> class Square(al.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @al.autograd.once_differentiable
+    ...     def backward(ctx, gradient):
+    ...         return 2 * ctx.saved_tensors[0] * gradient
+    >>> x = al.tensor([3.0], requires_grad=True)
+    >>> al.autograd.grad(Square.apply(x), x)
+    (tensor([6.]),)
+    """
     import functools
 
     @functools.wraps(function)

@@ -168,12 +168,24 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False) -
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool = False) -> Any:
-    """The output, and the product of a vector with the second derivative."""
+    """The output, and the product of a vector with the second derivative.
+
+    >>> def cubes(x):
+    ...     return (x * x * x).sum()
+    >>> al.autograd.functional.vhp(cubes, al.tensor([1.0, 2.0]), al.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     return _second_product(func, inputs, v, create_graph)
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool = False) -> Any:
-    """The output, and the product of the second derivative with a vector."""
+    """The output, and the product of the second derivative with a vector.
+
+    >>> def cubes(x):
+    ...     return (x * x * x).sum()
+    >>> al.autograd.functional.hvp(cubes, al.tensor([1.0, 2.0]), al.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     return _second_product(func, inputs, v, create_graph)
 
 

@@ -71,13 +71,28 @@ class no_grad(_Plain):  # noqa: N801 - torch's name
 
 
 class enable_grad(_Plain):  # noqa: N801 - torch's name
-    """Operations are recorded, for a block or a function, also within `no_grad`."""
+    """Operations are recorded, for a block or a function, also within `no_grad`.
+
+    >>> x = al.ones(1, requires_grad=True)
+    >>> with al.no_grad():
+    ...     with al.enable_grad():
+    ...         y = 2 * x
+    >>> y.requires_grad
+    True
+    """
 
     _records = True
 
 
 class inference_mode(Scope):  # noqa: N801 - torch's name
-    """Nothing is recorded, and nothing can turn recording on, for a block or a function."""
+    """Nothing is recorded, and nothing can turn recording on, for a block or a function.
+
+    >>> x = al.ones(1, requires_grad=True)
+    >>> with al.inference_mode():
+    ...     y = 2 * x
+    >>> y.requires_grad
+    False
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         scope = object.__new__(cls)
@@ -95,7 +110,12 @@ class inference_mode(Scope):  # noqa: N801 - torch's name
 
 class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
     """Recorded operations fail at the first result or gradient that is not finite, and name the
-    operation and the line that called it: from now on, or for a block."""
+    operation and the line that called it: from now on, or for a block.
+
+    >>> with al.autograd.set_detect_anomaly(True):
+    ...     al.autograd.is_anomaly_enabled()
+    True
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)

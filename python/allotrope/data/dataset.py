@@ -115,7 +115,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return moved
 
     def batch(self, indices: Any) -> list[Tensor]:
-        """The rows of several samples at once, as they would be collated: copies."""
+        """The rows of several samples at once, as they would be collated: copies.
+
+        >>> al.data.TensorDataset(al.arange(5) * 10).batch([4, 0])
+        [tensor([40,  0])]
+        """
         if isinstance(indices, slice):
             return [one[indices].clone() for one in self.tensors]
         if not isinstance(indices, Tensor):
@@ -268,7 +272,12 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
     def batch(self, indices: Any) -> Any:
-        """A batch at once, if the dataset makes such."""
+        """A batch at once, if the dataset makes such.
+
+        >>> dataset = al.data.TensorDataset(al.arange(5) * 10)
+        >>> al.data.Subset(dataset, [1, 3]).batch([1, 0])
+        [tensor([30, 10])]
+        """
         if isinstance(indices, slice):
             chosen = list(self.indices[indices])
         else:

@@ -181,7 +181,14 @@ class DataLoader(Generic[T_co]):
 
     @property
     def position(self) -> int:
-        """How many batches of the current run are behind; 0 where one begins."""
+        """How many batches of the current run are behind; 0 where one begins.
+
+        >>> loader = al.data.DataLoader(range(4), batch_size=2)
+        >>> batches = iter(loader)
+        >>> first = next(batches)
+        >>> loader.position
+        1
+        """
         if self._resume is not None:
             return int(self._resume["position"]) + len(self._resume["ahead"])
         epoch = self._epoch
@@ -232,6 +239,14 @@ class DataLoader(Generic[T_co]):
         """Goes to where a run stood: the next iteration has the batches that were left of it.
 
         The number of workers may be another one, but for an IterableDataset.
+
+        >>> loader = al.data.DataLoader(range(4), batch_size=2)
+        >>> batches = iter(loader)
+        >>> first = next(batches)
+        >>> other = al.data.DataLoader(range(4), batch_size=2)
+        >>> other.load_state_dict(loader.state_dict())
+        >>> list(other)
+        [tensor([2, 3])]
         """
         state = dict(state_dict)
         self._check_state(state)

@@ -99,15 +99,27 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many numbers a run has."""
+        """How many numbers a run has.
+
+        >>> al.data.RandomSampler(range(4), replacement=True, num_samples=10).num_samples
+        10
+        """
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def gives_each_once(self) -> bool:
-        """Whether no sample comes twice, so that a run has an `order`."""
+        """Whether no sample comes twice, so that a run has an `order`.
+
+        >>> al.data.RandomSampler(range(4)).gives_each_once()
+        True
+        """
         return not self.replacement and self.num_samples <= len(self.data_source)
 
     def order(self) -> Tensor:
-        """The numbers of a run, as a tensor."""
+        """The numbers of a run, as a tensor.
+
+        >>> al.data.RandomSampler(range(4)).order().sort().values
+        tensor([0, 1, 2, 3])
+        """
         generator = Generator().manual_seed(draw_seed(self.generator))
         return randperm(len(self.data_source), generator=generator, device="cpu")[: self.num_samples]
 
@@ -247,7 +259,11 @@ class DistributedSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many numbers each process has."""
+        """How many numbers each process has.
+
+        >>> al.data.DistributedSampler(range(5), num_replicas=2, rank=0).num_samples
+        3
+        """
         count = len(self.dataset)
         if self.drop_last:
             return count // self.num_replicas
@@ -255,7 +271,11 @@ class DistributedSampler(Sampler[int]):
 
     @property
     def total_size(self) -> int:
-        """How many numbers all processes have."""
+        """How many numbers all processes have.
+
+        >>> al.data.DistributedSampler(range(5), num_replicas=2, rank=0).total_size
+        6
+        """
         return self.num_samples * self.num_replicas
 
     def __iter__(self) -> Iterator[int]:
@@ -273,15 +293,33 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which order comes next."""
+        """Says which order comes next.
+
+        >>> sampler = al.data.DistributedSampler(range(100), num_replicas=2, rank=0)
+        >>> first = list(sampler)
+        >>> sampler.set_epoch(1)
+        >>> list(sampler) == first
+        False
+        """
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
-        """What the order depends on."""
+        """What the order depends on.
+
+        >>> sampler = al.data.DistributedSampler(range(4), num_replicas=2, rank=0, seed=5)
+        >>> sampler.state_dict()
+        {'seed': 5, 'epoch': 0}
+        """
         return {"seed": self.seed, "epoch": self.epoch}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes back to an order."""
+        """Goes back to an order.
+
+        >>> sampler = al.data.DistributedSampler(range(4), num_replicas=2, rank=0)
+        >>> sampler.load_state_dict({**sampler.state_dict(), "epoch": 3})
+        >>> sampler.state_dict()["epoch"]
+        3
+        """
         self.seed, self.epoch = state_dict["seed"], state_dict["epoch"]
 
 

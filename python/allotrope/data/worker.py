@@ -37,6 +37,14 @@ class WorkerInfo:
     id: its number, from 0 to num_workers - 1. dataset: its own copy in a process; that of the loader
     in a thread, a shallow copy of it if it is iterable. seed: another one for each worker and epoch.
     workers: "threads" or "processes".
+
+    >>> class Where(al.data.Dataset):
+    ...     def __len__(self):
+    ...         return 2
+    ...     def __getitem__(self, index):
+    ...         return al.data.get_worker_info().id
+    >>> list(al.data.DataLoader(Where(), num_workers=1))
+    [tensor([0]), tensor([0])]
     """
 
     __slots__ = ("dataset", "id", "num_workers", "seed", "workers")
@@ -284,7 +292,19 @@ class Failure:
 
 
 class WorkerTraceback(Exception):
-    """The cause of an exception in a worker: the traceback that it had there, as text."""
+    """The cause of an exception in a worker: the traceback that it had there, as text.
+
+    >>> class Broken(al.data.Dataset):
+    ...     def __len__(self):
+    ...         return 1
+    ...     def __getitem__(self, index):
+    ...         raise KeyError(index)
+    >>> try:
+    ...     list(al.data.DataLoader(Broken(), num_workers=1))
+    ... except KeyError as error:
+    ...     print(type(error.__cause__).__name__)
+    WorkerTraceback
+    """
 
     worker: int = -1
 

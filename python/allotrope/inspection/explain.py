@@ -15,7 +15,12 @@ _COLUMNS = ("op", "inputs", "compute", "accumulator", "result", "rounding", "dev
 class Explanation(Report):
     """What `explain` returns: `result`, what the function gave, and a row for every operation with
     the dtypes that it was given, those that it computes and sums in, that of its result and its
-    shape, what is rounded, where it was computed, and why."""
+    shape, what is rounded, where it was computed, and why.
+
+    >>> found = al.explain(lambda x: x.exp(), al.ones(2, dtype=al.int8))
+    >>> found.result.dtype, len(found.rows)
+    (allotrope.float32, 1)
+    """
 
     def __init__(self, name: str, result: Any, rows: list[dict[str, Any]]) -> None:
         self.name, self.result, self.rows = name, result, rows
@@ -40,7 +45,11 @@ class Explanation(Report):
         return [_COLUMNS, *([cell(row[name]) for name in _COLUMNS] for row in self.rows)]
 
     def to_svg(self) -> str:
-        """The picture: the way of the dtypes through every operation."""
+        """The picture: the way of the dtypes through every operation.
+
+        >>> al.explain(lambda x: x.exp(), al.ones(2)).to_svg()[:4]
+        '<svg'
+        """
         from .picture import draw_trace
 
         return draw_trace(self._title(), self.rows)

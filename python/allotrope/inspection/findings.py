@@ -26,7 +26,12 @@ class Gradient:
 @dataclass
 class LayerAudit:
     """What became of one module: `error` is how far its results are from the reference, `range`
-    and `shares` are of the reference's results."""
+    and `shares` are of the reference's results.
+
+    >>> report = al.audit(al.nn.Sequential(al.nn.Linear(2, 3)), al.ones(1, 2), to=al.bfloat16)
+    >>> [(row.path, row.kind, row.dtype) for row in report.rows]
+    [('', 'Sequential', allotrope.bfloat16), ('0', 'Linear', allotrope.bfloat16)]
+    """
 
     path: str
     kind: str
@@ -44,11 +49,21 @@ class LayerAudit:
 
     @property
     def ulp(self) -> float:
-        """The error in units in the last place of the module's dtype, at the results' usual size."""
+        """The error in units in the last place of the module's dtype, at the results' usual size.
+
+        >>> report = al.audit(al.nn.Linear(2, 3), al.ones(1, 2), to=al.float64)
+        >>> report.rows[0].ulp
+        0.0
+        """
         return 0.0 if self.dtype is None else self.error.ulp_in(self.dtype)
 
     def data(self) -> dict[str, Any]:
-        """The fields as plain data."""
+        """The fields as plain data.
+
+        >>> report = al.audit(al.nn.Linear(2, 3), al.ones(1, 2), to=al.bfloat16)
+        >>> report.rows[0].data()["kind"]
+        'Linear'
+        """
         return {
             "path": self.path,
             "kind": self.kind,
@@ -70,7 +85,12 @@ class LayerAudit:
 class Audit(Report):
     """What `audit` returns: a row for every module that was called, in the order of the model,
     `first_nonfinite` (the first operation whose result is not finite though the reference is, or
-    None), `recommended` (dtypes by path), and a table as its text."""
+    None), `recommended` (dtypes by path), and a table as its text.
+
+    >>> report = al.audit(al.nn.Linear(2, 3), al.ones(1, 2), to=al.bfloat16)
+    >>> [row.kind for row in report.rows], report.first_nonfinite
+    (['Linear'], None)
+    """
 
     def __init__(
         self,
@@ -90,12 +110,20 @@ class Audit(Report):
 
     @property
     def recommended(self) -> dict[str, Any]:
-        """The dtype that each layer should have, by its path."""
+        """The dtype that each layer should have, by its path.
+
+        >>> list(al.audit(al.nn.Sequential(al.nn.Linear(2, 3)), al.ones(1, 2), to=al.float32).recommended)
+        ['0']
+        """
         return {row.path: row.recommended for row in self.rows if row.recommended is not None}
 
     @property
     def error(self) -> float:
-        """The relative error of what the model gives, as root of the mean square."""
+        """The relative error of what the model gives, as root of the mean square.
+
+        >>> al.audit(al.nn.Linear(2, 3), al.ones(1, 2), to=al.float64).error
+        0.0
+        """
         return self.rows[0].error.rms if self.rows else 0.0
 
     def __iter__(self) -> Iterator[LayerAudit]:
@@ -164,7 +192,11 @@ class Audit(Report):
 
     def to_svg(self) -> str:
         """The picture: for every layer how large its numbers are beside the range of the dtype, its
-        error, and the dtype it should have."""
+        error, and the dtype it should have.
+
+        >>> al.audit(al.nn.Linear(2, 3), al.ones(1, 2), to=al.bfloat16).to_svg()[:4]
+        '<svg'
+        """
         from .picture import draw_audit
 
         return draw_audit(self)

@@ -47,6 +47,8 @@ class _Plain(Module):
 class ReLU(_InPlace):
     """max(x, 0).
 
+    Shape: any, and the same out. Dtype: the input's, integers too.
+
     >>> al.nn.ReLU()(al.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -55,73 +57,147 @@ class ReLU(_InPlace):
 
 
 class ReLU6(_InPlace):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    Shape: any, and the same out. Dtype: the input's, integers too.
+
+    >>> al.nn.ReLU6()(al.tensor([-1.0, 2.0, 9.0]))
+    tensor([0., 2., 6.])
+    """
 
     _function: Any = staticmethod(F.relu6)
 
 
 class SELU(_InPlace):
-    """λ · (max(x, 0) + min(α · (exp(x) - 1), 0)), which keeps mean and variance."""
+    """λ · (max(x, 0) + min(α · (exp(x) - 1), 0)), which keeps mean and variance.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.SELU()(al.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 
     _function: Any = staticmethod(F.selu)
 
 
 class SiLU(_InPlace):
-    """x · sigmoid(x)."""
+    """x · sigmoid(x).
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.SiLU()(al.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
 
     _function: Any = staticmethod(F.silu)
 
 
 class Mish(_InPlace):
-    """x · tanh(softplus(x))."""
+    """x · tanh(softplus(x)).
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Mish()(al.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
 
     _function: Any = staticmethod(F.mish)
 
 
 class Hardswish(_InPlace):
-    """x · relu6(x + 3) / 6."""
+    """x · relu6(x + 3) / 6.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Hardswish()(al.tensor([-4.0, 1.0, 5.0]))
+    tensor([-0.0000,  0.6667,  5.0000])
+    """
 
     _function: Any = staticmethod(F.hardswish)
 
 
 class Hardsigmoid(_InPlace):
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Hardsigmoid()(al.tensor([-4.0, 0.0, 5.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 
     _function: Any = staticmethod(F.hardsigmoid)
 
 
 class Sigmoid(_Plain):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Sigmoid()(al.tensor([0.0, 2.0]))
+    tensor([0.5000, 0.8808])
+    """
 
     _function: Any = staticmethod(F.sigmoid)
 
 
 class Tanh(_Plain):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Tanh()(al.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
 
     _function: Any = staticmethod(F.tanh)
 
 
 class LogSigmoid(_Plain):
-    """The logarithm of the logistic function."""
+    """The logarithm of the logistic function.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.LogSigmoid()(al.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+    """
 
     _function: Any = staticmethod(F.logsigmoid)
 
 
 class Softsign(_Plain):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Softsign()(al.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 
     _function: Any = staticmethod(F.softsign)
 
 
 class Tanhshrink(_Plain):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Tanhshrink()(al.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
+    """
 
     _function: Any = staticmethod(F.tanhshrink)
 
 
 class GELU(Module):
-    """x · Φ(x) with the normal distribution function Φ, or its approximation by tanh."""
+    """x · Φ(x) with the normal distribution function Φ, or its approximation by tanh.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.GELU()(al.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    >>> al.nn.GELU(approximate='tanh')(al.tensor([-1.0, 2.0]))
+    tensor([-0.1588,  1.9546])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -137,7 +213,13 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """x, or negative_slope · x below zero."""
+    """x, or negative_slope · x below zero.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.LeakyReLU(0.1)(al.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -154,7 +236,13 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """x, or alpha · (exp(x) - 1) below zero."""
+    """x, or alpha · (exp(x) - 1) below zero.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.ELU()(al.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -171,7 +259,13 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """max(x, 0) + min(alpha · (exp(x / alpha) - 1), 0)."""
+    """max(x, 0) + min(alpha · (exp(x / alpha) - 1), 0).
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.CELU(2.0)(al.tensor([-1.0, 2.0]))
+    tensor([-0.7869,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -188,7 +282,13 @@ class CELU(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta · x)) / beta; x itself where beta · x is above the threshold."""
+    """log(1 + exp(beta · x)) / beta; x itself where beta · x is above the threshold.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Softplus()(al.tensor([-1.0, 0.0, 100.0]))
+    tensor([  0.3133,   0.6931, 100.0000])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -205,7 +305,13 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """x moved towards zero by lambd, zero between."""
+    """x moved towards zero by lambd, zero between.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Softshrink()(al.tensor([-2.0, 0.25, 2.0]))
+    tensor([-1.5000,  0.0000,  1.5000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -223,7 +329,13 @@ class Softshrink(Module):
 
 
 class Hardshrink(Module):
-    """x, or zero between ±lambd."""
+    """x, or zero between ±lambd.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Hardshrink()(al.tensor([-2.0, 0.25, 2.0]))
+    tensor([-2.,  0.,  2.])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -240,6 +352,8 @@ class Hardshrink(Module):
 
 class Threshold(Module):
     """x where it is above the threshold, else a value.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
     >>> al.nn.Threshold(0.5, 9.0)(al.tensor([0.0, 2.0]))
     tensor([9., 2.])
@@ -261,7 +375,13 @@ class Threshold(Module):
 
 
 class Hardtanh(Module):
-    """x between two limits."""
+    """x between two limits.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Hardtanh()(al.tensor([-3.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -281,7 +401,13 @@ class Hardtanh(Module):
 
 
 class RReLU(Module):
-    """x, or x times a slope below zero: drawn between two limits in training, their mean else."""
+    """x, or x times a slope below zero: drawn between two limits in training, their mean else.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.RReLU(0.25, 0.75).eval()(al.tensor([-6.0, 2.0]))
+    tensor([-3.,  2.])
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -300,6 +426,9 @@ class RReLU(Module):
 class PReLU(Module):
     """x, or x times a slope below zero that is learned: one, or one for each channel.
 
+    Shape: any, with the channels in dimension 1 if there are several slopes, and the same out.
+    Dtype: the common one of input and weight.
+
     >>> al.nn.PReLU()(al.tensor([-4.0])).item()
     -1.0
     """
@@ -315,7 +444,14 @@ class PReLU(Module):
         self.weight = Parameter(full((num_parameters,), init, device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:
-        """The slopes become what they were at first."""
+        """The slopes become what they were at first.
+
+        >>> layer = al.nn.PReLU(2, init=0.5)
+        >>> layer.reset_parameters()
+        >>> layer.weight
+        Parameter containing:
+        tensor([0.5000, 0.5000], requires_grad=True)
+        """
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -329,6 +465,8 @@ class PReLU(Module):
 
 class GLU(Module):
     """One half of a dimension times the logistic function of the other.
+
+    Shape: [*, 2n, *] gives [*, n, *]. Dtype: the input's; of integers the default float.
 
     >>> al.nn.GLU()(al.ones(2, 4)).shape
     (2, 2)
@@ -375,6 +513,8 @@ class _Line(Module):
 class Softmax(_Line):
     """exp(x) divided by its sum along a dimension.
 
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
     >>> al.nn.Softmax(dim=-1)(al.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -383,19 +523,38 @@ class Softmax(_Line):
 
 
 class Softmin(_Line):
-    """exp(-x) divided by its sum along a dimension."""
+    """exp(-x) divided by its sum along a dimension.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.Softmin(dim=0)(al.tensor([0.0, 1.0]))
+    tensor([0.7311, 0.2689])
+    """
 
     _function: Any = staticmethod(F.softmin)
 
 
 class LogSoftmax(_Line):
-    """The logarithm of the softmax along a dimension."""
+    """The logarithm of the softmax along a dimension.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.LogSoftmax(dim=0)(al.tensor([0.0, 0.0]))
+    tensor([-0.6931, -0.6931])
+    """
 
     _function: Any = staticmethod(F.log_softmax)
 
 
 class Softmax2d(Module):
-    """The softmax over the channels of images, with or without a batch."""
+    """The softmax over the channels of images, with or without a batch.
+
+    Shape: [N, C, H, W] or [C, H, W], and the same out. Dtype: the input's; of integers the
+    default float.
+
+    >>> al.nn.Softmax2d()(al.zeros(4, 1, 1)).flatten()
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The softmax at each place."""

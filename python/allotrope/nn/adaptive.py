@@ -21,6 +21,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """Logarithms of the probabilities of many classes: those below the first cutoff have a score each,
     the others one for their cluster and one within it, of ever smaller inputs.
 
+    Shape: inputs [N, in_features] and targets [N] give [N] and a number. Dtype: the common one
+    of input and weights.
+
     >>> layer = al.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10])
     >>> output, loss = layer(al.ones(3, 8), al.tensor([0, 7, 19]))
     >>> output.shape
@@ -71,7 +74,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draws all weights anew."""
+        """Draws all weights anew.
+
+        >>> layer = al.nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])
+        >>> before = layer.head.weight.clone()
+        >>> layer.reset_parameters()
+        >>> al.equal(layer.head.weight, before)
+        False
+        """
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
@@ -117,7 +127,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The logarithms of the probabilities of all classes."""
+        """The logarithms of the probabilities of all classes.
+
+        >>> layer = al.nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])
+        >>> al.allclose(layer.log_prob(al.ones(3, 4)).exp().sum(1), al.ones(3))
+        True
+        """
         head = self.head(input)
         scores = head.log_softmax(1)
         parts = [scores[:, : self.shortlist_size]]
@@ -127,7 +142,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _core.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class of each input."""
+        """The most likely class of each input.
+
+        >>> layer = al.nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])
+        >>> layer.predict(al.zeros(3, 4)).shape
+        (3,)
+        """
         return self.log_prob(input).argmax(1)
 
     def extra_repr(self) -> str:

@@ -24,6 +24,9 @@ class MultiheadAttention(Module):
     mean over the heads, or all of them. A mask of truth values says what is not attended to, one of
     floats is added.
 
+    Shape: [T, N, E] and two of [S, N, E] give [T, N, E] and weights [N, T, S]. Dtype: the
+    common one of inputs and weights.
+
     >>> attention = al.nn.MultiheadAttention(8, 2, batch_first=True)
     >>> x = al.ones(3, 5, 8)
     >>> output, weights = attention(x, x, x)

@@ -59,12 +59,20 @@ class _Listed(Module):
         return any(module is known for known in self._modules.values())
 
     def append(self, module: Module) -> Any:
-        """Adds a module at the end."""
+        """Adds a module at the end.
+
+        >>> al.nn.ModuleList([al.nn.ReLU()]).append(al.nn.GELU())[1]
+        GELU(approximate='none')
+        """
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Adds modules at the end."""
+        """Adds modules at the end.
+
+        >>> len(al.nn.ModuleList([al.nn.ReLU()]).extend([al.nn.GELU(), al.nn.Tanh()]))
+        3
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 f"extend: not a sequence: {type(modules).__name__}; modules are accepted"
@@ -74,7 +82,13 @@ class _Listed(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Puts a module before the one at an index."""
+        """Puts a module before the one at an index.
+
+        >>> modules = al.nn.ModuleList([al.nn.ReLU()])
+        >>> modules = modules.insert(0, al.nn.GELU())
+        >>> modules[0]
+        GELU(approximate='none')
+        """
         if not isinstance(module, Module):
             raise TypeError(f"insert: not a module: {type(module).__name__}")
         length = len(self)
@@ -86,7 +100,12 @@ class _Listed(Module):
         return self
 
     def pop(self, key: Any = -1) -> Module:
-        """Takes a module away and returns it."""
+        """Takes a module away and returns it.
+
+        >>> modules = al.nn.ModuleList([al.nn.ReLU(), al.nn.GELU()])
+        >>> modules.pop(0), len(modules)
+        (ReLU(), 1)
+        """
         module = self[key]
         del self[key]
         return module
@@ -97,6 +116,8 @@ class _Listed(Module):
 
 class Sequential(_Listed):
     """Modules called one after the other, each with the output of the one before.
+
+    Shape and dtype: what the last module gives.
 
     >>> model = al.nn.Sequential(al.nn.Linear(2, 3), al.nn.ReLU())
     >>> model
@@ -215,27 +236,57 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Takes all modules away."""
+        """Takes all modules away.
+
+        >>> modules = al.nn.ModuleDict({"act": al.nn.ReLU()})
+        >>> modules.clear()
+        >>> len(modules)
+        0
+        """
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Takes a module away and returns it."""
+        """Takes a module away and returns it.
+
+        >>> modules = al.nn.ModuleDict({"act": al.nn.ReLU()})
+        >>> modules.pop("act"), len(modules)
+        (ReLU(), 0)
+        """
         return self._modules.pop(key)
 
     def keys(self) -> Any:
-        """The names."""
+        """The names.
+
+        >>> list(al.nn.ModuleDict({"act": al.nn.ReLU()}).keys())
+        ['act']
+        """
         return self._modules.keys()
 
     def items(self) -> Any:
-        """Names and modules."""
+        """Names and modules.
+
+        >>> modules = al.nn.ModuleDict({"act": al.nn.ReLU()})
+        >>> list(modules.items())
+        [('act', ReLU())]
+        """
         return self._modules.items()
 
     def values(self) -> Any:
-        """The modules."""
+        """The modules.
+
+        >>> list(al.nn.ModuleDict({"act": al.nn.ReLU()}).values())
+        [ReLU()]
+        """
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Adds modules of a mapping, or of pairs of name and module."""
+        """Adds modules of a mapping, or of pairs of name and module.
+
+        >>> modules = al.nn.ModuleDict()
+        >>> modules.update({"act": al.nn.ReLU()})
+        >>> modules["act"]
+        ReLU()
+        """
         for key, module in _pairs("ModuleDict", modules):
             self[key] = module
 
@@ -296,13 +347,21 @@ class ParameterList(Module):
         return self.extend(values)
 
     def append(self, value: Any) -> ParameterList:
-        """Adds a value at the end."""
+        """Adds a value at the end.
+
+        >>> len(al.nn.ParameterList().append(al.ones(2)))
+        1
+        """
         self._size += 1
         self[-1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Adds values at the end."""
+        """Adds values at the end.
+
+        >>> len(al.nn.ParameterList().extend([al.ones(2), al.ones(3)]))
+        2
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"extend: not a sequence: {type(values).__name__}; a list is accepted")
         for value in list(values):
@@ -369,53 +428,105 @@ class ParameterDict(Module):
         return self
 
     def copy(self) -> ParameterDict:
-        """Another dict of the same parameters."""
+        """Another dict of the same parameters.
+
+        >>> parameters = al.nn.ParameterDict({"w": al.ones(2)})
+        >>> parameters.copy()["w"] is parameters["w"]
+        True
+        """
         return ParameterDict(dict(self.items()))
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or another one."""
+        """The value of a name, or another one.
+
+        >>> al.nn.ParameterDict().get("w", "none")
+        'none'
+        """
         return self[key] if key in self._keys else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a name, which is added if there is none."""
+        """The value of a name, which is added if there is none.
+
+        >>> parameters = al.nn.ParameterDict()
+        >>> parameters.setdefault("w", al.ones(2)).shape
+        (2,)
+        """
         if key not in self._keys:
             self[key] = default
         return self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes a value away and returns it."""
+        """Takes a value away and returns it.
+
+        >>> parameters = al.nn.ParameterDict({"w": al.ones(2)})
+        >>> parameters.pop("w").shape, len(parameters)
+        ((2,), 0)
+        """
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last value away and returns it with its name."""
+        """Takes the last value away and returns it with its name.
+
+        >>> parameters = al.nn.ParameterDict({"w": al.ones(2)})
+        >>> parameters.popitem()[0], len(parameters)
+        ('w', 0)
+        """
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Takes all values away."""
+        """Takes all values away.
+
+        >>> parameters = al.nn.ParameterDict({"w": al.ones(2)})
+        >>> parameters.clear()
+        >>> len(parameters)
+        0
+        """
         for key in list(self._keys):
             del self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A dict of names with one value."""
+        """A dict of names with one value.
+
+        >>> al.nn.ParameterDict().fromkeys(["a", "b"], 0).items()
+        [('a', 0), ('b', 0)]
+        """
         return ParameterDict({key: default for key in keys})
 
     def keys(self) -> Any:
-        """The names."""
+        """The names.
+
+        >>> list(al.nn.ParameterDict({"w": al.ones(2)}).keys())
+        ['w']
+        """
         return self._keys.keys()
 
     def items(self) -> list[tuple[str, Any]]:
-        """Names and values."""
+        """Names and values.
+
+        >>> [(name, value.shape) for name, value in al.nn.ParameterDict({"w": al.ones(2)}).items()]
+        [('w', (2,))]
+        """
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> list[Any]:
-        """The values."""
+        """The values.
+
+        >>> [value.shape for value in al.nn.ParameterDict({"w": al.ones(2)}).values()]
+        [(2,)]
+        """
         return [self[key] for key in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Adds values of a mapping, or of pairs of name and value."""
+        """Adds values of a mapping, or of pairs of name and value.
+
+        >>> parameters = al.nn.ParameterDict()
+        >>> parameters.update({"w": al.ones(2)})
+        >>> parameters["w"].requires_grad
+        True
+        """
         for key, value in _pairs("ParameterDict", parameters):
             self[key] = value
 

@@ -83,7 +83,13 @@ class _ConvNd(Module):
         return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
-        """Draws the weight and the bias between ±1/√fan_in."""
+        """Draws the weight and the bias between ±1/√fan_in.
+
+        >>> layer = al.nn.Conv1d(1, 2, 4)
+        >>> layer.reset_parameters()
+        >>> bool(layer.weight.abs().max() <= 0.5)
+        True
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -169,6 +175,9 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Correlations of signals [batch, in_channels, length] with a kernel per output channel.
 
+    Shape: [N, C, L] or [C, L] gives [N, out_channels, L'] or [out_channels, L']. Dtype: the
+    common one of input and weight.
+
     >>> al.nn.Conv1d(2, 4, 3)(al.ones(1, 2, 8)).shape
     (1, 4, 6)
     """
@@ -179,6 +188,9 @@ class Conv1d(_Conv):
 
 class Conv2d(_Conv):
     """Correlations of images [batch, in_channels, height, width] with a kernel per output channel.
+
+    Shape: [N, C, H, W] or [C, H, W] gives [N, out_channels, H', W'] or [out_channels, H', W'].
+    Dtype: the common one of input and weight.
 
     >>> al.nn.Conv2d(3, 8, 3, padding="same")(al.ones(1, 3, 6, 5)).shape
     (1, 8, 6, 5)
@@ -191,6 +203,9 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Correlations of volumes [batch, in_channels, depth, height, width] with a kernel per output
     channel.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives [N, out_channels, D', H', W'] or [out_channels,
+    D', H', W']. Dtype: the common one of input and weight.
 
     >>> al.nn.Conv3d(1, 2, 3)(al.ones(1, 1, 4, 4, 4)).shape
     (1, 2, 2, 2, 2)
@@ -284,6 +299,9 @@ class _ConvTranspose(_ConvNd):
 class ConvTranspose1d(_ConvTranspose):
     """The transpose of `Conv1d`, which makes signals longer.
 
+    Shape: [N, C, L] or [C, L] gives [N, out_channels, L'] or [out_channels, L']. Dtype: the
+    common one of input and weight.
+
     >>> al.nn.ConvTranspose1d(2, 4, 3, stride=2)(al.ones(1, 2, 3)).shape
     (1, 4, 7)
     """
@@ -294,6 +312,9 @@ class ConvTranspose1d(_ConvTranspose):
 
 class ConvTranspose2d(_ConvTranspose):
     """The transpose of `Conv2d`, which makes images larger.
+
+    Shape: [N, C, H, W] or [C, H, W] gives [N, out_channels, H', W'] or [out_channels, H', W'].
+    Dtype: the common one of input and weight.
 
     >>> layer = al.nn.ConvTranspose2d(2, 4, 3, stride=2)
     >>> layer(al.ones(1, 2, 3, 3), output_size=(8, 7)).shape
@@ -306,6 +327,9 @@ class ConvTranspose2d(_ConvTranspose):
 
 class ConvTranspose3d(_ConvTranspose):
     """The transpose of `Conv3d`, which makes volumes larger.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives [N, out_channels, D', H', W'] or [out_channels,
+    D', H', W']. Dtype: the common one of input and weight.
 
     >>> al.nn.ConvTranspose3d(1, 2, 2)(al.ones(1, 1, 2, 2, 2)).shape
     (1, 2, 3, 3, 3)

@@ -64,7 +64,13 @@ def replace_data(tensor: Tensor, data: Tensor) -> None:
 
 
 class Converted:
-    """The part of a module that converts it."""
+    """The part of a module that converts it.
+
+    >>> issubclass(al.nn.Module, al.nn.conversion.Converted)
+    True
+    >>> al.nn.Linear(2, 3).to(al.bfloat16).weight.dtype
+    allotrope.bfloat16
+    """
 
     # The dtype that the module stays in, whatever a module above is converted to.
     _kept_in: Any = None
@@ -222,45 +228,89 @@ class Converted:
         return self
 
     def type(self, dst_type: Any) -> Self:
-        """The module in another float or complex dtype, as `to(dst_type)`."""
+        """The module in another float or complex dtype, as `to(dst_type)`.
+
+        >>> al.nn.Linear(2, 3).type(al.complex64).weight.dtype
+        allotrope.complex64
+        """
         return self._convert("type", wanted_dtype("type", dst_type), None, {})
 
     def half(self) -> Self:
-        """The module in float16."""
+        """The module in float16.
+
+        >>> al.nn.Linear(2, 3).half().weight.dtype
+        allotrope.float16
+        """
         return self._convert("half", _core.float16, None, {})
 
     def bfloat16(self) -> Self:
-        """The module in bfloat16."""
+        """The module in bfloat16.
+
+        >>> al.nn.Linear(2, 3).bfloat16().weight.dtype
+        allotrope.bfloat16
+        """
         return self._convert("bfloat16", _core.bfloat16, None, {})
 
     def float(self) -> Self:
-        """The module in float32."""
+        """The module in float32.
+
+        >>> al.nn.Linear(2, 3, dtype=al.float64).float().weight.dtype
+        allotrope.float32
+        """
         return self._convert("float", _core.float32, None, {})
 
     def double(self) -> Self:
-        """The module in float64."""
+        """The module in float64.
+
+        >>> al.nn.Linear(2, 3).double().weight.dtype
+        allotrope.float64
+        """
         return self._convert("double", _core.float64, None, {})
 
     def cpu(self) -> Self:
-        """The module on the CPU."""
+        """The module on the CPU.
+
+        >>> al.nn.Linear(2, 3).cpu().weight.device
+        device(type='cpu')
+        """
         return self._convert("cpu", None, "cpu", {})
 
     def gpu(self, device: int | None = None) -> Self:
-        """The module on the first GPU, or on another by its number."""
+        """The module on the first GPU, or on another by its number.
+
+        >>> al.nn.Linear(2, 3).gpu().weight.device  # doctest: +GPU
+        device(type='gpu')
+        """
         return self._convert("gpu", None, "gpu" if device is None else f"gpu:{device}", {})
 
     def cuda(self, device: Any = None) -> Self:
-        """Refused: a GPU of any maker is "gpu"."""
+        """Refused: a GPU of any maker is "gpu".
+
+        >>> al.nn.Linear(2, 3).cuda()
+        Traceback (most recent call last):
+            ...
+        RuntimeError: ...: no such device: 'cuda'; available are ...
+        """
         return self._convert("cuda", None, "cuda" if device is None else device, {})
 
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
-        """The module with new memory on a device, of unknown values."""
+        """The module with new memory on a device, of unknown values.
+
+        >>> al.nn.Linear(2, 3).to_empty(device="cpu").weight.shape
+        (3, 2)
+        """
         return self._apply(
             lambda tensor: _core.empty(tensor.shape, dtype=tensor.dtype, device=device), recurse
         )
 
     def share_memory(self) -> Any:
-        """Refused: memory of tensors is not shared between processes."""
+        """Refused: memory of tensors is not shared between processes.
+
+        >>> al.nn.Linear(2, 3).share_memory()
+        Traceback (most recent call last):
+            ...
+        RuntimeError: share_memory: memory of tensors is not shared between processes (hint: al.save and al.load(mmap=True))
+        """
         raise RuntimeError(
             "share_memory: memory of tensors is not shared between processes "
             "(hint: al.save and al.load(mmap=True))"

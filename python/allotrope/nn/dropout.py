@@ -37,6 +37,8 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """Each number is zero with probability p, else divided by 1 - p; nothing changes in evaluation.
 
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
     >>> al.nn.Dropout(0.5).eval()(al.ones(2))
     tensor([1., 1.])
     """
@@ -45,31 +47,67 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Each channel of a signal is zero with probability p."""
+    """Each channel of a signal is zero with probability p.
+
+    Shape: [N, C, L] or [C, L], and the same out. Dtype: the input's; of integers the default float.
+
+    >>> y = al.nn.Dropout1d()(al.ones(1000, 3))
+    >>> sorted(set(y.flatten(1).sum(1).tolist()))
+    [0.0, 6.0]
+    """
 
     _function: Any = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """Each channel of an image is zero with probability p."""
+    """Each channel of an image is zero with probability p.
+
+    Shape: [N, C, H, W] or [C, H, W], and the same out. Dtype: the input's; of integers the
+    default float.
+
+    >>> y = al.nn.Dropout2d()(al.ones(1000, 2, 2))
+    >>> sorted(set(y.flatten(1).sum(1).tolist()))
+    [0.0, 8.0]
+    """
 
     _function: Any = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
-    """Each channel of a volume is zero with probability p."""
+    """Each channel of a volume is zero with probability p.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W], and the same out. Dtype: the input's; of integers
+    the default float.
+
+    >>> y = al.nn.Dropout3d()(al.ones(1000, 2, 2, 2))
+    >>> sorted(set(y.flatten(1).sum(1).tolist()))
+    [0.0, 16.0]
+    """
 
     _function: Any = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_Dropout):
-    """Numbers are set to the lower limit of SELU at random; mean and variance stay."""
+    """Numbers are set to the lower limit of SELU at random; mean and variance stay.
+
+    Shape: any, and the same out. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.AlphaDropout()(al.ones(1000)).unique().shape
+    (2,)
+    """
 
     _function: Any = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_Dropout):
-    """Channels are set to the lower limit of SELU at random; mean and variance stay."""
+    """Channels are set to the lower limit of SELU at random; mean and variance stay.
+
+    Shape: [N, C, *], and the same out. Dtype: the input's; of integers the default float.
+
+    >>> y = al.nn.FeatureAlphaDropout()(al.ones(1, 100, 5))
+    >>> al.equal(y.amax(-1), y.amin(-1))
+    True
+    """
 
     _function: Any = staticmethod(F.feature_alpha_dropout)
 

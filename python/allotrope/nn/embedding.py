@@ -54,7 +54,13 @@ class _Rows(Module):
         self.weight = Parameter(weight, not freeze)
 
     def reset_parameters(self) -> None:
-        """Draws normal numbers; the row at padding_idx is zero."""
+        """Draws normal numbers; the row at padding_idx is zero.
+
+        >>> layer = al.nn.Embedding(3, 2, padding_idx=0)
+        >>> layer.reset_parameters()
+        >>> layer.weight[0].tolist()
+        [0.0, 0.0]
+        """
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -82,6 +88,8 @@ class Embedding(_Rows):
 
     The row at padding_idx is zero at first and not learned. With max_norm, longer rows are scaled to
     it in the weight as they are read.
+
+    Shape: [*] gives [*, embedding_dim]. Dtype: the weight's.
 
     >>> layer = al.nn.Embedding(10, 3, padding_idx=0)
     >>> layer(al.tensor([[0, 4]])).shape
@@ -169,6 +177,8 @@ class Embedding(_Rows):
 class EmbeddingBag(_Rows):
     """The mean, sum or greatest of the rows in each bag of indices.
 
+    Shape: [N, B], or [M] with offsets [N], gives [N, embedding_dim]. Dtype: the weight's.
+
     >>> layer = al.nn.EmbeddingBag(10, 3, mode="sum")
     >>> layer(al.tensor([1, 2, 4, 5]), al.tensor([0, 1])).shape
     (2, 3)
@@ -248,7 +258,12 @@ class EmbeddingBag(_Rows):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """A layer over the memory of a matrix, which is not learned unless freeze=False."""
+        """A layer over the memory of a matrix, which is not learned unless freeze=False.
+
+        >>> layer = al.nn.EmbeddingBag.from_pretrained(al.eye(3))
+        >>> layer(al.tensor([[0, 2]])), layer.weight.requires_grad
+        (tensor([[0.5000, 0.0000, 0.5000]]), False)
+        """
         cls._check_rank("EmbeddingBag.from_pretrained", embeddings)
         rows, size = embeddings.shape
         return cls(

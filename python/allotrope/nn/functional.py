@@ -7,6 +7,7 @@ import functools as _functools
 
 from .._core import _spellings
 from .._core import functional as _functional
+from .._examples import with_option as _with_option_doc
 
 
 def _with_option(name: str, original: str, option: str):
@@ -18,7 +19,7 @@ def _with_option(name: str, original: str, option: str):
 
     _functools.update_wrapper(spelled, function)
     spelled.__name__ = spelled.__qualname__ = name
-    spelled.__doc__ = f"`{original}` with {option}=True."
+    spelled.__doc__ = _with_option_doc(function.__doc__, original, name, option)
     return spelled
 
 

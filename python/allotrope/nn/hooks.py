@@ -14,14 +14,29 @@ _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away, as does the end of a `with`."""
+    """What registering a hook returns: `remove()` takes the hook away, as does the end of a `with`.
+
+    >>> layer = al.nn.ReLU()
+    >>> with layer.register_forward_hook(lambda module, args, output: output + 1):
+    ...     layer(al.zeros(1))
+    tensor([1.])
+    >>> layer(al.zeros(1))
+    tensor([0.])
+    """
 
     def __init__(self, *places: Any) -> None:
         self.id = next(_numbers)
         self._places = [weakref.ref(place) for place in places]
 
     def remove(self) -> None:
-        """Takes the hook away; a second time does nothing."""
+        """Takes the hook away; a second time does nothing.
+
+        >>> layer = al.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
+        >>> handle.remove()
+        >>> layer(al.zeros(1))
+        tensor([0.])
+        """
         for place in self._places:
             known = place()
             if known is not None:
@@ -116,7 +131,13 @@ class Hooked:
     ) -> RemovableHandle:
         """Calls `hook(module, args, output)` after `forward`; what it returns, if not None, is the
         new output. With with_kwargs it is `hook(module, args, kwargs, output)`, with always_call it
-        is called after an error, too."""
+        is called after an error, too.
+
+        >>> layer = al.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
+        >>> layer(al.zeros(2))
+        tensor([1., 1.])
+        """
         marks = [self._forward_hooks_with_kwargs] if with_kwargs else []
         marks += [self._forward_hooks_always_called] if always_call else []
         self.__dict__["_is_plain"] = False
@@ -124,7 +145,15 @@ class Hooked:
 
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` when the gradients of the inputs are known;
-        what it returns, if not None, takes their place."""
+        what it returns, if not None, takes their place.
+
+        >>> layer = al.nn.Linear(2, 3)
+        >>> def tell(module, grad_input, grad_output):
+        ...     print(grad_input[0].shape, grad_output[0].shape)
+        >>> handle = layer.register_full_backward_hook(tell)
+        >>> layer(al.ones(1, 2, requires_grad=True)).sum().backward()
+        (1, 2) (1, 3)
+        """
         self.__dict__["_is_plain"] = False
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
@@ -133,23 +162,53 @@ class Hooked:
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_output)` before the gradients of the module are computed; what
-        it returns, if not None, takes their place."""
+        it returns, if not None, takes their place.
+
+        >>> layer = al.nn.Linear(1, 1)
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 10,))
+        >>> layer(al.ones(1, 1)).sum().backward()
+        >>> layer.bias.grad
+        tensor([10.])
+        """
         self.__dict__["_is_plain"] = False
         return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Calls `hook(module, prefix, keep_vars)` before `state_dict` reads the module."""
+        """Calls `hook(module, prefix, keep_vars)` before `state_dict` reads the module.
+
+        >>> layer = al.nn.Linear(1, 1)
+        >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("asked"))
+        >>> state = layer.state_dict()
+        asked
+        """
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Calls `hook(module, state_dict, prefix, local_metadata)` after `state_dict` read it."""
+        """Calls `hook(module, state_dict, prefix, local_metadata)` after `state_dict` read it.
+
+        >>> layer = al.nn.Linear(1, 1)
+        >>> def add(module, state_dict, prefix, local_metadata):
+        ...     state_dict[prefix + "steps"] = al.tensor(3)
+        >>> handle = layer.register_state_dict_post_hook(add)
+        >>> list(layer.state_dict())
+        ['weight', 'bias', 'steps']
+        """
         return add_hook(self._state_dict_hooks, hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
 
     def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
-        unexpected_keys, error_msgs)` before the module looks for its own names."""
+        unexpected_keys, error_msgs)` before the module looks for its own names.
+
+        >>> layer = al.nn.Linear(1, 1, bias=False)
+        >>> def rename(module, state_dict, prefix, *others):
+        ...     state_dict[prefix + "weight"] = state_dict.pop(prefix + "w")
+        >>> handle = layer.register_load_state_dict_pre_hook(rename)
+        >>> report = layer.load_state_dict({"w": al.ones(1, 1)})
+        >>> layer.weight.item()
+        1.0
+        """
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
@@ -159,7 +218,14 @@ class Hooked:
 
     def register_load_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Calls `hook(module, incompatible_keys)` after the names were compared; what it removes
-        from missing_keys or unexpected_keys is no error."""
+        from missing_keys or unexpected_keys is no error.
+
+        >>> layer = al.nn.Linear(1, 1)
+        >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+        >>> report = layer.load_state_dict({"weight": al.ones(1, 1)})
+        >>> layer.weight.item()
+        1.0
+        """
         return add_hook(self._load_state_dict_post_hooks, hook)
 
 
@@ -375,31 +441,68 @@ def _register_for_all(table: HookTable, hook: Any, *marks: HookTable) -> Removab
 
 
 def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
-    """Calls `hook(module, args)` before the `forward` of every module."""
+    """Calls `hook(module, args)` before the `forward` of every module.
+
+    >>> def tell(module, args):
+    ...     print(type(module).__name__)
+    >>> with al.nn.hooks.register_module_forward_pre_hook(tell):
+    ...     y = al.nn.Sequential(al.nn.ReLU())(al.zeros(1))
+    Sequential
+    ReLU
+    """
     return _register_for_all(_all_forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Any, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Calls `hook(module, args, output)` after the `forward` of every module."""
+    """Calls `hook(module, args, output)` after the `forward` of every module.
+
+    >>> def tell(module, args, output):
+    ...     print(type(module).__name__, output.shape)
+    >>> with al.nn.hooks.register_module_forward_hook(tell):
+    ...     y = al.nn.Sequential(al.nn.Linear(2, 3))(al.zeros(1, 2))
+    Linear (1, 3)
+    Sequential (1, 3)
+    """
     marks = [_all_forward_with_kwargs] if with_kwargs else []
     marks += [_all_forward_always] if always_call else []
     return _register_for_all(_all_forward, hook, *marks)
 
 
 def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
-    """Calls `hook(module, grad_output)` before the gradients of every module."""
+    """Calls `hook(module, grad_output)` before the gradients of every module.
+
+    >>> def tell(module, grad_output):
+    ...     print(type(module).__name__, grad_output[0].shape)
+    >>> with al.nn.hooks.register_module_full_backward_pre_hook(tell):
+    ...     al.nn.Linear(2, 3)(al.zeros(1, 2)).sum().backward()
+    Linear (1, 3)
+    """
     return _register_for_all(_all_backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
-    """Calls `hook(module, grad_input, grad_output)` after the gradients of every module."""
+    """Calls `hook(module, grad_input, grad_output)` after the gradients of every module.
+
+    >>> def tell(module, grad_input, grad_output):
+    ...     print(type(module).__name__, grad_output[0].shape)
+    >>> with al.nn.hooks.register_module_full_backward_hook(tell):
+    ...     al.nn.Linear(2, 3)(al.zeros(1, 2)).sum().backward()
+    Linear (1, 3)
+    """
     return _register_for_all(_all_backward, hook)
 
 
 def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
-    """Calls `hook(module, name, submodule)` for every module that is added to another."""
+    """Calls `hook(module, name, submodule)` for every module that is added to another.
+
+    >>> def tell(module, name, submodule):
+    ...     print(name, submodule)
+    >>> with al.nn.hooks.register_module_module_registration_hook(tell):
+    ...     net = al.nn.Sequential(al.nn.ReLU())
+    0 ReLU()
+    """
     return add_hook(_all_registrations, hook)
 
 

@@ -7,6 +7,7 @@ import functools as _functools
 import warnings as _warnings
 
 from .._core import _init, _old_init_names
+from .._examples import documented as _documented
 
 __all__ = [name for name in dir(_init) if not name.startswith("_")]
 
@@ -25,7 +26,7 @@ def _deprecated(name: str):
         return function(*args, **options)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{name}_` under its old name."
+    call.__doc__ = _documented(function.__doc__, name + "_", name, f"`{name}_` under its old name.")
     return call
 
 

@@ -22,18 +22,36 @@ from .sizes import as_input
 
 class LazyModuleMixin:
     """A module whose parameters have no shapes before its first call, or before a state dict is
-    loaded. Then it becomes one of `cls_to_become`, the same object."""
+    loaded. Then it becomes one of `cls_to_become`, the same object.
+
+    >>> layer = al.nn.LazyLinear(2)
+    >>> layer.has_uninitialized_params()
+    True
+    >>> y = layer(al.zeros(1, 3))
+    >>> type(layer).__name__, layer.weight.shape
+    ('Linear', (2, 3))
+    """
 
     cls_to_become: Any = None
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer has no shape yet."""
+        """Whether a parameter or buffer has no shape yet.
+
+        >>> al.nn.LazyLinear(2).has_uninitialized_params()
+        True
+        """
         return any(
             is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values())
         )
 
     def initialize_parameters(self, *args: Any, **options: Any) -> None:
-        """Gives the parameters their shapes, from the arguments of the first call."""
+        """Gives the parameters their shapes, from the arguments of the first call.
+
+        >>> layer = al.nn.LazyLinear(2)
+        >>> layer.initialize_parameters(al.zeros(1, 3))
+        >>> layer.weight.shape
+        (2, 3)
+        """
         raise NotImplementedError(
             f"{type(self).__name__}: a lazy module needs a method initialize_parameters of its own"
         )
@@ -72,7 +90,10 @@ class _Lazy(LazyModuleMixin):
         raise NotImplementedError
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew, if there are any."""
+        """Draws the parameters anew, if there are any.
+
+        >>> al.nn.LazyLinear(2).reset_parameters()
+        """
         if self._parameters and not self.has_uninitialized_params() and getattr(self, self._size_name):
             super().reset_parameters()
 
@@ -95,6 +116,8 @@ class _Lazy(LazyModuleMixin):
 
 class LazyLinear(_Lazy, Linear):
     """`Linear` with in_features from the first input.
+
+    Shape and dtype: as those of `Linear`.
 
     >>> layer = al.nn.LazyLinear(3)
     >>> layer(al.ones(2, 5)).shape, layer.in_features
@@ -153,13 +176,23 @@ class _LazyConv(_Lazy):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """`Conv1d` with in_channels from the first input."""
+    """`Conv1d` with in_channels from the first input.
+
+    Shape and dtype: as those of `Conv1d`.
+
+    >>> layer = al.nn.LazyConv1d(4, 3)
+    >>> y = layer(al.zeros(2, 3, 8))
+    >>> layer.in_channels, y.shape
+    (3, (2, 4, 6))
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
     """`Conv2d` with in_channels from the first input.
+
+    Shape and dtype: as those of `Conv2d`.
 
     >>> al.nn.LazyConv2d(4, 3)(al.ones(1, 2, 5, 5)).shape
     (1, 4, 3, 3)
@@ -169,25 +202,57 @@ class LazyConv2d(_LazyConv, Conv2d):
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """`Conv3d` with in_channels from the first input."""
+    """`Conv3d` with in_channels from the first input.
+
+    Shape and dtype: as those of `Conv3d`.
+
+    >>> layer = al.nn.LazyConv3d(4, 3)
+    >>> y = layer(al.zeros(2, 3, 8, 8, 8))
+    >>> layer.in_channels, y.shape
+    (3, (2, 4, 6, 6, 6))
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
-    """`ConvTranspose1d` with in_channels from the first input."""
+    """`ConvTranspose1d` with in_channels from the first input.
+
+    Shape and dtype: as those of `ConvTranspose1d`.
+
+    >>> layer = al.nn.LazyConvTranspose1d(4, 3)
+    >>> y = layer(al.zeros(2, 3, 8))
+    >>> layer.in_channels, y.shape
+    (3, (2, 4, 10))
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
-    """`ConvTranspose2d` with in_channels from the first input."""
+    """`ConvTranspose2d` with in_channels from the first input.
+
+    Shape and dtype: as those of `ConvTranspose2d`.
+
+    >>> layer = al.nn.LazyConvTranspose2d(4, 3)
+    >>> y = layer(al.zeros(2, 3, 8, 8))
+    >>> layer.in_channels, y.shape
+    (3, (2, 4, 10, 10))
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
-    """`ConvTranspose3d` with in_channels from the first input."""
+    """`ConvTranspose3d` with in_channels from the first input.
+
+    Shape and dtype: as those of `ConvTranspose3d`.
+
+    >>> layer = al.nn.LazyConvTranspose3d(4, 3)
+    >>> y = layer(al.zeros(2, 3, 8, 8, 8))
+    >>> layer.in_channels, y.shape
+    (3, (2, 4, 10, 10, 10))
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -216,6 +281,8 @@ class _LazyNorm(_Lazy):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """`BatchNorm1d` with num_features from the first input.
 
+    Shape and dtype: as those of `BatchNorm1d`.
+
     >>> al.nn.LazyBatchNorm1d()(al.ones(2, 5)).shape
     (2, 5)
     """
@@ -224,31 +291,71 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """`BatchNorm2d` with num_features from the first input."""
+    """`BatchNorm2d` with num_features from the first input.
+
+    Shape and dtype: as those of `BatchNorm2d`.
+
+    >>> layer = al.nn.LazyBatchNorm2d()
+    >>> y = layer(al.zeros(2, 3, 8, 8))
+    >>> layer.num_features, y.shape
+    (3, (2, 3, 8, 8))
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """`BatchNorm3d` with num_features from the first input."""
+    """`BatchNorm3d` with num_features from the first input.
+
+    Shape and dtype: as those of `BatchNorm3d`.
+
+    >>> layer = al.nn.LazyBatchNorm3d()
+    >>> y = layer(al.zeros(2, 3, 8, 8, 8))
+    >>> layer.num_features, y.shape
+    (3, (2, 3, 8, 8, 8))
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """`InstanceNorm1d` with num_features from the first input."""
+    """`InstanceNorm1d` with num_features from the first input.
+
+    Shape and dtype: as those of `InstanceNorm1d`.
+
+    >>> layer = al.nn.LazyInstanceNorm1d()
+    >>> y = layer(al.zeros(2, 3, 8))
+    >>> layer.num_features, y.shape
+    (3, (2, 3, 8))
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """`InstanceNorm2d` with num_features from the first input."""
+    """`InstanceNorm2d` with num_features from the first input.
+
+    Shape and dtype: as those of `InstanceNorm2d`.
+
+    >>> layer = al.nn.LazyInstanceNorm2d()
+    >>> y = layer(al.zeros(2, 3, 8, 8))
+    >>> layer.num_features, y.shape
+    (3, (2, 3, 8, 8))
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """`InstanceNorm3d` with num_features from the first input."""
+    """`InstanceNorm3d` with num_features from the first input.
+
+    Shape and dtype: as those of `InstanceNorm3d`.
+
+    >>> layer = al.nn.LazyInstanceNorm3d()
+    >>> y = layer(al.zeros(2, 3, 8, 8, 8))
+    >>> layer.num_features, y.shape
+    (3, (2, 3, 8, 8, 8))
+    """
 
     cls_to_become = InstanceNorm3d
 

@@ -15,6 +15,8 @@ from .parameter import Parameter
 class Identity(Module):
     """Gives back what it is given; any arguments are accepted.
 
+    Shape and dtype: the input's.
+
     >>> al.nn.Identity(54, unused=True)(al.ones(2))
     tensor([1., 1.])
     """
@@ -29,6 +31,8 @@ class Identity(Module):
 
 class Linear(Module):
     """The last dimension times the transpose of a weight [out_features, in_features], plus a bias.
+
+    Shape: [*, in_features] gives [*, out_features]. Dtype: the common one of input and weight.
 
     >>> layer = al.nn.Linear(2, 3)
     >>> layer(al.ones(5, 2)).shape
@@ -55,7 +59,13 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weight and the bias between ±1/√in_features."""
+        """Draws the weight and the bias between ±1/√in_features.
+
+        >>> layer = al.nn.Linear(4, 3)
+        >>> layer.reset_parameters()
+        >>> bool(layer.weight.abs().max() <= 0.5)
+        True
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -79,6 +89,9 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 class Bilinear(Module):
     """x1 · A · x2 + b, for a matrix A for each output.
+
+    Shape: [*, in1_features] and [*, in2_features] give [*, out_features]. Dtype: the common one
+    of inputs and weight.
 
     >>> al.nn.Bilinear(2, 3, 4)(al.ones(5, 2), al.ones(5, 3)).shape
     (5, 4)
@@ -108,7 +121,13 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weight and the bias between ±1/√in1_features."""
+        """Draws the weight and the bias between ±1/√in1_features.
+
+        >>> layer = al.nn.Bilinear(4, 4, 3)
+        >>> layer.reset_parameters()
+        >>> bool(layer.weight.abs().max() <= 0.5)
+        True
+        """
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

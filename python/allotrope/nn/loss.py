@@ -42,6 +42,9 @@ class _Loss(Module):
 class L1Loss(_Loss):
     """The absolute differences.
 
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
     >>> al.nn.L1Loss()(al.tensor([1.0, 2.0]), al.tensor([1.0, 5.0]))
     tensor(1.5000)
     """
@@ -63,6 +66,9 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """The squared differences.
 
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
     >>> al.nn.MSELoss()(al.tensor([1.0, 2.0]), al.tensor([1.0, 4.0]))
     tensor(2.)
     """
@@ -82,7 +88,14 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """The absolute differences, squared below beta."""
+    """The absolute differences, squared below beta.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.SmoothL1Loss(reduction='none')(al.tensor([0.5, 3.0]), al.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self,
@@ -101,7 +114,14 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half the squared differences, linear above delta."""
+    """Half the squared differences, linear above delta.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.HuberLoss(reduction='none', delta=2.0)(al.tensor([1.0, 5.0]), al.zeros(2))
+    tensor([0.5000, 8.0000])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__()
@@ -114,7 +134,15 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_Loss):
-    """The negative log-likelihood of classes, given the logarithms of their probabilities."""
+    """The negative log-likelihood of classes, given the logarithms of their probabilities.
+
+    Shape: [N, C], or [N, C, *], with classes [N], or [N, *], gives a number, or the shape of
+    the classes with reduction='none'. Dtype: the input's.
+
+    >>> logarithms = al.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
+    >>> al.nn.NLLLoss(reduction='none')(logarithms, al.tensor([1, 0]))
+    tensor([0.2877, 0.6931])
+    """
 
     def __init__(
         self,
@@ -142,6 +170,9 @@ class NLLLoss(_Loss):
 
 class CrossEntropyLoss(_Loss):
     """The cross entropy of classes, or of probabilities of classes, given logits.
+
+    Shape: [N, C], or [N, C, *], with classes [N], or [N, *], gives a number, or [N, *] with
+    reduction='none'. Dtype: the input's.
 
     >>> loss = al.nn.CrossEntropyLoss()
     >>> loss(al.zeros(3, 2), al.tensor([0, 1, 1]))
@@ -176,7 +207,14 @@ class CrossEntropyLoss(_Loss):
 
 
 class BCELoss(_Loss):
-    """The cross entropy of two classes, given probabilities."""
+    """The cross entropy of two classes, given probabilities.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.BCELoss(reduction='none')(al.tensor([0.5, 0.9]), al.tensor([1.0, 1.0]))
+    tensor([0.6931, 0.1054])
+    """
 
     def __init__(
         self,
@@ -195,7 +233,14 @@ class BCELoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The cross entropy of two classes, given logits."""
+    """The cross entropy of two classes, given logits.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.BCEWithLogitsLoss(reduction='none')(al.tensor([0.0, 100.0]), al.tensor([1.0, 0.0]))
+    tensor([  0.6931, 100.0000])
+    """
 
     def __init__(
         self,
@@ -222,7 +267,14 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log-likelihood of counts, given their expectations or the logarithms of these."""
+    """The negative log-likelihood of counts, given their expectations or the logarithms of these.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.PoissonNLLLoss(reduction='none')(al.tensor([0.0, 1.0]), al.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.7183])
+    """
 
     def __init__(
         self,
@@ -252,7 +304,14 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log-likelihood of normal numbers, given means and variances."""
+    """The negative log-likelihood of normal numbers, given means and variances.
+
+    Shape: inputs, targets and variances of one shape give a number, or that shape with
+    reduction='none'. Dtype: the common one.
+
+    >>> al.nn.GaussianNLLLoss()(al.tensor([0.0]), al.tensor([2.0]), al.tensor([4.0]))
+    tensor(1.1931)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__()
@@ -273,7 +332,15 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of a target, given logarithms of probabilities."""
+    """The Kullback-Leibler divergence of a target, given logarithms of probabilities.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> p, q = al.tensor([0.5, 0.5]), al.tensor([0.25, 0.75])
+    >>> al.nn.KLDivLoss(reduction='sum')(q.log(), p)
+    tensor(0.1438)
+    """
 
     _reductions = (*_REDUCTIONS, "batchmean")
 
@@ -294,7 +361,16 @@ class KLDivLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """The connectionist temporal classification of sequences, given logarithms of probabilities."""
+    """The connectionist temporal classification of sequences, given logarithms of probabilities.
+
+    Shape: [T, N, C] with targets [N, S] and lengths [N] gives a number, or [N] with
+    reduction='none'. Dtype: the input's.
+
+    >>> logarithms = al.zeros(2, 1, 2).log_softmax(-1)
+    >>> loss = al.nn.CTCLoss(reduction='none')
+    >>> loss(logarithms, al.tensor([[1]]), al.tensor([2]), al.tensor([1])).exp().reciprocal()
+    tensor([0.7500])
+    """
 
     def __init__(
         self,
@@ -328,6 +404,9 @@ class CTCLoss(_Loss):
 
 class LinearCrossEntropyLoss(_Loss):
     """The cross entropy of classes, given inputs of a linear layer that is learned.
+
+    Shape: inputs [N, in_features] with classes [N] give a number. Dtype: the common one of
+    input and weight.
 
     >>> loss = al.nn.LinearCrossEntropyLoss(4, 3)
     >>> loss(al.ones(2, 4), al.tensor([0, 2])).shape
@@ -374,7 +453,14 @@ class LinearCrossEntropyLoss(_Loss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` under torch's old name for images."""
+    """`NLLLoss` under torch's old name for images.
+
+    Shape: [N, C, H, W] with classes [N, H, W] gives a number. Dtype: the input's.
+
+    >>> loss = al.nn.NLLLoss2d()
+    >>> loss(al.zeros(1, 2, 3, 3).log_softmax(1), al.zeros(1, 3, 3, dtype=al.int64))
+    tensor(0.6931)
+    """
 
 
 __all__ = [

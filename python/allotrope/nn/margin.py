@@ -10,7 +10,14 @@ from .loss import _Loss
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Distances of similar pairs (1), and what dissimilar ones (-1) lack to the margin."""
+    """Distances of similar pairs (1), and what dissimilar ones (-1) lack to the margin.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.HingeEmbeddingLoss(reduction='none')(al.tensor([0.25, 0.25]), al.tensor([1, -1]))
+    tensor([0.2500, 0.7500])
+    """
 
     def __init__(
         self,
@@ -29,7 +36,14 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target · input)) of targets 1 and -1."""
+    """log(1 + exp(-target · input)) of targets 1 and -1.
+
+    Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
+    common one.
+
+    >>> al.nn.SoftMarginLoss(reduction='none')(al.tensor([0.0, 2.0]), al.tensor([1, -1]))
+    tensor([0.6931, 2.1269])
+    """
 
     def __init__(
         self,
@@ -46,7 +60,14 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """The hinge loss of several classes at once."""
+    """The hinge loss of several classes at once.
+
+    Shape: scores [N, C] and targets [N, C], which name classes up to the first -1, give a
+    number, or [N] with reduction='none'. Dtype: the scores'.
+
+    >>> al.nn.MultiLabelMarginLoss()(al.tensor([[0.5, 1.0, 0.0]]), al.tensor([[1, -1, 0]]))
+    tensor(0.1667)
+    """
 
     def __init__(
         self,
@@ -63,7 +84,14 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_Loss):
-    """The cross entropy of classes that are each true or not, given logits."""
+    """The cross entropy of classes that are each true or not, given logits.
+
+    Shape: logits [N, C] and targets [N, C] of 0 and 1 give a number, or [N] with
+    reduction='none'. Dtype: the common one.
+
+    >>> al.nn.MultiLabelSoftMarginLoss()(al.tensor([[0.0, 0.0]]), al.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
 
     def __init__(
         self,
@@ -87,7 +115,14 @@ class MultiLabelSoftMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_Loss):
-    """The hinge loss of one class among several."""
+    """The hinge loss of one class among several.
+
+    Shape: scores [N, C] and classes [N] give a number, or [N] with reduction='none'. Dtype: the
+    scores'.
+
+    >>> al.nn.MultiMarginLoss()(al.tensor([[0.5, 1.0, 0.0, 0.0]]), al.tensor([1]))
+    tensor(0.1250)
+    """
 
     def __init__(
         self,
@@ -119,7 +154,15 @@ class MultiMarginLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cosine of similar pairs (1), and the cosine of dissimilar ones (-1) above the margin."""
+    """1 - cosine of similar pairs (1), and the cosine of dissimilar ones (-1) above the margin.
+
+    Shape: two of [N, D] and targets [N] give a number, or [N] with reduction='none'. Dtype: the
+    common one.
+
+    >>> x, y = al.tensor([[1.0, 0.0], [1.0, 0.0]]), al.tensor([[0.0, 2.0], [3.0, 0.0]])
+    >>> al.nn.CosineEmbeddingLoss(reduction='none')(x, y, al.tensor([1, -1]))
+    tensor([1., 1.])
+    """
 
     def __init__(
         self,
@@ -144,7 +187,15 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """What the first input lacks to be above the second by a margin (1), or below it (-1)."""
+    """What the first input lacks to be above the second by a margin (1), or below it (-1).
+
+    Shape: three of the same shape give a number, or that shape with reduction='none'. Dtype:
+    the common one.
+
+    >>> loss = al.nn.MarginRankingLoss(reduction='none')
+    >>> loss(al.tensor([1.0, 1.0]), al.tensor([3.0, 3.0]), al.tensor([1, -1]))
+    tensor([2., 0.])
+    """
 
     def __init__(
         self,
@@ -169,7 +220,14 @@ class MarginRankingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """What the distance to a negative lacks to that to a positive plus a margin."""
+    """What the distance to a negative lacks to that to a positive plus a margin.
+
+    Shape: three of [N, D] give a number, or [N] with reduction='none'. Dtype: the common one.
+
+    >>> anchor, positive, negative = al.tensor([[0.0, 0.0]]), al.tensor([[3.0, 4.0]]), al.tensor([[0.0, 2.0]])
+    >>> al.nn.TripletMarginLoss()(anchor, positive, negative)
+    tensor(4.0000)
+    """
 
     def __init__(
         self,
@@ -206,6 +264,8 @@ class TripletMarginLoss(_Loss):
 
 class TripletMarginWithDistanceLoss(_Loss):
     """What the distance to a negative lacks to that to a positive plus a margin, by any distance.
+
+    Shape: three of [N, D] give a number, or [N] with reduction='none'. Dtype: the common one.
 
     >>> loss = al.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
     >>> loss(al.zeros(1, 2), al.ones(1, 2), al.zeros(1, 2))

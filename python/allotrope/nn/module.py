@@ -64,7 +64,14 @@ class Module(Hooked, Converted, Stateful):
             super().__init__(*args, **options)
 
     def forward(self, *args: Any, **options: Any) -> Any:
-        """What a call computes; every module has one of its own."""
+        """What a call computes; every module has one of its own.
+
+        >>> class Doubled(al.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Doubled()(al.ones(2))
+        tensor([2., 2.])
+        """
         raise NotImplementedError(
             f'{type(self).__name__}: a module needs a method "forward" of its own'
         )
@@ -81,7 +88,13 @@ class Module(Hooked, Converted, Stateful):
     # Members
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under a name, or None for one that is left out."""
+        """Adds a parameter under a name, or None for one that is left out.
+
+        >>> module = al.nn.Module()
+        >>> module.register_parameter("weight", al.nn.Parameter(al.ones(2)))
+        >>> module.weight.requires_grad
+        True
+        """
         parameters = self._members("parameters", "_parameters")
         check_name(self, "register_parameter", name, parameters)
         if param is not None and not isinstance(param, Parameter):
@@ -123,7 +136,13 @@ class Module(Hooked, Converted, Stateful):
         mark.add(name) if keep_dtype else mark.discard(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a module under a name."""
+        """Adds a module under a name.
+
+        >>> module = al.nn.Module()
+        >>> module.add_module("layer", al.nn.ReLU())
+        >>> module.layer
+        ReLU()
+        """
         if module is not None and not isinstance(module, Module):
             refuse("add_module", module, "module", name, "Module")
         modules = self._members("modules", "_modules")
@@ -224,7 +243,12 @@ class Module(Hooked, Converted, Stateful):
     # Walks
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a path, such as "blocks.0.attention"; "" is the module itself."""
+        """The module at a path, such as "blocks.0.attention"; "" is the module itself.
+
+        >>> net = al.nn.Sequential(al.nn.Sequential(al.nn.Linear(2, 3)))
+        >>> net.get_submodule("0.0")
+        Linear(in_features=2, out_features=3, bias=True)
+        """
         module: Any = self
         for i, name in enumerate(target.split(".") if target else ()):
             found = module._modules.get(name)
@@ -240,7 +264,13 @@ class Module(Hooked, Converted, Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts a module at a path; with strict, only where one is already."""
+        """Puts a module at a path; with strict, only where one is already.
+
+        >>> net = al.nn.Sequential(al.nn.Linear(2, 3), al.nn.ReLU())
+        >>> net.set_submodule("1", al.nn.GELU())
+        >>> net[1]
+        GELU(approximate='none')
+        """
         path, _, name = target.rpartition(".")
         if not name:
             raise ValueError("set_submodule: an empty path; one such as 'blocks.0' is accepted")
@@ -252,11 +282,21 @@ class Module(Hooked, Converted, Stateful):
         owner._modules[name] = _registered(owner, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path."""
+        """The parameter at a path.
+
+        >>> net = al.nn.Sequential(al.nn.Linear(2, 3))
+        >>> net.get_parameter("0.weight").shape
+        (3, 2)
+        """
         return self._get("get_parameter", target, Parameter, "parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path."""
+        """The buffer at a path.
+
+        >>> net = al.nn.Sequential(al.nn.BatchNorm1d(3))
+        >>> net.get_buffer("0.running_mean")
+        tensor([0., 0., 0.])
+        """
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
         if name not in owner._buffers:
@@ -290,27 +330,49 @@ class Module(Hooked, Converted, Stateful):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Parameters with their paths."""
+        """Parameters with their paths.
+
+        >>> net = al.nn.Sequential(al.nn.Linear(2, 3))
+        >>> [(name, parameter.shape) for name, parameter in net.named_parameters()]
+        [('0.weight', (3, 2)), ('0.bias', (3,))]
+        """
         return self._named_members(lambda m: m._parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Parameters: those of the module, then those of the modules in it, each once."""
+        """Parameters: those of the module, then those of the modules in it, each once.
+
+        >>> sum(parameter.numel() for parameter in al.nn.Linear(2, 3).parameters())
+        9
+        """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Buffers with their paths."""
+        """Buffers with their paths.
+
+        >>> [name for name, buffer in al.nn.BatchNorm1d(3).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return self._named_members(lambda m: m._buffers, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Buffers, each once."""
+        """Buffers, each once.
+
+        >>> [buffer.shape for buffer in al.nn.BatchNorm1d(3).buffers()]
+        [(3,), (3,), ()]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly in this one, with their names."""
+        """The modules directly in this one, with their names.
+
+        >>> net = al.nn.Sequential(al.nn.Linear(2, 3), al.nn.ReLU())
+        >>> [name for name, module in net.named_children()]
+        ['0', '1']
+        """
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -318,14 +380,24 @@ class Module(Hooked, Converted, Stateful):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The modules directly in this one."""
+        """The modules directly in this one.
+
+        >>> net = al.nn.Sequential(al.nn.Linear(2, 3), al.nn.ReLU())
+        >>> [type(module).__name__ for module in net.children()]
+        ['Linear', 'ReLU']
+        """
         for _, module in self.named_children():
             yield module
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all in it, with their paths."""
+        """This module and all in it, with their paths.
+
+        >>> net = al.nn.Sequential(al.nn.Sequential(al.nn.ReLU()))
+        >>> [name for name, module in net.named_modules()]
+        ['', '0', '0.0']
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -338,19 +410,37 @@ class Module(Hooked, Converted, Stateful):
                 yield from module.named_modules(memo, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all in it, each once."""
+        """This module and all in it, each once.
+
+        >>> net = al.nn.Sequential(al.nn.Sequential(al.nn.ReLU()))
+        >>> [type(module).__name__ for module in net.modules()]
+        ['Sequential', 'Sequential', 'ReLU']
+        """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Calls a function with every module in this one, then with this one."""
+        """Calls a function with every module in this one, then with this one.
+
+        >>> def zero(module):
+        ...     if isinstance(module, al.nn.Linear):
+        ...         al.nn.init.zeros_(module.weight)
+        >>> net = al.nn.Sequential(al.nn.Linear(2, 1)).apply(zero)
+        >>> net[0].weight.tolist()
+        [[0.0, 0.0]]
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Puts the module and all in it into training mode, or, with False, out of it."""
+        """Puts the module and all in it into training mode, or, with False, out of it.
+
+        >>> net = al.nn.Sequential(al.nn.Dropout()).train(False)
+        >>> net.training, net[0].training
+        (False, False)
+        """
         if not isinstance(mode, bool):
             raise ValueError(f"train: not a truth value: {mode!r}; True and False are accepted")
         for module in self.modules():
@@ -358,17 +448,33 @@ class Module(Hooked, Converted, Stateful):
         return self
 
     def eval(self) -> Self:
-        """Puts the module and all in it into evaluation mode."""
+        """Puts the module and all in it into evaluation mode.
+
+        >>> al.nn.Dropout().eval()(al.ones(2))
+        tensor([1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Whether the parameters are trained."""
+        """Whether the parameters are trained.
+
+        >>> layer = al.nn.Linear(2, 3).requires_grad_(False)
+        >>> layer.weight.requires_grad
+        False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of the parameters, or, with set_to_none=False, makes them zero."""
+        """Forgets the gradients of the parameters, or, with set_to_none=False, makes them zero.
+
+        >>> layer = al.nn.Linear(2, 1)
+        >>> layer(al.ones(2)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             gradient = parameter.grad
             if gradient is not None:
@@ -381,7 +487,11 @@ class Module(Hooked, Converted, Stateful):
     # Text
 
     def extra_repr(self) -> str:
-        """What is printed between the parentheses."""
+        """What is printed between the parentheses.
+
+        >>> al.nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def _get_name(self) -> str:

@@ -16,6 +16,8 @@ class LayerNorm(Module):
     """The last dimensions, of sizes normalized_shape, brought to mean 0 and variance 1, times a
     weight plus a bias.
 
+    Shape: [*, normalized_shape], and the same out. Dtype: the common one of input and weight.
+
     >>> al.nn.LayerNorm(2)(al.tensor([[1.0, 3.0]]))
     tensor([[-1.0000,  1.0000]], grad_fn=<layer_norm>)
     """
@@ -46,7 +48,14 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The weight becomes one, the bias zero."""
+        """The weight becomes one, the bias zero.
+
+        >>> layer = al.nn.LayerNorm(2)
+        >>> weight = al.nn.init.constant_(layer.weight, 5.0)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist()
+        [1.0, 1.0]
+        """
         _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -65,6 +74,8 @@ class LayerNorm(Module):
 class RMSNorm(Module):
     """The last dimensions, of sizes normalized_shape, divided by the root of their mean square, times
     a weight. eps=None is the rounding of the dtype.
+
+    Shape: [*, normalized_shape], and the same out. Dtype: the common one of input and weight.
 
     >>> al.nn.RMSNorm(2)(al.tensor([3.0, 3.0]))
     tensor([1., 1.], grad_fn=<rms_norm>)
@@ -91,7 +102,14 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The weight becomes one."""
+        """The weight becomes one.
+
+        >>> layer = al.nn.RMSNorm(2)
+        >>> weight = al.nn.init.constant_(layer.weight, 5.0)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist()
+        [1.0, 1.0]
+        """
         if self.weight is not None:
             init.ones_(self.weight)
 
@@ -108,6 +126,8 @@ class RMSNorm(Module):
 
 class GroupNorm(Module):
     """Groups of channels brought to mean 0 and variance 1, times a weight plus a bias per channel.
+
+    Shape: [N, C, *], and the same out. Dtype: the common one of input and weight.
 
     >>> al.nn.GroupNorm(2, 4)(al.ones(1, 4, 3)).shape
     (1, 4, 3)
@@ -142,7 +162,14 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The weight becomes one, the bias zero."""
+        """The weight becomes one, the bias zero.
+
+        >>> layer = al.nn.GroupNorm(1, 2)
+        >>> weight = al.nn.init.constant_(layer.weight, 5.0)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist()
+        [1.0, 1.0]
+        """
         _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -156,6 +183,8 @@ class GroupNorm(Module):
 
 class LocalResponseNorm(Module):
     """Each number divided by a power of the sum of squares in neighbouring channels.
+
+    Shape: [N, C, *], and the same out. Dtype: the input's; of integers the default float.
 
     >>> al.nn.LocalResponseNorm(2)(al.ones(1, 4, 3)).shape
     (1, 4, 3)
@@ -226,14 +255,28 @@ class _NormBase(Module):
         return promote_types(wanted.to_real(), float32)
 
     def reset_running_stats(self) -> None:
-        """The mean becomes zero, the variance one, the number of batches zero."""
+        """The mean becomes zero, the variance one, the number of batches zero.
+
+        >>> layer = al.nn.BatchNorm1d(2)
+        >>> y = layer(al.randn(4, 2))
+        >>> layer.reset_running_stats()
+        >>> layer.running_mean, layer.running_var
+        (tensor([0., 0.]), tensor([1., 1.]))
+        """
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """The weight becomes one, the bias zero, and the statistics are forgotten."""
+        """The weight becomes one, the bias zero, and the statistics are forgotten.
+
+        >>> layer = al.nn.BatchNorm1d(2)
+        >>> y = layer(al.randn(4, 2))
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist(), layer.num_batches_tracked.item()
+        ([1.0, 1.0], 0)
+        """
         self.reset_running_stats()
         _reset_affine(self)
 
@@ -333,6 +376,8 @@ class BatchNorm1d(_BatchNorm):
     """Each channel of [batch, channels] or [batch, channels, length] brought to mean 0 and variance 1
     over the batch in training, by running statistics else. These are float32 at least.
 
+    Shape: [N, C] or [N, C, L], and the same out. Dtype: the common one of input and weight.
+
     >>> layer = al.nn.BatchNorm1d(1, dtype=al.bfloat16)
     >>> layer.running_mean.dtype
     allotrope.float32
@@ -344,6 +389,8 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """`BatchNorm1d` for images [batch, channels, height, width].
 
+    Shape: [N, C, H, W], and the same out. Dtype: the common one of input and weight.
+
     >>> al.nn.BatchNorm2d(3)(al.ones(2, 3, 4, 4)).shape
     (2, 3, 4, 4)
     """
@@ -352,7 +399,14 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """`BatchNorm1d` for volumes [batch, channels, depth, height, width]."""
+    """`BatchNorm1d` for volumes [batch, channels, depth, height, width].
+
+    Shape: [N, C, D, H, W], and the same out. Dtype: the common one of input and weight.
+
+    >>> y = al.nn.BatchNorm3d(2)(al.randn(4, 2, 3, 3, 3))
+    >>> y.shape, bool(y.mean().abs() < 1e-5)
+    ((4, 2, 3, 3, 3), True)
+    """
 
     _ranks = (5,)
 
@@ -399,6 +453,9 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Each channel of each signal brought to mean 0 and variance 1.
 
+    Shape: [N, C, L] or [C, L], and the same out. Dtype: the input's, or with affine=True the
+    common one of input and weight.
+
     >>> al.nn.InstanceNorm1d(3)(al.ones(2, 3, 5)).shape
     (2, 3, 5)
     """
@@ -407,13 +464,27 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each image brought to mean 0 and variance 1."""
+    """Each channel of each image brought to mean 0 and variance 1.
+
+    Shape: [N, C, H, W] or [C, H, W], and the same out. Dtype: the input's, or with affine=True
+    the common one of input and weight.
+
+    >>> al.nn.InstanceNorm2d(1)(al.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
 
     _ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each volume brought to mean 0 and variance 1."""
+    """Each channel of each volume brought to mean 0 and variance 1.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W], and the same out. Dtype: the input's, or with
+    affine=True the common one of input and weight.
+
+    >>> al.nn.InstanceNorm3d(1)(al.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[-1.0000,  1.0000]]]])
+    """
 
     _ranks = (4, 5)
 

@@ -80,14 +80,26 @@ class _Uninitialized:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """There is none yet."""
+        """There is none yet.
+
+        >>> al.nn.UninitializedParameter().shape
+        Traceback (most recent call last):
+            ...
+        RuntimeError: UninitializedParameter: no shape before the first call of its module (hint: call it with an input first)
+        """
         raise RuntimeError(
             f"{type(self).__name__}: no shape before the first call of its module "
             "(hint: call it with an input first)"
         )
 
     def materialize(self, shape: Sequence[int], device: Any = None, dtype: Any = None) -> None:
-        """Gives it a shape and memory; it becomes an ordinary parameter or buffer, the same object."""
+        """Gives it a shape and memory; it becomes an ordinary parameter or buffer, the same object.
+
+        >>> weight = al.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> type(weight).__name__, weight.shape
+        ('Parameter', (2, 3))
+        """
         wanted_dtype, wanted_device = self._wanted
         made = empty(
             tuple(shape),
@@ -129,7 +141,15 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
 
 class UninitializedBuffer(_Uninitialized, Buffer):
-    """A buffer whose shape is known from the first input, or from a file."""
+    """A buffer whose shape is known from the first input, or from a file.
+
+    >>> layer = al.nn.LazyBatchNorm1d()
+    >>> isinstance(layer.running_mean, al.nn.UninitializedBuffer)
+    True
+    >>> y = layer(al.zeros(2, 3))
+    >>> layer.running_mean.shape
+    (3,)
+    """
 
     _becomes = Buffer
 

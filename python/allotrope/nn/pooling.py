@@ -228,6 +228,8 @@ class _FractionalMaxPool(_Function):
 class MaxPool1d(_MaxPool):
     """The greatest number of each window of signals.
 
+    Shape: [N, C, L] or [C, L] gives as many windows as there are. Dtype: the input's.
+
     >>> al.nn.MaxPool1d(2)(al.tensor([[1.0, 5.0, 2.0, 3.0]]))
     tensor([[5., 3.]])
     """
@@ -237,42 +239,88 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """The greatest number of each window of images."""
+    """The greatest number of each window of images.
+
+    Shape: [N, C, H, W] or [C, H, W] gives as many windows as there are. Dtype: the input's.
+
+    >>> al.nn.MaxPool2d(2)(al.arange(4.0).reshape(1, 2, 2))
+    tensor([[[3.]]])
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
-    """The greatest number of each window of volumes."""
+    """The greatest number of each window of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives as many windows as there are. Dtype: the input's.
+
+    >>> al.nn.MaxPool3d(2)(al.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.max_pool3d)
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The way back from the pooling of signals."""
+    """The way back from the pooling of signals.
+
+    Shape: [N, C, L] or [C, L], twice, gives what the pooling was given. Dtype: the input's.
+
+    >>> pool = al.nn.MaxPool1d(2, return_indices=True)
+    >>> al.nn.MaxUnpool1d(2)(*pool(al.tensor([[1.0, 5.0, 2.0, 4.0]])))
+    tensor([[0., 5., 0., 4.]])
+    """
 
     _rank = 1
     _function: Any = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """The way back from the pooling of images."""
+    """The way back from the pooling of images.
+
+    Shape: [N, C, H, W] or [C, H, W], twice, gives what the pooling was given. Dtype: the input's.
+
+    >>> pool = al.nn.MaxPool2d(2, return_indices=True)
+    >>> al.nn.MaxUnpool2d(2)(*pool(al.arange(4.0).reshape(1, 2, 2)))
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The way back from the pooling of volumes."""
+    """The way back from the pooling of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W], twice, gives what the pooling was given. Dtype: the
+    input's.
+
+    >>> pool = al.nn.MaxPool3d(2, return_indices=True)
+    >>> al.nn.MaxUnpool3d(2)(*pool(al.arange(8.0).reshape(1, 2, 2, 2)))
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.max_unpool3d)
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of each window of signals."""
+    """The mean of each window of signals.
+
+    Shape: [N, C, L] or [C, L] gives as many windows as there are. Dtype: the input's; of
+    integers the default float.
+
+    >>> al.nn.AvgPool1d(2)(al.tensor([[1.0, 5.0, 2.0, 4.0]]))
+    tensor([[3., 3.]])
+    """
 
     _rank = 1
     _function: Any = staticmethod(F.avg_pool1d)
@@ -300,91 +348,179 @@ class AvgPool1d(_AvgPool):
 
 
 class AvgPool2d(_AvgPool):
-    """The mean of each window of images."""
+    """The mean of each window of images.
+
+    Shape: [N, C, H, W] or [C, H, W] gives as many windows as there are. Dtype: the input's; of
+    integers the default float.
+
+    >>> al.nn.AvgPool2d(2)(al.arange(4.0).reshape(1, 2, 2))
+    tensor([[[1.5000]]])
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window of volumes."""
+    """The mean of each window of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives as many windows as there are. Dtype: the
+    input's; of integers the default float.
+
+    >>> al.nn.AvgPool3d(2)(al.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.avg_pool3d)
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window of signals."""
+    """The p-norm of each window of signals.
+
+    Shape: [N, C, L] or [C, L] gives as many windows as there are. Dtype: the input's; of
+    integers the default float.
+
+    >>> al.nn.LPPool1d(2, 2)(al.ones(1, 2))
+    tensor([[1.4142]])
+    """
 
     _rank = 1
     _function: Any = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of each window of images."""
+    """The p-norm of each window of images.
+
+    Shape: [N, C, H, W] or [C, H, W] gives as many windows as there are. Dtype: the input's; of
+    integers the default float.
+
+    >>> al.nn.LPPool2d(2, 2)(al.ones(1, 2, 2))
+    tensor([[[2.]]])
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of each window of volumes."""
+    """The p-norm of each window of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives as many windows as there are. Dtype: the
+    input's; of integers the default float.
+
+    >>> al.nn.LPPool3d(2, 2)(al.ones(1, 2, 2, 2))
+    tensor([[[[2.8284]]]])
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.lp_pool3d)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The means of a wanted number of windows of signals."""
+    """The means of a wanted number of windows of signals.
+
+    Shape: [N, C, L] or [C, L] gives output_size in place of L. Dtype: the input's; of integers
+    the default float.
+
+    >>> al.nn.AdaptiveAvgPool1d(1)(al.tensor([[1.0, 5.0, 2.0, 4.0]]))
+    tensor([[3.]])
+    """
 
     _rank = 1
     _function: Any = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """The means of a wanted number of windows of images."""
+    """The means of a wanted number of windows of images.
+
+    Shape: [N, C, H, W] or [C, H, W] gives output_size in place of H, W. Dtype: the input's; of
+    integers the default float.
+
+    >>> al.nn.AdaptiveAvgPool2d(1)(al.arange(4.0).reshape(1, 2, 2))
+    tensor([[[1.5000]]])
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """The means of a wanted number of windows of volumes."""
+    """The means of a wanted number of windows of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives output_size in place of D, H, W. Dtype: the
+    input's; of integers the default float.
+
+    >>> al.nn.AdaptiveAvgPool3d(1)(al.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The greatest numbers of a wanted number of windows of signals."""
+    """The greatest numbers of a wanted number of windows of signals.
+
+    Shape: [N, C, L] or [C, L] gives output_size in place of L. Dtype: the input's.
+
+    >>> al.nn.AdaptiveMaxPool1d(1)(al.tensor([[1.0, 5.0, 2.0, 4.0]]))
+    tensor([[5.]])
+    """
 
     _rank = 1
     _function: Any = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The greatest numbers of a wanted number of windows of images."""
+    """The greatest numbers of a wanted number of windows of images.
+
+    Shape: [N, C, H, W] or [C, H, W] gives output_size in place of H, W. Dtype: the input's.
+
+    >>> al.nn.AdaptiveMaxPool2d(1)(al.arange(4.0).reshape(1, 2, 2))
+    tensor([[[3.]]])
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The greatest numbers of a wanted number of windows of volumes."""
+    """The greatest numbers of a wanted number of windows of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives output_size in place of D, H, W. Dtype: the
+    input's.
+
+    >>> al.nn.AdaptiveMaxPool3d(1)(al.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.adaptive_max_pool3d)
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The greatest numbers of windows, at drawn places, of images."""
+    """The greatest numbers of windows, at drawn places, of images.
+
+    Shape: [N, C, H, W] or [C, H, W] gives output_size in place of H, W. Dtype: the input's.
+
+    >>> al.nn.FractionalMaxPool2d(2, output_ratio=0.5)(al.zeros(1, 1, 6, 6)).shape
+    (1, 1, 3, 3)
+    """
 
     _rank = 2
     _function: Any = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The greatest numbers of windows, at drawn places, of volumes."""
+    """The greatest numbers of windows, at drawn places, of volumes.
+
+    Shape: [N, C, D, H, W] or [C, D, H, W] gives output_size in place of D, H, W. Dtype: the
+    input's.
+
+    >>> al.nn.FractionalMaxPool3d(2, output_ratio=0.5)(al.zeros(1, 1, 6, 6, 6)).shape
+    (1, 1, 3, 3, 3)
+    """
 
     _rank = 3
     _function: Any = staticmethod(F.fractional_max_pool3d)

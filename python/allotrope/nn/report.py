@@ -12,11 +12,27 @@ _LISTED = 20
 
 
 class LossyConversionWarning(UserWarning):
-    """Values of a wider dtype were rounded to the dtype of the module that takes them."""
+    """Values of a wider dtype were rounded to the dtype of the module that takes them.
+
+    >>> import warnings
+    >>> layer = al.nn.Linear(1, 1, bias=False, dtype=al.bfloat16)
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always")
+    ...     report = layer.load_state_dict({"weight": al.tensor([[1.001]])})
+    >>> heard[0].category is al.nn.LossyConversionWarning, report.lossy
+    (True, ['weight'])
+    """
 
 
 class StateDictError(RuntimeError, ValueError):
-    """A state dict does not fit a module, which is as it was. `report` says what was found."""
+    """A state dict does not fit a module, which is as it was. `report` says what was found.
+
+    >>> try:
+    ...     al.nn.Linear(2, 3).load_state_dict({"weight": al.ones(3, 2)})
+    ... except al.nn.StateDictError as error:
+    ...     print(error.report.missing_keys)
+    ['bias']
+    """
 
     def __init__(self, text: str, report: Any = None) -> None:
         super().__init__(text)
@@ -32,6 +48,11 @@ class IncompatibleKeys(_Keys):
     """What loading found: `missing_keys` and `unexpected_keys`, as torch's, and more: `loaded`,
     `renamed` (given to used names), `shape_differences` and `dtype_differences` (given, own),
     `lossy` (names whose values were rounded) and `near` (unexpected names to similar missing ones).
+
+    >>> layer = al.nn.Linear(2, 3)
+    >>> report = layer.load_state_dict({"weight": al.ones(3, 2), "extra": al.ones(1)}, strict=False)
+    >>> report.missing_keys, report.unexpected_keys
+    (['bias'], ['extra'])
     """
 
     def __new__(cls, missing_keys: list[str], unexpected_keys: list[str]) -> IncompatibleKeys:
@@ -52,7 +73,13 @@ class IncompatibleKeys(_Keys):
     near: dict[str, list[str]]
 
     def find_near_names(self) -> None:
-        """Compares unexpected names with missing ones."""
+        """Compares unexpected names with missing ones.
+
+        >>> report = al.nn.IncompatibleKeys(["layer.weight"], ["layers.weight"])
+        >>> report.find_near_names()
+        >>> report.near
+        {'layers.weight': ['layer.weight']}
+        """
         missing = self.missing_keys[: 10 * _LISTED]
         for key in self.unexpected_keys[:_LISTED]:
             found = get_close_matches(key, missing, n=1, cutoff=0.75)
@@ -61,12 +88,20 @@ class IncompatibleKeys(_Keys):
 
     @property
     def missing(self) -> list[str]:
-        """The names of members that nothing was given for."""
+        """The names of members that nothing was given for.
+
+        >>> al.nn.Linear(2, 3).load_state_dict({}, strict=False).missing
+        ['weight', 'bias']
+        """
         return self.missing_keys
 
     @property
     def unexpected(self) -> list[str]:
-        """The names that no member has."""
+        """The names that no member has.
+
+        >>> al.nn.ReLU().load_state_dict({"extra": al.ones(1)}, strict=False).unexpected
+        ['extra']
+        """
         return self.unexpected_keys
 
     def __repr__(self) -> str:

@@ -20,6 +20,10 @@ class RNNBase(Module):
 
     The weights of layer k are `weight_ih_lk`, `weight_hh_lk`, `bias_ih_lk`, `bias_hh_lk` and, with a
     projection, `weight_hr_lk`; those of the other direction end in `_reverse`.
+
+    >>> layer = al.nn.LSTM(3, 4)
+    >>> isinstance(layer, al.nn.RNNBase), [name for name, _ in layer.named_parameters()]
+    (True, ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0'])
     """
 
     _gates = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
@@ -82,13 +86,22 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all weights between ±1/√hidden_size."""
+        """Draws all weights between ±1/√hidden_size.
+
+        >>> layer = al.nn.GRU(3, 4)
+        >>> layer.reset_parameters()
+        >>> bool(layer.weight_hh_l0.abs().max() <= 0.5)
+        True
+        """
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing: weights need not lie side by side."""
+        """Nothing: weights need not lie side by side.
+
+        >>> al.nn.GRU(3, 4).flatten_parameters()
+        """
 
     @property
     def _flat_weights(self) -> list[Tensor]:
@@ -96,7 +109,11 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Tensor]]:
-        """The weights of each layer and direction."""
+        """The weights of each layer and direction.
+
+        >>> [weight.shape for weight in al.nn.GRU(3, 4).all_weights[0]]
+        [(12, 3), (12, 4), (12,), (12,)]
+        """
         count = len(self._flat_weights_names)
         each = count // (self.num_layers * (2 if self.bidirectional else 1))
         weights = self._flat_weights
@@ -173,6 +190,9 @@ class RNN(RNNBase):
     Called with [time, batch, features] and optional first states, it gives the states at every step
     and the last ones of each layer.
 
+    Shape: [T, N, input_size] gives [T, N, hidden_size] and [num_layers, N, hidden_size]. Dtype:
+    the common one of input and weights.
+
     >>> output, last = al.nn.RNN(3, 4, num_layers=2)(al.ones(5, 2, 3))
     >>> output.shape, last.shape
     ((5, 2, 4), (2, 2, 4))
@@ -219,6 +239,9 @@ class RNN(RNNBase):
 class LSTM(RNNBase):
     """Long short-term memory, with a projection of the state if proj_size is not 0.
 
+    Shape: [T, N, input_size] gives [T, N, hidden_size] and two of [num_layers, N, hidden_size].
+    Dtype: the common one of input and weights.
+
     >>> lstm = al.nn.LSTM(3, 4, bidirectional=True, batch_first=True)
     >>> output, (h, c) = lstm(al.ones(2, 5, 3))
     >>> output.shape, h.shape
@@ -262,6 +285,9 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units.
 
+    Shape: [T, N, input_size] gives [T, N, hidden_size] and [num_layers, N, hidden_size]. Dtype:
+    the common one of input and weights.
+
     >>> output, last = al.nn.GRU(3, 4)(al.ones(5, 3))
     >>> output.shape, last.shape
     ((5, 4), (1, 4))
@@ -300,7 +326,11 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """One step of a recurrence: `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`."""
+    """One step of a recurrence: `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`.
+
+    >>> isinstance(al.nn.GRUCell(3, 4), al.nn.RNNCellBase)
+    True
+    """
 
     weight_ih: Parameter
     weight_hh: Parameter
@@ -330,7 +360,13 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all weights between ±1/√hidden_size."""
+        """Draws all weights between ±1/√hidden_size.
+
+        >>> cell = al.nn.GRUCell(3, 4)
+        >>> cell.reset_parameters()
+        >>> bool(cell.weight_hh.abs().max() <= 0.5)
+        True
+        """
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -347,6 +383,9 @@ class RNNCellBase(Module):
 
 class RNNCell(RNNCellBase):
     """One step of Elman's recurrent network.
+
+    Shape: [N, input_size] and a state [N, hidden_size] give [N, hidden_size]. Dtype: the common
+    one of inputs and weights.
 
     >>> al.nn.RNNCell(3, 4)(al.ones(2, 3)).shape
     (2, 4)
@@ -372,6 +411,9 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of long short-term memory: the next state and cell.
 
+    Shape: [N, input_size] and two of [N, hidden_size] give two of [N, hidden_size]. Dtype: the
+    common one of inputs and weights.
+
     >>> h, c = al.nn.LSTMCell(3, 4)(al.ones(2, 3))
     >>> h.shape, c.shape
     ((2, 4), (2, 4))
@@ -395,7 +437,16 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of gated recurrent units."""
+    """One step of gated recurrent units.
+
+    Shape: [N, input_size] and a state [N, hidden_size] give [N, hidden_size]. Dtype: the common
+    one of inputs and weights.
+
+    >>> cell = al.nn.GRUCell(3, 4)
+    >>> h = cell(al.zeros(2, 3))
+    >>> cell(al.zeros(2, 3), h).shape
+    (2, 4)
+    """
 
     def __init__(
         self,

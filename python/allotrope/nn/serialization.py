@@ -62,7 +62,15 @@ def save_sharded(
     name: str = "model",
 ) -> str:
     """Writes a state dict as shards of at most so many bytes (one tensor at least) and an index,
-    whose path it returns. The index is written last: without it there is nothing to load."""
+    whose path it returns. The index is written last: without it there is nothing to load.
+
+    >>> import os, tempfile
+    >>> state = {"a": al.ones(100), "b": al.ones(100)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index = al.nn.serialization.save_sharded(state, folder, max_shard_size=500)
+    ...     sorted(os.listdir(folder))
+    ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors', 'model.safetensors.index.json']
+    """
     directory = os.fspath(directory)
     os.makedirs(directory, exist_ok=True)
     shards: list[dict[str, Tensor]] = [{}]

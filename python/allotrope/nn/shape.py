@@ -12,6 +12,8 @@ from .module import Module
 class Flatten(Module):
     """A range of dimensions as one; all but the first by default.
 
+    Shape: [N, *] gives [N, the product of the others]. Dtype: the input's.
+
     >>> al.nn.Flatten()(al.ones(2, 3, 4)).shape
     (2, 12)
     """
@@ -31,6 +33,8 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """One dimension as several.
+
+    Shape: [*, n, *] gives [*, unflattened_size, *]. Dtype: the input's.
 
     >>> al.nn.Unflatten(1, (3, 4))(al.ones(2, 12)).shape
     (2, 3, 4)
@@ -56,6 +60,8 @@ class Unflatten(Module):
 
 class Fold(Module):
     """The sum of overlapping blocks, which are columns, as an image.
+
+    Shape: [N, C · blocks, L] gives [N, C, output_size]. Dtype: the input's.
 
     >>> al.nn.Fold((3, 3), 2)(al.ones(1, 4, 4)).shape
     (1, 1, 3, 3)
@@ -88,6 +94,8 @@ class Fold(Module):
 class Unfold(Module):
     """The blocks of an image as columns.
 
+    Shape: [N, C, H, W] gives [N, C · blocks, L]. Dtype: the input's.
+
     >>> al.nn.Unfold(2)(al.ones(1, 1, 3, 3)).shape
     (1, 4, 4)
     """
@@ -114,6 +122,8 @@ class Unfold(Module):
 class PixelShuffle(Module):
     """Channels moved into space: [c · r², h, w] becomes [c, h · r, w · r].
 
+    Shape: [*, C · r², H, W] gives [*, C, H · r, W · r]. Dtype: the input's.
+
     >>> al.nn.PixelShuffle(2)(al.ones(1, 4, 3, 3)).shape
     (1, 1, 6, 6)
     """
@@ -132,7 +142,13 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Space moved into channels: [c, h · r, w · r] becomes [c · r², h, w]."""
+    """Space moved into channels: [c, h · r, w · r] becomes [c · r², h, w].
+
+    Shape: [*, C, H · r, W · r] gives [*, C · r², H, W]. Dtype: the input's.
+
+    >>> al.nn.PixelUnshuffle(2)(al.arange(4).reshape(1, 2, 2)).flatten()
+    tensor([0, 1, 2, 3])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -148,7 +164,13 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Channels in another order: one of each group in turn."""
+    """Channels in another order: one of each group in turn.
+
+    Shape: [N, C, *], and the same out. Dtype: the input's.
+
+    >>> al.nn.ChannelShuffle(2)(al.arange(4).reshape(1, 4, 1)).flatten()
+    tensor([0, 2, 1, 3])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -166,6 +188,9 @@ class ChannelShuffle(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle between vectors along a dimension.
 
+    Shape: two that are broadcast, without dim. Dtype: the common one; of integers the default
+    float.
+
     >>> al.nn.CosineSimilarity(dim=0)(al.tensor([1.0, 0.0]), al.tensor([0.0, 2.0]))
     tensor(0.)
     """
@@ -180,7 +205,14 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the differences of vectors, along the last dimension."""
+    """The p-norm of the differences of vectors, along the last dimension.
+
+    Shape: two of [N, D] or [D] give [N] or a number. Dtype: the common one; of integers the
+    default float.
+
+    >>> al.nn.PairwiseDistance()(al.tensor([[0.0, 0.0]]), al.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

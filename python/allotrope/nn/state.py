@@ -145,7 +145,13 @@ def _same_values(a: Tensor, b: Tensor) -> bool:
 
 
 class Stateful:
-    """The part of a module that is saved and loaded."""
+    """The part of a module that is saved and loaded.
+
+    >>> issubclass(al.nn.Module, al.nn.state.Stateful)
+    True
+    >>> list(al.nn.Linear(2, 3).state_dict())
+    ['weight', 'bias']
+    """
 
     # What the module has beside.
     _buffers: Any
@@ -159,14 +165,36 @@ class Stateful:
     _version: Any
 
     def get_extra_state(self) -> Any:
-        """What is saved beside tensors; a module with a `set_extra_state` has one of its own."""
+        """What is saved beside tensors; a module with a `set_extra_state` has one of its own.
+
+        >>> class Counter(al.nn.Module):
+        ...     steps = 3
+        ...     def get_extra_state(self):
+        ...         return self.steps
+        ...     def set_extra_state(self, state):
+        ...         self.steps = state
+        >>> Counter().state_dict()
+        {'_extra_state': 3}
+        """
         raise RuntimeError(
             f"{type(self).__name__}.get_extra_state: not defined; a module that has one or the other "
             "needs both get_extra_state and set_extra_state"
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes what `get_extra_state` gave."""
+        """Takes what `get_extra_state` gave.
+
+        >>> class Counter(al.nn.Module):
+        ...     steps = 0
+        ...     def get_extra_state(self):
+        ...         return self.steps
+        ...     def set_extra_state(self, state):
+        ...         self.steps = state
+        >>> counter = Counter()
+        >>> report = counter.load_state_dict({"_extra_state": 5})
+        >>> counter.steps
+        5
+        """
         raise RuntimeError(
             f"{type(self).__name__}.set_extra_state: not defined; a module that has one or the other "
             "needs both get_extra_state and set_extra_state"

@@ -34,6 +34,8 @@ def _activation(op: str, given: Any) -> Any:
 class TransformerEncoderLayer(Module):
     """Attention of a sequence to itself and a network for each place, each with a residual and a norm.
 
+    Shape: [S, N, E], and the same out. Dtype: the common one of inputs and weights.
+
     >>> layer = al.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     >>> layer(al.ones(3, 5, 8)).shape
     (3, 5, 8)
@@ -100,6 +102,9 @@ class TransformerEncoderLayer(Module):
 
 class TransformerDecoderLayer(Module):
     """An encoder layer with attention to the memory of an encoder between its two parts.
+
+    Shape: a target [T, N, E] and a memory [S, N, E] give [T, N, E]. Dtype: the common one of
+    inputs and weights.
 
     >>> layer = al.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
     >>> layer(al.ones(3, 5, 8), al.ones(3, 7, 8)).shape
@@ -189,6 +194,8 @@ class TransformerDecoderLayer(Module):
 class TransformerEncoder(Module):
     """Copies of an encoder layer, one after the other, and a norm.
 
+    Shape: [S, N, E], and the same out. Dtype: the common one of inputs and weights.
+
     >>> layer = al.nn.TransformerEncoderLayer(8, 2, 16)
     >>> al.nn.TransformerEncoder(layer, 2)(al.ones(5, 3, 8)).shape
     (5, 3, 8)
@@ -226,7 +233,16 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other, and a norm."""
+    """Copies of a decoder layer, one after the other, and a norm.
+
+    Shape: a target [T, N, E] and a memory [S, N, E] give [T, N, E]. Dtype: the common one of
+    inputs and weights.
+
+    >>> layer = al.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+    >>> decoder = al.nn.TransformerDecoder(layer, 2)
+    >>> decoder(al.zeros(5, 1, 8), al.zeros(3, 1, 8)).shape
+    (5, 1, 8)
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -262,6 +278,9 @@ class TransformerDecoder(Module):
 
 class Transformer(Module):
     """An encoder of a source and a decoder of a target that attends to it.
+
+    Shape: a source [S, N, E] and a target [T, N, E] give [T, N, E]. Dtype: the common one of
+    inputs and weights.
 
     >>> model = al.nn.Transformer(8, 2, 1, 1, 16)
     >>> model(al.ones(5, 3, 8), al.ones(4, 3, 8)).shape

@@ -12,6 +12,9 @@ from .module import Module
 class Upsample(Module):
     """Signals, images or volumes at another size, or scaled by a factor.
 
+    Shape: [N, C, *] gives [N, C, size]. Dtype: the input's; with another mode than nearest of
+    integers the default float.
+
     >>> al.nn.Upsample(scale_factor=2)(al.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -54,6 +57,8 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Images at another size, each point from the nearest one.
 
+    Shape: [N, C, H, W] gives [N, C, size]. Dtype: the input's.
+
     >>> al.nn.UpsamplingNearest2d(scale_factor=2)(al.ones(1, 1, 2, 2)).shape
     (1, 1, 4, 4)
     """
@@ -63,7 +68,13 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images at another size, each point from the four around it, corners on corners."""
+    """Images at another size, each point from the four around it, corners on corners.
+
+    Shape: [N, C, H, W] gives [N, C, size]. Dtype: the input's; of integers the default float.
+
+    >>> al.nn.UpsamplingBilinear2d(scale_factor=2)(al.tensor([[[[0.0, 3.0]]]]))[0, 0, 0]
+    tensor([0., 1., 2., 3.])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

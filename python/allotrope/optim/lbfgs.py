@@ -56,7 +56,14 @@ class LBFGS(Optimizer):
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds the one group there is."""
+        """Adds the one group there is.
+
+        >>> optimizer = al.optim.LBFGS([al.zeros(2, requires_grad=True)])
+        >>> optimizer.add_param_group({"params": [al.zeros(1, requires_grad=True)]})
+        Traceback (most recent call last):
+            ...
+        ValueError: LBFGS: more than one group; one for all parameters is accepted
+        """
         if self.param_groups:
             raise ValueError("LBFGS: more than one group; one for all parameters is accepted")
         super().add_param_group(param_group)
@@ -66,7 +73,18 @@ class LBFGS(Optimizer):
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Takes a step: the closure forgets the gradients, evaluates the loss and its gradients, and
-        gives the loss, as often as is needed. The first loss."""
+        gives the loss, as often as is needed. The first loss.
+
+        >>> w = al.tensor([3.0], requires_grad=True)
+        >>> optimizer = al.optim.LBFGS([w], lr=0.5)
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = (w * w).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure)
+        tensor(9., grad_fn=<sum>)
+        """
         group = self.param_groups[0]
         parameters = group["params"]
         if not parameters:

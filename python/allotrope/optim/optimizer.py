@@ -37,7 +37,13 @@ class RemovableHandle:
             hooks.move_to_end(self.id, last=False)
 
     def remove(self) -> None:
-        """Removes the hook; nothing if that was done."""
+        """Removes the hook; nothing if that was done.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("next"))
+        >>> handle.remove()
+        >>> optimizer.step()
+        """
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -272,7 +278,15 @@ class Optimizer:
 
     @property
     def generator(self) -> Generator:
-        """The generator that parameters are rounded by, with `stochastic_rounding`."""
+        """The generator that parameters are rounded by, with `stochastic_rounding`.
+
+        >>> w = al.zeros(1, dtype=al.bfloat16, requires_grad=True)
+        >>> generator = al.Generator().manual_seed(3)
+        >>> optimizer = al.optim.SGD([w], stochastic_rounding=True)
+        >>> optimizer.generator = generator
+        >>> optimizer.generator.initial_seed()
+        3
+        """
         if "_generator" not in self.__dict__:
             # From the generator of the process, so that manual_seed makes it repeatable.
             seed = int(_core.randint(0, 2**62, (1,), dtype=_core.int64).item())
@@ -325,35 +339,71 @@ class Optimizer:
     # Hooks.
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(optimizer, args, kwargs)` before every step; it may give other arguments."""
+        """Calls `hook(optimizer, args, kwargs)` before every step; it may give other arguments.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("next"))
+        >>> optimizer.step()
+        next
+        """
         return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(optimizer, args, kwargs)` after every step."""
+        """Calls `hook(optimizer, args, kwargs)` after every step.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("done"))
+        >>> optimizer.step()
+        done
+        """
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer)` before `state_dict`."""
+        """Calls `hook(optimizer)` before `state_dict`.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print("asked"))
+        >>> state = optimizer.state_dict()
+        asked
+        """
         return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer, state_dict)` after `state_dict`; it may give another one."""
+        """Calls `hook(optimizer, state_dict)` after `state_dict`; it may give another one.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: {**state, "note": 1})
+        >>> optimizer.state_dict()["note"]
+        1
+        """
         return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer, state_dict)` before `load_state_dict`; it may give another one."""
+        """Calls `hook(optimizer, state_dict)` before `load_state_dict`; it may give another one.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: print(sorted(state)))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        ['param_groups', 'state']
+        """
         return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer)` after `load_state_dict`."""
+        """Calls `hook(optimizer)` after `load_state_dict`.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)])
+        >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print("loaded"))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        loaded
+        """
         return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # Saved state.

@@ -156,7 +156,16 @@ class AveragedModel(_Module):
     @no_grad()
     def update_parameters(self, model: Any) -> None:
         """Takes the parameters of a model into the averages; its buffers are copied, if they are not
-        averaged too."""
+        averaged too.
+
+        >>> layer = al.nn.Linear(1, 1)
+        >>> averaged = al.optim.swa_utils.AveragedModel(layer)
+        >>> for value in (1.0, 3.0):
+        ...     weight = al.nn.init.constant_(layer.weight, value)
+        ...     averaged.update_parameters(layer)
+        >>> averaged.module.weight.item()
+        2.0
+        """
         averages = [average.detach() for average in self._averaged(self.module)]
         values = [value.detach() for value in self._averaged(model)]
         if int(self.n_averaged.item()) == 0:

@@ -80,7 +80,10 @@ macro_rules! functions {
     ($($(#[doc = $doc:literal])* $name:ident $variant:ident [$($signature:tt)*] ($($option:ident),*);)*) => {
         $(
             $(#[doc = $doc])*
-            #[doc = "\nWith inplace=True the input takes the result as its new value."]
+            #[doc = ""]
+            #[doc = "With inplace=True the input takes the result as its new value."]
+            #[doc = ""]
+            #[doc = example!(functional $name)]
             #[pyfunction]
             #[pyo3(signature = (input, $($signature)* inplace=false))]
             fn $name<'py>(input: Operand<'_, 'py>, $($option: f64,)* inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
@@ -110,8 +113,14 @@ macro_rules! named {
 }
 named! {
     /// The logistic function, `1 / (1 + e^-x)`.
+    ///
+    /// >>> al.nn.functional.sigmoid(al.tensor([0.0, 2.0]))
+    /// tensor([0.5000, 0.8808])
     sigmoid Sigmoid;
     /// The hyperbolic tangent.
+    ///
+    /// >>> al.nn.functional.tanh(al.tensor([0.0, 1.0]))
+    /// tensor([0.0000, 0.7616])
     tanh Tanh;
     /// The logarithm of the logistic function.
     ///

@@ -137,6 +137,10 @@ several! {
     ///         [0., 0.]])
     fft2 "fft.fft2";
     /// The inverse of fft2.
+    ///
+    /// >>> al.fft.ifft2(al.fft.fft2(al.ones(2, 2))).real
+    /// tensor([[1., 1.],
+    ///         [1., 1.]])
     ifft2 "fft.ifft2";
     /// The half of fft2 of real numbers that determines the rest: the last dimension is halved.
     ///
@@ -144,10 +148,23 @@ several! {
     /// (4, 3)
     rfft2 "fft.rfft2";
     /// The inverse of rfft2; s[-1] has the length of the last dimension, if it is odd.
+    ///
+    /// >>> x = al.arange(6.0).reshape(2, 3)
+    /// >>> al.fft.irfft2(al.fft.rfft2(x), s=(2, 3))
+    /// tensor([[0., 1., 2.],
+    ///         [3., 4., 5.]])
     irfft2 "fft.irfft2";
     /// The real transform along two dimensions of a Hermitian signal, half of which is given.
+    ///
+    /// >>> al.fft.hfft2(al.ones(2, 2))
+    /// tensor([[4., 0.],
+    ///         [0., 0.]])
     hfft2 "fft.hfft2";
     /// The inverse of hfft2.
+    ///
+    /// >>> al.fft.ihfft2(al.ones(2, 2)).real
+    /// tensor([[1., 0.],
+    ///         [0., 0.]])
     ihfft2 "fft.ihfft2";
     /// The Fourier transform along dimensions, all if dim is not said; s has their lengths, -1 for
     /// a dimension as long as it is.
@@ -156,15 +173,33 @@ several! {
     /// tensor(8.)
     fftn "fft.fftn";
     /// The inverse of fftn.
+    ///
+    /// >>> al.fft.ifftn(al.fft.fftn(al.ones(2, 2))).real
+    /// tensor([[1., 1.],
+    ///         [1., 1.]])
     ifftn "fft.ifftn";
     /// The half of fftn of real numbers that determines the rest: the last of the dimensions is
     /// halved.
+    ///
+    /// >>> al.fft.rfftn(al.ones(2, 4, 4)).shape
+    /// (2, 4, 3)
     rfftn "fft.rfftn";
     /// The inverse of rfftn; s[-1] has the length of the last dimension, if it is odd.
+    ///
+    /// >>> al.fft.irfftn(al.fft.rfftn(al.ones(2, 4, 4))).shape
+    /// (2, 4, 4)
     irfftn "fft.irfftn";
     /// The real transform along dimensions of a Hermitian signal, half of which is given.
+    ///
+    /// >>> al.fft.hfftn(al.ones(2, 2))
+    /// tensor([[4., 0.],
+    ///         [0., 0.]])
     hfftn "fft.hfftn";
     /// The inverse of hfftn.
+    ///
+    /// >>> al.fft.ihfftn(al.ones(2, 2)).real
+    /// tensor([[1., 0.],
+    ///         [0., 0.]])
     ihfftn "fft.ihfftn";
 }
 

@@ -105,6 +105,9 @@ losses! {
         };
 
     /// The magnitude of the difference, times a weight if there is one.
+    ///
+    /// >>> al.nn.functional.l1_loss(al.tensor([1.0, 2.0]), al.tensor([1.0, 5.0]))
+    /// tensor(1.5000)
     l1_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
             None => input.l1_loss(target, how),
@@ -112,11 +115,17 @@ losses! {
         };
 
     /// The magnitude of the difference minus beta / 2, and below beta its square over 2 beta.
+    ///
+    /// >>> al.nn.functional.smooth_l1_loss(al.tensor([0.5, 3.0]), al.zeros(2), reduction="none")
+    /// tensor([0.1250, 2.5000])
     smooth_l1_loss[input, target, size_average=None, reduce=None, reduction="mean", beta=1.0](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, beta: f64)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.smooth_l1_loss(target, beta, how);
 
     /// Half the squared difference, and above delta the line that goes on from there, times a weight
     /// if there is one. A mean is over all elements, whatever their weights.
+    ///
+    /// >>> al.nn.functional.huber_loss(al.tensor([1.0, 5.0]), al.zeros(2), reduction="none", delta=2.0)
+    /// tensor([0.5000, 8.0000])
     huber_loss[input, target, reduction="mean", delta=1.0, weight=None](input: Operand, target: Operand, reduction: &str, delta: f64, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (None, None, reduction) |how| match weight {
             None => input.huber_loss(target, delta, how),
@@ -133,56 +142,99 @@ losses! {
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.cross_entropy(target, weight, ignore_index.0 as i64, how, label_smoothing);
 
     /// The negated number at each class, for logarithms of probabilities.
+    ///
+    /// >>> logarithms = al.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
+    /// >>> al.nn.functional.nll_loss(logarithms, al.tensor([1, 0]), reduction="none")
+    /// tensor([0.2877, 0.6931])
     nll_loss[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean"](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.nll_loss(target, weight, ignore_index.0 as i64, how);
 
     /// The cross entropy of probabilities: `-(t log x + (1 - t) log(1 - x))`.
+    ///
+    /// >>> al.nn.functional.binary_cross_entropy(al.tensor([0.5, 0.9]), al.tensor([1.0, 1.0]), reduction="none")
+    /// tensor([0.6931, 0.1054])
     binary_cross_entropy[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.binary_cross_entropy(target, weight, how);
 
     /// The binary cross entropy of the logistic function of the numbers, without overflow.
+    ///
+    /// >>> al.nn.functional.binary_cross_entropy_with_logits(al.tensor([0.0, 100.0]), al.tensor([1.0, 0.0]), reduction="none")
+    /// tensor([  0.6931, 100.0000])
     binary_cross_entropy_with_logits[input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, pos_weight: Option<Operand>)
         tensors [input, target] maybe [weight, pos_weight] by (size_average, reduce, reduction) |how| input.binary_cross_entropy_with_logits(target, weight, pos_weight, how);
 
     /// The negated logarithm of a Poisson probability, but for a constant that full adds.
+    ///
+    /// >>> al.nn.functional.poisson_nll_loss(al.tensor([0.0, 1.0]), al.tensor([2.0, 2.0]), reduction="none")
+    /// tensor([1.0000, 0.7183])
     poisson_nll_loss[input, target, log_input=true, full=false, size_average=None, eps=1e-8, reduce=None, reduction="mean"](input: Operand, target: Operand, log_input: bool, full: bool, size_average: Option<bool>, eps: f64, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.poisson_nll_loss(target, log_input, full, eps, how);
 
     /// The negated logarithm of a normal density with variance var, but for a constant that full adds.
+    ///
+    /// >>> al.nn.functional.gaussian_nll_loss(al.tensor([0.0]), al.tensor([2.0]), al.tensor([4.0]))
+    /// tensor(1.1931)
     gaussian_nll_loss[input, target, var, full=false, eps=1e-6, reduction="mean"](input: Operand, target: Operand, var: Operand, full: bool, eps: f64, reduction: &str)
         tensors [input, target, var] maybe [] by (None, None, reduction) |how| input.gaussian_nll_loss(target, var, full, eps, how);
 
     /// The number where the target is 1, and how far it is below the margin where it is -1.
+    ///
+    /// >>> al.nn.functional.hinge_embedding_loss(al.tensor([0.25, 0.25]), al.tensor([1, -1]), reduction="none")
+    /// tensor([0.2500, 0.7500])
     hinge_embedding_loss[input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.hinge_embedding_loss(target, margin, how);
 
     /// How far input1 is not above input2 by a margin where the target is 1, and not below it where
     /// it is -1.
+    ///
+    /// >>> al.nn.functional.margin_ranking_loss(al.tensor([1.0, 1.0]), al.tensor([3.0, 3.0]), al.tensor([1, -1]), reduction="none")
+    /// tensor([2., 0.])
     margin_ranking_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Operand, input2: Operand, target: Operand, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input1, input2, target] maybe [] by (size_average, reduce, reduction) |how| input1.margin_ranking_loss(input2, target, margin, how);
 
     /// `log(1 + e^(-target input))`, without overflow.
+    ///
+    /// >>> al.nn.functional.soft_margin_loss(al.tensor([0.0, 1000.0]), al.tensor([1, -1]), reduction="none")
+    /// tensor([6.9315e-01, 1.0000e+03])
     soft_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.soft_margin_loss(target, how);
 
     /// `1 - cos` of vectors where the target is 1, and `max(0, cos - margin)` where it is -1.
+    ///
+    /// >>> x = al.tensor([[1.0, 0.0], [1.0, 0.0]])
+    /// >>> y = al.tensor([[0.0, 2.0], [3.0, 0.0]])
+    /// >>> al.nn.functional.cosine_embedding_loss(x, y, al.tensor([1, -1]), reduction="none")
+    /// tensor([1., 1.])
     cosine_embedding_loss[input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"](input1: Operand, input2: Operand, target: Operand, margin: f64, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input1, input2, target] maybe [] by (size_average, reduce, reduction) |how| input1.cosine_embedding_loss(input2, target, margin, how);
 
     /// How far the anchor is not nearer to positive than to negative by a margin.
+    ///
+    /// >>> anchor, positive, negative = al.tensor([[0.0, 0.0]]), al.tensor([[3.0, 4.0]]), al.tensor([[0.0, 2.0]])
+    /// >>> al.nn.functional.triplet_margin_loss(anchor, positive, negative)
+    /// tensor(4.0000)
     triplet_margin_loss[anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, size_average=None, reduce=None, reduction="mean"](anchor: Operand, positive: Operand, negative: Operand, margin: f64, p: f64, eps: f64, swap: bool, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [anchor, positive, negative] maybe [] by (size_average, reduce, reduction) |how| anchor.triplet_margin_loss(positive, negative, margin, p, eps, swap, how);
 
     /// How far other classes are within a margin of the right one.
+    ///
+    /// >>> al.nn.functional.multi_margin_loss(al.tensor([[0.5, 1.0, 0.0, 0.0]]), al.tensor([1]))
+    /// tensor(0.1250)
     multi_margin_loss[input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, p: u32, margin: f64, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.multi_margin_loss(target, p, margin, weight, how);
 
     /// How far wrong classes are within 1 of right ones; a line of the target names the right ones, up
     /// to the first -1.
+    ///
+    /// >>> al.nn.functional.multilabel_margin_loss(al.tensor([[0.5, 1.0, 0.0]]), al.tensor([[1, -1, 0]]))
+    /// tensor(0.1667)
     multilabel_margin_loss[input, target, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.multilabel_margin_loss(target, how);
 
     /// The mean over labels of the binary cross entropies of the logistic functions of the numbers.
+    ///
+    /// >>> al.nn.functional.multilabel_soft_margin_loss(al.tensor([[0.0, 0.0]]), al.tensor([[1.0, 0.0]]))
+    /// tensor(0.6931)
     multilabel_soft_margin_loss[input, target, weight=None, size_average=None, reduce=None, reduction="mean"](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, reduce: Option<bool>, reduction: &str)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.multilabel_soft_margin_loss(target, weight, how);
 }

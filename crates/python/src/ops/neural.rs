@@ -504,15 +504,36 @@ dropouts! {
     /// [0.0, 2.0]
     dropout true;
     /// Zeros in the place of whole channels of `[N, C, L]` or `[C, L]`, each with probability p.
+    ///
+    /// >>> y = al.nn.functional.dropout1d(al.ones(1000, 3), 0.5)
+    /// >>> sorted(set(y.sum(-1).tolist()))
+    /// [0.0, 6.0]
     dropout1d true;
     /// Zeros in the place of whole channels of `[N, C, H, W]` or `[C, H, W]`.
+    ///
+    /// >>> y = al.nn.functional.dropout2d(al.ones(1000, 2, 2), 0.5)
+    /// >>> sorted(set(y.sum((-2, -1)).tolist()))
+    /// [0.0, 8.0]
     dropout2d true;
     /// Zeros in the place of whole channels of `[N, C, D, H, W]` or `[C, D, H, W]`.
+    ///
+    /// >>> y = al.nn.functional.dropout3d(al.ones(1000, 2, 2, 2), 0.5)
+    /// >>> sorted(set(y.sum((-3, -2, -1)).tolist()))
+    /// [0.0, 16.0]
     dropout3d true;
     /// The lower bound of selu in the place of random numbers, all scaled and moved so that mean 0
     /// and variance 1 stay.
+    ///
+    /// >>> al.nn.functional.alpha_dropout(al.ones(1000), 0.5, training=True).unique().shape
+    /// (2,)
+    /// >>> al.nn.functional.alpha_dropout(al.ones(2), 0.5)
+    /// tensor([1., 1.])
     alpha_dropout false;
     /// alpha_dropout of whole channels (dimension 1).
+    ///
+    /// >>> y = al.nn.functional.feature_alpha_dropout(al.ones(1, 100, 5), 0.5, training=True)
+    /// >>> al.equal(y.amax(-1), y.amin(-1))
+    /// True
     feature_alpha_dropout false;
 }
 

@@ -65,7 +65,7 @@ forms! {
     };
     /// beta times the tensor plus alpha times the products of pairs of matrices, rounded once.
     ///
-    /// >>> al.zeros(1).baddbmm(al.ones(1, 1, 3), al.ones(1, 3, 1))
+    /// >>> al.zeros(1, 1, 1).baddbmm(al.ones(1, 1, 3), al.ones(1, 3, 1))
     /// tensor([[[3.]]])
     baddbmm[batch1, batch2, *, beta=None, alpha=None](
         batch1: Operand,

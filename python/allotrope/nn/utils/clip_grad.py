@@ -52,7 +52,14 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scales the gradients of parameters so that their norm, which is given, is at most max_norm."""
+    """Scales the gradients of parameters so that their norm, which is given, is at most max_norm.
+
+    >>> w = al.zeros(2, requires_grad=True)
+    >>> w.grad = al.tensor([3.0, 4.0])
+    >>> al.nn.utils.clip_grads_with_norm_(w, 1.0, al.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     gradients = [p.grad for p in _tensors(parameters) if p.grad is not None]
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in gradients:

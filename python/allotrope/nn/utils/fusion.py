@@ -26,7 +26,15 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of a convolution that is followed by a normalization."""
+    """The weight and bias of a convolution that is followed by a normalization.
+
+    >>> conv, bn = al.nn.Conv2d(1, 2, 3), al.nn.BatchNorm2d(2)
+    >>> weight, bias = al.nn.utils.fuse_conv_bn_weights(
+    ...     conv.weight, conv.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    ... )
+    >>> weight.shape, bias.shape
+    ((2, 1, 3, 3), (2,))
+    """
     conv_b = _core.zeros_like(bn_rm) if conv_b is None else conv_b
     bn_b = _core.zeros_like(bn_rm) if bn_b is None else bn_b
     scale, mean = _scale(bn_rv, bn_eps, bn_w, bn_rm)
@@ -49,7 +57,15 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of a linear layer that is followed by a normalization."""
+    """The weight and bias of a linear layer that is followed by a normalization.
+
+    >>> linear, bn = al.nn.Linear(2, 3), al.nn.BatchNorm1d(3)
+    >>> weight, bias = al.nn.utils.fuse_linear_bn_weights(
+    ...     linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    ... )
+    >>> weight.shape, bias.shape
+    ((3, 2), (3,))
+    """
     return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
 
 
@@ -84,7 +100,13 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that gives what the layer and the normalization behind it give."""
+    """A linear layer that gives what the layer and the normalization behind it give.
+
+    >>> linear, bn = al.nn.Linear(2, 3).eval(), al.nn.BatchNorm1d(3).eval()
+    >>> x = al.randn(4, 2)
+    >>> al.allclose(al.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-5)
+    True
+    """
     if linear.out_features != bn.num_features:
         raise ValueError(
             f"fuse_linear_bn_eval: sizes differ: {linear.out_features} and {bn.num_features}"

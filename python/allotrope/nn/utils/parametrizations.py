@@ -57,7 +57,13 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Makes a weight with a norm an ordinary one of the same value."""
+    """Makes a weight with a norm an ordinary one of the same value.
+
+    >>> layer = al.nn.utils.weight_norm(al.nn.Linear(2, 3))
+    >>> layer = al.nn.utils.remove_weight_norm(layer)
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
+    """
     return _removed("remove_weight_norm", _WeightNorm, module, name)
 
 
@@ -147,7 +153,13 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Makes a weight with a spectral norm an ordinary one of the same value."""
+    """Makes a weight with a spectral norm an ordinary one of the same value.
+
+    >>> layer = al.nn.utils.spectral_norm(al.nn.Linear(2, 3))
+    >>> layer = al.nn.utils.remove_spectral_norm(layer)
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
+    """
     return _removed("remove_spectral_norm", _SpectralNorm, module, name)
 
 

@@ -22,7 +22,13 @@ _cache: dict[tuple[int, str], Tensor] = {}
 
 @contextmanager
 def cached() -> Any:
-    """Within the block every parametrized tensor is computed once."""
+    """Within the block every parametrized tensor is computed once.
+
+    >>> layer = al.nn.utils.parametrizations.weight_norm(al.nn.Linear(2, 3))
+    >>> with al.nn.utils.parametrize.cached():
+    ...     layer.weight is layer.weight
+    True
+    """
     global _cache_depth
     _cache_depth += 1
     try:
@@ -38,6 +44,15 @@ class ParametrizationList(ModuleList):
 
     `original` is the parameter below; where a `right_inverse` gives several they are `original0`,
     `original1` and so on.
+
+    >>> class Positive(al.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.exp()
+    >>> layer = al.nn.Linear(1, 1)
+    >>> layer = al.nn.utils.parametrize.register_parametrization(layer, "weight", Positive())
+    >>> parts = layer.parametrizations.weight
+    >>> al.equal(parts.original.exp(), layer.weight)
+    True
     """
 
     def __init__(self, modules: Any, original: Tensor, unsafe: bool = False) -> None:
@@ -80,12 +95,23 @@ class ParametrizationList(ModuleList):
             )
 
     def originals(self) -> list[Tensor]:
-        """The tensors below."""
+        """The tensors below.
+
+        >>> layer = al.nn.utils.parametrizations.weight_norm(al.nn.Linear(2, 3))
+        >>> [tensor.shape for tensor in layer.parametrizations.weight.originals()]
+        [(3, 1), (3, 2)]
+        """
         names = ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
         return [getattr(self, name) for name in names]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Gives the tensors below such values that the result is this one."""
+        """Gives the tensors below such values that the result is this one.
+
+        >>> layer = al.nn.utils.parametrizations.weight_norm(al.nn.Linear(2, 1))
+        >>> layer.parametrizations.weight.right_inverse(al.tensor([[3.0, 4.0]]))
+        >>> layer.weight.detach()
+        tensor([[3., 4.]])
+        """
         found: Any = value
         with no_grad():
             for module in reversed(list(self)):
@@ -220,7 +246,12 @@ def _inject_property(module: Any, name: str) -> None:
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrized tensor, or this one."""
+    """Whether a module has a parametrized tensor, or this one.
+
+    >>> layer = al.nn.utils.parametrizations.weight_norm(al.nn.Linear(2, 3))
+    >>> al.nn.utils.parametrize.is_parametrized(layer, "weight")
+    True
+    """
     known = module._modules.get("parametrizations")
     if not isinstance(known, ModuleDict):
         return False
@@ -231,7 +262,13 @@ def remove_parametrizations(
     module: Any, tensor_name: str, leave_parametrized: bool = True
 ) -> Any:
     """Makes a parametrized tensor an ordinary one again: of the value that it has, or with
-    leave_parametrized=False of that below."""
+    leave_parametrized=False of that below.
+
+    >>> layer = al.nn.utils.parametrizations.weight_norm(al.nn.Linear(2, 3))
+    >>> layer = al.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> al.nn.utils.parametrize.is_parametrized(layer)
+    False
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(
             f"remove_parametrizations: {tensor_name!r} of {type(module).__name__} is not parametrized"
@@ -260,7 +297,12 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Any) -> type:
-    """The class that a module had."""
+    """The class that a module had.
+
+    >>> layer = al.nn.utils.parametrizations.weight_norm(al.nn.Linear(2, 3))
+    >>> al.nn.utils.parametrize.type_before_parametrizations(layer) is al.nn.Linear
+    True
+    """
     return getattr(type(module), "_plain_class", type(module))
 
 

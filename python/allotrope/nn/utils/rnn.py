@@ -19,6 +19,10 @@ class PackedSequence(_Fields):
     """Sequences of several lengths, step after step: `batch_sizes` says how many go on at each step.
 
     It is made by `pack_padded_sequence` and `pack_sequence`, and taken by recurrent networks.
+
+    >>> packed = al.nn.utils.rnn.pack_sequence([al.tensor([1, 2, 3]), al.tensor([4, 5])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     __slots__ = ()
@@ -39,33 +43,61 @@ class PackedSequence(_Fields):
         )
 
     def to(self, *args: Any, **options: Any) -> PackedSequence:
-        """The sequences in another dtype or on another device."""
+        """The sequences in another dtype or on another device.
+
+        >>> al.nn.utils.rnn.pack_sequence([al.ones(2)]).to(al.bfloat16).data.dtype
+        allotrope.bfloat16
+        """
         return self._replace(data=self.data.to(*args, **options))
 
     def double(self) -> PackedSequence:
-        """The sequences in float64."""
+        """The sequences in float64.
+
+        >>> al.nn.utils.rnn.pack_sequence([al.ones(2)]).double().data.dtype
+        allotrope.float64
+        """
         return self.to(_core.float64)
 
     def float(self) -> PackedSequence:
-        """The sequences in float32."""
+        """The sequences in float32.
+
+        >>> al.nn.utils.rnn.pack_sequence([al.tensor([1, 2])]).float().data.dtype
+        allotrope.float32
+        """
         return self.to(_core.float32)
 
     def half(self) -> PackedSequence:
-        """The sequences in float16."""
+        """The sequences in float16.
+
+        >>> al.nn.utils.rnn.pack_sequence([al.ones(2)]).half().data.dtype
+        allotrope.float16
+        """
         return self.to(_core.float16)
 
     def cpu(self) -> PackedSequence:
-        """The sequences on the CPU."""
+        """The sequences on the CPU.
+
+        >>> al.nn.utils.rnn.pack_sequence([al.ones(2)]).cpu().data.device
+        device(type='cpu')
+        """
         return self.to(device="cpu")
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the elements are on a GPU of CUDA."""
+        """Whether the elements are on a GPU of CUDA.
+
+        >>> al.nn.utils.rnn.pack_sequence([al.ones(2)]).is_cuda
+        False
+        """
         return self.data.is_cuda
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """Where each place went."""
+    """Where each place went.
+
+    >>> al.nn.utils.rnn.invert_permutation(al.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     return None if permutation is None else permutation.argsort()
 
 
@@ -189,7 +221,12 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded tensor, each with its own length."""
+    """The sequences of a padded tensor, each with its own length.
+
+    >>> padded = al.tensor([[1, 2, 3], [4, 5, 0]])
+    >>> al.nn.utils.rnn.unpad_sequence(padded, al.tensor([3, 2]), batch_first=True)
+    [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     lengths = _core.as_tensor(lengths).tolist()
@@ -208,7 +245,12 @@ def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The tensors that were packed."""
+    """The tensors that were packed.
+
+    >>> packed = al.nn.utils.rnn.pack_sequence([al.tensor([1, 2, 3]), al.tensor([4, 5])])
+    >>> al.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 

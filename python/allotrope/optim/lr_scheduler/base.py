@@ -101,7 +101,12 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Everything but the optimizer.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.8)
+        >>> al.optim.lr_scheduler.StepLR(optimizer, 1).state_dict()["last_epoch"]
+        0
+        """
         return {
             key: value
             for key, value in self.__dict__.items()
@@ -109,11 +114,26 @@ class LRScheduler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
+        """Goes on from what `state_dict` gave.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.8)
+        >>> scheduler = al.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+        >>> state = scheduler.state_dict()
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.load_state_dict(state)
+        >>> scheduler.last_epoch
+        0
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that the last step gave."""
+        """The rates that the last step gave.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.8)
+        >>> al.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5).get_last_lr()
+        [0.8]
+        """
         return self._last_lr
 
     def _rates(self, is_closed: bool) -> list[float]:
@@ -133,11 +153,30 @@ class LRScheduler:
         )
 
     def get_lr(self) -> list[Any]:
-        """The next rate of each group, from the one it has now."""
+        """The next rate of each group, from the one it has now.
+
+        >>> class Linear(al.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [rate * (self.last_epoch + 1) for rate in self.base_lrs]
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.5)
+        >>> scheduler = Linear(optimizer)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [1.0]
+        """
         return self._rates(False)
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes one step on; after `optimizer.step()`."""
+        """Goes one step on; after `optimizer.step()`.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.8)
+        >>> scheduler = al.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.4]
+        """
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "lr_scheduler.step() before optimizer.step(): the first rate is left out "

@@ -71,12 +71,22 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs: float = 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a number is better than the best."""
+        """Whether a number is better than the best.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.8)
+        >>> al.optim.lr_scheduler.ReduceLROnPlateau(optimizer).is_better(0.5, 1.0)
+        True
+        """
         return self._plateau().is_better(float(a), float(best))
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether steps are let pass after a change."""
+        """Whether steps are let pass after a change.
+
+        >>> optimizer = al.optim.SGD([al.zeros(1, requires_grad=True)], lr=0.8)
+        >>> al.optim.lr_scheduler.ReduceLROnPlateau(optimizer).in_cooldown
+        False
+        """
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]

@@ -11,6 +11,11 @@ use crate::tensor::PyTensor;
 
 forms! {
     /// The determinant of square matrices.
+    ///
+    /// Shape: [*, n, n] gives [*].
+    ///
+    /// >>> al.tensor([[2.0, 0.0], [1.0, 3.0]]).det()
+    /// tensor(6.)
     det[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::det(x)).map(PyTensor::from);
 
     /// The logarithm of the determinant of square matrices; NaN where it is negative.
@@ -26,21 +31,40 @@ forms! {
     };
 
     /// The sign of the determinant of square matrices, and the logarithm of its magnitude.
+    ///
+    /// >>> al.tensor([[0.0, 2.0], [2.0, 0.0]]).slogdet()
+    /// slogdet(sign=tensor(-1.), logabsdet=tensor(1.3863))
     slogdet[]() -> Py<PyAny> |py, _op, x| {
         let (sign, logarithm) = compute(py, x, || linalg::slogdet(x))?;
         named(py, "slogdet", [sign, logarithm])
     };
 
     /// The inverse of square matrices.
+    ///
+    /// Shape: [*, n, n], and the same out; a singular matrix is a `LinAlgError`.
+    ///
+    /// >>> al.tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()
+    /// tensor([[0.5000, 0.0000],
+    ///         [0.0000, 0.2500]])
     inverse[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::inv(x)).map(PyTensor::from);
 
     /// Moore and Penrose's inverse.
+    ///
+    /// Shape: [*, m, n] gives [*, n, m].
+    ///
+    /// >>> al.tensor([[2.0, 0.0], [0.0, 0.0]]).pinverse()
+    /// tensor([[0.5000, 0.0000],
+    ///         [0.0000, 0.0000]])
     pinverse[rcond=None](rcond: Option<Operand>) -> PyTensor |py, op, x| {
         let tolerance = Tolerance { absolute: None, relative: tolerance(op, rcond)? };
         compute(py, x, || linalg::pinv(x, &tolerance, false)).map(PyTensor::from)
     };
 
     /// The triangular root of positive definite matrices.
+    ///
+    /// >>> al.tensor([[4.0, 2.0], [2.0, 2.0]]).cholesky()
+    /// tensor([[2., 0.],
+    ///         [1., 1.]])
     cholesky[upper=false](upper: bool) -> PyTensor |py, _op, x| {
         compute(py, x, || linalg::cholesky(x, upper)).map(PyTensor::from)
     };
@@ -84,6 +108,10 @@ forms! {
     };
 
     /// A = Q R: orthonormal columns and an upper triangle; a square Q unless some.
+    ///
+    /// >>> q, r = al.tensor([[3.0, 1.0], [4.0, 2.0]]).qr()
+    /// >>> al.allclose(q @ r, al.tensor([[3.0, 1.0], [4.0, 2.0]]), atol=1e-6)
+    /// True
     qr[some=true](some: bool) -> Py<PyAny> |py, _op, x| {
         let mode = if some { QrMode::Reduced } else { QrMode::Complete };
         let (q, r) = compute(py, x, || linalg::qr(x, mode))?;
@@ -91,11 +119,24 @@ forms! {
     };
 
     /// Square matrices times themselves n times.
+    ///
+    /// A negative n is a power of the inverse.
+    ///
+    /// >>> al.tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(3)
+    /// tensor([[1., 3.],
+    ///         [0., 1.]])
+    /// >>> al.tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(-1)
+    /// tensor([[ 1., -1.],
+    ///         [ 0.,  1.]])
     matrix_power[n](n: Int) -> PyTensor |py, _op, x| {
         compute(py, x, || linalg::matrix_power(x, n.0 as i64)).map(PyTensor::from)
     };
 
     /// The exponential of square matrices.
+    ///
+    /// >>> al.tensor([[0.0, 1.0], [0.0, 0.0]]).matrix_exp()
+    /// tensor([[1., 1.],
+    ///         [0., 1.]])
     matrix_exp[]() -> PyTensor |py, _op, x| compute(py, x, || linalg::matrix_exp(x)).map(PyTensor::from);
 
     /// The vector product of the vectors of three elements along dim.

@@ -43,6 +43,9 @@ functions! {
 
     /// As inv, with info instead of an error: the number of the first pivot that is zero, counted
     /// from one, or zero. check_errors raises the error all the same.
+    ///
+    /// >>> al.linalg.inv_ex(al.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    /// tensor(2, dtype=int32)
     inv_ex "linalg.inv_ex" [*, check_errors=false](A, check_errors: bool) -> Py<PyAny> |py, a| {
         if check_errors {
             compute(py, a, || linalg::inv(a))?;
@@ -79,6 +82,9 @@ functions! {
 
     /// As cholesky, with info instead of an error: the number of the first row without a root,
     /// counted from one, or zero. check_errors raises the error all the same.
+    ///
+    /// >>> al.linalg.cholesky_ex(al.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+    /// tensor(2, dtype=int32)
     cholesky_ex "linalg.cholesky_ex" [*, upper=false, check_errors=false](A, upper: bool, check_errors: bool) -> Py<PyAny> |py, a| {
         if check_errors {
             compute(py, a, || linalg::cholesky(a, upper))?;
@@ -123,6 +129,11 @@ functions! {
 
     /// The X of A X = B from what lu_factor gives of A; of X A = B if left is False, and with Aᴴ for
     /// A if adjoint.
+    ///
+    /// >>> factors = al.linalg.lu_factor(al.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    /// >>> al.linalg.lu_solve(*factors, al.tensor([[1.0], [1.0]]))
+    /// tensor([[0.5000],
+    ///         [0.2500]])
     lu_solve "linalg.lu_solve" [pivots, B, *, left=true, adjoint=false](LU, pivots: Operand, B: Operand, left: bool, adjoint: bool) -> PyTensor |py, factors| {
         let (pivots, b) = (operand("linalg.lu_solve", pivots)?, operand("linalg.lu_solve", B)?);
         run(py, factors.count(), || linalg::lu_solve(factors, &pivots, &b, left, adjoint))

@@ -36,6 +36,11 @@ functions! {
 
     /// The first columns of the product of reflections I - τ v vᴴ, whose vectors are below the
     /// diagonal of A.
+    ///
+    /// >>> a, tau = al.geqrf(al.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    /// >>> q = al.linalg.householder_product(a, tau)
+    /// >>> al.allclose(q.T @ q, al.eye(2), atol=1e-6)
+    /// True
     householder_product "linalg.householder_product" [tau](A, tau: Operand) -> PyTensor |py, a| {
         let tau = operand("linalg.householder_product", tau)?;
         compute(py, a, || linalg::householder_product(a, &tau)).map(PyTensor::from)

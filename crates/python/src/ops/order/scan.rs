@@ -61,6 +61,9 @@ forms! {
 
     /// The product of the elements up to each one along axis; with include_initial a 1 stands
     /// before the products.
+    ///
+    /// >>> al.tensor([2, 3, 4]).cumulative_prod(include_initial=True)
+    /// tensor([ 1,  2,  6, 24])
     cumulative_prod[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeLike>, include_initial: bool) -> PyTensor |py, op, x| {
         let (axis, dtype) = (axis.map(|Int(axis)| axis), dtype_of(op, dtype)?);
         run(py, x.count(), || x.cumulative_prod(axis, dtype, include_initial))
@@ -87,6 +90,9 @@ forms! {
 
     /// The least element up to each one along dim and its place, the latest of equals; from the
     /// first NaN on, NaN.
+    ///
+    /// >>> al.tensor([3, 1, 2]).cummin(0)
+    /// cummin(values=tensor([3, 1, 1]), indices=tensor([0, 1, 1]))
     cummin[dim=None, *, axis=None](dim: Option<Int>, axis: Option<Int>) -> Py<PyAny> |py, op, x| {
         let dim = crate::arguments::axis(op, dim, axis)?;
         run_pair(py, op, x, || x.cummin(dim))

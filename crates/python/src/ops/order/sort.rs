@@ -79,6 +79,10 @@ forms! {
     };
 
     /// The elements in order along the first dimension.
+    ///
+    /// >>> al.tensor([[3, 1], [2, 4]]).msort()
+    /// tensor([[2, 1],
+    ///         [3, 4]])
     msort[]() -> PyTensor |py, _op, x| {
         run(py, x.count(), || x.msort())
     };
@@ -106,6 +110,9 @@ forms! {
     ///
     /// >>> al.tensor([4, 1, 3, 2]).median()
     /// tensor(2)
+    ///
+    /// >>> al.tensor([[4, 1, 3]]).median(1)
+    /// median(values=tensor([3]), indices=tensor([2]))
     median[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Int>, keepdim: Option<bool>, axis: Option<Int>, keepdims: Option<bool>) -> Py<PyAny> |py, op, x| {
         let at = Where::read(op, dim, axis, keepdim, keepdims)?;
         match at.dim {
@@ -116,6 +123,12 @@ forms! {
 
     /// The middle element in order of those that are not NaN; along dim with its place. Of an even
     /// number of elements it is the lower of the two in the middle.
+    ///
+    /// >>> al.tensor([1.0, al.nan, 3.0, 2.0]).nanmedian()
+    /// tensor(2.)
+    ///
+    /// >>> al.tensor([[1.0, al.nan, 3.0]]).nanmedian(1)
+    /// nanmedian(values=tensor([1.]), indices=tensor([0]))
     nanmedian[dim=None, keepdim=None, *, axis=None, keepdims=None](dim: Option<Int>, keepdim: Option<bool>, axis: Option<Int>, keepdims: Option<bool>) -> Py<PyAny> |py, op, x| {
         let at = Where::read(op, dim, axis, keepdim, keepdims)?;
         match at.dim {
@@ -136,6 +149,9 @@ forms! {
     };
 
     /// The elements at fractions q of the order of those that are not NaN.
+    ///
+    /// >>> al.tensor([1.0, al.nan, 3.0]).nanquantile(0.5)
+    /// tensor(2.)
     nanquantile[q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None](q: Operand, dim: Option<Int>, keepdim: Option<bool>, interpolation: &str, axis: Option<Int>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
         let at = Where::read(op, dim, axis, keepdim, keepdims)?;
         let (q, interpolation) = fractions(op, q, interpolation)?;
