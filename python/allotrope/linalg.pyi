@@ -45,3 +45,6 @@ def matmul(input: _Operand, other: _Operand) -> Tensor: """The product of two ma
 def multi_dot(tensors: Sequence[_Operand] | Tensor) -> Tensor: """The product of several matrices in the cheapest order; the first and the last may be vectors."""
 def vander(x: _Operand, N: _Int | None = None) -> Tensor: """The powers of each element of the last dimension as rows, from 0 up to below N, or as many as there are elements."""
 def diagonal(A: _Operand, *, offset: _Int = ..., dim1: _Int = ..., dim2: _Int = ...) -> Tensor: """The elements whose indices in two dimensions are offset apart: a view."""
+from ._ldl import ldl_factor as ldl_factor
+from ._ldl import ldl_factor_ex as ldl_factor_ex
+from ._ldl import ldl_solve as ldl_solve

@@ -29,3 +29,4 @@ from . import softmax as softmax
 from . import xlog1py as xlog1py
 from . import xlogy as xlogy
 from ._special import *
+from ._bessel import *
