@@ -15,7 +15,8 @@ def _place(op: str, index: Any, length: int) -> int:
     index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"{op}: index out of range: {index}; there are {length}")
-    return index % length
+    found: int = index % length
+    return found
 
 
 class _Listed(Module):
@@ -89,7 +90,8 @@ class _Listed(Module):
         """Takes a module away and returns it."""
         module = self[key]
         del self[key]
-        return module
+        found: Module = module
+        return found
 
     def __iadd__(self, modules: Iterable[Module]) -> Any:
         return self.extend(modules)
@@ -197,7 +199,8 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        return self._modules[key]
+        found: Module = self._modules[key]
+        return found
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
@@ -220,7 +223,8 @@ class ModuleDict(Module):
 
     def pop(self, key: str) -> Module:
         """Takes a module away and returns it."""
-        return self._modules.pop(key)
+        found: Module = self._modules.pop(key)
+        return found
 
     def keys(self) -> Any:
         """The names."""

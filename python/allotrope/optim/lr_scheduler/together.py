@@ -72,7 +72,8 @@ class ReduceLROnPlateau(LRScheduler):
 
     def is_better(self, a: float, best: float) -> bool:
         """Whether a number is better than the best."""
-        return self._plateau().is_better(float(a), float(best))
+        found: bool = self._plateau().is_better(float(a), float(best))
+        return found
 
     @property
     def in_cooldown(self) -> bool:
