@@ -185,7 +185,8 @@ def gammainc(input: Any, other: Any) -> Tensor:
     tensor(0.8647)
     """
     (a, x), dtype = _wide("gammainc", input, other)
-    return _Gammainc.apply(*_core.broadcast_tensors(a, x), False).to(dtype)
+    found: Tensor = _Gammainc.apply(*_core.broadcast_tensors(a, x), False).to(dtype)
+    return found
 
 
 def gammaincc(input: Any, other: Any) -> Tensor:
@@ -195,7 +196,8 @@ def gammaincc(input: Any, other: Any) -> Tensor:
     tensor(0.1353)
     """
     (a, x), dtype = _wide("gammaincc", input, other)
-    return _Gammainc.apply(*_core.broadcast_tensors(a, x), True).to(dtype)
+    found: Tensor = _Gammainc.apply(*_core.broadcast_tensors(a, x), True).to(dtype)
+    return found
 
 
 class _Ndtri(Function):
@@ -220,7 +222,8 @@ class _Ndtri(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
-        return gradient * (x * x / 2).exp() * math.sqrt(2 * math.pi)
+        found: Tensor = gradient * (x * x / 2).exp() * math.sqrt(2 * math.pi)
+        return found
 
 
 def ndtri(input: Any) -> Tensor:
@@ -230,7 +233,8 @@ def ndtri(input: Any) -> Tensor:
     tensor([0.0000, 1.9600])
     """
     (p,), dtype = _wide("ndtri", input)
-    return _Ndtri.apply(p).to(dtype)
+    found: Tensor = _Ndtri.apply(p).to(dtype)
+    return found
 
 
 def spherical_bessel_j0(input: Any) -> Tensor:

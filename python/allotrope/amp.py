@@ -27,7 +27,8 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     True
     """
     _check_device_type(device_type)
-    return _amp.is_autocast_enabled()
+    found: bool = _amp.is_autocast_enabled()
+    return found
 
 
 def get_autocast_dtype(device_type: str | None = None) -> _Dtype:
@@ -37,7 +38,8 @@ def get_autocast_dtype(device_type: str | None = None) -> _Dtype:
     allotrope.bfloat16
     """
     _check_device_type(device_type)
-    return _amp.get_autocast_dtype()
+    found: _Dtype = _amp.get_autocast_dtype()
+    return found
 
 
 def _of_all(op: str, device_type: Any, value: Any) -> Any:
@@ -92,7 +94,8 @@ class _Setting(Scope):
         raise NotImplementedError
 
     def _enter(self) -> int:
-        return _amp.enter(**self._settings(), frame=_caller_that_waits())
+        found: int = _amp.enter(**self._settings(), frame=_caller_that_waits())
+        return found
 
 
 class autocast(_Setting):  # noqa: N801 - torch's name
@@ -151,7 +154,8 @@ class policy(_Setting, Mapping[str, str]):  # noqa: N801 - a question and an ans
         return {"overrides": self._overrides}
 
     def __getitem__(self, name: str) -> str:
-        return self._all[name]
+        found: str = self._all[name]
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
@@ -298,7 +302,8 @@ class GradScaler:
         >>> al.amp.GradScaler().get_scale()
         65536.0
         """
-        return self._core.get_scale()
+        found: float = self._core.get_scale()
+        return found
 
     def report(self) -> dict[str, Any]:
         """Steps taken and skipped, and which parameter overflowed when one was last skipped.
@@ -316,7 +321,8 @@ class GradScaler:
         >>> al.amp.GradScaler().get_growth_factor()
         2.0
         """
-        return self._core.factors()[0]
+        found: float = self._core.factors()[0]
+        return found
 
     def set_growth_factor(self, new_factor: float) -> None:
         """Sets what the scale grows by.
@@ -335,7 +341,8 @@ class GradScaler:
         >>> al.amp.GradScaler().get_backoff_factor()
         0.5
         """
-        return self._core.factors()[1]
+        found: float = self._core.factors()[1]
+        return found
 
     def set_backoff_factor(self, new_factor: float) -> None:
         """Sets what the scale shrinks by.
@@ -354,7 +361,8 @@ class GradScaler:
         >>> al.amp.GradScaler().get_growth_interval()
         2000
         """
-        return self._core.factors()[2]
+        found: int = self._core.factors()[2]
+        return found
 
     def set_growth_interval(self, new_interval: int) -> None:
         """Sets after how many steps without overflow the scale grows.

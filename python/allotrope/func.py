@@ -227,7 +227,14 @@ def _rows(op: str, func: Callable[..., Any], argnums: Any, has_aux: bool, args: 
         flat = [_flatten(own[i]) for i in chosen]
         leaves = [x for part, _ in flat for x in part]
         tables = []
-        for y in outputs:
+        is_tall = sum(x.numel() for x in leaves) < sum(y.numel() for y in outputs)
+        columns = _columns(outputs, leaves, level.is_inner) if op == "jacfwd" and is_tall else None
+        for place, y in enumerate(outputs):
+            if columns is not None:
+                found = iter(columns[place])
+                table = tuple(_unflatten([next(found) for _ in part], shape) for part, shape in flat)
+                tables.append(level.done(table if isinstance(argnums, tuple) else table[0]))
+                continue
             elements = y.reshape(-1)
             each = [_pulled_back([elements[i]], leaves, None, level.is_inner) for i in range(elements.numel())]
             by_leaf = iter(
@@ -241,6 +248,27 @@ def _rows(op: str, func: Callable[..., Any], argnums: Any, has_aux: bool, args: 
         result = _unflatten(tables, plan)
         aux = level.done(aux)
     return (result, aux) if has_aux else result
+
+
+def _columns(outputs: list[Any], leaves: list[Any], keep: bool) -> list[list[Any]]:
+    """The derivatives of outputs by leaves, an element of a leaf at a time."""
+    weights = [zeros_like(y).requires_grad_() for y in outputs]
+    back = _pulled_back(outputs, leaves, weights, True)
+    tables: list[list[Any]] = [[] for _ in outputs]
+    for k, x in enumerate(leaves):
+        found = []
+        for i in range(x.numel()):
+            directions = [zeros_like(other) for other in leaves]
+            directions[k].reshape(-1)[i] = 1
+            found.append(_pulled_back(back, weights, directions, keep))
+        for place, y in enumerate(outputs):
+            if found:
+                column = stack([each[place] for each in found], -1).reshape(*y.shape, *x.shape)
+            else:
+                column = zeros(*y.shape, *x.shape, dtype=x.dtype, device=x.device)
+            # A derivative has the dtype of what it is taken by, as a gradient has.
+            tables[place].append(column.to(x.dtype))
+    return tables
 
 
 def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -259,11 +287,16 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
 
 
 def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As `jacrev`: there is one mode of differentiation, backwards, and a pass per element of the output.
+    """As `jacrev`, with a pass per element of the inputs where those are fewer than of the outputs.
+
+    Such a pass is `jvp`'s: the derivative of the backward pass by its vector, so that the function needs
+    derivatives of second order there. It is called once in any case.
 
     >>> al.func.jacfwd(al.sin)(al.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
+    >>> al.func.jacfwd(lambda t: t * al.arange(1, 5))(al.tensor(2.0))
+    tensor([1., 2., 3., 4.])
     """
 
     @wraps(func)

@@ -61,3 +61,12 @@ def test_pyright_takes_programs():
         sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", ROOT / "pyproject.toml"
     )
     assert found == ""
+
+
+def test_the_package_itself_is_strict():
+    """Bodies too: what its functions give is what they say."""
+    checker("mypy")
+    found = run(
+        sys.executable, "-m", "mypy", "--strict", "--config-file", ROOT / "pyproject.toml", "allotrope", cwd=ROOT / "python"
+    )
+    assert found == ""

@@ -1,20 +1,22 @@
 """Windows over grids."""
 
+from typing import Any
+
 import allotrope as al
 
 F = al.nn.functional
 
 
-def _grid(dtype, rank):
+def _grid(dtype: Any, rank: Any) -> Any:
     return (al.arange(2 * 4**rank) % 5).reshape(1, 2, *[4] * rank).to(dtype)
 
 
-def _pool(name, rank, *options):
+def _pool(name: Any, rank: Any, *options: Any) -> Any:
     return lambda dtype: getattr(F, name)(_grid(dtype, rank), *options)
 
 
-def _unpool(rank):
-    def call(dtype):
+def _unpool(rank: Any) -> Any:
+    def call(dtype: Any) -> Any:
         x = _grid(dtype, rank)
         places = al.arange(4**rank).reshape(1, 1, *[4] * rank).expand(x.shape)
         return getattr(F, f"max_unpool{rank}d")(x, places, 1)
@@ -22,23 +24,23 @@ def _unpool(rank):
     return call
 
 
-def _conv(name, rank):
-    def call(dtype):
+def _conv(name: Any, rank: Any) -> Any:
+    def call(dtype: Any) -> Any:
         weight = al.ones(2, 2, *[2] * rank, dtype=dtype)
         return getattr(al, name)(_grid(dtype, rank), weight, weight[:, 0].flatten(1)[:, 0])
 
     return call
 
 
-def _sample(dtype):
+def _sample(dtype: Any) -> Any:
     places = (al.arange(12).reshape(1, 2, 3, 2) % 5 - 2) / 3
     return F.grid_sample(_grid(dtype, 2), places.to(al.float64), align_corners=False)
 
 
-def _fractional(rank):
+def _fractional(rank: Any) -> Any:
     name = f"fractional_max_pool{rank}d"
 
-    def call(dtype):
+    def call(dtype: Any) -> Any:
         samples = al.full((1, 2, rank), 0.4)
         return getattr(F, name)(_grid(dtype, rank), 2, 2, _random_samples=samples)
 

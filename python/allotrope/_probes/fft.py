@@ -1,13 +1,15 @@
 """Fourier transforms."""
 
+from typing import Any
+
 import allotrope as al
 
 
-def _signal(dtype):
+def _signal(dtype: Any) -> Any:
     return al.arange(6).reshape(2, 3).to(dtype)
 
 
-def _call(name):
+def _call(name: Any) -> Any:
     return lambda dtype: getattr(al.fft, name)(_signal(dtype))
 
 

@@ -1,5 +1,7 @@
 """Elements chosen by indices and masks."""
 
+from typing import Any
+
 import allotrope as al
 from allotrope import _core
 
@@ -9,15 +11,15 @@ ROWS = al.tensor([1, 0, 1], dtype=al.int16, device="cpu")
 MASK = al.tensor([[True, False, True], [False, True, True]], device="cpu")
 
 
-def _matrix(dtype):
+def _matrix(dtype: Any) -> Any:
     return al.arange(6).reshape(2, 3).to(dtype)
 
 
-def _vector(dtype):
+def _vector(dtype: Any) -> Any:
     return al.tensor([0, 1, 1]).to(dtype)
 
 
-def _slices(dtype):
+def _slices(dtype: Any) -> Any:
     return al.ones(3, 3).to(dtype)
 
 

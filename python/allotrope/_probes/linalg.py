@@ -1,30 +1,32 @@
 """Linear algebra."""
 
+from typing import Any
+
 import allotrope as al
 
 
-def _square(dtype):
+def _square(dtype: Any) -> Any:
     return al.tensor([[2, 0], [0, 3]]).to(dtype)
 
 
-def _right(dtype):
+def _right(dtype: Any) -> Any:
     return al.tensor([[1, 2, 3], [0, 1, 1]]).to(dtype)
 
 
-def _solutions(name):
+def _solutions(name: Any) -> Any:
     return lambda dtype: getattr(al.linalg, name)(_square(dtype), _right(dtype))
 
 
-def _single(name):
+def _single(name: Any) -> Any:
     return lambda dtype: getattr(al.linalg, name)(_square(dtype))
 
 
-def _lu_solve(dtype):
+def _lu_solve(dtype: Any) -> Any:
     pivots = al.tensor([1, 2], dtype=al.int32)
     return al.linalg.lu_solve(_square(dtype), pivots, _right(dtype))
 
 
-def _cross(dtype):
+def _cross(dtype: Any) -> Any:
     return al.linalg.cross(_right(dtype), al.ones(3).to(dtype))
 
 

@@ -1,19 +1,21 @@
 """Matrix products."""
 
+from typing import Any
+
 import allotrope as al
 
 F = al.nn.functional
 
 
-def _matrix(dtype):
+def _matrix(dtype: Any) -> Any:
     return al.tensor([[0, 1], [1, 1]]).to(dtype)
 
 
-def _vector(dtype):
+def _vector(dtype: Any) -> Any:
     return al.tensor([1, 0]).to(dtype)
 
 
-def _list(dtype):
+def _list(dtype: Any) -> Any:
     return _matrix(dtype).unsqueeze(0)
 
 

@@ -1,18 +1,20 @@
 """Elements that change places."""
 
+from typing import Any
+
 import allotrope as al
 from allotrope.nn import functional
 
 
-def _matrix(dtype):
+def _matrix(dtype: Any) -> Any:
     return al.arange(6).reshape(2, 3).to(dtype)
 
 
-def _image(dtype):
+def _image(dtype: Any) -> Any:
     return al.arange(16).reshape(1, 4, 2, 2).to(dtype)
 
 
-def _row(dtype):
+def _row(dtype: Any) -> Any:
     return _matrix(dtype)[1]
 
 

@@ -1,11 +1,13 @@
 """Layers as functions, and losses."""
 
+from typing import Any
+
 import allotrope as al
 
 F = al.nn.functional
 
 
-def _x(dtype, *sizes):
+def _x(dtype: Any, *sizes: Any) -> Any:
     """Ones and zeros, which every dtype holds and every loss accepts."""
     count = 1
     for size in sizes:
@@ -13,11 +15,11 @@ def _x(dtype, *sizes):
     return (al.arange(count) % 2).reshape(*sizes).to(dtype)
 
 
-def _pair(function, **options):
+def _pair(function: Any, **options: Any) -> Any:
     return lambda dtype: function(_x(dtype, 2, 4), _x(dtype, 2, 4), **options)
 
 
-def _classes(function):
+def _classes(function: Any) -> Any:
     return lambda dtype: function(_x(dtype, 2, 4), al.tensor([1, 3]))
 
 

@@ -1,9 +1,11 @@
 """Elements in order, and running totals."""
 
+from typing import Any
+
 import allotrope as al
 
 
-def _matrix(dtype):
+def _matrix(dtype: Any) -> Any:
     return al.tensor([[3, 1, 2], [0, 1, 1]]).to(dtype)
 
 

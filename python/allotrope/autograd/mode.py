@@ -37,7 +37,8 @@ class set_grad_enabled(Scope):  # noqa: N801 - torch's name
     def _enter(self) -> int:
         if self._before is not None:
             self._take_back()
-        return _scopes.enter_recording(self.mode)
+        found: int = _scopes.enter_recording(self.mode)
+        return found
 
     def __call__(self, function: Any) -> Any:
         self._take_back()
@@ -105,7 +106,8 @@ class inference_mode(Scope):  # noqa: N801 - torch's name
         self.mode = bool(mode)
 
     def _enter(self) -> int:
-        return _scopes.enter_mode("inference" if self.mode else "recording")
+        found: int = _scopes.enter_mode("inference" if self.mode else "recording")
+        return found
 
 
 class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
@@ -125,7 +127,8 @@ class set_detect_anomaly(Scope):  # noqa: N801 - torch's name
         before, self._before = self._before, None
         if before is not None:
             _scopes.exchange_anomaly(before)
-        return _scopes.enter_anomaly(self.mode)
+        found: int = _scopes.enter_anomaly(self.mode)
+        return found
 
 
 class detect_anomaly(set_detect_anomaly):  # noqa: N801 - torch's name

@@ -15,7 +15,8 @@ def _place(op: str, index: Any, length: int) -> int:
     index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"{op}: index out of range: {index}; there are {length}")
-    return index % length
+    found: int = index % length
+    return found
 
 
 class _Listed(Module):
@@ -108,7 +109,8 @@ class _Listed(Module):
         """
         module = self[key]
         del self[key]
-        return module
+        found: Module = module
+        return found
 
     def __iadd__(self, modules: Iterable[Module]) -> Any:
         return self.extend(modules)
@@ -218,7 +220,8 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        return self._modules[key]
+        found: Module = self._modules[key]
+        return found
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
@@ -252,7 +255,8 @@ class ModuleDict(Module):
         >>> modules.pop("act"), len(modules)
         (ReLU(), 0)
         """
-        return self._modules.pop(key)
+        found: Module = self._modules.pop(key)
+        return found
 
     def keys(self) -> Any:
         """The names.

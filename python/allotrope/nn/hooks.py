@@ -408,7 +408,8 @@ def _replaced(op: str, gradients: tuple[Any, ...], found: Any) -> tuple[Any, ...
         raise RuntimeError(
             f"{op}: wrong number of gradients: {len(found)}; {len(gradients)} or None is accepted"
         )
-    return found
+    result: tuple[Any, ...] = found
+    return result
 
 
 _Passing: Any = None

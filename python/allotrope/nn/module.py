@@ -158,7 +158,8 @@ class Module(Hooked, Converted, Stateful):
                 f"{type(self).__name__}: {what} before Module.__init__ was called "
                 "(hint: super().__init__() comes first)"
             )
-        return members
+        found: Members = members
+        return found
 
     def __getattr__(self, name: str) -> Any:
         # Members are attributes of the object itself: this is the way of those that are not there.
@@ -261,7 +262,8 @@ class Module(Hooked, Converted, Stateful):
                     f"there are {', '.join(module._modules) or 'none'}"
                 )
             module = found
-        return module
+        result: Module = module
+        return result
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Puts a module at a path; with strict, only where one is already.
@@ -288,7 +290,8 @@ class Module(Hooked, Converted, Stateful):
         >>> net.get_parameter("0.weight").shape
         (3, 2)
         """
-        return self._get("get_parameter", target, Parameter, "parameter")
+        found: Parameter = self._get("get_parameter", target, Parameter, "parameter")
+        return found
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path.
@@ -301,7 +304,8 @@ class Module(Hooked, Converted, Stateful):
         owner = self.get_submodule(path)
         if name not in owner._buffers:
             raise AttributeError(f"get_buffer: no buffer {name!r} in {path or type(self).__name__}")
-        return owner._buffers[name]
+        found: Tensor = owner._buffers[name]
+        return found
 
     def _get(self, op: str, target: str, kind: Any, what: str) -> Any:
         path, _, name = target.rpartition(".")

@@ -73,9 +73,10 @@ class _MaxUnpool(_Function):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         """The numbers where they came from, zeros elsewhere."""
-        return self._function(
+        found: Tensor = self._function(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
+        return found
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -104,7 +105,7 @@ class _AvgPool(_Function):
 
     def forward(self, input: Tensor) -> Tensor:
         """The mean of each window."""
-        return self._function(
+        found: Tensor = self._function(
             input,
             self.kernel_size,
             self.stride,
@@ -113,6 +114,7 @@ class _AvgPool(_Function):
             self.count_include_pad,
             self.divisor_override,
         )
+        return found
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -133,9 +135,10 @@ class _LPPool(_Function):
 
     def forward(self, input: Tensor) -> Tensor:
         """The norm of each window."""
-        return self._function(
+        found: Tensor = self._function(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
+        return found
 
     def extra_repr(self) -> str:
         """The power and the sizes."""
@@ -154,7 +157,8 @@ class _AdaptiveAvgPool(_Function):
 
     def forward(self, input: Tensor) -> Tensor:
         """The mean of each window."""
-        return self._function(input, self.output_size)
+        found: Tensor = self._function(input, self.output_size)
+        return found
 
     def extra_repr(self) -> str:
         """The number of windows."""

@@ -64,7 +64,8 @@ def _as_function(rename: Any) -> Callable[[str], Any]:
     if rename is None:
         return lambda name: name
     if callable(rename):
-        return rename
+        found: Callable[[str], Any] = rename
+        return found
     if isinstance(rename, Mapping):
         prefixes = [(old, new) for old, new in rename.items() if old.endswith(".")]
 

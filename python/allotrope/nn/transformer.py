@@ -88,16 +88,19 @@ class TransformerEncoderLayer(Module):
                 need_weights=False,
                 is_causal=is_causal,
             )
-            return self.dropout1(found)
+            result: Tensor = self.dropout1(found)
+            return result
 
         if self.norm_first:
             x = src + attend(self.norm1(src))
             return x + self._feed_forward(self.norm2(x))
         x = self.norm1(src + attend(src))
-        return self.norm2(x + self._feed_forward(x))
+        result: Tensor = self.norm2(x + self._feed_forward(x))
+        return result
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        found: Tensor = self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return found
 
 
 class TransformerDecoderLayer(Module):
@@ -165,7 +168,8 @@ class TransformerDecoderLayer(Module):
                 need_weights=False,
                 is_causal=tgt_is_causal,
             )
-            return self.dropout1(found)
+            result: Tensor = self.dropout1(found)
+            return result
 
         def remember(x: Tensor) -> Tensor:
             found, _ = self.multihead_attn(
@@ -177,7 +181,8 @@ class TransformerDecoderLayer(Module):
                 need_weights=False,
                 is_causal=memory_is_causal,
             )
-            return self.dropout2(found)
+            result: Tensor = self.dropout2(found)
+            return result
 
         if self.norm_first:
             x = tgt + attend(self.norm1(tgt))
@@ -185,10 +190,12 @@ class TransformerDecoderLayer(Module):
             return x + self._feed_forward(self.norm3(x))
         x = self.norm1(tgt + attend(tgt))
         x = self.norm2(x + remember(x))
-        return self.norm3(x + self._feed_forward(x))
+        result: Tensor = self.norm3(x + self._feed_forward(x))
+        return result
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        found: Tensor = self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return found
 
 
 class TransformerEncoder(Module):
@@ -366,7 +373,7 @@ class Transformer(Module):
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        return self.decoder(
+        found: Tensor = self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -376,6 +383,7 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
+        return found
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

@@ -19,7 +19,6 @@ from .lr_scheduler.base import LRScheduler, _each, _number
 from .optimizer import Optimizer
 
 _optim = _core._optim
-_Module: Any = getattr(_nn, "Module", object)
 
 
 def _moved(average: Tensor, value: Tensor, share: float) -> Tensor:
@@ -52,7 +51,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None
         for average, value in zip(averages, values):
             average.copy_(_moved(average, value, 1 - decay))
 
-    return update
+    found: Callable[[Any, Any, Any], None] = update
+    return found
 
 
 def get_swa_multi_avg_fn() -> Callable[[Any, Any, Any], None]:
@@ -70,7 +70,8 @@ def get_swa_multi_avg_fn() -> Callable[[Any, Any, Any], None]:
         for average, value in zip(averages, values):
             average.copy_(_moved(average, value, share))
 
-    return update
+    found: Callable[[Any, Any, Any], None] = update
+    return found
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tensor]:
@@ -85,7 +86,8 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tens
     def update(average: Tensor, value: Tensor, num_averaged: Any) -> Tensor:
         return _moved(average, value, 1 - decay)
 
-    return update
+    found: Callable[[Tensor, Tensor, Any], Tensor] = update
+    return found
 
 
 def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Tensor]:
@@ -99,10 +101,11 @@ def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Tensor]:
     def update(average: Tensor, value: Tensor, num_averaged: Any) -> Tensor:
         return _moved(average, value, 1 / (_number(num_averaged) + 1))
 
-    return update
+    found: Callable[[Tensor, Tensor, Any], Tensor] = update
+    return found
 
 
-class AveragedModel(_Module):
+class AveragedModel(_nn.Module):
     """A model whose parameters are averages of another one's.
 
     >>> class Model:
@@ -135,11 +138,7 @@ class AveragedModel(_Module):
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        count = _core.tensor(0, dtype=_core.int64, device=device)
-        if _Module is object:
-            self.n_averaged = count
-        else:
-            self.register_buffer("n_averaged", count)
+        self.register_buffer("n_averaged", _core.tensor(0, dtype=_core.int64, device=device))
         self.avg_fn = avg_fn
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
@@ -180,10 +179,6 @@ class AveragedModel(_Module):
             for own, value in zip(self.module.buffers(), model.buffers()):
                 own.detach().copy_(value.detach())
         self.n_averaged += 1
-
-
-if _Module is object:
-    AveragedModel.__call__ = AveragedModel.forward  # type: ignore[attr-defined]
 
 
 @no_grad()

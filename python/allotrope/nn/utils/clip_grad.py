@@ -88,7 +88,8 @@ def clip_grad_norm_(
     gradients = [p.grad for p in given if p.grad is not None]
     total = get_total_norm(gradients, norm_type, error_if_nonfinite)
     clip_grads_with_norm_(given, max_norm, total)
-    return total
+    found: Tensor = total
+    return found
 
 
 @no_grad()

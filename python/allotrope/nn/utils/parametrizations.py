@@ -119,7 +119,8 @@ class _SpectralNorm(Module):
             self._iterate(matrix.detach(), self.n_power_iterations)
         # The vectors are written to in the next call: this one keeps their values.
         u, v = self._u.clone(), self._v.clone()
-        return weight / (u * (matrix @ v)).sum()
+        found: Tensor = weight / (u * (matrix @ v)).sum()
+        return found
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """The value itself, which is assumed to have norm one."""

@@ -113,7 +113,8 @@ def _lengths(op: str, lengths: Any, batch: int, longest: int) -> Tensor:
         raise ValueError(
             f"{op}: a length out of range: {lengths.tolist()}; from 1 to {longest} are accepted"
         )
-    return lengths
+    found: Tensor = lengths
+    return found
 
 
 def pack_padded_sequence(

@@ -141,7 +141,7 @@ class LRScheduler:
             raise NotImplementedError
         last = [_number(group["lr"]) for group in self.optimizer.param_groups]
         base = [_number(lr) for lr in self.base_lrs]
-        return _optim.schedule(
+        found: list[float] = _optim.schedule(
             self._formula,
             self._values(),
             float(self.last_epoch),
@@ -151,6 +151,7 @@ class LRScheduler:
             base,
             is_closed,
         )
+        return found
 
     def get_lr(self) -> list[Any]:
         """The next rate of each group, from the one it has now.

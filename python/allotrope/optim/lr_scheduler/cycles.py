@@ -189,9 +189,10 @@ class OneCycleLR(_WithMomentum):
 
     def _at(self, *levels: float) -> float:
         is_linear = self._anneal_func_type == "linear"
-        return _optim.one_cycle(
+        found: float = _optim.one_cycle(
             self.last_epoch, self.total_steps, self.pct_start, self.three_phase, is_linear, levels
         )
+        return found
 
     def get_lr(self) -> list[Any]:
         """The rates at a step; the momentum is set along."""

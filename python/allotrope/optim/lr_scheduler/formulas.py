@@ -251,7 +251,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         options = {"T_max": self.T_i, "eta_min": self.eta_min}
         base = [_number(lr) for lr in self.base_lrs]
         at = float(self.T_cur)
-        return _optim.schedule("CosineAnnealingLR", options, at, False, False, base, base, True)
+        found: list[Any] = _optim.schedule("CosineAnnealingLR", options, at, False, False, base, base, True)
+        return found
 
     def step(self, epoch: float | None = None) -> None:
         """Goes one step on, or to a time, which may be between steps."""

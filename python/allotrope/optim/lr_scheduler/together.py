@@ -77,7 +77,8 @@ class ReduceLROnPlateau(LRScheduler):
         >>> al.optim.lr_scheduler.ReduceLROnPlateau(optimizer).is_better(0.5, 1.0)
         True
         """
-        return self._plateau().is_better(float(a), float(best))
+        found: bool = self._plateau().is_better(float(a), float(best))
+        return found
 
     @property
     def in_cooldown(self) -> bool:
