@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
-use allotrope_op::task::{Contraction, Input, Output, Results, Task, Values};
+use allotrope_op::task::{Contraction, Indexing, Input, Output, Results, Task, Values};
 use allotrope_op::{
     Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Rewrite, Scan,
     Shape, Shared, Stream, Target, View,
@@ -32,7 +32,8 @@ impl Backend for Gpu {
     }
 
     fn finish(&self) -> Result<(), Error> {
-        self.finish_work("synchronize")
+        self.finish_work("synchronize")?;
+        self.raise_faults("synchronize")
     }
 
     fn wide(&self, item: DType) -> DType {
@@ -61,6 +62,21 @@ impl Backend for Gpu {
             Task::Rowwise(task) => self.itself()?.work_on_lines(op, task, inputs, outputs),
             Task::Convolution(task) => self.itself()?.convolve(op, task, inputs, outputs),
             Task::Window(task) => self.itself()?.work_on_windows(op, task, inputs, outputs),
+            Task::Values(Values::CheckIntegers(refused)) => {
+                self.itself()?.check_integers(op, *refused, inputs)
+            }
+            Task::Values(Values::Refuse(refusal)) => {
+                self.itself()?.check_mask(op, *refusal, inputs)
+            }
+            Task::Indexing(Indexing::CheckIndices {
+                dim,
+                size,
+                negative,
+            }) => {
+                let sizes = [*dim, *size];
+                let gpu = self.itself()?;
+                gpu.check_indices(op, sizes, *negative, inputs, outputs)
+            }
             Task::Values(Values::Cast(_)) => self.itself()?.cast_exactly(op, inputs, outputs),
             Task::Order(task) => self.itself()?.put_in_order(op, task, inputs, outputs),
             Task::Indexing(task) => self.itself()?.look_up(op, task, inputs, outputs),
@@ -83,6 +99,7 @@ impl Backend for Gpu {
         from: View<'_>,
         bytes: &mut [u8],
     ) -> Result<(), Error> {
+        self.raise_faults(op)?;
         if from.layout.is_contiguous() {
             let block = self.own(op, from.memory)?;
             return self.bring_down(op, dtype, block, from.layout.offset(), bytes);
@@ -368,6 +385,7 @@ impl Backend for Gpu {
         from: View<'_>,
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error> {
+        self.raise_faults(op)?;
         if let Some(made) = self.itself()?.compress_elements(op, dtype, from, mask)? {
             return Ok(made);
         }
@@ -401,6 +419,7 @@ impl Backend for Gpu {
     }
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
+        self.raise_faults(op)?;
         if let Some(made) = self.itself()?.true_coordinates(op, mask)? {
             return Ok(made);
         }

@@ -40,10 +40,7 @@ pub const HOSTED: &[(&str, &str)] = &[
         "values",
         "casts by other rules than the default ones that can lose something",
     ),
-    (
-        "rowwise",
-        "counts of labels, and errors about classes: the CPU names the first",
-    ),
+    ("rowwise", "counts of labels"),
     ("sampling", "all"),
     ("fourier", "all"),
     ("factorization", "all"),

@@ -15,3 +15,4 @@ mod devices;
 mod elementwise;
 mod layouts;
 mod reductions;
+mod refusals;
