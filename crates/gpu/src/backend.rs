@@ -183,9 +183,10 @@ impl Backend for Gpu {
                 return Ok(made);
             }
         }
-        if !is_empty {
-            self.note_hosted("reduce");
-        }
+        let _hosting = match is_empty {
+            true => None,
+            false => Some(self.host("reduce", op, program.input_dtypes())?),
+        };
         let fetched = self.fetch_all(op, program.input_dtypes(), inputs)?;
         let made = CPU.reduce(op, fold, program, shape, &fetched.views(), sizes, to)?;
         self.itself()?.settle_here(op, to, &made)
@@ -211,7 +212,7 @@ impl Backend for Gpu {
                 return Ok(made);
             }
         }
-        self.note_hosted("scan");
+        let _hosting = self.host("scan", op, program.input_dtypes())?;
         let fetched = self.fetch_all(op, program.input_dtypes(), inputs)?;
         let made = CPU.scan(op, scan, program, &fetched.views(), sizes, to)?;
         self.itself()?.settle_here(op, to, &made)
@@ -263,7 +264,7 @@ impl Backend for Gpu {
                 return Ok(());
             }
         }
-        self.note_hosted("place");
+        let _hosting = self.host("place", op, &[dtype])?;
         let fetched = self.fetch_all(op, &[dtype], &[from])?;
         let view = fetched.views()[0];
         self.itself()?.write_hosted(op, dtype, target, |target| {
@@ -281,8 +282,8 @@ impl Backend for Gpu {
         if let Some(made) = self.itself()?.assemble_pieces(op, dtype, shape, pieces)? {
             return Ok(made);
         }
-        self.note_hosted("assemble");
         let dtypes: Vec<DType> = pieces.iter().map(|piece| piece.dtype).collect();
+        let _hosting = self.host("assemble", op, &dtypes)?;
         let views: Vec<View<'_>> = pieces
             .iter()
             .map(|piece| View {
@@ -319,7 +320,7 @@ impl Backend for Gpu {
         {
             return Ok(made);
         }
-        self.note_hosted("keep_band");
+        let _hosting = self.host("keep_band", op, &[dtype])?;
         let fetched = self.fetch_all(op, &[dtype], &[from])?;
         let made = CPU.keep_band(op, dtype, band, diagonal, fetched.views()[0])?;
         self.itself()?.settle_here(op, dtype, &made)
@@ -339,7 +340,7 @@ impl Backend for Gpu {
         {
             return Ok(made);
         }
-        self.note_hosted("pick");
+        let _hosting = self.host("pick", op, &[dtype, DType::I64])?;
         let memory = self.fetch_block(op, dtype, from.memory)?;
         let fetched = self.fetch_all(op, &[DType::I64], &[indices])?;
         let from = View {
@@ -364,7 +365,7 @@ impl Backend for Gpu {
         {
             return Ok(());
         }
-        self.note_hosted("put");
+        let _hosting = self.host("put", op, &[dtype, DType::I64])?;
         let views = [job.source, job.indices];
         let fetched = self.fetch_all(op, &[dtype, DType::I64], &views)?;
         let views = fetched.views();
@@ -389,7 +390,7 @@ impl Backend for Gpu {
         if let Some(made) = self.itself()?.compress_elements(op, dtype, from, mask)? {
             return Ok(made);
         }
-        self.note_hosted("compress");
+        let _hosting = self.host("compress", op, &[dtype, DType::Bool])?;
         let fetched = self.fetch_all(op, &[dtype, DType::Bool], &[from, mask])?;
         let views = fetched.views();
         let (made, count) = CPU.compress(op, dtype, views[0], views[1])?;
@@ -410,7 +411,7 @@ impl Backend for Gpu {
         {
             return Ok(());
         }
-        self.note_hosted("expand");
+        let _hosting = self.host("expand", op, &[dtype, DType::Bool])?;
         let fetched = self.fetch_all(op, &[dtype, DType::Bool], &[from, mask])?;
         let views = fetched.views();
         self.itself()?.write_hosted(op, dtype, target, |target| {
@@ -423,7 +424,7 @@ impl Backend for Gpu {
         if let Some(made) = self.itself()?.true_coordinates(op, mask)? {
             return Ok(made);
         }
-        self.note_hosted("coordinates");
+        let _hosting = self.host("coordinates", op, &[DType::Bool])?;
         let fetched = self.fetch_all(op, &[DType::Bool], &[mask])?;
         let (made, count) = CPU.coordinates(op, fetched.views()[0])?;
         Ok((self.itself()?.settle_here(op, DType::I64, &made)?, count))
@@ -443,7 +444,7 @@ impl Backend for Gpu {
         {
             return Ok(());
         }
-        self.note_hosted("draw");
+        let _hosting = self.host("draw", op, &[dtype])?;
         self.itself()?.write_hosted(op, dtype, target, |target| {
             CPU.draw(op, dtype, draw, stream, target)
         })

@@ -13,6 +13,7 @@
 mod casts;
 mod devices;
 mod elementwise;
+mod hosting;
 mod layouts;
 mod reductions;
 mod refusals;
