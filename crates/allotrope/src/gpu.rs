@@ -17,7 +17,7 @@
 //! ```
 
 pub use allotrope_gpu::{Gpu, Numerics};
-use allotrope_gpu::{KIND, count, find};
+use allotrope_gpu::{KIND, count, find, report_hosted};
 
 use crate::{Device, DeviceProvider, Result, register_devices};
 
@@ -27,6 +27,7 @@ pub fn register() {
         kind: KIND,
         count,
         find,
+        report_hosted,
     });
 }
 

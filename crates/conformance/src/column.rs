@@ -52,19 +52,11 @@ impl Column {
             return Ok(self.clone());
         }
         let moved = Self::new(dtype, self.values.iter().copied())?;
-        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
-        let is_held = |(a, b): &(&WeakScalar, &WeakScalar)| match (a, b) {
-            (WeakScalar::Float(a), WeakScalar::Float(b)) => same(*a, *b),
-            (WeakScalar::Complex(a), WeakScalar::Complex(b)) => {
-                same(a.re, b.re) && same(a.im, b.im)
-            }
-            (a, b) => a == b,
-        };
         match self
             .values
             .iter()
             .zip(&moved.values)
-            .find(|pair| !is_held(pair))
+            .find(|(a, b)| !is_same(**a, **b))
         {
             None => Ok(moved),
             Some((value, _)) => {
@@ -118,6 +110,17 @@ impl Column {
     pub fn element(&self, index: usize) -> &[u8] {
         let size = self.dtype.itemsize();
         &self.bytes[index * size..(index + 1) * size]
+    }
+}
+
+/// Whether two values are one: NaN is, zeros of different signs are not.
+#[must_use]
+pub fn is_same(a: WeakScalar, b: WeakScalar) -> bool {
+    let same = |a: f64, b: f64| a.is_nan() && b.is_nan() || a.to_bits() == b.to_bits();
+    match (a, b) {
+        (WeakScalar::Float(a), WeakScalar::Float(b)) => same(a, b),
+        (WeakScalar::Complex(a), WeakScalar::Complex(b)) => same(a.re, b.re) && same(a.im, b.im),
+        (a, b) => a == b,
     }
 }
 

@@ -14,6 +14,34 @@ pub struct Options {
     pub correction: f64,
     /// The order of norms.
     pub p: f64,
+    /// What deviations and powers are computed in.
+    pub way: Way,
+}
+
+/// What deviations and powers are computed in, before they are summed up.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The distance of 1 from the next number.
+    pub eps: f64,
+    /// Roundings that a number sees at least.
+    pub roundings: f64,
+    /// Roundings that come with each number: of a sum that is formed in the same dtype.
+    pub each: f64,
+}
+
+impl Way {
+    /// In float64.
+    pub const FLOAT64: Self = Self {
+        eps: f64::EPSILON,
+        roundings: ROUNDINGS,
+        each: 2.0,
+    };
+    /// In float32, where a device has no float64; sums are formed in two of them.
+    pub const FLOAT32: Self = Self {
+        eps: f32::EPSILON as f64,
+        roundings: 8.0,
+        each: 0.0,
+    };
 }
 
 /// An answer, and how many halves of a unit in the last place of the compute dtype may be missing
@@ -143,9 +171,13 @@ pub fn answer(
                 variance
             };
             // A rounded mean is off by so much, and the variance by its square.
-            let off = 2.0 * f64::EPSILON * sum_of_sizes / count;
-            let missing = off * off * count / freedom;
-            let rounding = ROUNDINGS * f64::EPSILON / 2.0;
+            let off = 2.0 * options.way.eps * sum_of_sizes / count;
+            let mut missing = off * off * count / freedom;
+            if dtype.is_integer() && dtype.bits() >= 32 && options.way.eps > f64::EPSILON {
+                // So are the numbers, of which few are beside their mean.
+                missing += 2.0 * off * libm::sqrt(variance.hi);
+            }
+            let rounding = options.way.roundings * options.way.eps / 2.0;
             match reduction {
                 Reduction::Var => real(variance, variance.hi + missing / rounding),
                 _ => {

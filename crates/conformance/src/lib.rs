@@ -13,6 +13,7 @@
 //! | [`arrange`] | layouts: transposed, sliced, reversed, broadcast … |
 //! | [`cell`] | one row on operands of one dtype, at any level, on any device |
 //! | [`reduction`] | one reduction of a tensor, on any device |
+//! | [`refusal`] | operations that refuse values |
 //! | [`distance`] | how far a result is from the answer, in units in the last place |
 //! | [`report`] | the first mismatches in words |
 //! | [`accuracy`] | the measured errors, as a page of the book |
@@ -29,6 +30,7 @@ pub mod fold;
 pub mod oracle;
 pub mod precise;
 pub mod reduction;
+pub mod refusal;
 pub mod report;
 pub mod sample;
 mod special;

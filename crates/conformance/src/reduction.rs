@@ -6,7 +6,7 @@ use allotrope_tensor::Tensor;
 
 use crate::column::Column;
 use crate::distance::ulps;
-use crate::fold::{Answer, Options, ROUNDINGS, answer};
+use crate::fold::{Answer, Options, ROUNDINGS, Way, answer};
 use crate::oracle::Exact;
 use crate::report::Report;
 use crate::sample::Random;
@@ -15,6 +15,7 @@ use crate::sample::Random;
 pub const OPTIONS: Options = Options {
     correction: 1.0,
     p: 2.0,
+    way: Way::FLOAT64,
 };
 
 /// A reduction of a tensor.
@@ -131,16 +132,16 @@ pub fn check(
             index[dim] = 0;
         }
     }
-    // The precision of what is held while it is at it: float64, or two float32.
-    let fine = match stored(DType::F64) {
-        DType::F64 => f64::EPSILON,
-        _ => libm::exp2(-46.0),
+    let way = match stored(DType::F64) {
+        DType::F64 => Way::FLOAT64,
+        _ => Way::FLOAT32,
     };
+    let options = Options { way, ..options };
     for (place, (group, got)) in groups.iter().zip(&narrow.values).enumerate() {
         let want = answer(reduction, x.dtype(), result, group, options);
         let off = ulps(*got, want.value, narrow.dtype, 0.0);
         let dtypes = [stored(x.dtype()), narrow.dtype];
-        let allowed = allowed(reduction, dtypes, fine, group.len(), &want);
+        let allowed = allowed(reduction, dtypes, way, group.len(), &want);
         // Zeros have no sign that a sum could keep.
         let zero = matches!((*got, want.value), (WeakScalar::Float(got), Exact::Real(want)) if got == want.hi);
         report.compare(
@@ -159,7 +160,7 @@ pub fn check(
 fn allowed(
     reduction: Reduction,
     [dtype, result]: [DType; 2],
-    fine: f64,
+    way: Way,
     count: usize,
     want: &Answer,
 ) -> f64 {
@@ -182,17 +183,17 @@ fn allowed(
     let eps = match dtype.compute().finfo() {
         Ok(limits) if in_compute => limits.eps,
         Err(_) if reduction == Reduction::Logsumexp => f32::EPSILON.into(),
-        _ => fine,
+        _ => way.eps,
     };
     let steps = if in_compute {
         ROUNDINGS
     } else {
-        2.0 * count as f64 + ROUNDINGS
+        way.each * count as f64 + way.roundings
     };
-    let way = steps * eps / 2.0 * want.size;
+    let missing = steps * eps / 2.0 * want.size;
     let unit = (value * limits.eps / 2.0).max(limits.smallest_subnormal);
     // One rounding of the result, of either part.
-    0.75 + way / unit
+    0.75 + missing / unit
 }
 
 /// Numbers of moderate sizes, so that products stay in range; some of them zero.

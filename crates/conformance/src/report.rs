@@ -4,6 +4,7 @@ use std::fmt;
 
 use allotrope_dtype::WeakScalar;
 
+use crate::column::{Column, is_same};
 use crate::oracle::Exact;
 
 /// How many mismatches are told.
@@ -52,17 +53,16 @@ impl Report {
         ));
     }
 
-    /// Counts a result that is right or wrong, and tells it if it is wrong.
+    /// Counts a result that must be a value, and tells it if it is not.
     pub fn compare_values(
         &mut self,
         index: usize,
         arg: WeakScalar,
         got: WeakScalar,
         want: WeakScalar,
-        is_same: bool,
     ) {
         self.compared += 1;
-        if !is_same {
+        if !is_same(got, want) {
             self.fail(format!("at {index}: {arg:?} got {got:?}, want {want:?}"));
         }
     }
@@ -89,6 +89,20 @@ impl Report {
             self.fail(format!(
                 "at {index}: got bytes {got:02x?}, want {want:02x?}"
             ));
+        }
+    }
+
+    /// Compares values that must be the same; any NaN is one.
+    pub fn compare_columns(&mut self, got: &Column, want: &Column) {
+        if got.len() != want.len() {
+            self.fail(format!("{} values, not {}", got.len(), want.len()));
+        }
+        let pairs = got.values.iter().zip(&want.values).enumerate();
+        for (index, (got, want)) in pairs {
+            self.compared += 1;
+            if !is_same(*got, *want) {
+                self.fail(format!("at {index}: got {got:?}, want {want:?}"));
+            }
         }
     }
 

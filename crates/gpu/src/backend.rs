@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
-use allotrope_op::task::{Contraction, Input, Output, Results, Task, Values};
+use allotrope_op::task::{Contraction, Indexing, Input, Output, Results, Task, Values};
 use allotrope_op::{
     Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Rewrite, Scan,
     Shape, Shared, Stream, Target, View,
@@ -32,7 +32,8 @@ impl Backend for Gpu {
     }
 
     fn finish(&self) -> Result<(), Error> {
-        self.finish_work("synchronize")
+        self.finish_work("synchronize")?;
+        self.raise_faults("synchronize")
     }
 
     fn wide(&self, item: DType) -> DType {
@@ -61,6 +62,21 @@ impl Backend for Gpu {
             Task::Rowwise(task) => self.itself()?.work_on_lines(op, task, inputs, outputs),
             Task::Convolution(task) => self.itself()?.convolve(op, task, inputs, outputs),
             Task::Window(task) => self.itself()?.work_on_windows(op, task, inputs, outputs),
+            Task::Values(Values::CheckIntegers(refused)) => {
+                self.itself()?.check_integers(op, *refused, inputs)
+            }
+            Task::Values(Values::Refuse(refusal)) => {
+                self.itself()?.check_mask(op, *refusal, inputs)
+            }
+            Task::Indexing(Indexing::CheckIndices {
+                dim,
+                size,
+                negative,
+            }) => {
+                let sizes = [*dim, *size];
+                let gpu = self.itself()?;
+                gpu.check_indices(op, sizes, *negative, inputs, outputs)
+            }
             Task::Values(Values::Cast(_)) => self.itself()?.cast_exactly(op, inputs, outputs),
             Task::Order(task) => self.itself()?.put_in_order(op, task, inputs, outputs),
             Task::Indexing(task) => self.itself()?.look_up(op, task, inputs, outputs),
@@ -83,6 +99,7 @@ impl Backend for Gpu {
         from: View<'_>,
         bytes: &mut [u8],
     ) -> Result<(), Error> {
+        self.raise_faults(op)?;
         if from.layout.is_contiguous() {
             let block = self.own(op, from.memory)?;
             return self.bring_down(op, dtype, block, from.layout.offset(), bytes);
@@ -166,9 +183,10 @@ impl Backend for Gpu {
                 return Ok(made);
             }
         }
-        if !is_empty {
-            self.note_hosted("reduce");
-        }
+        let _hosting = match is_empty {
+            true => None,
+            false => Some(self.host("reduce", op, program.input_dtypes())?),
+        };
         let fetched = self.fetch_all(op, program.input_dtypes(), inputs)?;
         let made = CPU.reduce(op, fold, program, shape, &fetched.views(), sizes, to)?;
         self.itself()?.settle_here(op, to, &made)
@@ -194,7 +212,7 @@ impl Backend for Gpu {
                 return Ok(made);
             }
         }
-        self.note_hosted("scan");
+        let _hosting = self.host("scan", op, program.input_dtypes())?;
         let fetched = self.fetch_all(op, program.input_dtypes(), inputs)?;
         let made = CPU.scan(op, scan, program, &fetched.views(), sizes, to)?;
         self.itself()?.settle_here(op, to, &made)
@@ -246,7 +264,7 @@ impl Backend for Gpu {
                 return Ok(());
             }
         }
-        self.note_hosted("place");
+        let _hosting = self.host("place", op, &[dtype])?;
         let fetched = self.fetch_all(op, &[dtype], &[from])?;
         let view = fetched.views()[0];
         self.itself()?.write_hosted(op, dtype, target, |target| {
@@ -264,8 +282,8 @@ impl Backend for Gpu {
         if let Some(made) = self.itself()?.assemble_pieces(op, dtype, shape, pieces)? {
             return Ok(made);
         }
-        self.note_hosted("assemble");
         let dtypes: Vec<DType> = pieces.iter().map(|piece| piece.dtype).collect();
+        let _hosting = self.host("assemble", op, &dtypes)?;
         let views: Vec<View<'_>> = pieces
             .iter()
             .map(|piece| View {
@@ -302,7 +320,7 @@ impl Backend for Gpu {
         {
             return Ok(made);
         }
-        self.note_hosted("keep_band");
+        let _hosting = self.host("keep_band", op, &[dtype])?;
         let fetched = self.fetch_all(op, &[dtype], &[from])?;
         let made = CPU.keep_band(op, dtype, band, diagonal, fetched.views()[0])?;
         self.itself()?.settle_here(op, dtype, &made)
@@ -322,7 +340,7 @@ impl Backend for Gpu {
         {
             return Ok(made);
         }
-        self.note_hosted("pick");
+        let _hosting = self.host("pick", op, &[dtype, DType::I64])?;
         let memory = self.fetch_block(op, dtype, from.memory)?;
         let fetched = self.fetch_all(op, &[DType::I64], &[indices])?;
         let from = View {
@@ -347,7 +365,7 @@ impl Backend for Gpu {
         {
             return Ok(());
         }
-        self.note_hosted("put");
+        let _hosting = self.host("put", op, &[dtype, DType::I64])?;
         let views = [job.source, job.indices];
         let fetched = self.fetch_all(op, &[dtype, DType::I64], &views)?;
         let views = fetched.views();
@@ -368,10 +386,11 @@ impl Backend for Gpu {
         from: View<'_>,
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error> {
+        self.raise_faults(op)?;
         if let Some(made) = self.itself()?.compress_elements(op, dtype, from, mask)? {
             return Ok(made);
         }
-        self.note_hosted("compress");
+        let _hosting = self.host("compress", op, &[dtype, DType::Bool])?;
         let fetched = self.fetch_all(op, &[dtype, DType::Bool], &[from, mask])?;
         let views = fetched.views();
         let (made, count) = CPU.compress(op, dtype, views[0], views[1])?;
@@ -392,7 +411,7 @@ impl Backend for Gpu {
         {
             return Ok(());
         }
-        self.note_hosted("expand");
+        let _hosting = self.host("expand", op, &[dtype, DType::Bool])?;
         let fetched = self.fetch_all(op, &[dtype, DType::Bool], &[from, mask])?;
         let views = fetched.views();
         self.itself()?.write_hosted(op, dtype, target, |target| {
@@ -401,10 +420,11 @@ impl Backend for Gpu {
     }
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
+        self.raise_faults(op)?;
         if let Some(made) = self.itself()?.true_coordinates(op, mask)? {
             return Ok(made);
         }
-        self.note_hosted("coordinates");
+        let _hosting = self.host("coordinates", op, &[DType::Bool])?;
         let fetched = self.fetch_all(op, &[DType::Bool], &[mask])?;
         let (made, count) = CPU.coordinates(op, fetched.views()[0])?;
         Ok((self.itself()?.settle_here(op, DType::I64, &made)?, count))
@@ -424,7 +444,7 @@ impl Backend for Gpu {
         {
             return Ok(());
         }
-        self.note_hosted("draw");
+        let _hosting = self.host("draw", op, &[dtype])?;
         self.itself()?.write_hosted(op, dtype, target, |target| {
             CPU.draw(op, dtype, draw, stream, target)
         })

@@ -14,6 +14,7 @@ use crate::adapter::{adapters, name_of, share};
 use crate::cache::Cache;
 use crate::driver;
 use crate::error::{failed, lost, unknown};
+use crate::kernel::check::Checks;
 use crate::memory::Pool;
 use crate::options::{Features, Level, Options};
 use crate::pipeline::Pipelines;
@@ -34,6 +35,7 @@ pub struct Gpu {
     pub(crate) pool: Mutex<Pool>,
     pub(crate) pipelines: Pipelines,
     pub(crate) recorder: Mutex<Recorder>,
+    pub(crate) checks: Mutex<Checks>,
     pub(crate) hosted: Mutex<HashMap<&'static str, usize>>,
     pub(crate) cache: Mutex<Option<Cache>>,
     pub(crate) controls: Controls,
@@ -182,6 +184,7 @@ impl Gpu {
             level,
             pipelines: Pipelines::default(),
             recorder: Mutex::new(recorder),
+            checks: Mutex::default(),
             hosted: Mutex::default(),
             capabilities: Capabilities::CPU,
             integers: WideIntegers::Native,

@@ -1,11 +1,11 @@
 //! What the CPU does instead of the device: elements are brought down, and the results put up.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{DType, Error};
-use allotrope_op::{Backend, Layout, Memory, Shared, Target, View};
+use allotrope_op::{Backend, Hosting, Layout, Memory, Shared, Target, View};
 use smallvec::SmallVec;
 
 use crate::device::{Gpu, lock};
@@ -40,10 +40,7 @@ pub const HOSTED: &[(&str, &str)] = &[
         "values",
         "casts by other rules than the default ones that can lose something",
     ),
-    (
-        "rowwise",
-        "counts of labels, and errors about classes: the CPU names the first",
-    ),
+    ("rowwise", "counts of labels"),
     ("sampling", "all"),
     ("fourier", "all"),
     ("factorization", "all"),
@@ -60,6 +57,17 @@ pub fn hosted(gpu: &Gpu) -> Vec<(&'static str, usize)> {
         lock(&gpu.hosted).iter().map(|(k, v)| (*k, *v)).collect();
     list.sort_unstable();
     list
+}
+
+/// Hears that the CPU is about to do the work of a method for an operation on such dtypes; an error is
+/// raised in its place.
+pub type HostedReport = fn(&'static str, &'static dyn Backend, &[DType]) -> Result<(), Error>;
+
+static REPORT: OnceLock<HostedReport> = OnceLock::new();
+
+/// Sets what hears of hosted methods; the first stays.
+pub fn report_hosted(report: HostedReport) {
+    REPORT.get_or_init(|| report);
 }
 
 /// Memory of the CPU with the elements that views see, and the layouts of them in it.
@@ -82,9 +90,18 @@ impl Fetched {
 }
 
 impl Gpu {
-    /// Notes that the CPU does the work of a method.
-    pub(crate) fn note_hosted(&self, method: &'static str) {
+    /// Notes that the CPU does the work of a method for an operation, and tells whoever wants to hear.
+    pub(crate) fn host(
+        &self,
+        method: &'static str,
+        op: &'static str,
+        dtypes: &[DType],
+    ) -> Result<Hosting, Error> {
+        if let Some(report) = REPORT.get() {
+            report(op, self.itself()?, dtypes)?;
+        }
         *lock(&self.hosted).entry(method).or_default() += 1;
+        Ok(Hosting::begin())
     }
 
     /// The elements of a view for the CPU: those that its layout reaches over.

@@ -57,7 +57,7 @@ mod strict;
 mod transfer;
 
 pub use device::{Gpu, device, device_count, names, open};
-pub use hosted::{HOSTED, hosted};
+pub use hosted::{HOSTED, HostedReport, hosted, report_hosted};
 pub use kernel::catalog::template_shaders;
 pub use kernel::shaders;
 pub use options::{Features, Level, Options};

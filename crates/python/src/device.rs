@@ -91,6 +91,8 @@ pub(crate) fn register_test_device() {
             kind: allotrope_testing::KIND,
             count: allotrope_testing::count,
             find: allotrope_testing::find,
+            // Its primitives are its own.
+            report_hosted: |_| {},
         });
     }
 }

@@ -30,6 +30,7 @@ mod there {
             kind: allotrope_gpu::KIND,
             count: allotrope_gpu::count,
             find: allotrope_gpu::find,
+            report_hosted: allotrope_gpu::report_hosted,
         });
     }
 

@@ -208,6 +208,21 @@ pub struct DeviceProvider {
     pub count: fn() -> u32,
     /// The backend of a number; a device error says why there is none.
     pub find: fn(u32) -> Result<&'static dyn Backend, Error>,
+    /// Takes what hears of primitives that a backend of this kind has the CPU do for it.
+    pub report_hosted: fn(HostedReport),
+}
+
+/// Hears that a device has the CPU do a primitive, before it does: the operation, the device, and the
+/// dtypes that are read. An error is raised in its place.
+pub type HostedReport = fn(&'static str, &'static dyn Backend, &[DType]) -> Result<(), Error>;
+
+/// Reports a hosted primitive as a hosted task is.
+fn report_hosted(
+    op: &'static str,
+    backend: &'static dyn Backend,
+    dtypes: &[DType],
+) -> Result<(), Error> {
+    notice::hosted(op, Device(backend), dtypes)
 }
 
 static PROVIDERS: RwLock<Vec<DeviceProvider>> = RwLock::new(Vec::new());
@@ -219,6 +234,7 @@ fn providers<T>(look: impl FnOnce(&[DeviceProvider]) -> T) -> T {
 
 /// Makes the devices of a kind known to all; the first provider of a kind stays.
 pub fn register_devices(provider: DeviceProvider) {
+    (provider.report_hosted)(report_hosted);
     let mut providers = PROVIDERS.write().unwrap_or_else(PoisonError::into_inner);
     if providers.iter().all(|known| known.kind != provider.kind) {
         providers.push(provider);

@@ -17,8 +17,8 @@ use super::sort::{self, KeySize};
 use super::state::State;
 use super::window::{self, Division};
 use super::{
-    attention, device_like, elementwise, header, product, put, random, reduce, resample, scan,
-    unique,
+    attention, check, device_like, elementwise, header, product, put, random, reduce, resample,
+    scan, unique,
 };
 use crate::codec::Cell;
 use crate::lower::{Lowered, lower};
@@ -48,6 +48,7 @@ pub fn template_shaders(dtype: DType, wide: bool) -> Result<Vec<(String, String)
     };
     if catalog.answers.storage(dtype) == dtype {
         catalog.folds(dtype)?;
+        catalog.checks(dtype);
         catalog.puts(dtype);
         catalog.draws(dtype);
         catalog.products(dtype);
@@ -154,6 +155,19 @@ impl Catalog {
         let kinds = ["array<u32>", "array<u32>"];
         let shader = put::each_thread(1, kinds, TOLD, "", put::SORT);
         self.add("put sort".to_owned(), Some(shader));
+    }
+
+    fn checks(&mut self, dtype: DType) {
+        let shaders = match dtype.is_complex() {
+            true => None,
+            false => check::check_shaders(dtype, self.integers),
+        };
+        for (what, shader) in ["find", "tell"]
+            .into_iter()
+            .zip(shaders.into_iter().flatten())
+        {
+            self.add(format!("check, {what} {dtype}"), Some(shader));
+        }
     }
 
     fn draws(&mut self, dtype: DType) {

@@ -4,6 +4,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `catalog` | the shaders of all templates, for a check without a device |
+//! | `check` | checks of values: the first that is refused |
 //! | `run` | programs over views |
 //! | `rewrite` | programs whose results are written over memory |
 //! | `vector` | short programs over contiguous views, sixteen bytes at a time |
@@ -32,6 +33,7 @@
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
 pub(crate) mod catalog;
+pub(crate) mod check;
 pub(crate) mod convolution;
 pub(crate) mod cummax;
 pub(crate) mod index;

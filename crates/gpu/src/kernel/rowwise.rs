@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use allotrope_dtype::{DType, Error, Scalar};
+use allotrope_dtype::{DType, Error};
 use allotrope_op::task::rowwise::Softmax;
 use allotrope_op::task::{Input, Made, Output, Results, Rowwise};
-use allotrope_op::{Backend, Builder, Fold, Layout, Program, Shape};
+use allotrope_op::{Backend, Builder, Layout, Program, Shape};
 use smallvec::smallvec;
 
 use super::lines::{Lines, Measure, strided};
@@ -120,7 +120,7 @@ impl Gpu {
                 wanted,
             } => self.normalize_channels_backward(op, (norm, gradient), wanted, inputs, outputs),
             Rowwise::ClassIndices { classes, ignored } => {
-                self.class_indices(op, classes, ignored, inputs, outputs)
+                self.check_classes(op, classes, ignored, inputs, outputs)
             }
             _ => Ok(None),
         }
@@ -202,51 +202,6 @@ impl Gpu {
         let parts = self.parts(op, &[input.view])?;
         let shape = input.view.layout.shape();
         let block = self.run_behind(op, &program, shape, &parts)?;
-        Ok(Some(made(block, output.count)))
-    }
-
-    /// Classes, with -1 for those that are ignored; two numbers are read to know that all of them are.
-    fn class_indices(
-        &'static self,
-        op: &'static str,
-        classes: usize,
-        ignored: i64,
-        inputs: &[Input<'_>],
-        outputs: &[Output],
-    ) -> Result<Option<Results>, Error> {
-        let ([input], [output]) = (inputs, outputs) else {
-            return Ok(None);
-        };
-        let shape = input.view.layout.shape();
-        let builder = Builder::new(&[DType::I64]);
-        let class = builder.input(0);
-        let constant = |value: i64| {
-            let scalar = Scalar::new(value, DType::I64)?;
-            Ok::<_, Error>(builder.constant(scalar))
-        };
-        let is_ignored = class.eq(constant(ignored)?);
-        let program = builder.finish(&[is_ignored.pick(constant(-1)?, class)]);
-        // As unsigned numbers negative ones are the greatest; ignored ones count as the first class.
-        let checked = builder.finish(&[is_ignored.pick(constant(0)?, class)]);
-        let parts = self.parts(op, &[input.view])?;
-        let block = self.run_behind(op, &program, shape, &parts)?;
-        let sizes = [1, output.count, 1];
-        let mut extremes = [0_i64; 2];
-        for (fold, extreme) in [Fold::Min, Fold::Max].into_iter().zip(&mut extremes) {
-            let views = [input.view];
-            let found =
-                self.reduce_program(op, fold, &checked, shape, &views, sizes, DType::I64)?;
-            let Some(found) = found else {
-                return Ok(None);
-            };
-            let found = self.own(op, &*found)?;
-            self.bring_down(op, DType::I64, found, 0, bytemuck::bytes_of_mut(extreme))?;
-        }
-        let [low, high] = extremes;
-        if low < 0 || high >= classes as i64 {
-            // The CPU names the first that is wrong.
-            return Ok(None);
-        }
         Ok(Some(made(block, output.count)))
     }
 }

@@ -1,16 +1,19 @@
 //! Reductions: the program in front, the fold, and what is done with its results.
 //!
 //! `plan` has the fold and its rules, `gradient` what rules of products and extremes are made of,
-//! `short` the forms without options.
+//! `scale` what keeps squares in range, `short` the forms without options.
 
 mod gradient;
 mod plan;
+mod scale;
 mod short;
 
 use allotrope_dtype::{Conversion, DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
 use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
+use smallvec::SmallVec;
 
 pub(crate) use plan::Plan;
+use scale::{Scale, scaled_square};
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
@@ -187,7 +190,11 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let plan = Plan::new(Reduction::Var.name(), self, axes)?;
-        let wide = self.wide_variance(Reduction::Var, &plan, correction)?;
+        let (wide, scale) = self.wide_variance(Reduction::Var, &plan, correction)?;
+        let wide = match scale {
+            Some(scale) => wide.mul(&scale.up)?.mul(&scale.up)?,
+            None => wide,
+        };
         plan.finish(
             wide.to(call::result_dtype(&Reduction::Var, self.dtype())?)?,
             keepdim,
@@ -205,36 +212,43 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let plan = Plan::new(Reduction::Std.name(), self, axes)?;
-        let wide = self
-            .wide_variance(Reduction::Std, &plan, correction)?
-            .sqrt()?;
+        let (wide, scale) = self.wide_variance(Reduction::Std, &plan, correction)?;
+        let wide = match scale {
+            Some(scale) => wide.sqrt()?.mul(&scale.up)?,
+            None => wide.sqrt()?,
+        };
         plan.finish(
             wide.to(call::result_dtype(&Reduction::Std, self.dtype())?)?,
             keepdim,
         )
     }
 
+    /// The variance, and by what the elements were scaled for it.
     fn wide_variance(
         &self,
         reduction: Reduction,
         plan: &Plan,
         correction: f64,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Option<Scale>), Error> {
         let op = reduction.name();
         // Summed in wide numbers, since the error of a mean beside small distances counts.
         let wide = self.working_float();
         let mean = self.wide_mean(op, plan, &reading(self.dtype(), self.dtype(), wide))?;
-        let builder = Builder::new(&[self.dtype(), mean.dtype()]);
-        let away = builder.input(0).to(mean.dtype()) - builder.input(1);
-        let squared = if away.dtype().is_complex() {
-            away.real().square() + away.imag().square()
-        } else {
-            away.square()
-        };
-        let program = builder.finish(&[squared]);
-        let total = plan.fold(op, Fold::Sum, &program, &[self, &mean], self.shape())?;
+        let dtype = mean.dtype();
+        let scale = Scale::of(op, plan, &[self, &mean], |builder| {
+            builder.input(0).to(dtype) - builder.input(1)
+        })?;
+        let down = scale.as_ref().map(|scale| &scale.down);
+        let tensors: SmallVec<[&Self; 3]> = [self, &mean].into_iter().chain(down).collect();
+        let dtypes: SmallVec<[DType; 3]> = tensors.iter().map(|x| x.dtype()).collect();
+        let builder = Builder::new(&dtypes);
+        let away = builder.input(0).to(dtype) - builder.input(1);
+        let factor = down.map(|_| builder.input(2));
+        let program = builder.finish(&[scaled_square(away, factor)]);
+        let total = plan.fold(op, Fold::Sum, &program, &tensors, self.shape())?;
+        drop(tensors);
         let freedom = (plan.count() as f64 - correction).max(0.0);
-        total.div(freedom)
+        Ok((total.div(freedom)?, scale))
     }
 
     /// The greatest along axes, or of everything.
@@ -442,16 +456,19 @@ impl Tensor {
             let fold = if p > 0.0 { Fold::Max } else { Fold::Min };
             plan.fold_to(op, fold, &program, &[self], self.shape(), result)?
         } else if p == 2.0 {
-            let program = map(from, |x| {
-                let x = x.to(wide);
-                if from.is_complex() {
-                    x.real().square() + x.imag().square()
-                } else {
-                    x.square()
-                }
-            });
-            let total = plan.fold(op, Fold::Sum, &program, &[self], self.shape())?;
-            root_of_sums(&total, p)?
+            let scale = Scale::of(op, &plan, &[self], |builder| builder.input(0).to(wide))?;
+            let down = scale.as_ref().map(|scale| &scale.down);
+            let tensors: SmallVec<[&Self; 2]> = [self].into_iter().chain(down).collect();
+            let dtypes: SmallVec<[DType; 2]> = tensors.iter().map(|x| x.dtype()).collect();
+            let builder = Builder::new(&dtypes);
+            let factor = down.map(|_| builder.input(1));
+            let program = builder.finish(&[scaled_square(builder.input(0).to(wide), factor)]);
+            let total = plan.fold(op, Fold::Sum, &program, &tensors, self.shape())?;
+            let root = root_of_sums(&total, p)?;
+            match &scale {
+                Some(scale) => root.mul(&scale.up)?,
+                None => root,
+            }
         } else {
             let program = map(from, |x| {
                 let size = x.to(wide).abs();
