@@ -119,7 +119,7 @@ def test_complex_numbers_have_no_order(name):
 
 def test_objects_of_other_kinds():
     x = al.ones(2)
-    for other in ("x", None, object(), [1.0, 1.0], {}):
+    for other in ("x", None, object(), {}, {1.0}):
         assert (x == other) is False
         assert (x != other) is True
         with pytest.raises(TypeError):

@@ -33,6 +33,8 @@ pub(crate) struct Scopes {
     pub(crate) traces: TraceFlow,
     /// Where constructors put what they make; nothing but those of Python reads it.
     pub(crate) devices: Flow<Device>,
+    /// A scope of the default dtype that is that of the process, unless its maker enters it.
+    pub(crate) pending: Option<(ScopeId, DType)>,
 }
 
 impl Scopes {

@@ -1,6 +1,5 @@
 //! The settings in force and their scopes: default dtype, promotion policy, inference.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
@@ -17,7 +16,7 @@ use crate::convert;
 use crate::dtype::{PyDType, wrap};
 use crate::error::{raise, scope_not_entered};
 use crate::promotion::parse_policy;
-use crate::scopes;
+use crate::scopes::{self, Scopes};
 
 /// The scopes that one object has entered and not left, each with its thread: it may be entered again
 /// inside itself, and by several threads and tasks.
@@ -141,42 +140,23 @@ pub(crate) fn get_promotion() -> &'static str {
     scopes::promotion().name()
 }
 
-/// Process-wide writes that may yet turn out to be scopes, in order: each with what it replaced.
-static WRITES: Mutex<Vec<Write>> = Mutex::new(Vec::new());
-
-struct Write {
-    id: u64,
-    replaced: DType,
-}
-
-/// Takes a write back, since it was meant as a scope.
+/// Sets the default dtype of the process by a call whose result did not open a scope, if there is one.
 ///
-/// If another thread has written since, that write now replaces what this one did.
-fn undo_write(id: u64) -> PyResult<()> {
-    let mut writes = lock(&WRITES);
-    let Some(place) = writes.iter().position(|write| write.id == id) else {
-        return Ok(());
-    };
-    let replaced = writes.remove(place).replaced;
-    match writes.get_mut(place) {
-        Some(next) => next.replaced = replaced,
-        None => allotrope_dtype::set_process_default_dtype(replaced).map_err(raise)?,
-    }
-    Ok(())
-}
-
-/// Makes a write final, and those before it with it: they have been overwritten.
-fn keep_write(id: u64) {
-    let mut writes = lock(&WRITES);
-    if let Some(place) = writes.iter().position(|write| write.id == id) {
-        writes.drain(..=place);
+/// Until then it holds in its own context alone: a thread that opens a scope by a call is not to be seen
+/// by others between the call and the block.
+fn settle(scopes: &mut Scopes) -> PyResult<()> {
+    match scopes.pending.take() {
+        Some((id, dtype)) if scopes.settings.leave(id) => {
+            allotrope_dtype::set_process_default_dtype(dtype).map_err(raise)
+        }
+        _ => Ok(()),
     }
 }
 
 /// What a call has changed before it is known whether it opens a scope.
 enum Change {
-    /// The value of the process.
-    Process(u64),
+    /// The value of the process, once it is settled.
+    Process(ScopeId),
     /// The value of the scope that the thread was in.
     Scope(DType),
 }
@@ -216,16 +196,38 @@ impl DefaultDtype {
         decorate(this.as_any(), function)
     }
 
-    fn __repr__(&self) -> String {
-        format!("allotrope.set_default_dtype({})", self.dtype)
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        // Whoever prints it, as a prompt does, does not open a scope.
+        self.keep(py)?;
+        Ok(format!("allotrope.set_default_dtype({})", self.dtype))
     }
 }
 
 impl DefaultDtype {
+    /// Settles what the call has changed: it was not meant as a scope.
+    fn keep(&self, py: Python<'_>) -> PyResult<()> {
+        let change = lock(&self.change).take();
+        let Some(Change::Process(id)) = change else {
+            return Ok(());
+        };
+        scopes::change(py, |scopes| {
+            match scopes.pending.is_some_and(|(own, _)| own == id) {
+                true => settle(scopes),
+                false => Ok(()),
+            }
+        })
+    }
+
     /// Takes back what the call has changed: it was meant as a scope.
     fn take_back(&self, py: Python<'_>) -> PyResult<()> {
         match lock(&self.change).take() {
-            Some(Change::Process(id)) => undo_write(id),
+            Some(Change::Process(id)) => scopes::change(py, |scopes| {
+                // A later call has settled it.
+                if scopes.pending.take_if(|(own, _)| *own == id).is_some() {
+                    scopes.settings.leave(id);
+                }
+                Ok(())
+            }),
             Some(Change::Scope(previous)) => scopes::change(py, |scopes| {
                 let taken = scopes.settings.set_default_dtype(previous);
                 taken.map(drop).map_err(raise)
@@ -237,16 +239,16 @@ impl DefaultDtype {
 
 impl Drop for DefaultDtype {
     fn drop(&mut self) {
-        if let Some(Change::Process(id)) = lock(&self.change).take() {
-            keep_write(id);
-        }
+        // At the end of the interpreter there is nothing to set.
+        let _ = Python::try_attach(|py| self.keep(py));
     }
 }
 
 /// Sets the dtype of floats that nothing else decides, or opens a scope with it.
 ///
 /// A plain call sets it for the process, or for the scope this thread is in. As a context manager or
-/// decorator it holds in this thread or task inside the block or function alone.
+/// decorator it holds in this thread or task inside the block or function alone. While its result is
+/// kept and neither entered nor printed, other threads do not see a plain call yet.
 ///
 /// >>> with al.set_default_dtype(al.float64):
 /// ...     al.infer_dtype(1.5)
@@ -255,21 +257,15 @@ impl Drop for DefaultDtype {
 pub(crate) fn set_default_dtype(py: Python<'_>, dtype: DTypeLike) -> PyResult<DefaultDtype> {
     let dtype = convert::to_dtype("set_default_dtype", dtype)?;
     let previous = scopes::default_dtype();
-    let is_scoped = scopes::change(py, |scopes| {
-        scopes.settings.set_default_dtype(dtype).map_err(raise)
+    let change = scopes::change(py, |scopes| {
+        settle(scopes)?;
+        if scopes.settings.set_default_dtype(dtype).map_err(raise)? {
+            return Ok(Change::Scope(previous));
+        }
+        let id = scopes.settings.enter_default_dtype(dtype).map_err(raise)?;
+        scopes.pending = Some((id, dtype));
+        Ok(Change::Process(id))
     })?;
-    let change = if is_scoped {
-        Change::Scope(previous)
-    } else {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mut writes = lock(&WRITES);
-        let replaced = allotrope_dtype::process_default_dtype();
-        allotrope_dtype::set_process_default_dtype(dtype)
-            .map_err(|error| raise(error.in_op("set_default_dtype")))?;
-        writes.push(Write { id, replaced });
-        Change::Process(id)
-    };
     Ok(DefaultDtype {
         dtype,
         change: Mutex::new(Some(change)),

@@ -169,7 +169,7 @@ def test_python_operator():
         assert isinstance(result, al.Tensor) and result.tolist() == [[11.0]]
     x @= array
     assert x.tolist() == [[11.0]]
-    for other in ([1.0], 2.0, "a"):
+    for other in ({1.0}, 2.0, "a"):
         with pytest.raises(TypeError):
             x @ other
         with pytest.raises(TypeError):
