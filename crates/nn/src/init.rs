@@ -105,7 +105,7 @@ pub fn zeros_(place: &impl Place) -> Result<Written, Error> {
 pub fn eye_(place: &impl Place) -> Result<Written, Error> {
     let op = "eye_";
     let (rows, columns) = matrix_sizes(op, &place.place().value())?;
-    overwrite(op, place, |x| Tensor::eye(rows, columns, x.dtype()))
+    overwrite(op, place, |x| x.new_eye(rows, columns, x.dtype()))
 }
 
 /// Filters that hand channels on: a one in the middle of each group's diagonal.

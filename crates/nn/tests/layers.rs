@@ -5,9 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use allotrope_dtype::{Notify, set_fallback};
 use allotrope_io::{Key, Value, load};
 use allotrope_nn::*;
+use allotrope_op::Backend;
 use allotrope_tensor::{BagMode, Edge, Interpolation, LossReduction, PadMode};
+use allotrope_testing::APART;
 
 type Outcome = Result<Vec<Tensor>, Error>;
 type Call = Box<dyn Fn(&[Tensor]) -> Outcome>;
@@ -41,9 +44,9 @@ fn other<M: Module + 'static>(
 
 fn attention(module: MultiheadAttention, is_masked: bool) -> Case {
     other(module, move |m, x| {
-        let pairs = Tensor::ones(&[5, 5], DType::Bool)?.triu(1)?;
+        let pairs = x[0].new_ones(&[5, 5], DType::Bool)?.triu(1)?;
         let keys = [[false; 5], [false, false, false, true, true]];
-        let keys = Tensor::new(keys)?;
+        let keys = Tensor::new(keys)?.to_device(x[0].device())?;
         let arguments = AttentionArguments {
             attn_mask: is_masked.then_some(&pairs),
             key_padding_mask: is_masked.then_some(&keys),
@@ -70,7 +73,7 @@ fn attention(module: MultiheadAttention, is_masked: bool) -> Case {
     })
 }
 
-fn transformer(is_second: bool, dtype: DType) -> TransformerOptions {
+fn transformer(is_second: bool, dtype: DType, device: Device) -> TransformerOptions {
     TransformerOptions {
         dim_feedforward: 16,
         dropout: 0.0,
@@ -82,26 +85,35 @@ fn transformer(is_second: bool, dtype: DType) -> TransformerOptions {
         norm_first: is_second,
         batch_first: is_second,
         dtype,
+        device,
         ..TransformerOptions::default()
     }
 }
 
-fn case(name: &str, dtype: DType) -> Result<Case, Error> {
-    let linear = |bias: bool| LinearOptions { bias, dtype };
+fn case(name: &str, dtype: DType, device: Device) -> Result<Case, Error> {
+    let linear = |bias: bool| LinearOptions {
+        bias,
+        dtype,
+        device,
+    };
     let batch = BatchNormOptions {
         dtype,
+        device,
         ..BatchNormOptions::default()
     };
     let norm = NormOptions {
         dtype,
+        device,
         ..NormOptions::default()
     };
     let heads = MultiheadAttentionOptions {
         dtype,
+        device,
         ..MultiheadAttentionOptions::default()
     };
     let rows = EmbeddingOptions {
         dtype,
+        device,
         ..EmbeddingOptions::default()
     };
     let mean = LossReduction::Mean;
@@ -121,6 +133,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 padding: 1.into(),
                 groups: 2,
                 dtype,
+                device,
                 ..ConvOptions::default()
             },
         )?),
@@ -132,6 +145,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 padding: ConvPadding::Same,
                 dilation: [2; 2],
                 dtype,
+                device,
                 ..ConvOptions::default()
             },
         )?),
@@ -143,6 +157,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 padding: 1.into(),
                 padding_mode: Edge::Reflect,
                 dtype,
+                device,
                 ..ConvOptions::default()
             },
         )?),
@@ -153,6 +168,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
             ConvOptions {
                 bias: false,
                 dtype,
+                device,
                 ..ConvOptions::default()
             },
         )?),
@@ -165,6 +181,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 output_padding: [1],
                 groups: 2,
                 dtype,
+                device,
                 ..ConvTransposeOptions::default()
             },
         )?),
@@ -176,6 +193,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 stride: [2; 2],
                 padding: [1; 2],
                 dtype,
+                device,
                 ..ConvTransposeOptions::default()
             },
         )?),
@@ -186,6 +204,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
             ConvTransposeOptions {
                 dilation: [2; 3],
                 dtype,
+                device,
                 ..ConvTransposeOptions::default()
             },
         )?),
@@ -218,7 +237,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
         "adaptive_avg_pool2d" => layer(AdaptiveAvgPool2d::new([2, 3])),
         "adaptive_max_pool1d" => layer(AdaptiveMaxPool1d::new(3)),
         "layer_norm" => layer(LayerNorm::with(&[3, 4], norm)?),
-        "rms_norm" => layer(RmsNorm::with(&[4], None, dtype)?),
+        "rms_norm" => layer(RmsNorm::with(&[4], None, (dtype, device))?),
         "group_norm" => layer(GroupNorm::with(2, 6, norm)?),
         "instance_norm2d" => layer(InstanceNorm2d::with(
             3,
@@ -259,11 +278,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 Ok(vec![m.forward(&x[0], None, None)?])
             })
         }
-        "prelu" => {
-            let prelu = Prelu::new(3)?;
-            prelu.to(dtype)?;
-            layer(prelu)
-        }
+        "prelu" => layer(Prelu::with(3, 0.25, (dtype, device))?),
         "attention" => attention(
             MultiheadAttention::with(
                 8,
@@ -312,24 +327,29 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
         "encoder_layer" => layer(TransformerEncoderLayer::with(
             8,
             2,
-            transformer(false, dtype),
+            transformer(false, dtype, device),
         )?),
         "encoder_layer_first" => layer(TransformerEncoderLayer::with(
             8,
             2,
-            transformer(true, dtype),
+            transformer(true, dtype, device),
         )?),
         "decoder_layer" => other(
-            TransformerDecoderLayer::with(8, 2, transformer(false, dtype))?,
+            TransformerDecoderLayer::with(8, 2, transformer(false, dtype, device))?,
             move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own)?]),
         ),
-        "encoder" => layer(TransformerEncoder::new(8, 2, 2, transformer(false, dtype))?),
+        "encoder" => layer(TransformerEncoder::new(
+            8,
+            2,
+            2,
+            transformer(false, dtype, device),
+        )?),
         "decoder" => other(
-            TransformerDecoder::new(8, 2, 2, transformer(false, dtype))?,
+            TransformerDecoder::new(8, 2, 2, transformer(false, dtype, device))?,
             move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own)?]),
         ),
         "transformer" => other(
-            Transformer::new(8, 2, (2, 1), transformer(false, dtype))?,
+            Transformer::new(8, 2, (2, 1), transformer(false, dtype, device))?,
             move |m, x| Ok(vec![m.forward(&x[0], &x[1], own, own, own)?]),
         ),
         "sequential" => layer(
@@ -338,14 +358,14 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 .add(Tanh)
                 .add(Linear::with(8, 3, linear(true))?),
         ),
-        "lstm_cell" => other(LstmCell::with(3, 4, true, dtype)?, |m, x| {
+        "lstm_cell" => other(LstmCell::with(3, 4, true, (dtype, device))?, |m, x| {
             let (hidden, cell) = m.forward(&x[0], Some((&x[1], Some(&x[2]))))?;
             Ok(vec![hidden, cell.unwrap()])
         }),
-        "gru_cell" => other(GruCell::with(3, 4, true, dtype)?, |m, x| {
+        "gru_cell" => other(GruCell::with(3, 4, true, (dtype, device))?, |m, x| {
             Ok(vec![m.forward(&x[0], Some((&x[1], None)))?.0])
         }),
-        "rnn_cell" => other(RnnCell::with(3, 4, true, dtype)?, |m, x| {
+        "rnn_cell" => other(RnnCell::with(3, 4, true, (dtype, device))?, |m, x| {
             Ok(vec![m.forward(&x[0], Some((&x[1], None)))?.0])
         }),
         "lstm" => {
@@ -353,6 +373,7 @@ fn case(name: &str, dtype: DType) -> Result<Case, Error> {
                 num_layers: 2,
                 bidirectional: true,
                 dtype,
+                device,
                 ..RnnOptions::default()
             };
             other(Lstm::with(3, 4, options)?, |m, x| {
@@ -489,7 +510,7 @@ fn below(answers: &StateDict, prefix: &str) -> StateDict {
 
 fn close(what: &str, found: &Tensor, expected: &Tensor, tolerance: f64) {
     assert_eq!(found.shape(), expected.shape(), "{what}");
-    let (found, expected) = (found.detach(), expected.detach());
+    let [found, expected] = [found, expected].map(|x| x.detach().to_device(Device::cpu()).unwrap());
     let distance = found.sub(&expected).unwrap().abs().unwrap();
     let room = expected
         .abs()
@@ -506,9 +527,10 @@ fn close(what: &str, found: &Tensor, expected: &Tensor, tolerance: f64) {
 }
 
 /// The inputs as leaves; those with recorded gradients want theirs.
-fn inputs(answers: &StateDict, dtype: DType) -> Vec<Tensor> {
+fn inputs(answers: &StateDict, dtype: DType, device: Device) -> Vec<Tensor> {
     let wanted = below(answers, "grad_input");
     let inputs = below(answers, "input").into_iter().map(|(name, x)| {
+        let x = x.to_device(device).unwrap();
         if !x.dtype().is_floating_point() {
             return x;
         }
@@ -520,20 +542,41 @@ fn inputs(answers: &StateDict, dtype: DType) -> Vec<Tensor> {
 
 #[test]
 fn results_and_gradients_are_torchs() {
+    every_answer_is_torchs(Device::cpu());
+}
+
+#[test]
+fn they_are_on_a_second_device() {
+    set_fallback(Notify::Silent);
+    every_answer_is_torchs(apart());
+}
+
+/// A device whose memory the CPU cannot read.
+fn apart() -> Device {
+    Device::from(&APART as &dyn Backend)
+}
+
+fn every_answer_is_torchs(device: Device) {
     for (name, answers) in recorded() {
-        let case = case(&name, DType::F64).unwrap();
+        let case = case(&name, DType::F64, device).unwrap();
+        let places = case.module.named_parameters().into_iter();
+        for (path, parameter) in places {
+            assert_eq!(parameter.value().device(), device, "{name}/{path}");
+        }
         let report = case.module.load_state_dict(&below(&answers, "state"), true);
         report.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let inputs = inputs(&answers, DType::F64);
+        let inputs = inputs(&answers, DType::F64, device);
         let results = (case.call)(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
         let expected = below(&answers, "output");
         assert_eq!(results.len(), expected.len(), "{name}");
-        let mut loss = Tensor::zeros(&[], DType::F64).unwrap();
+        let mut loss = Tensor::zeros(&[], (DType::F64, device)).unwrap();
         for (result, (place, expected)) in results.iter().zip(&expected) {
             close(&format!("{name}/output/{place}"), result, expected, 1e-10);
+            assert_eq!(result.device(), device, "{name}");
             let weights = &answers[&format!("weights/{place}")];
+            let weights = weights.to_device(device).unwrap();
             loss = loss
-                .add(&result.mul(weights).unwrap().sum_all().unwrap())
+                .add(&result.mul(&weights).unwrap().sum_all().unwrap())
                 .unwrap();
         }
         loss.backward().unwrap();
@@ -562,6 +605,7 @@ fn results_and_gradients_are_torchs() {
         let after = below(&answers, "after");
         assert_eq!(case.module.named_buffers().len(), after.len(), "{name}");
         for (path, buffer) in case.module.named_buffers() {
+            assert_eq!(buffer.value().device(), device, "{name}/{path}");
             close(
                 &format!("{name}/after/{path}"),
                 &buffer.value(),
@@ -579,7 +623,7 @@ fn every_parameter_has_a_gradient_in_every_float_dtype() {
         .filter(|dtype| dtype.is_floating_point());
     for dtype in floats {
         for (name, answers) in recorded() {
-            let case = case(&name, dtype).unwrap();
+            let case = case(&name, dtype, Device::cpu()).unwrap();
             let parameters = case.module.named_parameters();
             if parameters.is_empty() || name.starts_with("attention_masked") {
                 continue;
@@ -587,7 +631,7 @@ fn every_parameter_has_a_gradient_in_every_float_dtype() {
             case.module
                 .load_state_dict(&below(&answers, "state"), true)
                 .unwrap();
-            let results = (case.call)(&inputs(&answers, dtype));
+            let results = (case.call)(&inputs(&answers, dtype, Device::cpu()));
             let results = results.unwrap_or_else(|error| panic!("{name} in {dtype}: {error}"));
             let mut loss = Tensor::zeros(&[], DType::F32).unwrap();
             for (place, result) in results.iter().enumerate() {

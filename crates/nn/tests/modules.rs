@@ -164,15 +164,8 @@ fn training_is_switched_everywhere() -> Result<(), Error> {
     let block = block(Head::None)?;
     let x = Tensor::ones(&[1000], DType::F32)?;
     assert!(block.inner.drop.training.is_on());
-    assert_ne!(
-        block
-            .inner
-            .drop
-            .forward(&x)?
-            .sum_all()?
-            .to_scalar::<f32>()?,
-        1000.0
-    );
+    // Its sum may be the same by chance.
+    assert_ne!(block.inner.drop.forward(&x)?, x);
     block.eval();
     assert_eq!(block.inner.drop.forward(&x)?, x);
     block.train();
@@ -276,7 +269,10 @@ fn files_bring_every_dtype_back() -> Result<(), Error> {
         .into_iter()
         .filter(|dtype| dtype.is_floating_point())
     {
-        let options = LinearOptions { bias: true, dtype };
+        let options = LinearOptions {
+            dtype,
+            ..LinearOptions::default()
+        };
         let (one, other) = (Linear::with(3, 2, options)?, Linear::with(3, 2, options)?);
         one.save(&path)?;
         other.load(&path)?;

@@ -257,7 +257,7 @@ pub(crate) fn _hosted_operations(device: &str) -> PyResult<Vec<(&'static str, u6
 }
 
 /// What this thread has moved between the CPU and other devices outside of hosted operations since it last
-/// asked: `upload` or `download`, what for, and how many bytes. It is noted from the first time on.
+/// asked: `upload`, `download` or `check`, what for, and how many bytes. It is noted from the first time on.
 #[pyfunction]
 pub(crate) fn _take_transfers() -> Vec<(&'static str, &'static str, usize)> {
     let moved = take_transfers().into_iter();

@@ -16,7 +16,7 @@ use crate::notice;
 /// Elements that were moved between the CPU and another device, for what no hosted operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// `upload` or `download`.
+    /// `upload`, `download`, or `check` for what the CPU looks at where a device has no kernel for a check.
     pub way: &'static str,
     /// What they were moved for.
     pub op: &'static str,
@@ -58,9 +58,15 @@ pub(crate) fn upload(
 }
 
 /// Writes elements of a device to bytes that hold exactly them.
-fn download(op: &'static str, dtype: DType, from: View<'_>, bytes: &mut [u8]) -> Result<(), Error> {
+fn download(
+    way: &'static str,
+    op: &'static str,
+    dtype: DType,
+    from: View<'_>,
+    bytes: &mut [u8],
+) -> Result<(), Error> {
     let backend = from.memory.backend();
-    moved("download", op, backend, bytes.len());
+    moved(way, op, backend, bytes.len());
     backend.download(op, dtype, from, bytes)
 }
 
@@ -179,7 +185,7 @@ impl Tensor {
             Some(bytes) => Ok(Bytes::InPlace(bytes)),
             None => {
                 let mut buffer = room(op, self.shape(), self.dtype())?;
-                download(op, self.dtype(), self.view_of(), &mut buffer)?;
+                download("download", op, self.dtype(), self.view_of(), &mut buffer)?;
                 Ok(Bytes::Copied(buffer))
             }
         }
@@ -267,7 +273,8 @@ pub(crate) fn fetch(op: &'static str, tensor: &Tensor) -> Result<(Shared, Layout
         }
     }
     let mut buffer = room(op, &once, tensor.dtype())?;
-    download(op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
+    // Tasks of the CPU are hosted, or check.
+    download("check", op, tensor.dtype(), narrowed.view_of(), &mut buffer)?;
     let memory = Storage::Owned(buffer).share();
     let layout = Layout::contiguous(once).broadcast_to(op, tensor.shape())?;
     Ok((memory, layout))

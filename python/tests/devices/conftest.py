@@ -12,7 +12,7 @@ import allotrope as al
 
 GPU = os.environ.get("ALLOTROPE_TEST_DEVICE") == "gpu"
 # What the second devices of the tests alone are asked, and the GPU alone.
-OF_APART = ["test_notices.py"]
+OF_APART = ["test_notices.py", "test_ways.py"]
 OF_GPU = ["test_gpu.py", "test_stories.py"]
 
 if GPU:

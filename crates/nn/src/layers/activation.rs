@@ -1,9 +1,8 @@
 //! Elementwise functions, and shares along a dimension.
 
-use allotrope_dtype::Error;
-use allotrope_tensor::Tensor;
+use allotrope_dtype::{Error, default_dtype};
+use allotrope_tensor::{Options, Tensor};
 
-use super::uniform;
 use crate::{Layer, Module, Parameter, Training};
 
 macro_rules! plain {
@@ -99,8 +98,19 @@ impl Prelu {
     /// # Errors
     /// A memory error.
     pub fn new(num_parameters: usize) -> Result<Self, Error> {
-        let weight = uniform(&[num_parameters], 0.0, allotrope_dtype::default_dtype())?;
-        crate::init::constant_(&weight, 0.25)?;
+        Self::with(num_parameters, 0.25, default_dtype())
+    }
+
+    /// Slopes with another first value, of a dtype, or of one on a device.
+    ///
+    /// # Errors
+    /// A dtype error for a dtype without gradients, a memory error.
+    pub fn with(
+        num_parameters: usize,
+        init: f64,
+        options: impl Into<Options>,
+    ) -> Result<Self, Error> {
+        let weight = Parameter::new(Tensor::full(&[num_parameters], init, options)?)?;
         Ok(Self { weight })
     }
 }

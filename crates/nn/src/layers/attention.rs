@@ -1,7 +1,7 @@
 //! Attention of several heads.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
-use allotrope_tensor::{AttentionOptions, Tensor};
+use allotrope_tensor::{AttentionOptions, Device, Tensor};
 
 use super::{Linear, LinearOptions, value, zeros};
 use crate::{Layer, Module, Parameter, Training, init};
@@ -21,6 +21,8 @@ pub struct MultiheadAttentionOptions {
     pub batch_first: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for MultiheadAttentionOptions {
@@ -32,6 +34,7 @@ impl Default for MultiheadAttentionOptions {
             vdim: None,
             batch_first: false,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
@@ -106,9 +109,9 @@ impl MultiheadAttention {
             };
             return Err(Error::new("multi_head_attention", problem));
         }
-        let dtype = options.dtype;
+        let (dtype, device) = (options.dtype, options.device);
         let weight = |sizes: [usize; 2]| {
-            let weight = zeros(&sizes, dtype)?;
+            let weight = zeros(&sizes, (dtype, device))?;
             init::xavier_uniform_(&weight, 1.0, None)?;
             Ok::<_, Error>(Some(weight))
         };
@@ -119,7 +122,12 @@ impl MultiheadAttention {
             false => weight([size, columns]),
         };
         let bias = options.bias;
-        let out_proj = Linear::with(size, size, LinearOptions { bias, dtype })?;
+        let linear = LinearOptions {
+            bias,
+            dtype,
+            device,
+        };
+        let out_proj = Linear::with(size, size, linear)?;
         if let Some(bias) = &out_proj.bias {
             init::zeros_(bias)?;
         }
@@ -132,7 +140,9 @@ impl MultiheadAttention {
             q_proj_weight: apart(size)?,
             k_proj_weight: apart(kdim)?,
             v_proj_weight: apart(vdim)?,
-            in_proj_bias: bias.then(|| zeros(&[3 * size], dtype)).transpose()?,
+            in_proj_bias: bias
+                .then(|| zeros(&[3 * size], (dtype, device)))
+                .transpose()?,
             out_proj,
             training: Training::default(),
             heads,

@@ -1,7 +1,9 @@
 //! Convolutions and transposed ones.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
-use allotrope_tensor::{ConvolutionOptions, Edge, Padding, Tensor, TransposedOptions};
+use allotrope_tensor::{
+    ConvolutionOptions, Device, Edge, Options, Padding, Tensor, TransposedOptions,
+};
 
 use super::{Sizes, root_share, uniform, value};
 use crate::{Layer, Module, Parameter};
@@ -44,6 +46,8 @@ pub struct ConvOptions<const RANK: usize> {
     pub bias: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl<const RANK: usize> Default for ConvOptions<RANK> {
@@ -56,6 +60,7 @@ impl<const RANK: usize> Default for ConvOptions<RANK> {
             groups: 1,
             bias: true,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
@@ -77,6 +82,8 @@ pub struct ConvTransposeOptions<const RANK: usize> {
     pub bias: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl<const RANK: usize> Default for ConvTransposeOptions<RANK> {
@@ -89,6 +96,7 @@ impl<const RANK: usize> Default for ConvTransposeOptions<RANK> {
             groups: 1,
             bias: true,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
@@ -100,7 +108,7 @@ fn filters(
     kernel: &[usize],
     groups: usize,
     has_bias: bool,
-    dtype: DType,
+    place: Options,
 ) -> Result<(Parameter, Option<Parameter>), Error> {
     for given in [first, second] {
         if groups == 0 || given % groups != 0 {
@@ -115,8 +123,8 @@ fn filters(
     let mut sizes = vec![first, second / groups];
     sizes.extend(kernel);
     let bound = root_share(sizes[1..].iter().product());
-    let bias = has_bias.then(|| uniform(&[biases], bound, dtype));
-    Ok((uniform(&sizes, bound, dtype)?, bias.transpose()?))
+    let bias = has_bias.then(|| uniform(&[biases], bound, place));
+    Ok((uniform(&sizes, bound, place)?, bias.transpose()?))
 }
 
 macro_rules! convolutions {
@@ -158,7 +166,7 @@ macro_rules! convolutions {
                     &kernel.sizes(),
                     options.groups,
                     options.bias,
-                    options.dtype,
+                    (options.dtype, options.device).into(),
                 )?;
                 Ok(Self { weight, bias, options })
             }
@@ -219,7 +227,7 @@ macro_rules! convolutions {
                     &kernel.sizes(),
                     options.groups,
                     options.bias,
-                    options.dtype,
+                    (options.dtype, options.device).into(),
                 )?;
                 Ok(Self { weight, bias, options })
             }

@@ -1,7 +1,7 @@
 //! Rows that indices name.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
-use allotrope_tensor::{BagMode, Bags, Embedding as Lookup, Index, Tensor, no_grad};
+use allotrope_tensor::{BagMode, Bags, Device, Embedding as Lookup, Index, Tensor, no_grad};
 
 use crate::{Layer, Module, Parameter};
 
@@ -18,6 +18,8 @@ pub struct EmbeddingOptions {
     pub scale_grad_by_freq: bool,
     /// The dtype of the rows.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for EmbeddingOptions {
@@ -28,13 +30,15 @@ impl Default for EmbeddingOptions {
             norm_type: 2.0,
             scale_grad_by_freq: false,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
 
 impl EmbeddingOptions {
     fn table(&self, op: &'static str, rows: usize, size: usize) -> Result<Parameter, Error> {
-        let weight = Parameter::new(Tensor::randn(&[rows, size], self.dtype, None)?)?;
+        let place = (self.dtype, self.device);
+        let weight = Parameter::new(Tensor::randn(&[rows, size], place, None)?)?;
         if let Some(padding) = self.padding_idx {
             if padding >= rows {
                 let (index, dim) = (padding as isize, 0);

@@ -1,7 +1,7 @@
 //! Layers of one product.
 
 use allotrope_dtype::{DType, Error, default_dtype};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Device, Tensor};
 
 use super::{root_share, uniform, value};
 use crate::{Layer, Module, Parameter};
@@ -13,6 +13,8 @@ pub struct LinearOptions {
     pub bias: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for LinearOptions {
@@ -20,7 +22,19 @@ impl Default for LinearOptions {
         Self {
             bias: true,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
+    }
+}
+
+impl LinearOptions {
+    fn place(&self) -> (DType, Device) {
+        (self.dtype, self.device)
+    }
+
+    fn bias(&self, outputs: usize, bound: f64) -> Result<Option<Parameter>, Error> {
+        let bias = self.bias.then(|| uniform(&[outputs], bound, self.place()));
+        bias.transpose()
     }
 }
 
@@ -56,11 +70,8 @@ impl Linear {
     /// A dtype error for a dtype without gradients, a memory error.
     pub fn with(inputs: usize, outputs: usize, options: LinearOptions) -> Result<Self, Error> {
         let bound = root_share(inputs);
-        let weight = uniform(&[outputs, inputs], bound, options.dtype)?;
-        let bias = options
-            .bias
-            .then(|| uniform(&[outputs], bound, options.dtype));
-        let bias = bias.transpose()?;
+        let weight = uniform(&[outputs, inputs], bound, options.place())?;
+        let bias = options.bias(outputs, bound)?;
         Ok(Self { weight, bias })
     }
 }
@@ -100,11 +111,8 @@ impl Bilinear {
         options: LinearOptions,
     ) -> Result<Self, Error> {
         let bound = root_share(first);
-        let weight = uniform(&[outputs, first, second], bound, options.dtype)?;
-        let bias = options
-            .bias
-            .then(|| uniform(&[outputs], bound, options.dtype));
-        let bias = bias.transpose()?;
+        let weight = uniform(&[outputs, first, second], bound, options.place())?;
+        let bias = options.bias(outputs, bound)?;
         Ok(Self { weight, bias })
     }
 

@@ -1,7 +1,8 @@
 //! Layers: torch's, by its names, with its parameters, their order and first values.
 //!
 //! Each has `new` with what it cannot do without and `with` for the options, which have torch's
-//! defaults. Parameters have the default dtype unless options say otherwise.
+//! defaults. Parameters have the default dtype and are on the CPU unless options say
+//! otherwise; those of a device are made there.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -33,8 +34,8 @@ mod recurrent;
 mod shape;
 mod transformer;
 
-use allotrope_dtype::{DType, Error};
-use allotrope_tensor::Tensor;
+use allotrope_dtype::Error;
+use allotrope_tensor::{Options, Tensor};
 
 pub use activation::*;
 pub use attention::{Attended, AttentionArguments, MultiheadAttention, MultiheadAttentionOptions};
@@ -71,18 +72,18 @@ impl<const RANK: usize> Sizes<RANK> for [usize; RANK] {
 }
 
 /// A parameter of numbers between two bounds that are equally far from zero.
-fn uniform(sizes: &[usize], bound: f64, dtype: DType) -> Result<Parameter, Error> {
-    Parameter::new(Tensor::uniform(sizes, -bound, bound, dtype, None)?)
+fn uniform(sizes: &[usize], bound: f64, options: impl Into<Options>) -> Result<Parameter, Error> {
+    Parameter::new(Tensor::uniform(sizes, -bound, bound, options, None)?)
 }
 
 /// A parameter of ones.
-fn ones(sizes: &[usize], dtype: DType) -> Result<Parameter, Error> {
-    Parameter::new(Tensor::ones(sizes, dtype)?)
+fn ones(sizes: &[usize], options: impl Into<Options>) -> Result<Parameter, Error> {
+    Parameter::new(Tensor::ones(sizes, options)?)
 }
 
 /// A parameter of zeros.
-fn zeros(sizes: &[usize], dtype: DType) -> Result<Parameter, Error> {
-    Parameter::new(Tensor::zeros(sizes, dtype)?)
+fn zeros(sizes: &[usize], options: impl Into<Options>) -> Result<Parameter, Error> {
+    Parameter::new(Tensor::zeros(sizes, options)?)
 }
 
 /// The value of a parameter, if there is one.

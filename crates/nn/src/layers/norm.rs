@@ -1,7 +1,7 @@
 //! Normalisation over layers, groups, instances and batches.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
-use allotrope_tensor::{BatchNormOptions as Operands, Tensor};
+use allotrope_tensor::{BatchNormOptions as Operands, Device, Options, Tensor};
 
 use super::{ones, value, zeros};
 use crate::{Buffer, Layer, Module, Parameter, Training};
@@ -17,6 +17,8 @@ pub struct NormOptions {
     pub bias: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for NormOptions {
@@ -26,14 +28,16 @@ impl Default for NormOptions {
             affine: true,
             bias: true,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
 
 impl NormOptions {
     fn parameters(&self, sizes: &[usize]) -> Result<(Option<Parameter>, Option<Parameter>), Error> {
-        let weight = self.affine.then(|| ones(sizes, self.dtype)).transpose()?;
-        let bias = (self.affine && self.bias).then(|| zeros(sizes, self.dtype));
+        let place = (self.dtype, self.device);
+        let weight = self.affine.then(|| ones(sizes, place)).transpose()?;
+        let bias = (self.affine && self.bias).then(|| zeros(sizes, place));
         Ok((weight, bias.transpose()?))
     }
 }
@@ -107,12 +111,16 @@ impl RmsNorm {
         Self::with(normalized_shape, None, default_dtype())
     }
 
-    /// A layer with another epsilon and dtype.
+    /// A layer with another epsilon, of a dtype, or of one on a device.
     ///
     /// # Errors
     /// A dtype error for a dtype without gradients, a memory error.
-    pub fn with(normalized_shape: &[usize], eps: Option<f64>, dtype: DType) -> Result<Self, Error> {
-        let weight = Some(ones(normalized_shape, dtype)?);
+    pub fn with(
+        normalized_shape: &[usize],
+        eps: Option<f64>,
+        options: impl Into<Options>,
+    ) -> Result<Self, Error> {
+        let weight = Some(ones(normalized_shape, options)?);
         let normalized_shape = normalized_shape.to_vec();
         Ok(Self {
             normalized_shape,
@@ -194,6 +202,8 @@ pub struct BatchNormOptions {
     pub track_running_stats: bool,
     /// The dtype of parameters and running numbers.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for BatchNormOptions {
@@ -204,6 +214,7 @@ impl Default for BatchNormOptions {
             affine: true,
             track_running_stats: true,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
@@ -223,9 +234,9 @@ struct Channels {
 
 impl Channels {
     fn new(channels: usize, options: BatchNormOptions) -> Result<Self, Error> {
-        let (sizes, dtype) = ([channels], options.dtype);
-        let parameter = |make: fn(&[usize], DType) -> Result<Parameter, Error>| {
-            options.affine.then(|| make(&sizes, dtype)).transpose()
+        let (sizes, place) = ([channels], Options::from((options.dtype, options.device)));
+        let parameter = |make: fn(&[usize], Options) -> Result<Parameter, Error>| {
+            options.affine.then(|| make(&sizes, place)).transpose()
         };
         let buffer = |value: Result<Tensor, Error>| match options.track_running_stats {
             true => value.map(|value| Some(Buffer::new(value))),
@@ -234,9 +245,9 @@ impl Channels {
         Ok(Self {
             weight: parameter(ones)?,
             bias: parameter(zeros)?,
-            running_mean: buffer(Tensor::zeros(&sizes, dtype))?,
-            running_var: buffer(Tensor::ones(&sizes, dtype))?,
-            num_batches_tracked: buffer(Tensor::zeros(&[], DType::I64))?,
+            running_mean: buffer(Tensor::zeros(&sizes, place))?,
+            running_var: buffer(Tensor::ones(&sizes, place))?,
+            num_batches_tracked: buffer(Tensor::zeros(&[], (DType::I64, options.device)))?,
             training: Training::default(),
             options,
         })

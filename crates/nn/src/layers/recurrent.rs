@@ -1,7 +1,7 @@
 //! Recurrent networks and their cells.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Device, Options, Tensor};
 
 use super::{root_share, uniform, value};
 use crate::rnn::{Recurrence, Recurrent, RecurrentOptions, recurrent, recurrent_cell};
@@ -29,6 +29,8 @@ pub struct RnnOptions {
     pub relu: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for RnnOptions {
@@ -42,6 +44,7 @@ impl Default for RnnOptions {
             proj_size: 0,
             relu: false,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
@@ -97,7 +100,7 @@ impl Layers {
             };
             for suffix in ["", "_reverse"].into_iter().take(directions) {
                 let mut add = |name: &str, sizes: &[usize]| {
-                    let parameter = uniform(sizes, bound, options.dtype)?;
+                    let parameter = uniform(sizes, bound, (options.dtype, options.device))?;
                     named.push((format!("{name}_l{layer}{suffix}"), parameter));
                     Ok::<(), Error>(())
                 };
@@ -224,16 +227,22 @@ macro_rules! cells {
                 Self::with(features, hidden, true, default_dtype())
             }
 
-            /// A cell with biases or without, in a dtype.
+            /// A cell with biases or without, of a dtype, or of one on a device.
             ///
             /// # Errors
             /// A dtype error for a dtype without gradients, a memory error.
-            pub fn with(features: usize, hidden: usize, bias: bool, dtype: DType) -> Result<Self, Error> {
+            pub fn with(
+                features: usize,
+                hidden: usize,
+                bias: bool,
+                options: impl Into<Options>,
+            ) -> Result<Self, Error> {
+                let place = options.into();
                 let (rows, bound) = ($kind.gates() * hidden, root_share(hidden));
-                let summand = || bias.then(|| uniform(&[rows], bound, dtype)).transpose();
+                let summand = || bias.then(|| uniform(&[rows], bound, place)).transpose();
                 Ok(Self {
-                    weight_ih: uniform(&[rows, features], bound, dtype)?,
-                    weight_hh: uniform(&[rows, hidden], bound, dtype)?,
+                    weight_ih: uniform(&[rows, features], bound, place)?,
+                    weight_hh: uniform(&[rows, hidden], bound, place)?,
                     bias_ih: summand()?,
                     bias_hh: summand()?,
                 })

@@ -1,7 +1,7 @@
 //! Layers of attention, and stacks of them.
 
 use allotrope_dtype::{DType, Error, default_dtype};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Device, Tensor};
 
 use super::{
     AttentionArguments, Dropout, LayerNorm, Linear, LinearOptions, MultiheadAttention,
@@ -38,6 +38,8 @@ pub struct TransformerOptions {
     pub bias: bool,
     /// The dtype of the parameters.
     pub dtype: DType,
+    /// The device of the same.
+    pub device: Device,
 }
 
 impl Default for TransformerOptions {
@@ -51,6 +53,7 @@ impl Default for TransformerOptions {
             norm_first: false,
             bias: true,
             dtype: default_dtype(),
+            device: Device::cpu(),
         }
     }
 }
@@ -62,14 +65,19 @@ impl TransformerOptions {
             bias: self.bias,
             batch_first: self.batch_first,
             dtype: self.dtype,
+            device: self.device,
             ..MultiheadAttentionOptions::default()
         };
         MultiheadAttention::with(size, heads, options)
     }
 
     fn linear(&self, inputs: usize, outputs: usize) -> Result<Linear, Error> {
-        let (bias, dtype) = (self.bias, self.dtype);
-        Linear::with(inputs, outputs, LinearOptions { bias, dtype })
+        let options = LinearOptions {
+            bias: self.bias,
+            dtype: self.dtype,
+            device: self.device,
+        };
+        Linear::with(inputs, outputs, options)
     }
 
     fn norm(&self, size: usize) -> Result<LayerNorm, Error> {
@@ -78,6 +86,7 @@ impl TransformerOptions {
             affine: true,
             bias: self.bias,
             dtype: self.dtype,
+            device: self.device,
         };
         LayerNorm::with(&[size], options)
     }

@@ -413,6 +413,11 @@ impl<A: Algorithm> Members<A> {
                 continue;
             }
             let value = parameter.value();
+            // What is remembered follows a parameter that was moved.
+            let moved = remembered.tensors.values();
+            for known in moved.filter(|known| known.value().device() != value.device()) {
+                known.rebind(known.value().to_device(value.device())?);
+            }
             for (number, slot) in self.options.slots(value.shape()).iter().enumerate() {
                 match remembered.tensors.get(slot.name) {
                     Some(known) => {

@@ -204,12 +204,19 @@ impl Tensor {
         }
         let rows = self.shape()[0];
         let padding = match options.padding_idx {
-            Some(padding) => vec![normalize_axis(op, padding, rows)? as i64],
-            None => vec![],
+            Some(padding) => {
+                let padding = normalize_axis(op, padding, rows)? as i64;
+                self.new_full(&[1], padding, DType::I64)?
+            }
+            None => self.new_zeros(&[0], DType::I64)?,
         };
-        let padding = self.new_from_slice(&padding, &[padding.len()])?;
         let times = match options.scale_grad_by_freq {
-            true => index.ravel()?.bincount(None, rows)?.maximum(1)?,
+            true => {
+                let index = index.ravel()?;
+                let known = Indices::new(op, &index, 0, rows, Negative::Refuse)?;
+                let known = known.compact.expand(index.shape())?.contiguous()?;
+                known.occurrences(op, rows)?.maximum(1)?
+            }
             false => self.new_full(&[1], 1, DType::I64)?,
         };
         let times = times.unsqueeze(1)?;
