@@ -7,16 +7,8 @@ use allotrope_tensor::{Edges, Tensor};
 
 use crate::devices::{Tested, devices, devices_for};
 
-/// Ways to read, of which each raises.
-fn readings(
-    device: &Tested,
-) -> [(&'static str, Box<dyn Fn(&Tensor) -> Result<(), Error> + '_>); 3] {
-    [
-        ("to_bytes", Box::new(|x| x.to_bytes().map(drop))),
-        ("finish", Box::new(|_| device.gpu.finish())),
-        ("synchronize", Box::new(|x| x.device().synchronize())),
-    ]
-}
+/// A way to read, which raises.
+type Reading<'a> = (&'a str, &'a dyn Fn(&Tensor) -> Result<(), Error>);
 
 /// A device with all features and one with none: levels are alike in integers.
 fn with_and_without_features() -> impl Iterator<Item = &'static Tested> {
@@ -33,7 +25,12 @@ fn check(device: &Tested, case: &Case) {
     let want = work(operands).err();
     let moved = operands.iter().map(|x| x.to_backend(device.gpu).unwrap());
     let moved: Vec<Tensor> = moved.collect();
-    for (reading, read) in readings(device) {
+    let readings: [Reading<'_>; 3] = [
+        ("to_bytes", &|x| x.to_bytes().map(drop)),
+        ("finish", &|_| device.gpu.finish()),
+        ("synchronize", &|x| x.device().synchronize()),
+    ];
+    for (reading, read) in readings {
         let what = format!("{what} on {} by {reading}", device.name);
         // Whoever reads hands over what is recorded first.
         device.gpu.finish().unwrap();
