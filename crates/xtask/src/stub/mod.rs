@@ -219,7 +219,9 @@ impl Stubs<'_> {
         let names = self.writer.pairs("SPECIAL").into_iter();
         let lines = names.map(|(name, original)| format!("from . import {original} as {name}\n"));
         let lines: String = lines.collect();
-        Ok(format!("{HEADER}\n{lines}from ._special import *\nfrom ._bessel import *\n"))
+        Ok(format!(
+            "{HEADER}\n{lines}from ._special import *\nfrom ._bessel import *\n"
+        ))
     }
 
     fn return_types(&self) -> String {
