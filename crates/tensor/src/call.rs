@@ -81,7 +81,11 @@ pub(crate) struct Call {
 impl Call {
     /// Begins a call of a row on tensors: once for each call, since it is what the trace shows.
     pub(crate) fn begin(row: &impl Tabled, tensors: &[&Tensor]) -> Result<Self, Error> {
-        let common = common_dtype(row.name(), tensors.iter().copied())?;
+        let common = match tensors {
+            // One meets nobody.
+            [only] => only.dtype(),
+            _ => common_dtype(row.name(), tensors.iter().copied())?,
+        };
         let result = result_dtype(row, common)?;
         Ok(Self {
             op: row.name(),
