@@ -81,7 +81,14 @@ pub(crate) struct Call {
 impl Call {
     /// Begins a call of a row on tensors: once for each call, since it is what the trace shows.
     pub(crate) fn begin(row: &impl Tabled, tensors: &[&Tensor]) -> Result<Self, Error> {
-        let (common, result) = meet(row, tensors.iter().copied())?;
+        let (common, result) = match *tensors {
+            // One meets nobody.
+            [only] => {
+                let common = only.dtype();
+                (common, result_among(row, common, &[only.into()])?)
+            }
+            _ => meet(row, tensors.iter().copied())?,
+        };
         Ok(Self {
             op: row.name(),
             common,

@@ -337,9 +337,14 @@ pub(crate) fn perform_one(
     shape: &Shape,
 ) -> Result<Tensor, Error> {
     let count = shape.count();
-    let mut results = perform(op, task, tensors, &[Output { dtype, count }])?;
+    let results = perform(op, task, tensors, &[Output { dtype, count }])?;
+    Ok(first_of(results, tensors, dtype, shape))
+}
+
+/// The one output of a task, as a tensor of a shape.
+fn first_of(mut results: Results, tensors: &[&Tensor], dtype: DType, shape: &Shape) -> Tensor {
     let memory = results.remove(0).memory;
-    Ok(Tensor::from_memory_of(memory, shape.clone(), dtype).inherit_alike(tensors))
+    Tensor::from_memory_of(memory, shape.clone(), dtype).inherit_alike(tensors)
 }
 
 /// [`perform_one`], but where the device has no kernel for the task, a composition of other
@@ -354,10 +359,7 @@ pub(crate) fn perform_or(
 ) -> Result<Tensor, Error> {
     let count = shape.count();
     match perform_here(op, task, tensors, &[Output { dtype, count }])? {
-        Some(mut results) => {
-            let memory = results.remove(0).memory;
-            Ok(Tensor::from_memory_of(memory, shape.clone(), dtype).inherit_alike(tensors))
-        }
+        Some(results) => Ok(first_of(results, tensors, dtype, shape)),
         None => {
             note(op, common_backend(op, tensors)?, tensors, Way::Composed);
             compose()

@@ -11,7 +11,7 @@ use smallvec::smallvec;
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::{self, Call};
 use crate::device::common_backend;
 use crate::view::ZERO;
 
@@ -119,7 +119,7 @@ impl Tensor {
     /// A value error for other numbers of dimensions than two, a memory error.
     pub fn trace(&self) -> Result<Self, Error> {
         let op = TRACE.name;
-        let dtype = call::result_dtype(&TRACE, self.dtype())?;
+        let dtype = Call::begin(&TRACE, &[self])?.result;
         let given = self.rank();
         match given {
             2 => self.diagonal(0, 0, 1)?.sum(None, false, Some(dtype)),
@@ -181,7 +181,7 @@ where
 /// Matrices with the last dimension on a diagonal.
 fn embed(row: &Structured, x: &Tensor, offset: isize, axes: [isize; 2]) -> Result<Tensor, Error> {
     let op = row.name;
-    let dtype = call::result_dtype(row, x.dtype())?;
+    let dtype = Call::begin(row, &[x])?.result;
     let Some((last, others)) = x.shape().split_last() else {
         return Err(Error::new(
             op,

@@ -9,7 +9,7 @@ use allotrope_op::{Builder, Layout, Program, Shape, Slice, Target, compute_dtype
 use super::join::remember_parts;
 use super::scan::scan_lines;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::{self, Call};
 use crate::device::common_backend;
 use crate::reduce::Plan;
 use crate::{Operand, Tensor};
@@ -38,7 +38,7 @@ impl Tensor {
         } else {
             self.clone()
         };
-        call::result_dtype(&DIFF, x.dtype())?;
+        Call::begin(&DIFF, &[&x])?;
         if n == 0 {
             return Ok(self.clone());
         }

@@ -11,7 +11,7 @@ use smallvec::smallvec;
 use super::pieces::put_together;
 use crate::Tensor;
 use crate::autograd::{Pass, differentiable};
-use crate::call;
+use crate::call::Call;
 use crate::device::perform_one;
 
 /// How windows move over an image; each pair is for rows and columns.
@@ -90,7 +90,7 @@ impl Tensor {
     /// A value error for other numbers of dimensions and for windows that do not fit, a memory error.
     pub fn unfold_windows(&self, blocks: Blocks) -> Result<Self, Error> {
         let op = "unfold";
-        let dtype = call::result_dtype(&UNFOLD, self.dtype())?;
+        let dtype = Call::begin(&UNFOLD, &[self])?.result;
         let columns = im2col(op, &with_batch(op, &self.to(dtype)?, 3)?, blocks)?;
         if self.rank() == 3 {
             columns.select(0, 0)
@@ -108,7 +108,7 @@ impl Tensor {
     /// number of rows or columns than they have; a memory error.
     pub fn fold_windows(&self, sizes: [usize; 2], blocks: Blocks) -> Result<Self, Error> {
         let op = "fold";
-        let dtype = call::result_dtype(&FOLD, self.dtype())?;
+        let dtype = Call::begin(&FOLD, &[self])?.result;
         let images = col2im(op, &with_batch(op, &self.to(dtype)?, 2)?, sizes, blocks)?;
         if self.rank() == 2 {
             images.select(0, 0)

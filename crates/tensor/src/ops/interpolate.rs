@@ -8,7 +8,7 @@ use super::interpolate_gradient::Resizing;
 use super::interpolate_weights::{Weighting, Weights};
 use super::window::does_not_fit;
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 use crate::host::memory::try_collect;
 
 /// How a result is made of the elements near it.
@@ -76,7 +76,7 @@ impl Tensor {
         resized: Resized<'_>,
         options: InterpolationOptions,
     ) -> Result<Self, Error> {
-        let dtype = call::result_dtype(&INTERPOLATE, self.dtype())?;
+        let dtype = Call::begin(&INTERPOLATE, &[self])?.result;
         check_grid(self, mode)?;
         let (sizes, scales) = resized.resolve(&self.shape()[2..])?;
         let chooses = matches!(mode, Interpolation::Nearest | Interpolation::NearestExact);

@@ -1,7 +1,7 @@
 //! Grids and choices: `meshgrid`, `cartesian_prod`, `combinations`, `vander`.
 
 use crate::Tensor;
-use crate::call;
+use crate::call::{self, Call};
 use crate::device::common_backend;
 use crate::view::out_of_memory;
 use allotrope_dtype::{Error, Problem};
@@ -28,7 +28,7 @@ impl Tensor {
         let op = MESHGRID.name;
         // Each keeps its dtype.
         if let Some(first) = tensors.first() {
-            call::result_dtype(&MESHGRID, first.dtype())?;
+            Call::begin(&MESHGRID, &[first])?;
         }
         let (lines, shape) = lines(op, tensors)?;
         let views = lines.iter().enumerate().map(|(dim, line)| {
@@ -109,15 +109,8 @@ impl Tensor {
     /// A value error for other numbers of dimensions than one, a memory error.
     pub fn combinations(&self, length: usize, replacement: bool) -> Result<Self, Error> {
         let op = COMBINATIONS.name;
-        let dtype = call::result_dtype(&COMBINATIONS, self.dtype())?;
-        let given = self.rank();
-        if given != 1 {
-            let problem = match given {
-                0 => Problem::TooFewDimensions { given, least: 1 },
-                _ => Problem::TooManyDimensions { given, most: 1 },
-            };
-            return Err(Error::new(op, problem));
-        }
+        let dtype = Call::begin(&COMBINATIONS, &[self])?.result;
+        need_line(op, self)?;
         if length == 0 {
             return self.new_empty(&[0], dtype);
         }
@@ -133,15 +126,8 @@ impl Tensor {
     /// A value error for other numbers of dimensions than one, a memory error.
     pub fn vander(&self, columns: Option<usize>, increasing: bool) -> Result<Self, Error> {
         let op = VANDER.name;
-        let dtype = call::result_dtype(&VANDER, self.dtype())?;
-        let given = self.rank();
-        if given != 1 {
-            let problem = match given {
-                0 => Problem::TooFewDimensions { given, least: 1 },
-                _ => Problem::TooManyDimensions { given, most: 1 },
-            };
-            return Err(Error::new(op, problem));
-        }
+        let dtype = Call::begin(&VANDER, &[self])?.result;
+        need_line(op, self)?;
         let columns = columns.unwrap_or(self.count());
         let shape = Shape::new(op, &[self.count(), columns])?;
         if shape.count() == 0 {
@@ -164,6 +150,17 @@ impl Tensor {
             .map_err(|error| error.in_op(op))?
             .to(dtype)
     }
+}
+
+/// Refuses any number of dimensions but one.
+fn need_line(op: &'static str, x: &Tensor) -> Result<(), Error> {
+    let given = x.rank();
+    let problem = match given {
+        1 => return Ok(()),
+        0 => Problem::TooFewDimensions { given, least: 1 },
+        _ => Problem::TooManyDimensions { given, most: 1 },
+    };
+    Err(Error::new(op, problem))
 }
 
 /// Tensors of at most one dimension as lines, and the shape of the grid that they span.

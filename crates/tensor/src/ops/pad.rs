@@ -8,7 +8,7 @@ use smallvec::smallvec;
 use super::pieces::{Segment, Segments, cut, gathered_back, put_together};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 
 const OP: &str = "pad";
 
@@ -45,7 +45,7 @@ impl Tensor {
     /// for more than one turn of reflected or circular padding; a dtype or overflow error for a
     /// constant that no promotion holds; a memory error.
     pub fn pad(&self, pad: &[isize], padding: PadMode) -> Result<Self, Error> {
-        call::result_dtype(&PAD, self.dtype())?;
+        Call::begin(&PAD, &[self])?;
         if !pad.len().is_multiple_of(2) || pad.len() / 2 > self.rank() {
             return Err(refuse(
                 "number of sizes",

@@ -14,7 +14,7 @@ use super::axis_view::AxisView;
 use super::operands::refuse;
 use crate::Tensor;
 use crate::autograd::{is_grad_enabled, is_recorded};
-use crate::call;
+use crate::call::Call;
 use crate::device::perform;
 use crate::view::out_of_memory;
 
@@ -68,9 +68,10 @@ impl Tensor {
         interpolation: QuantileInterpolation,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let result = call::result_dtype(row, self.dtype())?;
+        let result = Call::begin(row, &[self])?.result;
+        // Where they are: those of the CPU are refused at the call.
+        let fractions = checked_fractions(op, q)?.beside(self)?;
         let q = q.clone().beside(self)?;
-        let fractions = checked_fractions(op, &q)?;
         let task = Order::Quantile {
             skips_nan: row == &NANQUANTILE,
             interpolation,
@@ -213,5 +214,9 @@ fn checked_fractions(op: &'static str, q: &Tensor) -> Result<Tensor, Error> {
     let plain = wide.detach();
     let right = plain.ge(0.0)?.logical_and(&plain.le(1.0)?)?;
     refuse(op, refusal, &right.logical_not()?, Some(&plain))?;
-    Ok(wide)
+    if q.host_address().is_some() {
+        return Ok(plain);
+    }
+    // In range whatever they are: a device does not wait for the check.
+    right.where_(&plain, 0.0)
 }

@@ -10,7 +10,7 @@ use super::indexing::sum_slices;
 use super::scan::scan_lines;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::reduce::reading;
 
 /// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
@@ -31,7 +31,7 @@ impl Tensor {
     /// # Errors
     /// A value error for fewer counts than dimensions, a memory error.
     pub fn repeat(&self, counts: &[usize]) -> Result<Self, Error> {
-        call::result_dtype(&REPEAT, self.dtype())?;
+        Call::begin(&REPEAT, &[self])?;
         if counts.len() < self.rank() {
             let problem = Problem::WrongAxisCount {
                 given: counts.len(),
@@ -48,7 +48,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn tile(&self, counts: &[usize]) -> Result<Self, Error> {
-        call::result_dtype(&TILE, self.dtype())?;
+        Call::begin(&TILE, &[self])?;
         let missing = self.rank().saturating_sub(counts.len());
         let counts: Dims<usize> = std::iter::repeat_n(&1, missing)
             .chain(counts)
@@ -71,7 +71,7 @@ impl Tensor {
     /// An index error for an axis out of range, a memory error.
     pub fn repeat_interleave(&self, count: usize, axis: Option<isize>) -> Result<Self, Error> {
         let op = REPEAT_INTERLEAVE.name;
-        call::result_dtype(&REPEAT_INTERLEAVE, self.dtype())?;
+        Call::begin(&REPEAT_INTERLEAVE, &[self])?;
         let (x, dim) = along(op, self, axis)?;
         let sizes: Dims<usize> = x.shape().iter().copied().collect();
         let mut result = sizes.clone();
@@ -113,7 +113,7 @@ impl Tensor {
         total: Option<usize>,
     ) -> Result<Self, Error> {
         let op = REPEAT_INTERLEAVE.name;
-        call::result_dtype(&REPEAT_INTERLEAVE, self.dtype())?;
+        Call::begin(&REPEAT_INTERLEAVE, &[self])?;
         let (x, dim) = along(op, self, axis)?;
         let counts = read_counts(counts)?;
         let size = x.shape()[dim];

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::pieces::{Segment, Segments, cut, put_together};
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 impl Tensor {
     /// The elements moved by `shifts` along `dims`, those that leave at one end entering at the
@@ -26,7 +26,7 @@ impl Tensor {
     /// a memory error.
     pub fn roll(&self, shifts: &[isize], dims: &[isize]) -> Result<Self, Error> {
         let op = ROLL.name;
-        call::result_dtype(&ROLL, self.dtype())?;
+        Call::begin(&ROLL, &[self])?;
         if let ([shift], []) = (shifts, dims) {
             let flat = self.ravel()?.roll(&[*shift], &[0])?;
             return flat.reshape_as(self);

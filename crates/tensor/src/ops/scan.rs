@@ -12,7 +12,7 @@ use super::axis_view::{AxisView, remember_places};
 use super::difference::join_along;
 use super::scan_gradient::remember_scan;
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 use crate::device::common_backend;
 use crate::reduce::reading;
 
@@ -119,7 +119,7 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let usual = call::result_dtype(row, self.dtype())?;
+        let usual = Call::begin(row, &[self])?.result;
         let result = dtype.unwrap_or(usual);
         let through = match kind {
             Scan::LogSumExp if !Set::Inexact.contains(self.dtype()) => default_dtype(),
@@ -166,7 +166,7 @@ impl Tensor {
     }
 
     fn running(&self, row: &Structured, greatest: bool, dim: isize) -> Result<(Self, Self), Error> {
-        call::result_dtype(row, self.dtype())?;
+        Call::begin(row, &[self])?;
         let lines = AxisView::new(row.name, self, dim)?;
         let (values, places) = lines.choose(Order::Cummax { greatest }, lines.length())?;
         let values = remember_places(values, row.name, self, dim, &places, true)?;

@@ -8,7 +8,7 @@ use allotrope_op::task::order::Rank;
 
 use super::axis_view::{AxisView, remember_places};
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 impl Tensor {
     /// The `k` greatest (or least) elements along `dim`, and their places; of equals the earliest.
@@ -24,7 +24,7 @@ impl Tensor {
         largest: bool,
         sorted: bool,
     ) -> Result<(Self, Self), Error> {
-        call::result_dtype(&TOPK, self.dtype())?;
+        Call::begin(&TOPK, &[self])?;
         let lines = AxisView::new(TOPK.name, self, dim)?;
         if k > lines.length() {
             return Err(bad_rank(
@@ -44,7 +44,7 @@ impl Tensor {
     /// A value error for a `k` that is 0 or beyond the size, a dtype error for complex numbers, an
     /// index error for a dimension out of range, a memory error.
     pub fn kthvalue(&self, k: isize, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
-        call::result_dtype(&KTHVALUE, self.dtype())?;
+        Call::begin(&KTHVALUE, &[self])?;
         let lines = AxisView::new(KTHVALUE.name, self, dim)?;
         if k < 1 || k as usize > lines.length() {
             return Err(bad_rank(
@@ -107,12 +107,12 @@ impl Tensor {
         dim: isize,
         keepdim: bool,
     ) -> Result<(Self, Self), Error> {
-        call::result_dtype(row, self.dtype())?;
+        Call::begin(row, &[self])?;
         self.one_of_lines(row, Order::Nth(rank), dim, keepdim)
     }
 
     fn middle_of_all(&self, row: &Structured, rank: Rank) -> Result<Self, Error> {
-        call::result_dtype(row, self.dtype())?;
+        Call::begin(row, &[self])?;
         if self.count() == 0 && self.dtype().kind() == Kind::Float {
             return self.new_full(&[], f64::NAN, self.dtype());
         }
@@ -152,7 +152,7 @@ impl Tensor {
     /// # Errors
     /// As [`median`](Self::median).
     pub fn mode(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
-        call::result_dtype(&MODE, self.dtype())?;
+        Call::begin(&MODE, &[self])?;
         self.one_of_lines(&MODE, Order::Mode, dim, keepdim)
     }
 }

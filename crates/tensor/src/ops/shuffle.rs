@@ -4,7 +4,7 @@ use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CHANNEL_SHUFFLE, PIXEL_SHUFFLE, PIXEL_UNSHUFFLE};
 
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 impl Tensor {
     /// Channels spread over squares of pixels: from `[…, C * r * r, H, W]` to `[…, C, H * r, W * r]`.
@@ -14,7 +14,7 @@ impl Tensor {
     /// not a multiple of its square; a memory error.
     pub fn pixel_shuffle(&self, factor: usize) -> Result<Self, Error> {
         let op = "pixel_shuffle";
-        call::result_dtype(&PIXEL_SHUFFLE, self.dtype())?;
+        Call::begin(&PIXEL_SHUFFLE, &[self])?;
         self.need_rank(op, 3)?;
         let first = self.rank() - 3;
         let [channels, height, width] = [0, 1, 2].map(|i| self.shape()[first + i]);
@@ -38,7 +38,7 @@ impl Tensor {
     /// multiples of it; a memory error.
     pub fn pixel_unshuffle(&self, factor: usize) -> Result<Self, Error> {
         let op = "pixel_unshuffle";
-        call::result_dtype(&PIXEL_UNSHUFFLE, self.dtype())?;
+        Call::begin(&PIXEL_UNSHUFFLE, &[self])?;
         self.need_rank(op, 3)?;
         let first = self.rank() - 3;
         let [channels, height, width] = [0, 1, 2].map(|i| self.shape()[first + i]);
@@ -62,7 +62,7 @@ impl Tensor {
     /// multiple of them; a memory error.
     pub fn channel_shuffle(&self, groups: usize) -> Result<Self, Error> {
         let op = "channel_shuffle";
-        call::result_dtype(&CHANNEL_SHUFFLE, self.dtype())?;
+        Call::begin(&CHANNEL_SHUFFLE, &[self])?;
         self.need_rank(op, 3)?;
         let channels = self.shape()[1];
         need_multiple(op, "the number of channels", channels, groups)?;

@@ -11,7 +11,7 @@ use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range};
 use crate::autograd::{Pass, differentiable};
-use crate::call;
+use crate::call::Call;
 use crate::device::perform_or;
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
@@ -104,7 +104,7 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let result = call::result_dtype(row, self.dtype())?;
+        let result = Call::begin(row, &[self])?.result;
         if let Some(dtype) = dtype.filter(|dtype| !Set::Float.contains(*dtype)) {
             return Err(Error::not_in_set(op, dtype, Set::Float, None));
         }

@@ -7,7 +7,7 @@ use allotrope_op::task::Order;
 use super::axis_view::{AxisView, remember_places};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 
 impl Tensor {
     /// The elements in order along `dim`, and their places. NaN is the greatest, -0 and 0 are equal,
@@ -26,7 +26,7 @@ impl Tensor {
     /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
     /// error.
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Self, Self), Error> {
-        call::result_dtype(&SORT, self.dtype())?;
+        Call::begin(&SORT, &[self])?;
         self.sorted(SORT.name, dim, descending)
     }
 
@@ -52,7 +52,7 @@ impl Tensor {
     /// # Errors
     /// As [`sort`](Self::sort).
     pub fn argsort(&self, dim: isize, descending: bool) -> Result<Self, Error> {
-        call::result_dtype(&ARGSORT, self.dtype())?;
+        Call::begin(&ARGSORT, &[self])?;
         let task = Order::Sort {
             descending,
             values: false,
@@ -66,7 +66,7 @@ impl Tensor {
     /// # Errors
     /// As [`sort`](Self::sort).
     pub fn msort(&self) -> Result<Self, Error> {
-        let dtype = call::result_dtype(&MSORT, self.dtype())?;
+        let dtype = Call::begin(&MSORT, &[self])?.result;
         if is_recorded(&[self]) {
             return Ok(self.sorted(MSORT.name, 0, false)?.0);
         }

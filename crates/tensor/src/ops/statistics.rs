@@ -9,7 +9,7 @@ use allotrope_op::{Builder, Program, normalize_axis};
 
 use super::operands::{Working, conjugate, out_of_range, refuse, signed, wrong_shape};
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
 
@@ -31,7 +31,7 @@ impl Tensor {
         keepdim: bool,
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
-        let result = call::result_dtype(&NANSUM, self.dtype())?;
+        let result = Call::begin(&NANSUM, &[self])?.result;
         let result = self.nan_result(&NANSUM, dtype, result)?;
         if !self.dtype().is_floating_point() {
             let total = self.sum(axes, keepdim, dtype);
@@ -52,7 +52,7 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = NANMEAN.name;
-        let result = call::result_dtype(&NANMEAN, self.dtype())?;
+        let result = Call::begin(&NANMEAN, &[self])?.result;
         if let Some(dtype) = dtype.filter(|d| !Set::Inexact.contains(*d)) {
             return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
         }

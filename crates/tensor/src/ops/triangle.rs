@@ -9,7 +9,7 @@ use allotrope_op::{Band, Shape};
 use smallvec::smallvec;
 
 use super::repeat::stretches;
-use crate::call;
+use crate::call::Call;
 use crate::create::arange_on;
 use crate::transfer::upload;
 use crate::view::out_of_memory;
@@ -71,7 +71,7 @@ impl Tensor {
 }
 
 fn keep(row: &Structured, band: Band, x: &Tensor, diagonal: isize) -> Result<Tensor, Error> {
-    let dtype = call::result_dtype(row, x.dtype())?;
+    let dtype = Call::begin(row, &[x])?.result;
     let [.., _, _] = x.shape()[..] else {
         let (given, least) = (x.rank(), 2);
         return Err(Error::new(

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 pub use allotrope_op::task::order::Beside;
 
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::device::perform;
 use crate::{Index, Tensor};
 
@@ -71,7 +71,7 @@ impl Tensor {
         sorted: bool,
         beside: Beside,
     ) -> Result<Unique, Error> {
-        let dtype = call::result_dtype(row, self.dtype())?;
+        let dtype = Call::begin(row, &[self])?.result;
         let dim = dim.map(|dim| normalize_axis(row.name, dim, self.rank()));
         let dim = dim.transpose()?.map(|dim| dim as isize);
         let rows = match dim {

@@ -17,7 +17,7 @@ use scale::{Scale, scaled_square};
 
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::{self, Call};
 use crate::elementwise::{evaluate, evaluate_one};
 use crate::ops::unvarying;
 
@@ -196,7 +196,7 @@ impl Tensor {
             None => wide,
         };
         plan.finish(
-            wide.to(call::result_dtype(&Reduction::Var, self.dtype())?)?,
+            wide.to(Call::begin(&Reduction::Var, &[self])?.result)?,
             keepdim,
         )
     }
@@ -218,7 +218,7 @@ impl Tensor {
             None => wide.sqrt()?,
         };
         plan.finish(
-            wide.to(call::result_dtype(&Reduction::Std, self.dtype())?)?,
+            wide.to(Call::begin(&Reduction::Std, &[self])?.result)?,
             keepdim,
         )
     }
@@ -276,7 +276,7 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        let result = call::result_dtype(&reduction, self.dtype())?;
+        let result = Call::begin(&reduction, &[self])?.result;
         let plan = Plan::new(op, self, axes)?;
         if self.count() > 0 || !plan.kept.iter().any(|dim| self.shape()[*dim] == 0) {
             plan.need_elements(op, self)?;
@@ -312,7 +312,7 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        call::result_dtype(&reduction, self.dtype())?;
+        Call::begin(&reduction, &[self])?;
         let axes = axis.map(|axis| [axis]);
         let axes = axes.as_ref().map(|axes| &axes[..]);
         let plan = Plan::new(op, self, axes)?;
@@ -442,7 +442,7 @@ impl Tensor {
     /// error.
     pub fn norm(&self, p: f64, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
         let op = Reduction::Norm.name();
-        let result = call::result_dtype(&Reduction::Norm, self.dtype())?;
+        let result = Call::begin(&Reduction::Norm, &[self])?.result;
         let plan = Plan::new(op, self, axes)?;
         let from = self.dtype();
         let wide = self.working_float();
@@ -491,7 +491,7 @@ impl Tensor {
     /// An index error for an axis out of range, a memory error.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
         let op = Reduction::Logsumexp.name();
-        let result = call::result_dtype(&Reduction::Logsumexp, self.dtype())?;
+        let result = Call::begin(&Reduction::Logsumexp, &[self])?.result;
         let plan = Plan::new(op, self, axes)?;
         let through = if Set::Inexact.contains(self.dtype()) {
             self.dtype()

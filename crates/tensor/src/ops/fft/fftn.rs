@@ -11,7 +11,7 @@ use allotrope_op::{Dims, normalize_axes, normalize_axis};
 use super::Norm;
 use super::layout::Lines;
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 /// What the last of the dimensions is transformed from and to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn transform(
     norm: Norm,
 ) -> Result<Tensor, Error> {
     let op = row.name;
-    let result = call::result_dtype(row, x.dtype())?;
+    let result = Call::begin(row, &[x])?.result;
     let complex = result.to_complex();
     let places = resolve(op, x, s, dims)?;
     let Some(((last, last_length), others)) = places.split_last() else {

@@ -6,7 +6,7 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::fft::{FFTSHIFT, IFFTSHIFT};
 
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 /// The elements of dimensions moved by half their length, so that frequency zero is in the middle.
 ///
@@ -30,7 +30,7 @@ fn shift(
     dims: Option<&[isize]>,
     by: impl Fn(usize) -> usize,
 ) -> Result<Tensor, Error> {
-    call::result_dtype(row, x.dtype())?;
+    Call::begin(row, &[x])?;
     let every: Vec<isize> = (0..x.rank() as isize).collect();
     let places = normalize_axes(row.name, dims.unwrap_or(&every), x.rank())?;
     let dims: Vec<isize> = places.iter().map(|dim| *dim as isize).collect();

@@ -29,7 +29,7 @@ use layout::Lines;
 pub use stft::{Frames, istft, stft};
 
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 pub use crate::create::{fftfreq, fftfreq_on, rfftfreq, rfftfreq_on};
 
 /// Which of a transform and its inverse is divided by the number of elements.
@@ -107,7 +107,7 @@ fn complex_transform(
     dim: isize,
     norm: Norm,
 ) -> Result<Tensor, Error> {
-    let result = call::result_dtype(row, x.dtype())?;
+    let result = Call::begin(row, &[x])?.result;
     let lines = Lines::new(row.name, x, dim, n)?;
     let scale = norm.scale(direction, lines.length as f64);
     if x.dtype().is_complex() {
@@ -133,7 +133,7 @@ fn complex_transform(
 /// # Errors
 /// As [`fft`]; a dtype error for complex numbers.
 pub fn rfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = call::result_dtype(&RFFT, x.dtype())?;
+    let result = Call::begin(&RFFT, &[x])?.result;
     let lines = Lines::new(RFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Forward, lines.length as f64);
     lines.real(Direction::Forward, result, false, scale)
@@ -145,7 +145,7 @@ pub fn rfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 /// # Errors
 /// As [`fft`].
 pub fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = call::result_dtype(&IRFFT, x.dtype())?;
+    let result = Call::begin(&IRFFT, &[x])?.result;
     let lines = Lines::of_half(IRFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Inverse, lines.length as f64);
     lines.to_real(Direction::Inverse, result, scale)
@@ -157,7 +157,7 @@ pub fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Ten
 /// # Errors
 /// As [`fft`].
 pub fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = call::result_dtype(&HFFT, x.dtype())?;
+    let result = Call::begin(&HFFT, &[x])?.result;
     let lines = Lines::of_half(HFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Forward, lines.length as f64);
     lines.to_real(Direction::Forward, result, scale)
@@ -168,7 +168,7 @@ pub fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 /// # Errors
 /// As [`fft`]; a dtype error for complex numbers.
 pub fn ihfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
-    let result = call::result_dtype(&IHFFT, x.dtype())?;
+    let result = Call::begin(&IHFFT, &[x])?.result;
     let lines = Lines::new(IHFFT.name, x, dim, n)?;
     let scale = norm.scale(Direction::Inverse, lines.length as f64);
     lines.real(Direction::Inverse, result, false, scale)

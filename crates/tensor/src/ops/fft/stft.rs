@@ -6,7 +6,7 @@ use allotrope_op::task::values::Refusal;
 
 use super::{Norm, fft, ifft, irfft, rfft};
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 use crate::ops::im2col::Blocks;
 use crate::ops::operands::{out_of_range, refuse, signed, wrong_shape};
 use crate::ops::pad::PadMode;
@@ -94,7 +94,7 @@ pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor,
     if x.rank() == 1 {
         return stft(&x.unsqueeze(0)?, frames, padding)?.squeeze(Some(&[0]));
     }
-    let result = call::result_dtype(&STFT, x.dtype())?;
+    let result = Call::begin(&STFT, &[x])?.result;
     if x.rank() != 2 {
         return Err(wrong_shape(op, "input", x, "[length] or [batch, length]"));
     }
@@ -173,7 +173,7 @@ pub fn istft(
     if x.rank() == 2 {
         return istft(&x.unsqueeze(0)?, frames, length, return_complex)?.squeeze(Some(&[0]));
     }
-    call::result_dtype(&ISTFT, x.dtype())?;
+    Call::begin(&ISTFT, &[x])?;
     if x.rank() != 3 {
         let accepted = "[frequencies, windows] or [batch, frequencies, windows]";
         return Err(wrong_shape(op, "input", x, accepted));

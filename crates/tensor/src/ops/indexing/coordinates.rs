@@ -6,7 +6,7 @@ use allotrope_op::structured::indexing::{RAVEL_MULTI_INDEX, UNRAVEL_INDEX};
 
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
-use crate::call;
+use crate::call::{self, Call};
 
 impl Tensor {
     /// The index in every dimension of a shape of indices into its elements in row-major order.
@@ -24,7 +24,7 @@ impl Tensor {
     /// the last element, a memory error.
     pub fn unravel_index(&self, sizes: &[usize]) -> Result<Vec<Self>, Error> {
         let op = UNRAVEL_INDEX.name;
-        call::result_dtype(&UNRAVEL_INDEX, self.dtype())?;
+        Call::begin(&UNRAVEL_INDEX, &[self])?;
         let shape = Shape::new(op, sizes)?;
         let indices = Indices::new(op, self, 0, shape.count(), Negative::Refuse)?;
         let flat = indices.compact.with_layout(indices.layout.clone());
@@ -61,7 +61,7 @@ impl Tensor {
         let strides = shape.contiguous_strides();
         for (dim, index) in indices.iter().enumerate() {
             match dim {
-                0 => call::result_dtype(&RAVEL_MULTI_INDEX, index.dtype())?,
+                0 => Call::begin(&RAVEL_MULTI_INDEX, &[index])?.result,
                 _ => call::expected_dtype(&RAVEL_MULTI_INDEX, index.dtype())?,
             };
             let index = index.expand(&common)?;

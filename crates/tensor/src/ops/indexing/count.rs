@@ -12,7 +12,7 @@ use super::super::operands::refuse;
 use super::scatter_core::Target;
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 use crate::device::{perform_one, perform_or};
 
 /// The bins of a histogram.
@@ -41,7 +41,7 @@ impl Tensor {
     /// shape or anything but a vector, a memory error.
     pub fn bincount(&self, weights: Option<&Self>, minlength: usize) -> Result<Self, Error> {
         let op = BINCOUNT.name;
-        call::result_dtype(&BINCOUNT, self.dtype())?;
+        Call::begin(&BINCOUNT, &[self])?;
         if self.rank() != 1 {
             return Err(wrong_shape(op, "input", self.shape(), "a vector"));
         }
@@ -102,7 +102,7 @@ impl Tensor {
     /// not in order, a memory error.
     pub fn histc(&self, bins: usize, low: f64, high: f64) -> Result<Self, Error> {
         let op = HISTC.name;
-        let dtype = call::result_dtype(&HISTC, self.dtype())?;
+        let dtype = Call::begin(&HISTC, &[self])?.result;
         check_bins(op, bins)?;
         let bounds = if low == high {
             self.bounds(op, 1.0)?
@@ -129,7 +129,7 @@ impl Tensor {
         density: bool,
     ) -> Result<(Self, Self), Error> {
         let op = HISTOGRAM.name;
-        let dtype = call::result_dtype(&HISTOGRAM, self.dtype())?;
+        let dtype = Call::begin(&HISTOGRAM, &[self])?.result;
         let edges = match bins {
             Edges::Count(count, bounds) => {
                 check_bins(op, count)?;
@@ -150,7 +150,7 @@ impl Tensor {
                     .map_err(|error| error.in_op(op))?
             }
             Edges::Given(edges) => {
-                call::result_dtype(&HISTOGRAM, edges.dtype())?;
+                Call::begin(&HISTOGRAM, &[edges])?;
                 if edges.rank() != 1 || edges.count() < 2 {
                     let accepted = "a vector of at least two";
                     return Err(wrong_shape(op, "bins", edges.shape(), accepted));

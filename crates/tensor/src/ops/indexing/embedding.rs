@@ -15,7 +15,7 @@ use super::scatter_core::{Target, accumulator, neutral};
 use super::{Indices, Negative, chooser_beside, sum_slices, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::{self, Call};
 use crate::device::perform_here;
 use crate::host::memory::try_vec;
 
@@ -105,7 +105,7 @@ impl Tensor {
     /// for a negative one or if nothing tells the number of classes, a memory error.
     pub fn one_hot(&self, classes: Option<usize>, dtype: DType) -> Result<Self, Error> {
         let op = ONE_HOT.name;
-        call::result_dtype(&ONE_HOT, self.dtype())?;
+        Call::begin(&ONE_HOT, &[self])?;
         let places = match self.dtype() {
             DType::Bool => self.to(DType::U8)?,
             _ => self.clone(),
@@ -151,7 +151,7 @@ impl Tensor {
     /// error unless this is a matrix, a memory error.
     pub fn embedding(&self, index: &Self, options: Embedding) -> Result<Self, Error> {
         let op = EMBEDDING.name;
-        call::result_dtype(&EMBEDDING, self.dtype())?;
+        Call::begin(&EMBEDDING, &[self])?;
         self.check_table(op, &options)?;
         let index = chooser_beside(index, self)?;
         self.rows(op, &index, &options)?.to(self.dtype())

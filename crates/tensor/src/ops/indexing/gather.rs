@@ -10,7 +10,7 @@ use super::scatter::sum_elements;
 use super::{Indices, Negative, chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::device::common_backend;
 use crate::transfer::gathered;
 
@@ -32,7 +32,7 @@ impl Tensor {
     /// An index error for a dimension or index out of range, a dtype error unless indices are
     /// integers, a value error for an index that does not fit, a memory error.
     pub fn gather(&self, dim: isize, index: &Self) -> Result<Self, Error> {
-        call::result_dtype(&GATHER, self.dtype())?;
+        Call::begin(&GATHER, &[self])?;
         self.gathered(GATHER.name, dim, index)
     }
 
@@ -80,7 +80,7 @@ impl Tensor {
     /// As [`gather`](Self::gather); a value error for an index of more than one dimension.
     pub fn index_select(&self, dim: isize, index: &Self) -> Result<Self, Error> {
         let op = INDEX_SELECT.name;
-        call::result_dtype(&INDEX_SELECT, self.dtype())?;
+        Call::begin(&INDEX_SELECT, &[self])?;
         if index.rank() > 1 {
             return Err(wrong_shape(op, "index", index.shape(), "a vector"));
         }
@@ -188,7 +188,7 @@ impl Tensor {
     /// As [`gather`](Self::gather).
     pub fn take(&self, index: &Self, dim: Option<isize>) -> Result<Self, Error> {
         let op = TAKE.name;
-        call::result_dtype(&TAKE, self.dtype())?;
+        Call::begin(&TAKE, &[self])?;
         match dim {
             Some(dim) => self.select_along(op, dim, index, Negative::FromEnd),
             None => self.ravel()?.select_along(op, 0, index, Negative::FromEnd),
@@ -202,7 +202,7 @@ impl Tensor {
     /// As [`gather`](Self::gather); a value error unless both have as many dimensions and broadcast.
     pub fn take_along_dim(&self, index: &Self, dim: Option<isize>) -> Result<Self, Error> {
         let op = TAKE_ALONG_DIM.name;
-        call::result_dtype(&TAKE_ALONG_DIM, self.dtype())?;
+        Call::begin(&TAKE_ALONG_DIM, &[self])?;
         let Some(axis) = dim else {
             return self.ravel()?.gathered(op, 0, &index.ravel()?);
         };

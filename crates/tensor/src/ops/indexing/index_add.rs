@@ -13,7 +13,7 @@ use super::scatter_gradient::Scattered;
 use super::{Indices, Negative, as_tensor, chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::{self, Call};
 use crate::elementwise::Operand;
 use crate::transfer::gathered;
 
@@ -94,7 +94,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].index_copy(dim, &moved[1], &moved[2]);
         }
-        let dtype = call::result_of(&INDEX_COPY, [self, source])?;
+        let dtype = Call::begin(&INDEX_COPY, &[self, source])?.result;
         if is_recorded(&[self, source]) {
             let copied = self.detach().index_copy(dim, index, &source.detach())?;
             let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
@@ -168,8 +168,8 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].index_reduce(dim, &moved[1], &moved[2], reduction, include_self);
         }
-        let dtype = call::result_of(&INDEX_REDUCE, [self, source])?;
-        let dtype = reduction.result(op, dtype)?;
+        let call = Call::begin(&INDEX_REDUCE, &[self, source])?;
+        let dtype = reduction.result(op, call.result)?;
         let (x, source) = (self.at_least_one_dim()?, source.at_least_one_dim()?);
         let (dim, indices, places) = slices(op, &x, dim, index, &source)?;
         let target = Target::new(op, &x.detach(), dtype, dim, &indices, places)?;

@@ -16,7 +16,7 @@ use super::super::scan::scan_lines;
 use super::{chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
 use crate::reduce::reading;
@@ -43,7 +43,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, mask])? {
             return moved[0].masked_fill(&moved[1], value);
         }
-        call::result_dtype(&MASKED_FILL, self.dtype())?;
+        Call::begin(&MASKED_FILL, &[self])?;
         let mask = &*check_mask(op, mask, self)?;
         if let Operand::Tensor(tensor) = value
             && tensor.rank() > 0
@@ -73,7 +73,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, mask])? {
             return moved[0].masked_select(&moved[1]);
         }
-        call::result_dtype(&MASKED_SELECT, self.dtype())?;
+        Call::begin(&MASKED_SELECT, &[self])?;
         let mask = &*check_mask(op, mask, self)?;
         if is_recorded(&[self]) {
             let selected = self.detach().masked_select(mask)?;
@@ -107,7 +107,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, mask, source])? {
             return moved[0].masked_scatter(&moved[1], &moved[2]);
         }
-        let dtype = call::result_of(&MASKED_SCATTER, [self, source])?;
+        let dtype = Call::begin(&MASKED_SCATTER, &[self, source])?.result;
         let mask = &*check_mask(op, mask, self)?;
         if is_recorded(&[self, source]) {
             let put = self.detach().masked_scatter(mask, &source.detach())?;
@@ -181,7 +181,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn nonzero(&self) -> Result<Vec<Self>, Error> {
-        call::result_dtype(&NONZERO, self.dtype())?;
+        Call::begin(&NONZERO, &[self])?;
         self.true_places()
     }
 
@@ -211,7 +211,7 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn argwhere(&self) -> Result<Self, Error> {
-        call::result_dtype(&ARGWHERE, self.dtype())?;
+        Call::begin(&ARGWHERE, &[self])?;
         self.coordinates(ARGWHERE.name)
     }
 

@@ -16,7 +16,7 @@ use super::scatter_core::{Target, accumulator};
 use super::scatter_gradient::Scattered;
 use super::{Indices, Negative, as_tensor, chooser_beside, wrong_shape};
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::{self, Call};
 use crate::elementwise::Operand;
 use crate::transfer::gathered;
 use crate::{Index, Tensor};
@@ -182,8 +182,8 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].scatter_reduce(dim, &moved[1], &moved[2], reduction, include_self);
         }
-        let dtype = call::result_of(&SCATTER_REDUCE, [self, source])?;
-        let dtype = reduction.result(op, dtype)?;
+        let call = Call::begin(&SCATTER_REDUCE, &[self, source])?;
+        let dtype = reduction.result(op, call.result)?;
         let (x, index, source) = fit(op, self, dim, index, source)?;
         let axis = normalize_axis(op, dim, x.rank())?;
         let indices = Indices::new(op, &index, axis, x.shape()[axis], Negative::FromEnd)?;
@@ -207,7 +207,7 @@ impl Tensor {
         if let Some(moved) = gathered(&[self, index, source])? {
             return moved[0].put(&moved[1], &moved[2], accumulate);
         }
-        let dtype = call::result_of(&PUT, [self, source])?;
+        let dtype = Call::begin(&PUT, &[self, source])?.result;
         if source.count() != index.count() {
             let accepted = format!("as many elements as the index has, {}", index.count());
             return Err(wrong_shape(op, "source", source.shape(), accepted));

@@ -8,7 +8,7 @@ use allotrope_op::task::{Indexing, Task};
 
 use super::wrong_shape;
 use crate::Tensor;
-use crate::call;
+use crate::call::{self, Call};
 use crate::device::perform_one;
 
 /// The options of a search.
@@ -90,7 +90,7 @@ impl Tensor {
         let op = row.name;
         // Both are accepted by themselves: they do not meet.
         call::expected_dtype(row, self.dtype())?;
-        call::result_dtype(row, values.dtype())?;
+        Call::begin(row, &[values])?;
         let Some((length, rows)) = self.shape().split_last() else {
             let accepted = "one of at least one dimension";
             return Err(wrong_shape(op, "sequence", self.shape(), accepted));
@@ -141,7 +141,7 @@ impl Tensor {
     /// A dtype error for different dtypes under strict promotion, a memory error.
     pub fn isin(&self, others: &Self, invert: bool) -> Result<Self, Error> {
         let op = ISIN.name;
-        call::result_dtype(&ISIN, self.dtype())?;
+        Call::begin(&ISIN, &[self])?;
         check_policy(op, self, others)?;
         let task = Task::Indexing(Indexing::IsIn { invert });
         perform_one(op, &task, &[self, others], DType::Bool, self.shape())

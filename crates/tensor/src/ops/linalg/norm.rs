@@ -7,7 +7,7 @@ use allotrope_op::{Dims, normalize_axes};
 
 use super::eig_svd::singular_values;
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 /// Which norm is meant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +49,7 @@ fn in_dtype(row: &Structured, x: &Tensor, dtype: Option<DType>) -> Result<(Tenso
         Some(dtype) => x.to(dtype).map_err(|error| error.in_op(row.name))?,
         None => x.clone(),
     };
-    let result = call::result_dtype(row, x.dtype())?;
+    let result = Call::begin(row, &[&x])?.result;
     Ok((x, result))
 }
 

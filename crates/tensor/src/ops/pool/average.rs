@@ -9,7 +9,7 @@ use super::super::window::{Window, check_rank};
 use super::gradient::Means;
 use super::share_out;
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 
 /// What the sums of average pooling are divided by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ fn take_average(
     divisor: Divisor,
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let dtype = call::result_dtype(&row, x.dtype())?;
+    let dtype = Call::begin(&row, &[x])?.result;
     let means = Means {
         op: row.name,
         axes,

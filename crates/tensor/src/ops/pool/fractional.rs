@@ -6,7 +6,7 @@ use allotrope_op::structured::{Structured, convolution as row};
 use super::super::operands::{signed, wrong_shape};
 use super::super::window::{check_rank, does_not_fit, per_axis};
 use super::gradient::take_from_places;
-use crate::call;
+use crate::call::Call;
 use crate::device::common_backend;
 use crate::{Generator, Operand, Tensor};
 
@@ -50,7 +50,7 @@ struct Draw<'a> {
 impl Draw<'_> {
     fn pool(&self, row: Structured, x: &Tensor, rank: usize) -> Result<(Tensor, Tensor), Error> {
         let op = row.name;
-        call::result_dtype(&row, x.dtype())?;
+        Call::begin(&row, &[x])?;
         check_rank(op, x, rank)?;
         let kernel = per_axis(op, "kernel size", self.kernel, rank, 0, 1)?;
         let output = per_axis(op, "output size", self.output, rank, 0, 0)?;

@@ -10,7 +10,7 @@ use super::gradient::put_to_places;
 use super::{shape_of, share_out};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::device::{perform, perform_one};
 
 macro_rules! max_pools {
@@ -78,7 +78,7 @@ fn take_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let (op, dtype) = (row.name, call::result_dtype(&row, x.dtype())?);
+    let (op, dtype) = (row.name, Call::begin(&row, &[x])?.result);
     if is_recorded(&[x]) {
         // The way back asks where it was.
         return find(op, x, axes, rank).map(|(greatest, _)| greatest);
@@ -96,7 +96,7 @@ fn find_greatest(
     axes: [Axis; 3],
     rank: usize,
 ) -> Result<(Tensor, Tensor), Error> {
-    call::result_dtype(&row, x.dtype())?;
+    Call::begin(&row, &[x])?;
     find(row.name, x, axes, rank)
 }
 

@@ -9,7 +9,7 @@ use super::super::window::{Window, check_rank};
 use super::gradient::Means;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
+use crate::call::Call;
 use crate::elementwise::evaluate_one;
 use crate::reduce::root_of_sums;
 
@@ -44,7 +44,7 @@ fn take_norm(
     window: &Window<'_>,
     rank: usize,
 ) -> Result<Tensor, Error> {
-    let dtype = call::result_dtype(&row, x.dtype())?;
+    let dtype = Call::begin(&row, &[x])?.result;
     check_rank(row.name, x, rank)?;
     if p == 0.0 || !p.is_finite() {
         let problem = Problem::OutOfRange {

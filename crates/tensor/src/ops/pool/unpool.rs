@@ -9,7 +9,7 @@ use smallvec::smallvec;
 use super::super::window::{Window, check_rank, per_axis};
 use super::gradient::{stayed, take_from_places};
 use crate::Tensor;
-use crate::call;
+use crate::call::Call;
 use crate::device::perform_one;
 
 macro_rules! unpools {
@@ -48,7 +48,7 @@ fn put_back(
     rank: usize,
 ) -> Result<Tensor, Error> {
     let op = row.name;
-    let dtype = call::result_dtype(&row, x.dtype())?;
+    let dtype = Call::begin(&row, &[x])?.result;
     check_rank(op, x, rank)?;
     if !indices.dtype().is_integer() {
         return Err(Error::not_in_set(
