@@ -552,7 +552,7 @@ linalg: ModuleType
 def _check_device_name(name: str) -> Any: """Refuses what is not the name of a device, on this machine or another, with or without a number."""
 def _hosted_operations(device: str) -> list[tuple[str, builtins.int]]: """The operations that the CPU has computed for a device so far, and how often."""
 def _require_device(op: str, name: str) -> None: """Refuses the name of a device that this machine does not have, and says why there is none."""
-def _take_transfers() -> list[tuple[str, str, builtins.int]]: """What this thread has moved between the CPU and other devices outside of hosted operations since it last asked: `upload` or `download`, what for, and how many bytes. It is noted from the first time on."""
+def _take_transfers() -> list[tuple[str, str, builtins.int]]: """What this thread has moved between the CPU and other devices outside of hosted operations since it last asked: `upload`, `download` or `check`, what for, and how many bytes. It is noted from the first time on."""
 def _elementwise_methods() -> list[str]: """The names of the elementwise methods."""
 def _in_place_methods() -> tuple[list[str], list[str], list[str]]: """The names of the methods that have a form with an underscore: those of single elements, others that keep the shape of a tensor, and those that do not."""
 def _swap_place_of_thread(place: tuple[_Int, _Int] | None) -> tuple[builtins.int, builtins.int] | None: """Gives this thread a place of its own in a seed's sequence, for draws without a generator of their own, or takes it away; seed and offset of the one it had, or None."""
