@@ -554,7 +554,7 @@ linalg: ModuleType
 def _check_device_name(name: str) -> Any: """Refuses what is not the name of a device, on this machine or another, with or without a number."""
 def _hosted_operations(device: str) -> list[tuple[str, builtins.int]]: """The operations that the CPU has computed for a device so far, and how often."""
 def _require_device(op: str, name: str) -> None: """Refuses the name of a device that this machine does not have, and says why there is none."""
-def _take_transfers() -> list[tuple[str, str, builtins.int]]: """What this thread has moved between the CPU and other devices outside of hosted operations since it last asked: `upload` or `download`, what for, and how many bytes. It is noted from the first time on."""
+def _take_transfers() -> list[tuple[str, str, builtins.int]]: """What this thread has moved between the CPU and other devices outside of hosted operations since it last asked: `upload`, `download` or `check`, what for, and how many bytes. It is noted from the first time on."""
 def _elementwise_methods() -> list[str]: """The names of the elementwise methods."""
 def _in_place_methods() -> tuple[list[str], list[str], list[str]]: """The names of the methods that have a form with an underscore: those of single elements, others that keep the shape of a tensor, and those that do not."""
 def _written_results() -> list[tuple[str, str]]: """The results of in-place forms that differ from those of their methods."""
