@@ -87,7 +87,7 @@ check: ## formatting, lints, documentation, shaders, generated files
 	cargo fmt --all --check
 	cargo clippy --workspace --features allotrope/gpu --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features allotrope/gpu --no-deps --document-private-items --quiet
-	cargo test --quiet --package allotrope-gpu --test shaders --test compilers
+	cargo test --quiet --workspace --features allotrope/gpu --test shaders --test compilers
 	$(TABLES) --check
 
 generate: ## write the files that are made from the tables

@@ -157,9 +157,9 @@ def _report(actual: Tensor, expected: Tensor, differs: Tensor, rtol: float, atol
     error = (actual[differs].to(wide) - expected[differs].to(wide)).abs()
     for name, values, allowed in (("absolute", error, atol), ("relative", error / size, rtol)):
         values = values.where(values.isfinite(), -1.0)
-        most, place = values.max().item(), values.argmax()
+        most, worst = values.max().item(), values.argmax()
         if most > 0 and (allowed > 0 or name == "absolute"):
-            lines.append(f"greatest {name} difference: {most:g} at {_place(places[place])}, {allowed:g} allowed")
+            lines.append(f"greatest {name} difference: {most:g} at {_place(places[worst])}, {allowed:g} allowed")
     for place in map(_place, places[:_SHOWN]):
         got, want = actual[place].item(), expected[place].item()
         units = _units(got, want, expected.dtype)
@@ -181,7 +181,7 @@ def _units(actual: Any, expected: Any, dtype: _core.dtype) -> float | None:
     info = _core.finfo(dtype)
     least = math.frexp(float(info.smallest_normal))[1]
     exponent = max(math.frexp(expected)[1], least)
-    return abs(actual - expected) / math.ldexp(float(info.eps), exponent - 1)
+    return float(abs(actual - expected)) / math.ldexp(float(info.eps), exponent - 1)
 
 
 def make_tensor(
@@ -228,7 +228,7 @@ def make_tensor(
     else:
         x = _core.randint(int(low), int(high), shape, dtype=kind, device=device)
     if exclude_zero:
-        one = True if info is None else info.smallest_normal if is_float else 1
+        one = info.smallest_normal if isinstance(info, _core.finfo) else info is None or 1
         x = x.masked_fill(x == 0, one)
     if noncontiguous and shape:
         x = x[..., ::2]

@@ -274,6 +274,7 @@ sys.path.insert(0, {TESTS!r})
 import allotrope as al, os, signal, threading, multiprocessing, time
 from data.samples import Refusing
 made = al.data.DataLoader(Refusing(8, 3, "hang"), num_workers=2, workers={workers!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, lambda: os.killpg(0, signal.SIGINT)).start()
 try:
     list(made)
