@@ -1,7 +1,10 @@
 //! Operations that refuse values: an index out of range, a zero divisor, a class that is none. Each is
 //! there with values that it takes and with values that it refuses; the CPU says which.
 
-use allotrope_dtype::{DType, Error};
+use std::thread;
+
+use allotrope_dtype::{DType, Error, ErrorKind};
+use allotrope_op::Backend;
 use allotrope_tensor::{Index, LossReduction, Tensor};
 
 /// An operation, and operands of the CPU.
@@ -160,4 +163,50 @@ pub fn losses() -> Result<Vec<Case>, Error> {
         });
     }
     Ok(cases.0)
+}
+
+/// Refuses an index in another thread, and reads here: tensors of one's own raise nothing, whatever
+/// depends on the other thread's work raises its fault, once.
+///
+/// # Errors
+/// What was heard instead.
+pub fn heard_by_those_concerned(device: &'static dyn Backend) -> Result<(), String> {
+    let told = |error: Error| error.to_string();
+    let there = |x: Result<Tensor, Error>| x.and_then(|x| x.to_backend(device)).map_err(told);
+    let own = there(floats(&[1.0, 2.0]))?;
+    // Each makes something of a vector with an index that is refused.
+    type Work = fn(&Tensor, &Tensor) -> Result<Tensor, Error>;
+    let works: [(&str, Work); 4] = [
+        ("a row", |x, rows| x.index_select(0, rows)),
+        ("a sum of rows", |x, rows| {
+            x.index_select(0, rows)?.add(1)?.sum(None, false, None)
+        }),
+        ("a write", |x, rows| x.index_add(0, rows, x, 1)),
+        ("what came after", |x, rows| {
+            drop(x.index_select(0, rows)?);
+            x.mul(1)
+        }),
+    ];
+    for (what, work) in works {
+        let of_thread = thread::scope(|scope| {
+            let asked = scope.spawn(|| {
+                let (x, rows) = (there(floats(&[3.0, 4.0]))?, there(integers(&[0, 7]))?);
+                work(&x, &rows).map_err(told)
+            });
+            asked.join().map_err(|_| "the thread panicked".to_owned())?
+        })?;
+        device.finish().map_err(told)?;
+        let mine = own.add(1).and_then(|x| x.to_vec::<f32>());
+        if mine.map_err(told)? != [2.0, 3.0] {
+            return Err(format!("{what}: other numbers"));
+        }
+        // The sum is the device's own work on what the other thread made.
+        let both = of_thread.add(&own).map_err(told)?;
+        match both.to_bytes() {
+            Err(fault) if fault.kind() == ErrorKind::Index => {}
+            other => return Err(format!("{what}: {other:?}")),
+        }
+        both.to_bytes().map_err(told)?;
+    }
+    Ok(())
 }

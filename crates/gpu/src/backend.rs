@@ -7,8 +7,8 @@ use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error};
 use allotrope_op::task::{Contraction, Indexing, Input, Output, Results, Task, Values};
 use allotrope_op::{
-    Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Rewrite, Scan,
-    Shape, Shared, Stream, Target, View,
+    Askers, Backend, Band, Combine, DeviceId, Draw, Fold, Layout, Op, Piece, Program, Put, Rewrite,
+    Scan, Shape, Shared, Stream, Target, View,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -33,7 +33,7 @@ impl Backend for Gpu {
 
     fn finish(&self) -> Result<(), Error> {
         self.finish_work("synchronize")?;
-        self.raise_faults("synchronize")
+        self.raise_faults("synchronize", Askers::NONE)
     }
 
     fn wide(&self, item: DType) -> DType {
@@ -99,7 +99,7 @@ impl Backend for Gpu {
         from: View<'_>,
         bytes: &mut [u8],
     ) -> Result<(), Error> {
-        self.raise_faults(op)?;
+        self.raise_faults_of(op, &[from.memory])?;
         if from.layout.is_contiguous() {
             let block = self.own(op, from.memory)?;
             return self.bring_down(op, dtype, block, from.layout.offset(), bytes);
@@ -386,7 +386,7 @@ impl Backend for Gpu {
         from: View<'_>,
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error> {
-        self.raise_faults(op)?;
+        self.raise_faults_of(op, &[from.memory, mask.memory])?;
         if let Some(made) = self.itself()?.compress_elements(op, dtype, from, mask)? {
             return Ok(made);
         }
@@ -420,7 +420,7 @@ impl Backend for Gpu {
     }
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
-        self.raise_faults(op)?;
+        self.raise_faults_of(op, &[mask.memory])?;
         if let Some(made) = self.itself()?.true_coordinates(op, mask)? {
             return Ok(made);
         }

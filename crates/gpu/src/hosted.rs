@@ -130,6 +130,8 @@ impl Gpu {
         dtypes: &[DType],
         views: &[View<'_>],
     ) -> Result<Fetched, Error> {
+        let memories: SmallVec<[&dyn Memory; 4]> = views.iter().map(|view| view.memory).collect();
+        self.raise_faults_of(op, &memories)?;
         let mut fetched = Fetched {
             memories: SmallVec::new(),
             layouts: SmallVec::new(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::MutexGuard;
 
 use allotrope_dtype::{DType, Error};
-use allotrope_op::{Backend, Memory};
+use allotrope_op::{Backend, Lineage, Memory};
 
 use crate::device::{Gpu, lock};
 use crate::error::{failed, gone, out_of_memory};
@@ -80,6 +80,8 @@ pub(crate) struct Block {
     len: usize,
     /// The bytes that are stored; what lies behind them in the buffer is nobody's.
     pub(crate) stored: usize,
+    /// Who had a part in the elements.
+    pub(crate) lineage: Lineage,
 }
 
 /// A buffer that goes back to the pool.
@@ -269,6 +271,7 @@ impl Gpu {
             buffer: self.buffer(op, stored)?,
             len,
             stored,
+            lineage: Lineage::new(),
         })
     }
 

@@ -15,6 +15,8 @@ use crate::{driver, strict};
 pub(crate) struct Pipeline {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) layout: wgpu::BindGroupLayout,
+    /// How many buffers it reads, which are bound before those that it writes.
+    pub(crate) reads: usize,
 }
 
 /// Shaders that are kept; beyond them those go that were not used for longest.
@@ -193,6 +195,7 @@ impl Gpu {
             Pipeline {
                 pipeline: self.device.create_compute_pipeline(&pipeline),
                 layout,
+                reads: shader.reads,
             }
         });
         if let Some(cache) = cache.as_mut() {

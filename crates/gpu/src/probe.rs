@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use allotrope_dtype::{CastOptions, DType, Error, cast_bytes};
+use allotrope_op::Lineage;
 
 use crate::device::Gpu;
 use crate::error::failed;
@@ -255,9 +256,11 @@ fn compute(gpu: &Gpu, key: &str, shader: impl FnOnce() -> Shader) -> Result<Vec<
     let staging = buffer(size, read);
     gpu.queue.write_buffer(&given, 0, &bytes);
     let pipeline = gpu.pipeline("device", key, || Some(shader()))?;
+    let lineage = Lineage::new();
     let bound = |buffer, size: usize| Bound {
         buffer,
         range: [0, size as u64],
+        lineage: &lineage,
     };
     let bounds = [bound(&given, bytes.len()), bound(&made, size)];
     let numbers = [samples.len() as u32, 0, 0, 0];

@@ -1,6 +1,7 @@
 //! Work in few submits: dispatches and copies are recorded until someone waits for them.
 
 use allotrope_dtype::Error;
+use allotrope_op::{Askers, Lineage};
 
 use crate::device::{Gpu, lock};
 use crate::pipeline::Pipeline;
@@ -56,6 +57,7 @@ pub(crate) struct Bound<'a> {
     pub(crate) buffer: &'a wgpu::Buffer,
     /// The first byte and how many.
     pub(crate) range: [u64; 2],
+    pub(crate) lineage: &'a Lineage,
 }
 
 impl Gpu {
@@ -188,6 +190,12 @@ impl Gpu {
         pass.set_pipeline(&pipeline.pipeline);
         pass.set_bind_group(0, &group, &[]);
         pass.dispatch_workgroups(groups[0], groups[1], 1);
+        let askers = bounds.iter().fold(Askers::this_thread(), |askers, bound| {
+            askers.and(bound.lineage.askers())
+        });
+        for written in bounds.iter().skip(pipeline.reads) {
+            written.lineage.add(askers);
+        }
         recorder.recorded += 1;
         recorder.dispatches += 1;
         self.submit_if_full(op, &mut recorder)

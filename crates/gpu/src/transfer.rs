@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use allotrope_dtype::{DType, Error};
-use allotrope_op::Shared;
+use allotrope_op::{Askers, Shared};
 
 use crate::device::Gpu;
 use crate::memory::Block;
@@ -73,6 +73,7 @@ impl Gpu {
         }
         drop(room);
         staging.unmap();
+        block.lineage.add(Askers::this_thread());
         self.record(op, |encoder| {
             encoder.copy_buffer_to_buffer(&staging, 0, buffer, start as u64, padded);
         })?;

@@ -13,11 +13,13 @@
 //! work performs a check without waiting for it:
 //! - `perform` answers at once, and the check is queued before all work that is asked for later;
 //! - a check that refuses notes its error in the [`Faults`](crate::Faults) of the device, in the order
-//!   of calls; [`Negative::fault`](crate::task::indexing::Negative::fault) and its kin word it;
+//!   of calls and with the thread that asked; [`Negative::fault`](crate::task::indexing::Negative::fault) and its kin word it;
 //! - a check that writes indices then writes ones that are in range, so that what reads them stays
 //!   inside its memory; other results that depend on refused values are not defined;
-//! - `download` and `finish`, and `compress` and `coordinates`, which bring a number back, raise the first
-//!   noted fault, whoever calls them, and forget the others. Nothing else raises one.
+//! - whatever brings elements back (`download`, and `compress` and `coordinates`, which bring a number)
+//!   raises the first noted fault that concerns it, and forgets the others: one of the thread that calls,
+//!   or of a thread that had a part in the elements, which every memory knows by its
+//!   [`Lineage`](crate::Lineage). `finish` raises those of the thread that calls.
 //!
 //! A device that declines the checks has them made of primitives, and a few numbers are read at the call.
 
@@ -202,7 +204,8 @@ pub trait Backend: Send + Sync {
     /// What the device does with each dtype.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Waits until all work that was asked for is done, and raises the first fault that it noted.
+    /// Waits until all work that was asked for is done, and raises the first fault noted of what the
+    /// calling thread asked for.
     fn finish(&self) -> Result<(), Error>;
 
     /// The dtype in which sums of items of a compute dtype are formed, before they are rounded once.

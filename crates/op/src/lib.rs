@@ -67,7 +67,7 @@ pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate};
 pub use distribution::{Distribution, DistributionParameter};
-pub use fault::Faults;
+pub use fault::{Askers, Faults, Lineage};
 pub use hosting::Hosting;
 pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
 pub use infer::{Argument, infer};

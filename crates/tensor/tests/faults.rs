@@ -15,7 +15,7 @@ use allotrope_op::Backend;
 use allotrope_tensor::{BagMode, Bags, Device, Edges, QuantileInterpolation, Tensor};
 use allotrope_testing::{APART, NARROW, take_calls};
 
-/// Faults are of the device, whoever reads: one test at a time.
+/// What is read is counted for the whole process: one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
@@ -172,6 +172,12 @@ fn the_first_fault_of_several_is_raised() {
     let other = x.to_backend(&NARROW);
     assert_eq!(other.unwrap_err().kind(), ErrorKind::Index);
     assert!(Device::from(&APART as &dyn Backend).synchronize().is_ok());
+}
+
+#[test]
+fn a_fault_is_raised_to_those_whom_it_concerns() {
+    let _guard = alone();
+    refusal::heard_by_those_concerned(&APART).unwrap();
 }
 
 #[test]

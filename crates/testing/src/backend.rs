@@ -160,7 +160,7 @@ impl Backend for Apart {
 
     fn finish(&self) -> Result<(), Error> {
         count("finish");
-        self.checks.settle()
+        self.checks.settle(&[])
     }
 
     fn perform(
@@ -196,7 +196,7 @@ impl Backend for Apart {
         bytes: &mut [u8],
     ) -> Result<(), Error> {
         count("download");
-        self.checks.settle()?;
+        self.checks.settle(&[from])?;
         let held = Held::new(dtype, from)?;
         see(&[held], |views| CPU.download(op, dtype, views[0], bytes))
     }
@@ -405,7 +405,7 @@ impl Backend for Apart {
         mask: View<'_>,
     ) -> Result<(Shared, usize), Error> {
         count("compress");
-        self.checks.settle()?;
+        self.checks.settle(&[from, mask])?;
         // How many there are is asked for at once.
         let held = Held::all(&[dtype, DType::Bool], &[from, mask])?;
         let (memory, n) = see(&held, |views| CPU.compress(op, dtype, views[0], views[1]))?;
@@ -430,7 +430,7 @@ impl Backend for Apart {
 
     fn coordinates(&self, op: &'static str, mask: View<'_>) -> Result<(Shared, usize), Error> {
         count("coordinates");
-        self.checks.settle()?;
+        self.checks.settle(&[mask])?;
         let held = Held::all(&[DType::Bool], &[mask])?;
         let (memory, n) = see(&held, |views| CPU.coordinates(op, views[0]))?;
         let numbers = n * mask.layout.rank();

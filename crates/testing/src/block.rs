@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use allotrope_cpu::CPU;
 use allotrope_dtype::{CastOptions, DType, Error, Problem, cast_bytes};
-use allotrope_op::{Backend, Memory, Shared};
+use allotrope_op::{Askers, Backend, Memory, Shared};
 
 use crate::backend::Apart;
 use crate::lazy::Lazy;
@@ -26,6 +26,8 @@ pub(crate) struct Block {
     len: usize,
     /// How long the chain of pending work is that ends here.
     depth: u32,
+    /// Who had a part in the elements.
+    askers: Askers,
 }
 
 impl Memory for Block {
@@ -55,6 +57,7 @@ impl Block {
             dtype,
             len: bytes.len(),
             depth: 0,
+            askers: Askers::this_thread(),
         })
     }
 
@@ -67,6 +70,8 @@ impl Block {
         inputs: &[&Self],
         work: impl FnOnce() -> Result<Shared, Error> + Send + 'static,
     ) -> Result<Self, Error> {
+        let own = Askers::this_thread();
+        let askers = inputs.iter().fold(own, |all, block| all.and(block.askers));
         let depth = inputs.iter().map(|block| block.depth).max().unwrap_or(0) + 1;
         let stored = Lazy::pending(move || {
             let made = work()?;
@@ -85,6 +90,7 @@ impl Block {
             dtype,
             len,
             depth,
+            askers,
         })
     }
 
@@ -122,6 +128,11 @@ impl Block {
             "apart",
             Problem::DeviceFailure { device, reason },
         ))
+    }
+
+    /// Who had a part in the elements.
+    pub(crate) fn askers(&self) -> Askers {
+        self.askers
     }
 
     /// The dtype that the elements were written in.

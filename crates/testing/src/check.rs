@@ -1,7 +1,6 @@
 //! Checks of values, which wait as all work does: what they refuse is a fault that the next reading
 //! raises.
 
-use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +8,7 @@ use allotrope_cpu::CPU;
 use allotrope_dtype::{DType, Error};
 use allotrope_op::task::rowwise::Rowwise;
 use allotrope_op::task::{Input, Made, Output, Results, Task};
-use allotrope_op::{Backend, Faults, Shared, View};
+use allotrope_op::{Askers, Backend, Faults, Shared, View};
 
 use crate::backend::{Apart, Held, blocks, bytes_of, see};
 use crate::block::Block;
@@ -36,28 +35,30 @@ impl Checks {
         }
     }
 
-    /// Does what waits, and raises the first fault that was noted.
-    pub(crate) fn settle(&self) -> Result<(), Error> {
-        self.run();
-        self.faults.raise()
-    }
-
-    fn run(&self) {
-        let waiting = mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        for check in waiting {
-            // What went wrong is noted.
-            let _ = check.get();
+    /// Does what waits, and raises the first fault that concerns who reads these elements.
+    pub(crate) fn settle(&self, read: &[View<'_>]) -> Result<(), Error> {
+        let mut askers = Askers::this_thread();
+        for view in read {
+            askers = askers.and(Block::of(view.memory)?.askers());
         }
+        run(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        self.faults.raise(askers)
     }
 
     fn queue(&self, check: &Arc<Lazy<Vec<Shared>>>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.push(Arc::clone(check));
-        let is_full = waiting.len() > MOST;
-        drop(waiting);
-        if is_full {
-            self.run();
+        if waiting.len() > MOST {
+            run(&mut waiting);
         }
+    }
+}
+
+/// Does what waits, while nobody else may look for its faults.
+fn run(waiting: &mut Vec<Arc<Lazy<Vec<Shared>>>>) {
+    for check in waiting.drain(..) {
+        // What went wrong is noted.
+        let _ = check.get();
     }
 }
 
@@ -114,13 +115,14 @@ impl Apart {
         let views: Vec<View<'_>> = inputs.iter().map(|input| input.view).collect();
         let held = Held::all(&dtypes, &views)?;
         let (read, asked) = (held.clone(), outputs.to_vec());
+        let asker = Askers::this_thread();
         let order = self.checks.asked.fetch_add(1, Ordering::Relaxed);
         let check = Lazy::pending(move || {
             let made = see(&read, |views| {
                 perform_here(op, &task, &dtypes, views, &asked)
             });
             made.or_else(|fault| {
-                self.checks.faults.note(order, fault);
+                self.checks.faults.note(order, asker, fault);
                 let zeros = asked.iter().map(|output| {
                     let zero = vec![0; output.dtype.itemsize()];
                     CPU.fill(op, output.dtype, &zero, output.count)

@@ -13,7 +13,7 @@ use allotrope_op::task::indexing::Negative;
 use allotrope_op::task::values::{Refusal, Refused};
 use allotrope_op::task::{Input, Output, Results};
 use allotrope_op::wgsl::WideIntegers;
-use allotrope_op::{Builder, Faults, Fold, Layout, Program, Shape, Var, View};
+use allotrope_op::{Askers, Builder, Faults, Fold, Layout, Memory, Program, Shape, Var, View};
 use smallvec::SmallVec;
 
 use super::rowwise::{made, same};
@@ -56,11 +56,19 @@ enum Refusing {
     },
 }
 
+/// A check that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    op: &'static str,
+    asker: Askers,
+    refusing: Refusing,
+}
+
 /// The checks of a device that nobody has heard of yet.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     slots: Option<Block>,
-    waiting: Vec<(&'static str, Refusing)>,
+    waiting: Vec<Waiting>,
     /// Faults that were brought down, and the number of checks before those that wait.
     found: Faults,
     before: u64,
@@ -178,11 +186,24 @@ fn constant(builder: &Builder, value: i64) -> Result<Var<'_>, Error> {
 }
 
 impl Gpu {
-    /// Raises the fault that was asked for first, and forgets the others.
-    pub(crate) fn raise_faults(&self, op: &'static str) -> Result<(), Error> {
+    /// Raises the first fault that concerns the calling thread, or others who had a part in elements.
+    pub(crate) fn raise_faults(&self, op: &'static str, others: Askers) -> Result<(), Error> {
         let mut checks = lock(&self.checks);
         self.look_at(op, &mut checks)?;
-        checks.found.raise()
+        checks.found.raise(others.and(Askers::this_thread()))
+    }
+
+    /// Raises the first fault that concerns who reads these memories.
+    pub(crate) fn raise_faults_of(
+        &self,
+        op: &'static str,
+        memories: &[&dyn Memory],
+    ) -> Result<(), Error> {
+        let mut others = Askers::NONE;
+        for memory in memories {
+            others = others.and(self.own(op, *memory)?.lineage.askers());
+        }
+        self.raise_faults(op, others)
     }
 
     /// Waits for the checks, and notes what they refuse.
@@ -194,14 +215,19 @@ impl Gpu {
         let mut words = [0; MOST * SLOT];
         let words = &mut words[..waiting.len() * SLOT];
         self.bring_down(op, DType::U32, slots, 0, bytemuck::cast_slice_mut(words))?;
-        for (order, ((op, refusing), words)) in waiting.iter().zip(words.chunks(SLOT)).enumerate() {
+        for (order, (check, words)) in waiting.iter().zip(words.chunks(SLOT)).enumerate() {
+            let Waiting {
+                op,
+                asker,
+                refusing,
+            } = *check;
             let stored = match refusing {
-                Refusing::Elements { dtype, .. } => self.capabilities.storage(*dtype),
+                Refusing::Elements { dtype, .. } => self.capabilities.storage(dtype),
                 _ => DType::I64,
             };
             if let Some(problem) = refusing.fault(words, stored)? {
                 let order = checks.before + order as u64;
-                checks.found.note(order, Error::new(op, problem));
+                checks.found.note(order, asker, Error::new(op, problem));
             }
         }
         checks.before += waiting.len() as u64;
@@ -297,7 +323,11 @@ impl Gpu {
                 return Ok(false);
             }
         }
-        checks.waiting.push((op, refusing));
+        checks.waiting.push(Waiting {
+            op,
+            asker: Askers::this_thread(),
+            refusing,
+        });
         Ok(true)
     }
 

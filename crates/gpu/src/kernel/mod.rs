@@ -298,17 +298,22 @@ impl Gpu {
         size: usize,
         [low, high]: [usize; 2],
     ) -> Option<(Bound<'a>, usize)> {
-        let buffer = block.buffer.get()?;
+        let (buffer, lineage) = (block.buffer.get()?, &block.lineage);
         let whole = block.buffer.size();
+        let bound = |range| Bound {
+            buffer,
+            range,
+            lineage,
+        };
         if whole <= self.most_bound() {
             let range = [0, whole];
-            return Some((Bound { buffer, range }, 0));
+            return Some((bound(range), 0));
         }
         let first = (low * size) as u64 / 256 * 256;
         let end = ((high * size) as u64).next_multiple_of(256).min(whole);
         let range = [first, end - first];
         let is_small = range[1] <= self.most_bound();
-        is_small.then_some((Bound { buffer, range }, first as usize / size))
+        is_small.then_some((bound(range), first as usize / size))
     }
 
     /// The part that a layout reaches, and the layout within it.

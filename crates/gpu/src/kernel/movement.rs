@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::wgsl::WideIntegers;
-use allotrope_op::{Band, Layout, Piece, Program, Shape, Shared, View};
+use allotrope_op::{Askers, Band, Layout, Piece, Program, Shape, Shared, View};
 
 use super::run::{Reader, item};
 use super::{Bounds, GROUP, MOST_GROUPS, Window, declarations, groups, header};
@@ -113,6 +113,8 @@ impl Gpu {
             && let (Some(from), Some(to)) = (block.buffer.get(), target.buffer.get())
         {
             let bytes = bytes.next_multiple_of(4) as u64;
+            let askers = block.lineage.askers().and(Askers::this_thread());
+            target.lineage.add(askers);
             return self.record(op, |encoder| {
                 let place = (start * size) as u64;
                 encoder.copy_buffer_to_buffer(from, first as u64, to, place, bytes);
@@ -217,6 +219,7 @@ impl Gpu {
             && let Some(buffer) = block.buffer.get()
         {
             let bytes = (count * size).next_multiple_of(4) as u64;
+            block.lineage.add(Askers::this_thread());
             return self.record(op, |encoder| encoder.clear_buffer(buffer, 0, Some(bytes)));
         }
         let mut words = [0_u8; 16];

@@ -131,6 +131,14 @@ fn the_first_fault_of_several_is_raised() {
 }
 
 #[test]
+fn a_fault_is_raised_to_those_whom_it_concerns() {
+    for device in with_and_without_features() {
+        let _alone = device.alone();
+        refusal::heard_by_those_concerned(device.gpu).unwrap();
+    }
+}
+
+#[test]
 fn an_empty_dimension_is_refused_at_the_call() {
     for device in with_and_without_features() {
         let _alone = device.alone();
