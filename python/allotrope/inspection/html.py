@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .measure import numbers_of, undisturbed
-from .picture import colour_of
+from .picture import colour_of, hsl
 
 _TABLE = "border-collapse:collapse;font-size:12px"
 _CELL = "text-align:left;padding:2px 8px;border-bottom:1px solid #8884;white-space:nowrap"
@@ -181,7 +181,7 @@ def _heat_map(tensor: Any) -> str:
     paths = []
     for shade, moves in sorted(shades.items()):
         tone = 92 - shade * 62 // (_SHADES - 1)
-        stroke = "#cf222e" if shade < 0 else f"hsl({220 + shade * 8} 60% {tone}%)"
+        stroke = "#cf222e" if shade < 0 else hsl(220 + shade * 8, 60, tone)
         paths.append(f'<path d="{"".join(moves)}" stroke="{stroke}"/>')
     note = "" if (down, across) == (1, 1) else f"<title>every {down}. row, {across}. column</title>"
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import math
 from collections.abc import Sequence
 from html import escape
@@ -15,6 +16,12 @@ INK, FAINT, RULE, ALARM = "#24292f", "#6e7781", "#d8dee4", "#cf222e"
 _MOST_ROWS = 120
 
 
+def hsl(hue: float, saturation: float, lightness: float) -> str:
+    """A colour of degrees and percents, in the form that every reader of SVG knows."""
+    parts = colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
+    return "#" + "".join(f"{round(part * 255):02x}" for part in parts)
+
+
 def colour_of(dtype: Any) -> str:
     """A colour for a dtype: floats go from red to violet with their digits."""
     dtype = _core.dtype(dtype)
@@ -22,11 +29,11 @@ def colour_of(dtype: Any) -> str:
         digits = -math.log2(dtype.finfo.eps)
         # Of two with about as many digits the one with the greater range is lighter.
         light = 28 + (dtype.bits - 1 - digits)
-        return f"hsl({(math.log2(digits) - 1) * 60:.0f} 62% {light:.0f}%)"
+        return hsl((math.log2(digits) - 1) * 60, 62, light)
     if dtype.is_complex:
-        return f"hsl(318 45% {60 - dtype.bits / 8:.0f}%)"
+        return hsl(318, 45, 60 - dtype.bits / 8)
     if dtype.is_integer:
-        return f"hsl({200 if dtype.is_signed else 170} 14% {58 - dtype.bits / 3:.0f}%)"
+        return hsl(200 if dtype.is_signed else 170, 14, 58 - dtype.bits / 3)
     return "#57606a"
 
 
