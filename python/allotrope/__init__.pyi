@@ -364,6 +364,7 @@ class Tensor:
     def is_cuda(self) -> builtins.bool: """Whether the elements are on a GPU of CUDA."""
     def cpu(self, memory_format: _memory_format | None = None) -> Tensor: """The elements on the CPU: the tensor itself if they are there."""
     def gpu(self, device: _Int | None = None, non_blocking: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor: """The elements on the first GPU, or on another by its number."""
+    def cuda(self, device: _Int | None = None, non_blocking: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor: """Refused: a GPU of any maker is "gpu"."""
     def pin_memory(self, device: str | None = None) -> Tensor: """The tensor itself: its memory is what devices read from."""
     def is_pinned(self, device: str | None = None) -> builtins.bool: """Whether the memory was set aside for moves to a device; there is no such memory."""
     @property

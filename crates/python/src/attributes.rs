@@ -12,7 +12,7 @@ use crate::arguments::{
 use crate::cast;
 use crate::compose::adjoint_of;
 use crate::create::{self, as_leaf, number_of, operand, placed, resolve, resolve_like};
-use crate::device::device_or_cpu;
+use crate::device::{device_named, device_or_cpu};
 use crate::error::raise;
 use crate::interchange::convert_data;
 use crate::tensor::{PyTensor, made, wrap};
@@ -236,6 +236,24 @@ impl PyTensor {
         let device = Device::new("gpu", device.unwrap_or(0));
         let device = device.map_err(|error| raise(error.in_op("gpu")))?;
         cast::move_to("gpu", this, device, memory_format)
+    }
+
+    /// Refused: a GPU of any maker is "gpu".
+    ///
+    /// >>> al.ones(1).cuda()
+    /// Traceback (most recent call last):
+    ///     ...
+    /// RuntimeError: cuda: no such device: 'cuda'; available are ...
+    #[pyo3(signature = (device=None, non_blocking=false, memory_format=None))]
+    fn cuda<'py>(
+        this: &Bound<'py, Self>,
+        device: Option<u32>,
+        non_blocking: bool,
+        memory_format: Option<Format>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let _ = non_blocking;
+        let named = device.map_or_else(|| "cuda".to_owned(), |device| format!("cuda:{device}"));
+        cast::move_to("cuda", this, device_named("cuda", &named)?, memory_format)
     }
 
     /// The tensor itself: its memory is what devices read from.

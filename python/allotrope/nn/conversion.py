@@ -102,7 +102,7 @@ class Converted:
         self._collect_kept(kept, dtype)
         if device is not None:
             # An unknown device is refused before anything is converted.
-            _core.empty(0, device=device)
+            _core.empty(0, device="cpu").to(device)
         seen: set[int] = set()
         for module in self.modules():
             for tensor in (*module._parameters.values(), *module._buffers.values()):
@@ -289,7 +289,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).cuda()
         Traceback (most recent call last):
             ...
-        RuntimeError: ...: no such device: 'cuda'; available are ...
+        RuntimeError: to: no such device: 'cuda'; available are ...
         """
         return self._convert("cuda", None, "cuda" if device is None else device, {})
 
