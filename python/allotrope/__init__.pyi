@@ -1123,7 +1123,7 @@ def get_default_device() -> _Device: """The device of constructors and random fu
 def is_dtype_supported(dtype: _DTypeLike, device: str = "cpu") -> builtins.bool: """Whether a device stores a dtype exactly; False for a device that this machine does not have."""
 def set_default_device(device: str | None) -> None: """Sets the device of constructors and random functions that are given none: of the scope of a device that this thread is in, else of the process. None is the CPU."""
 def supports(dtype: _DTypeLike, device: str = "cpu") -> _Support: """What a device does with a dtype: "native", "emulated" or "demoted"."""
-def synchronize(device: str | None = None) -> None: """Waits until a device has done all work that was asked for, and raises what went wrong meanwhile."""
+def synchronize(device: str | None = None) -> None: """Waits until a device, or without one every device, has done all work that was asked for, and raises what went wrong meanwhile."""
 def binomial(count: _Operand, prob: _Operand, generator: Generator | None = None) -> Tensor: """Successes of count trials, each of which has probability prob: tensors, which are broadcast."""
 def multinomial(input: _Operand, num_samples: _Int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor: """Indices into the last dimension, drawn by the weights that stand there: num_samples in its place."""
 def poisson(input: _Operand, generator: Generator | None = None) -> Tensor: """Numbers of events at the rates that stand in input, in its shape and dtype."""

@@ -113,7 +113,7 @@ impl Faults {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let theirs = first.extract_if(.., |fault| fault.asker.concern(askers));
         let earliest = theirs.min_by_key(|fault| fault.order);
-        earliest.map_or(Ok(()), |fault| Err(fault.error))
+        earliest.map_or(Ok(()), |fault| Err(fault.error.found_later()))
     }
 }
 
@@ -134,7 +134,9 @@ mod tests {
         faults.note(3, own, fault("third"));
         faults.note(1, own, fault("first"));
         faults.note(2, own, fault("second"));
-        assert_eq!(faults.raise(own), Err(fault("first")));
+        // Whoever reads does not give it another name.
+        let raised = faults.raise(own).map_err(|fault| fault.in_op("item"));
+        assert_eq!(raised, Err(fault("first")));
         assert_eq!(faults.raise(own), Ok(()));
     }
 

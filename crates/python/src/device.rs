@@ -240,14 +240,25 @@ pub(crate) fn is_dtype_supported(dtype: DTypeLike, device: &str) -> PyResult<boo
     Ok(!matches!(answer, Capability::Demoted(_)))
 }
 
-/// Waits until a device has done all work that was asked for, and raises what went wrong meanwhile.
+/// Waits until a device, or without one every device, has done all work that was asked for, and raises
+/// what went wrong meanwhile.
 ///
 /// >>> al.synchronize()
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 pub(crate) fn synchronize(py: Python<'_>, device: Option<&str>) -> PyResult<()> {
-    let device = device_or_cpu("synchronize", device)?;
-    py.detach(|| device.synchronize()).map_err(raise)
+    let devices = match device {
+        Some(device) => vec![device_named("synchronize", device)?],
+        None => Device::opened(),
+    };
+    // All are waited for; the first that went wrong is told of.
+    let waited = py.detach(|| {
+        devices
+            .iter()
+            .map(Device::synchronize)
+            .fold(Ok(()), Result::and)
+    });
+    waited.map_err(raise)
 }
 
 /// The operations that the CPU has computed for a device so far, and how often.

@@ -5,9 +5,9 @@ use std::io;
 use crate::arguments::Operand;
 use allotrope_dtype::{Error, ErrorKind, Problem};
 use pyo3::exceptions::{
-    PyBufferError, PyFileNotFoundError, PyImportError, PyIndexError, PyIsADirectoryError,
-    PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError, PyRuntimeError,
-    PyTypeError, PyValueError, PyZeroDivisionError,
+    PyAttributeError, PyBufferError, PyFileNotFoundError, PyImportError, PyIndexError,
+    PyIsADirectoryError, PyNotADirectoryError, PyOSError, PyOverflowError, PyPermissionError,
+    PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -68,6 +68,11 @@ pub(crate) fn linear_algebra_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>
         Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
     })?;
     Ok(class.bind(py).clone())
+}
+
+/// Whether an object refused to be an integer; anything else went wrong on the way, and is told as it is.
+pub(crate) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyAttributeError>(py)
 }
 
 /// An object of a type that has no meaning here.

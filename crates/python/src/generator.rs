@@ -12,7 +12,7 @@ use pyo3::types::{PyModule, PyTuple};
 use crate::arguments::{Integer, TensorObject, Unsigned, beyond};
 use crate::create::operand;
 use crate::device::{device_or_cpu, wrap_device};
-use crate::error::{describe_int, raise, wrong_object};
+use crate::error::{describe_int, is_refusal, raise, wrong_object};
 use crate::tensor::{PyTensor, wrap};
 
 /// A generator of its own, or that of the process.
@@ -290,7 +290,10 @@ fn read_seed(op: &'static str, seed: Integer) -> PyResult<u64> {
 pub(crate) fn integer(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<i128> {
     let py = object.py();
     let index = object.call_method0(intern!(py, "__index__"));
-    let index = index.map_err(|_| wrong_object(op, "not an integer", object, "integers"))?;
+    let index = index.map_err(|error| match is_refusal(py, &error) {
+        true => wrong_object(op, "not an integer", object, "integers"),
+        false => error,
+    })?;
     index
         .extract()
         .map_err(|_| beyond(Some(op), &index, "integers of 64 bits"))

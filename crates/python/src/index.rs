@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySequence, PySlic
 
 use crate::arguments::{Clamped, Operand};
 use crate::create;
-use crate::error::{describe_int, raise, wrong_object};
+use crate::error::{describe_int, is_refusal, raise, wrong_object};
 use crate::tensor::{PyTensor, made, wrap};
 
 const OP: &str = "index";
@@ -104,11 +104,11 @@ fn read_array(item: &Bound<'_, PyAny>) -> PyResult<Index> {
     } else {
         array
     };
-    match array.item() {
-        Ok(scalar) if array.rank() == 0 && array.dtype().is_integer() => {
-            let WeakScalar::Int(index) = scalar.value() else {
-                return Ok(Index::Array(array));
-            };
+    if array.rank() > 0 || !array.dtype().is_integer() {
+        return Ok(Index::Array(array));
+    }
+    match array.item().map_err(raise)?.value() {
+        WeakScalar::Int(index) => {
             let index = isize::try_from(index);
             Ok(Index::At(index.unwrap_or(isize::MAX)))
         }
@@ -123,9 +123,13 @@ fn read_slice(slice: &Bound<'_, PySlice>) -> PyResult<Slice> {
         if bound.is_none() {
             return Ok(None);
         }
-        let index = bound
-            .call_method0(intern!(py, "__index__"))
-            .map_err(|_| wrong_object(OP, "not a slice bound", &bound, "integers and None"))?;
+        let index =
+            bound
+                .call_method0(intern!(py, "__index__"))
+                .map_err(|error| match is_refusal(py, &error) {
+                    true => wrong_object(OP, "not a slice bound", &bound, "integers and None"),
+                    false => error,
+                })?;
         // Bounds beyond the ends are moved to them anyway.
         Ok(Some(index.extract::<Clamped>()?.0))
     };

@@ -113,6 +113,7 @@ impl PyTensor {
         }
         match tensor.item() {
             Ok(value) => to_python(py, value),
+            Err(error) if error.is_late() => Err(raise(error)),
             Err(error) => Err(PyTypeError::new_err(error.to_string())),
         }
     }

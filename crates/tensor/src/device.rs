@@ -45,7 +45,7 @@ impl Device {
         }
         let find = providers(|all| all.iter().find(|p| p.kind == kind).map(|p| p.find));
         match find {
-            Some(find) => find(index).map(Self),
+            Some(find) => find(index).map(Self).inspect(note_opened),
             None => Err(unknown(name_of(kind, index))),
         }
     }
@@ -57,9 +57,18 @@ impl Device {
         let others = providers(<[DeviceProvider]>::to_vec);
         for provider in others {
             let found = (0..(provider.count)()).filter_map(|index| (provider.find)(index).ok());
-            devices.extend(found.map(Self));
+            devices.extend(found.map(Self).inspect(note_opened));
         }
         devices
+    }
+
+    /// The devices that were asked for so far, the CPU first.
+    #[must_use]
+    pub fn opened() -> Vec<Self> {
+        let opened = OPENED.read().unwrap_or_else(PoisonError::into_inner);
+        std::iter::once(Self::cpu())
+            .chain(opened.iter().copied())
+            .collect()
     }
 
     /// The names of the devices of this machine, the CPU's first; none is opened.
@@ -223,6 +232,23 @@ fn report_hosted(
     dtypes: &[DType],
 ) -> Result<(), Error> {
     notice::hosted(op, Device(backend), dtypes)
+}
+
+/// Devices that someone has asked for: of each the last, since one that was lost is opened anew.
+static OPENED: RwLock<Vec<Device>> = RwLock::new(Vec::new());
+
+fn note_opened(device: &Device) {
+    let is_it = |known: &Device| known.0.id() == device.0.id();
+    let is_known = |known: &Device| is_it(known) && std::ptr::addr_eq(known.0, device.0);
+    let opened = OPENED.read().unwrap_or_else(PoisonError::into_inner);
+    if opened.iter().any(is_known) {
+        return;
+    }
+    drop(opened);
+    let mut opened = OPENED.write().unwrap_or_else(PoisonError::into_inner);
+    opened.retain(|known| !is_it(known));
+    // bounded: devices of a machine.
+    opened.push(*device);
 }
 
 static PROVIDERS: RwLock<Vec<DeviceProvider>> = RwLock::new(Vec::new());

@@ -256,3 +256,41 @@ def test_faults_are_raised_by_the_next_reading():
         x[al.tensor([0.5], device="apart")]
     with pytest.raises(IndexError):
         al.arange(3)[al.tensor([3])]
+
+
+@pytest.mark.skipif("apart" not in al.devices(), reason="about the devices of the tests")
+def test_faults_keep_their_name_and_are_not_swallowed():
+    x, rows = al.arange(3, device="apart"), al.tensor([0, 3], device="apart")
+    one, number = al.tensor([1], device="apart"), al.tensor(1, device="apart")
+
+    def refused():
+        return x.index_select(0, rows)
+
+    # A key of one element is no number: nothing is read for it, and nothing is lost by it.
+    y = refused()
+    z = x[one]
+    x[one] = 5
+    with pytest.raises(IndexError, match="^index_select: .*3"):
+        y.tolist()
+    assert z.tolist() == [1]
+    # Whoever needs a number of the device raises the fault as it is.
+    for read in (
+        lambda: x[number],
+        lambda: x[:number],
+        lambda: x.reshape(number, 3),
+        lambda: al.zeros(number),
+        lambda: x.sum(dim=number),
+        lambda: range(number),
+        lambda: [1, 2][number],
+        lambda: x.narrow(0, 0, number),
+        lambda: bool(number),
+        lambda: int(number),
+        lambda: float(number),
+        lambda: f"{number}",
+        lambda: repr(x),
+        lambda: al.synchronize(),
+    ):
+        refused()
+        with pytest.raises(IndexError, match="^index_select: .*3; dimension 0 has size 3$"):
+            read()
+        al.synchronize()

@@ -49,6 +49,20 @@ struct Detail {
     op: &'static str,
     problem: Problem,
     hint: Option<String>,
+    when: When,
+}
+
+/// Whether an error was found after the call that brought it; it is the same error all the same.
+#[derive(Clone, Copy)]
+enum When {
+    AtTheCall,
+    Later,
+}
+
+impl PartialEq for When {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
 }
 
 impl Error {
@@ -60,6 +74,7 @@ impl Error {
             op,
             problem,
             hint: None,
+            when: When::AtTheCall,
         }))
     }
 
@@ -67,15 +82,34 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
+        if !self.is_late() {
+            self.0.hint = Some(hint.into());
+        }
         self
+    }
+
+    /// The same error, found by a device after the call that brought it: whoever hears of it neither
+    /// gives it another operation nor a hint.
+    #[cold]
+    #[must_use]
+    pub fn found_later(mut self) -> Self {
+        self.0.when = When::Later;
+        self
+    }
+
+    /// Whether it was found after the call that brought it.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        matches!(self.0.when, When::Later)
     }
 
     /// The same error, raised by another operation.
     #[cold]
     #[must_use]
     pub fn in_op(mut self, op: &'static str) -> Self {
-        self.0.op = op;
+        if !self.is_late() {
+            self.0.op = op;
+        }
         self
     }
 
