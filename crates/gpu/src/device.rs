@@ -173,6 +173,7 @@ impl Gpu {
         let offered = Numerics {
             float64: features.contains(wide),
             int64: features.contains(wgpu::Features::SHADER_INT64),
+            halves: options.features == Features::All,
             ..Numerics::default()
         };
         let recorder = Recorder::new(&device, &limits);

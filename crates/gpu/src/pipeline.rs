@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use allotrope_dtype::Error;
+use allotrope_op::wgsl::NATIVE_FLOAT16;
 
 use crate::device::{Gpu, lock};
 use crate::error::failed;
@@ -79,6 +80,15 @@ pub(crate) struct Shader {
     pub(crate) reads: usize,
     /// How many buffers are written, which come after them.
     pub(crate) writes: usize,
+}
+
+impl Shader {
+    /// What a pipeline says about the constants of the text, for a device that may have conversions
+    /// of float16.
+    pub(crate) fn constants(&self, halves: bool) -> Option<(&'static str, f64)> {
+        let has = self.text.contains(&format!("override {NATIVE_FLOAT16}:"));
+        has.then_some((NATIVE_FLOAT16, f64::from(u8::from(halves))))
+    }
 }
 
 /// Writes a text to the folder of a variable, under a name that it alone has.
@@ -157,10 +167,11 @@ impl Gpu {
 
     fn compile(&self, shader: &Shader) -> Result<Pipeline, String> {
         let refused = |reason: String| format!("a shader was refused: {reason}");
+        let halves = self.numerics.halves;
         let words = match self.level() {
             Level::Portable => None,
             Level::Strict => {
-                let words = strict::compile(shader, self.controls, self.offers());
+                let words = strict::compile(shader, self.controls, self.offers(), halves);
                 Some(words.map_err(refused)?)
             }
         };
@@ -181,12 +192,15 @@ impl Gpu {
                     self.device.create_shader_module(module)
                 }
             };
+            // What is SPIR-V already has none left.
+            let constants = shader.constants(halves).filter(|_| words.is_none());
             let pipeline = wgpu::ComputePipelineDescriptor {
                 label: None,
                 layout: Some(&whole),
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: constants.as_slice(),
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()
                 },

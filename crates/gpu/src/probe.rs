@@ -1,8 +1,10 @@
 //! What a device's arithmetic is like, found out by computing with it: WGSL promises little.
 
+mod float16;
+
 use std::fmt::Write;
 
-use allotrope_dtype::{CastOptions, DType, Error, cast_bytes};
+use allotrope_dtype::Error;
 use allotrope_op::Lineage;
 
 use crate::device::Gpu;
@@ -33,7 +35,7 @@ pub struct Numerics {
     pub nans: bool,
     /// Whether negative zero comes out of sums and products.
     pub zeros: bool,
-    /// Whether float16 is rounded to nearest where two are packed in a word.
+    /// Whether the device converts between float16 and float32 by itself, with the CPU's bits.
     pub halves: bool,
     /// Whether arithmetic is done as it is written, where the text does not insist on it.
     pub plain: bool,
@@ -95,8 +97,8 @@ impl Numerics {
             (
                 "float16",
                 self.halves,
-                "emulated by its codes; the device would round it to nearest too",
-                "emulated by its codes; the device would round it otherwise",
+                "converted by the device, with the CPU's bits",
+                "converted in integers, with the same bits",
             ),
             (
                 "conversions",
@@ -155,7 +157,7 @@ fn samples() -> Vec<[f32; 2]> {
 }
 
 /// The results of one sample.
-const RESULTS: usize = 14;
+const RESULTS: usize = 13;
 
 /// The shader: for each pair its results, in a float of this type.
 fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
@@ -213,11 +215,6 @@ fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
         text += &store(10, "minus + minus");
         text += &store(11, "minus * b");
         writeln!(text, "    out0[i * {RESULTS}u + 12u] = flags;").ok();
-        writeln!(
-            text,
-            "    out0[i * {RESULTS}u + 13u] = pack2x16float(vec2(clamp(a, -6e4, 6e4), b * 1e-6));"
-        )
-        .ok();
     } else {
         text +=
             "    let wide = (i64(u64(in0[i * 2u])) * i64(bitcast<i32>(in0[i * 2u + 1u]))) >> 7u;\n";
@@ -231,14 +228,15 @@ fn shader(float: &str, word: &str, most: &str, tiny: &str) -> Shader {
     }
 }
 
-/// What the device computes, for every sample.
-fn compute(gpu: &Gpu, key: &str, shader: impl FnOnce() -> Shader) -> Result<Vec<u32>, Error> {
-    let samples = samples();
-    let bytes: Vec<u8> = samples
-        .iter()
-        .flatten()
-        .flat_map(|x| x.to_ne_bytes())
-        .collect();
+/// What the device computes: so many words for each of so many samples.
+fn compute(
+    gpu: &Gpu,
+    key: &str,
+    bytes: &[u8],
+    count: usize,
+    results: usize,
+    shader: impl FnOnce() -> Option<Shader>,
+) -> Result<Vec<u32>, Error> {
     let usage =
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     let buffer = |size: usize, usage| {
@@ -249,13 +247,13 @@ fn compute(gpu: &Gpu, key: &str, shader: impl FnOnce() -> Shader) -> Result<Vec<
             mapped_at_creation: false,
         })
     };
-    let size = samples.len() * RESULTS * 4;
+    let size = count * results * 4;
     let given = buffer(bytes.len(), usage);
     let made = buffer(size, usage);
     let read = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
     let staging = buffer(size, read);
-    gpu.queue.write_buffer(&given, 0, &bytes);
-    let pipeline = gpu.pipeline("device", key, || Some(shader()))?;
+    gpu.queue.write_buffer(&given, 0, bytes);
+    let pipeline = gpu.pipeline("device", key, shader)?;
     let lineage = Lineage::new();
     let bound = |buffer, size: usize| Bound {
         buffer,
@@ -263,8 +261,9 @@ fn compute(gpu: &Gpu, key: &str, shader: impl FnOnce() -> Shader) -> Result<Vec<
         lineage: &lineage,
     };
     let bounds = [bound(&given, bytes.len()), bound(&made, size)];
-    let numbers = [samples.len() as u32, 0, 0, 0];
-    gpu.dispatch("device", &pipeline, &bounds, &numbers, [1, 1])?;
+    let numbers = [count as u32, 0, 0, 0];
+    let grid = [count.div_ceil(GROUP) as u32, 1];
+    gpu.dispatch("device", &pipeline, &bounds, &numbers, grid)?;
     gpu.record("device", |encoder| {
         encoder.copy_buffer_to_buffer(&made, 0, &staging, 0, size as u64);
     })?;
@@ -300,24 +299,17 @@ macro_rules! expected {
     }};
 }
 
-/// The code of the float16 nearest to a float32.
-fn half(x: f32) -> u16 {
-    let mut code = 0_u16;
-    let (from, to) = (bytemuck::bytes_of(&x), bytemuck::bytes_of_mut(&mut code));
-    let cast = cast_bytes(DType::F32, from, DType::F16, to, CastOptions::default());
-    cast.map_or(0, |()| code)
-}
-
 /// Whether the results of a sample, given by its number, are as they should be.
 type Test<'a> = &'a dyn Fn(usize, &[f32; 2], &[u32]) -> bool;
 
 /// Finds out what the device's arithmetic is like, of what its features offer.
 pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
     let offered = gpu.numerics;
-    let made = compute(gpu, "probe", || {
-        shader("f32", "u32", "0xfffffffeu", "0x00100000u")
-    })?;
     let samples = samples();
+    let bytes: &[u8] = bytemuck::cast_slice(&samples);
+    let made = compute(gpu, "probe", bytes, samples.len(), RESULTS, || {
+        Some(shader("f32", "u32", "0xfffffffeu", "0x00100000u"))
+    })?;
     let rows = |made: Vec<u32>| {
         let rows: Vec<Vec<u32>> = made.chunks_exact(RESULTS).map(<[u32]>::to_vec).collect();
         rows
@@ -348,14 +340,10 @@ pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
         let is_zero = sum == 0.0 && row[8] << 1 == 0;
         (row[8] == sum.to_bits() || is_zero) && row[9] == product.to_bits()
     });
-    let halves = all(&rows32, &|_, [a, b], row| {
-        let pair = [a.clamp(-6e4, 6e4), b * 1e-6];
-        row[13] == u32::from(half(pair[0])) | u32::from(half(pair[1])) << 16
-    });
     let mut numerics = Numerics {
         nans: flags(15, 12),
         zeros,
-        halves,
+        halves: offered.halves && float16::probe(gpu)?,
         plain: is_plain && flags(31, 28),
         exact: (0..5).all(is32),
         subnormals,
@@ -370,8 +358,9 @@ pub(crate) fn probe(gpu: &Gpu) -> Result<Numerics, Error> {
         numerics.int64 = true;
         return Ok(numerics);
     }
-    let made = compute(gpu, "probe64", || {
-        shader("f64", "u64", "0xfffffffffffffffelu", "0x0001000000000000lu")
+    let made = compute(gpu, "probe64", bytes, samples.len(), RESULTS, || {
+        let (most, tiny) = ("0xfffffffffffffffelu", "0x0001000000000000lu");
+        Some(shader("f64", "u64", most, tiny))
     })?;
     let rows64 = rows(made);
     let folded = |bits: u64| bits as u32 ^ (bits >> 32) as u32;

@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use naga::back::pipeline_constants::process_overrides;
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -43,12 +44,13 @@ impl Words {
     }
 }
 
-/// A shader in SPIR-V, as strict as the driver can be told, for a device that may have float64 and
-/// int64.
+/// A shader in SPIR-V, as strict as the driver can be told, for a device that may have float64, int64
+/// and conversions of float16.
 pub(crate) fn compile(
     shader: &Shader,
     controls: Controls,
     [float64, int64]: [bool; 2],
+    halves: bool,
 ) -> Result<Words, String> {
     let text = &shader.text;
     let module = naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
@@ -75,6 +77,11 @@ pub(crate) fn compile(
         shader_stage: naga::ShaderStage::Compute,
         entry_point: "main".to_owned(),
     };
+    let constants = shader.constants(halves);
+    let constants = constants.map(|(name, value)| (name.to_owned(), value));
+    let constants = constants.into_iter().collect();
+    let made = process_overrides(&module, &info, None, &constants);
+    let (module, info) = made.map_err(|error| error.to_string())?;
     let words = spv::write_vec(&module, &info, &options, Some(&entry));
     let words = words.map_err(|error| error.to_string())?;
     Ok(Words(restrict(&words, controls)))
@@ -99,7 +106,7 @@ pub fn spirv(text: &str, wide: bool) -> Result<Vec<u32>, String> {
         subnormals_apart: true,
         nearest_apart: true,
     };
-    compile(&shader, all, [wide; 2]).map(|words| words.0)
+    compile(&shader, all, [wide; 2], wide).map(|words| words.0)
 }
 
 /// An error unless the module's buffers are those that the layout has: no one else looks.
@@ -272,7 +279,7 @@ mod tests {
             nearest: [true; 2],
             ..Controls::default()
         };
-        let made = compile(&shader(1), all, [false; 2]).unwrap();
+        let made = compile(&shader(1), all, [false; 2], false).unwrap();
         let codes: Vec<u32> = instructions(made.get()).map(|(code, _)| code).collect();
         let count = |wanted: u32| codes.iter().filter(|code| **code == wanted).count();
         assert_eq!(count(code::ORDERED_NOT_EQUAL), 0);
@@ -289,7 +296,7 @@ mod tests {
         let last = codes.iter().rposition(|code| *code == code::DECORATE);
         assert!(last.unwrap() < first(code::TYPE_FLOAT));
         // Nothing that the driver does not have.
-        let made = compile(&shader(1), Controls::default(), [false; 2]).unwrap();
+        let made = compile(&shader(1), Controls::default(), [false; 2], false).unwrap();
         let codes: Vec<u32> = instructions(made.get()).map(|(code, _)| code).collect();
         assert!(!codes.contains(&code::EXTENSION) || codes.len() > 1);
         let modes = codes.iter().filter(|c| **c == code::EXECUTION_MODE);
@@ -314,7 +321,7 @@ mod tests {
 
     #[test]
     fn bindings_are_those_of_the_layout() {
-        assert!(compile(&shader(0), Controls::default(), [false; 2]).is_err());
-        assert!(compile(&shader(2), Controls::default(), [false; 2]).is_err());
+        assert!(compile(&shader(0), Controls::default(), [false; 2], false).is_err());
+        assert!(compile(&shader(2), Controls::default(), [false; 2], false).is_err());
     }
 }

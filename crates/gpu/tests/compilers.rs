@@ -79,7 +79,14 @@ fn spirv_val_accepts_the_strict_ones() {
         return;
     };
     let file = folder.join("shader.spv");
-    let dtypes = [DType::F32, DType::F64, DType::I64, DType::BF16, DType::C64];
+    let dtypes = [
+        DType::F32,
+        DType::F64,
+        DType::I64,
+        DType::F16,
+        DType::BF16,
+        DType::C64,
+    ];
     for program in programs(&dtypes) {
         for wide in [true, false] {
             for text in shaders(&program, wide).unwrap() {

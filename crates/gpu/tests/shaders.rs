@@ -24,11 +24,9 @@ fn validate(program: &Program) {
 }
 
 fn validate_text(text: &str, wide: bool) {
-    let capabilities = if wide {
-        Capabilities::FLOAT64 | Capabilities::SHADER_INT64
-    } else {
-        Capabilities::empty()
-    };
+    // Conversions of float16 are in the language, and every backend that is used has them.
+    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    capabilities.set(Capabilities::FLOAT64 | Capabilities::SHADER_INT64, wide);
     let module = naga::front::wgsl::parse_str(text)
         .unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
     let result = Validator::new(ValidationFlags::all(), capabilities).validate(&module);

@@ -8,6 +8,7 @@
 //! | `run` | programs over views |
 //! | `rewrite` | programs whose results are written over memory |
 //! | `vector` | short programs over contiguous views, sixteen bytes at a time |
+//! | `packed` | those of narrow integers, whole words at once |
 //! | `movement` | copies, fills, pieces put together |
 //! | `state` | what folds hold while they are at it |
 //! | `reduce` | one number of many, in a tree that the sizes decide |
@@ -41,6 +42,7 @@ pub(crate) mod lines;
 pub(crate) mod movement;
 pub(crate) mod norm;
 pub(crate) mod order;
+pub(crate) mod packed;
 pub(crate) mod product;
 pub(crate) mod put;
 pub(crate) mod random;
@@ -388,8 +390,13 @@ impl Gpu {
 
 /// Groups for so many threads, and the threads in a row of them.
 pub(crate) fn groups(threads: usize) -> [u32; 2] {
-    let groups = threads.div_ceil(GROUP) as u32;
-    [groups, MOST_GROUPS * GROUP as u32]
+    groups_of(GROUP, threads)
+}
+
+/// The same for groups of another size.
+pub(crate) fn groups_of(size: usize, threads: usize) -> [u32; 2] {
+    let groups = threads.div_ceil(size) as u32;
+    [groups, MOST_GROUPS * size as u32]
 }
 
 /// The shaders of a program in every form that takes one, as a device with or without integers and

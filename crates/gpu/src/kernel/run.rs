@@ -8,7 +8,7 @@ use allotrope_op::wgsl::{Function, WideIntegers, print_module_with};
 use allotrope_op::{Layout, Program, Shape, Shared, View};
 use smallvec::SmallVec;
 
-use super::{Bounds, MOST_GROUPS, Window, elementwise, groups, header, vector};
+use super::{Bounds, MOST_GROUPS, Window, elementwise, groups_of, header, vector};
 use crate::codec::{Cell, constant, constant_len, constant_words};
 use crate::device::Gpu;
 use crate::error::failed;
@@ -298,7 +298,7 @@ impl Gpu {
         if bounds.len() + targets.len() > most {
             return Ok(false);
         }
-        let [groups, row] = groups(count.div_ceil(elements));
+        let [groups, row] = groups_of(vector::GROUP, count.div_ceil(elements));
         let mut numbers = vec![count as u32, 0, row];
         for (block, dtype) in targets.iter().zip(lowered.program.output_dtypes()) {
             // Whole vectors are written: behind the last element there must be nothing.

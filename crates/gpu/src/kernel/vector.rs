@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use allotrope_op::wgsl::{Function, WideIntegers, print_module_with};
 
-use super::{GROUP, header};
+use super::{header, packed};
 use crate::codec::{Cell, constant, constant_len, number};
 use crate::lower::Lowered;
 use crate::pipeline::Shader;
@@ -14,6 +14,8 @@ use crate::pipeline::Shader;
 const MOST_STATEMENTS: usize = 400;
 /// Vectors that a thread reads of one input, at most.
 const MOST_VECTORS: usize = 4;
+/// Threads of a group. They have little to do, and share what a group costs.
+pub(crate) const GROUP: usize = 128;
 
 const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 
@@ -68,7 +70,8 @@ pub(crate) fn shader(
 ) -> Option<Shader> {
     let program = &lowered.program;
     let function = Function::of_program(program)?;
-    if function.len() * elements > MOST_STATEMENTS {
+    let packed = packed::size(program);
+    if packed.is_none() && function.len() * elements > MOST_STATEMENTS {
         return None;
     }
     let outputs: Vec<Cell> = program.output_dtypes().map(Cell::Of).collect();
@@ -103,7 +106,9 @@ pub(crate) fn shader(
         )
         .ok();
     }
-    text += &print_module_with(integers, [("program", &function)]);
+    if packed.is_none() {
+        text += &print_module_with(integers, [("program", &function)]);
+    }
     write!(
         text,
         "@compute @workgroup_size({GROUP})\n\
@@ -132,6 +137,33 @@ pub(crate) fn shader(
                 }
             }
         }
+    }
+    if let Some(size) = packed {
+        let mut inputs = Vec::new();
+        for (k, (walk, dtype)) in walks.iter().zip(dtypes).enumerate() {
+            inputs.push(match walk {
+                Walk::Contiguous => format!("a{k}_0"),
+                Walk::Scalar => {
+                    let code = Cell::Of(*dtype).encode(&format!("s{k}"), integers);
+                    packed::splat(&code, size)
+                }
+            });
+        }
+        for (value, scalar) in constants.iter().zip(&lowered.constants) {
+            let code = Cell::Of(scalar.dtype()).encode(value, integers);
+            inputs.push(packed::splat(&code, size));
+        }
+        let (lines, results) = packed::lines(program, size, &inputs)?;
+        text += &lines;
+        for (k, result) in results.iter().enumerate() {
+            writeln!(text, "    out{k}[{} + thread] = {result};", number(3 + k)).ok();
+        }
+        text += "}\n";
+        return Some(Shader {
+            text,
+            reads: reads.len(),
+            writes: outputs.len(),
+        });
     }
     for e in 0..elements {
         let mut arguments: Vec<String> = Vec::new();

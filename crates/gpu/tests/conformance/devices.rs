@@ -53,7 +53,8 @@ fn open(features: Features, level: Level) -> Option<Tested> {
 }
 
 /// The devices whose shaders of some dtypes differ, by their numbers, each once; `turn` says which of
-/// several alike. Levels differ where floats are computed with, and features by numbers of 64 bits.
+/// several alike. Levels differ where floats are computed with, and features by numbers of 64 bits and
+/// by float16.
 pub(crate) fn devices_for(dtypes: &[DType], is_arithmetic: bool, turn: usize) -> Vec<usize> {
     let devices = devices();
     let is_wide = |dtype: &DType| dtype.to_real().bits() == 64;
@@ -67,6 +68,9 @@ pub(crate) fn devices_for(dtypes: &[DType], is_arithmetic: bool, turn: usize) ->
         let is_integer = |dtype: &DType| dtype.is_integer();
         if by_features && dtypes.iter().any(is_integer) {
             marks.push(format!("{}", device.gpu.numerics().int64));
+        }
+        if dtypes.contains(&DType::F16) {
+            marks.push(format!("{}", device.gpu.numerics().halves));
         }
         if is_arithmetic {
             marks.push(format!("{:?}", device.gpu.level()));

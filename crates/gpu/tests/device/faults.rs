@@ -266,6 +266,7 @@ fn devices_say_what_they_are() {
         let of = |name: &str| facts.iter().find(|fact| fact.name == name).unwrap().holds;
         assert_eq!(of("float64"), gpu.numerics().float64);
         assert_eq!(of("int64"), gpu.numerics().int64);
+        assert_eq!(of("float16"), gpu.numerics().halves);
     }
 }
 

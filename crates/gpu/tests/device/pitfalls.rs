@@ -53,7 +53,7 @@ fn the_two_devices_are_different() {
     let numerics = all.numerics();
     assert_eq!([numerics.float64, numerics.int64], all.offers(), "{all:?}");
     let none = portable.numerics();
-    assert!(!none.float64 && !none.int64);
+    assert!(!none.float64 && !none.int64 && !none.halves);
     for (dtype, narrow) in [(DType::F64, DType::F32), (DType::C128, DType::C64)] {
         assert_eq!(portable.capabilities().storage(dtype), narrow);
     }

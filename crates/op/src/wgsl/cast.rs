@@ -1,6 +1,6 @@
 //! Casts between dtypes as functions, with the default rounding and overflow.
 
-use allotrope_dtype::{DType, FloatFormat, Kind};
+use allotrope_dtype::{DType, Kind};
 
 use super::arena::{self, Node};
 use super::codec::{decode, encode, to_odd_float};
@@ -64,7 +64,11 @@ fn cast(components: &[Node], from: DType, to: DType) -> Option<Vec<Node>> {
         return Some(components.to_vec());
     }
     if let (true, Some(format)) = (is_code(from), from.format()) {
-        let number = decode(format, Expression::new(first));
+        let code = Expression::new(first);
+        let number = match from {
+            DType::F16 => Expression::<f32>::unary(Operation::DecodeFloat16, code),
+            _ => decode(format, code),
+        };
         return cast(&[number.node()], DType::F32, to);
     }
     let part = |node| convert_part(node, from, to);
@@ -76,7 +80,7 @@ fn cast(components: &[Node], from: DType, to: DType) -> Option<Vec<Node>> {
             Some(vec![part(first), imaginary])
         }
         _ if from.is_complex() => None,
-        Kind::Float if is_code(to) => Some(vec![encode_real(first, from, to.format()?).node()]),
+        Kind::Float if is_code(to) => Some(vec![encode_real(first, from, to)?.node()]),
         _ => Some(vec![part(first)]),
     }
 }
@@ -108,18 +112,20 @@ fn is_any_nonzero(components: &[Node], from: DType) -> Option<Node> {
 }
 
 /// A number of a compute dtype as the code of a narrow float, rounded once.
-fn encode_real(node: Node, from: DType, format: FloatFormat) -> Expression<u32> {
-    match from {
-        DType::F64 => encode(format, Expression::<f64>::new(node)),
-        DType::I32 => encode(format, round_to_odd(Expression::<i32>::new(node))),
-        DType::U32 => encode(format, round_to_odd(Expression::<u32>::new(node))),
-        DType::I64 => encode(format, round_to_odd(Expression::<i64>::new(node))),
-        DType::U64 => encode(format, round_to_odd(Expression::<u64>::new(node))),
-        _ => {
-            let exact = convert_part(node, from, DType::F32);
-            encode(format, Expression::<f32>::new(exact))
-        }
-    }
+fn encode_real(node: Node, from: DType, to: DType) -> Option<Expression<u32>> {
+    let format = to.format()?;
+    let number = match from {
+        DType::F64 => return Some(encode(format, Expression::<f64>::new(node))),
+        DType::I32 => round_to_odd(Expression::<i32>::new(node)),
+        DType::U32 => round_to_odd(Expression::<u32>::new(node)),
+        DType::I64 => round_to_odd(Expression::<i64>::new(node)),
+        DType::U64 => round_to_odd(Expression::<u64>::new(node)),
+        _ => Expression::<f32>::new(convert_part(node, from, DType::F32)),
+    };
+    Some(match to {
+        DType::F16 => Expression::unary(Operation::EncodeFloat16, number),
+        _ => encode(format, number),
+    })
 }
 
 /// The integer as a float32 from which a narrower float is rounded as if from the integer.

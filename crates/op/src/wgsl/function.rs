@@ -2,6 +2,7 @@
 
 use super::arena::{self, Node, Statement};
 use super::evaluate::apply;
+use super::operation::Form;
 use super::scalar::Literal;
 use super::value::{Arguments, Value, ValueType};
 
@@ -127,9 +128,12 @@ impl Function {
                     let argument = arguments.get(index as usize);
                     *argument.filter(|literal| literal.kind == kind)?
                 }
-                Statement::Result(op, kind, [a, b, c]) => {
-                    apply(op, kind, [value(a)?, value(b)?, value(c)?])?
-                }
+                Statement::Result(op, kind, [a, b, c]) => match op.form(kind) {
+                    Form::Helper(routine) if routine.codec().is_some() => {
+                        *routine.codec()?.evaluate(&[value(a)?])?.first()?
+                    }
+                    _ => apply(op, kind, [value(a)?, value(b)?, value(c)?])?,
+                },
             };
             values.push(next);
         }

@@ -1,5 +1,14 @@
-//! Functions with loops, which no recording can have: written by hand, and called.
+//! Functions with loops, which no recording can have: written by hand, and called. Beside them those
+//! that a device may have: recorded, and called so that it can choose.
 
+use std::sync::LazyLock;
+
+use allotrope_dtype::DType;
+
+use super::codec::{decode, encode};
+use super::expression::Expression;
+use super::function::Function;
+use super::print::NATIVE_FLOAT16;
 use super::scalar::Type;
 
 /// A function that printed functions may call: its text must stand beside theirs, once.
@@ -20,6 +29,33 @@ pub enum Routine {
     Power,
     /// The greatest common divisor of unsigned integers.
     CommonDivisor,
+    /// The number with a code of float16.
+    DecodeFloat16,
+    /// The code of the nearest float16.
+    EncodeFloat16,
+}
+
+impl Routine {
+    /// What a codec does, in integers; nothing for other routines.
+    pub(super) fn codec(self) -> Option<&'static Function> {
+        static DECODE: LazyLock<Option<Function>> = LazyLock::new(|| {
+            let format = DType::F16.format()?;
+            Some(Function::record(|[x]: [Expression<u32>; 1]| {
+                decode(format, x)
+            }))
+        });
+        static ENCODE: LazyLock<Option<Function>> = LazyLock::new(|| {
+            let format = DType::F16.format()?;
+            Some(Function::record(|[x]: [Expression<f32>; 1]| {
+                encode(format, x)
+            }))
+        });
+        match self {
+            Self::DecodeFloat16 => DECODE.as_ref(),
+            Self::EncodeFloat16 => ENCODE.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 /// The remainder in integers: that of the mantissas, shifted by as many places at a time as a word
@@ -123,6 +159,8 @@ impl Helper {
             Routine::Remainder => "exact_remainder",
             Routine::Power => "wrapping_power",
             Routine::CommonDivisor => "common_divisor",
+            Routine::DecodeFloat16 => "decode_float16",
+            Routine::EncodeFloat16 => "encode_float16",
         };
         format!("{routine}_{}", self.kind)
     }
@@ -133,6 +171,8 @@ impl Helper {
             Routine::Remainder => REMAINDER,
             Routine::Power => POWER,
             Routine::CommonDivisor => COMMON_DIVISOR,
+            Routine::DecodeFloat16 => return self.choice("unpack2x16float(x).x"),
+            Routine::EncodeFloat16 => return self.choice("pack2x16float(vec2<f32>(x, 0.0f))"),
         };
         let words = match self.kind.unsigned() {
             Type::U64 => WORDS_64,
@@ -141,5 +181,15 @@ impl Helper {
         let named = template.replace("NAME", &self.name());
         let fill = |text: String, (word, value): (&str, &str)| text.replace(word, value);
         words.into_iter().fold(named, fill)
+    }
+
+    /// The text of a codec: what the device makes of `x` itself, where it does so exactly, else its
+    /// integers.
+    fn choice(self, native: &str) -> String {
+        let name = self.name();
+        let text = self.routine.codec().map(|codec| codec.print(&name));
+        let choice = format!("{{\n    if ({NATIVE_FLOAT16}) {{ return {native}; }}\n");
+        text.map(|text| text.replacen("{\n", &choice, 1))
+            .unwrap_or_default()
     }
 }

@@ -17,7 +17,7 @@
 //! | `codec` | floats narrower than float32 as their codes |
 //! | `program` | programs as functions |
 //! | `print` | the text of a function |
-//! | `helper` | [`Helper`]: functions with loops, which printed ones call |
+//! | `helper` | [`Helper`]: functions with loops or choices, which printed ones call |
 //! | `wide` | [`WideIntegers`]: integers of 64 bits as pairs of words |
 //! | `evaluate` | what operations are worth on constants |
 
@@ -46,7 +46,7 @@ pub use expression::Expression;
 pub use function::Function;
 pub use helper::{Helper, Routine};
 pub use operation::Operation;
-pub use print::{print_module, print_module_with};
+pub use print::{NATIVE_FLOAT16, print_module, print_module_with};
 pub use program::print_program;
 pub use row::row_name;
 pub use scalar::{Bitwise, Float, Integer, Literal, Numeric, Scalar, Type, Word};

@@ -49,6 +49,10 @@ pub enum Operation {
     /// The float as it is, hidden from the algebra of a compiler: see
     /// [`Expression`](super::Expression).
     Keep,
+    /// The float32 of a float16's code, in a `u32` of which the upper half counts for nothing.
+    DecodeFloat16,
+    /// The code of the float16 nearest to a float32, ties to even, in a `u32`.
+    EncodeFloat16,
     /// Bits set in both; both true.
     And,
     /// Bits set in one or both; one or both true.
@@ -89,7 +93,7 @@ pub(super) enum Form {
     Call2(&'static str),
     /// `name(a, b, c)`
     Call3(&'static str),
-    /// `helper(a, b)`
+    /// `helper(a, b)`, or `helper(a)`
     Helper(Routine),
     /// `select(c, b, a)`
     Select,
@@ -126,6 +130,8 @@ impl Operation {
             Self::CommonDivisor => Form::Helper(Routine::CommonDivisor),
             Self::CountOnes => Form::Call1("countOneBits"),
             Self::Keep => Form::Keep,
+            Self::DecodeFloat16 => Form::Helper(Routine::DecodeFloat16),
+            Self::EncodeFloat16 => Form::Helper(Routine::EncodeFloat16),
             Self::And => Form::Infix("&"),
             Self::Or => Form::Infix("|"),
             Self::Xor if of_truth => Form::Infix("!="),

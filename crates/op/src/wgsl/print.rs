@@ -9,6 +9,10 @@ use super::operation::{Form, Operation};
 use super::scalar::{Literal, Type};
 use super::wide::{PAIRS, WideIntegers};
 
+/// The constant that says whether a device's own conversions of float16 are used. A text has it where
+/// it converts some, false until a pipeline says otherwise.
+pub const NATIVE_FLOAT16: &str = "native_float16";
+
 /// The names of the first arguments, and of the components of a vector.
 const NAMES: [&str; 4] = ["x", "y", "z", "w"];
 
@@ -38,9 +42,14 @@ pub fn print_module_with<'a>(
         WideIntegers::Native => "",
         WideIntegers::Pairs => PAIRS,
     };
+    let is_codec = |helper: &Helper| helper.routine.codec().is_some();
+    let choice = match helpers.iter().any(is_codec) {
+        true => format!("override {NATIVE_FLOAT16}: bool = false;\n"),
+        false => String::new(),
+    };
     let is_called = |helper: &Helper| !integers.are_pairs(helper.kind);
     let helpers = helpers.into_iter().filter(is_called).map(Helper::text);
-    let texts = [pairs.to_owned()].into_iter().chain(helpers);
+    let texts = [pairs.to_owned(), choice].into_iter().chain(helpers);
     texts.chain([text]).collect()
 }
 
@@ -180,7 +189,13 @@ impl Function {
             Form::Call1(name) => format!("{name}({a})"),
             Form::Call2(name) => format!("{name}({a}, {b})"),
             Form::Call3(name) => format!("{name}({a}, {b}, {c})"),
-            Form::Helper(routine) => format!("{}({a}, {b})", Helper { routine, kind }.name()),
+            Form::Helper(routine) => {
+                let name = Helper { routine, kind }.name();
+                match routine.codec() {
+                    Some(_) => format!("{name}({a})"),
+                    None => format!("{name}({a}, {b})"),
+                }
+            }
             Form::Select => format!("select({c}, {b}, {a})"),
             Form::Bitcast => format!("bitcast<{kind}>({a})"),
             Form::Constructor => format!("{kind}({a})"),

@@ -16,8 +16,10 @@ mod text;
 use allotrope_dtype::{DType, Kind};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// Fails unless the compiler accepts the text on a device that has these capabilities.
+/// Fails unless the compiler accepts the text on a device that has these capabilities, and those of
+/// the language itself.
 fn validate(text: &str, capabilities: Capabilities) {
+    let capabilities = capabilities | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     let module = naga::front::wgsl::parse_str(text)
         .unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
     let result = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
