@@ -177,7 +177,9 @@ fn main() {
 fn elementwise(gpu: &'static Gpu) {
     let bytes = 64 << 20;
     let bare = [64, 128].map(|threads| BareCopy::new(bytes as u64, threads));
-    bare.iter().for_each(|bare| drop(bare.run()));
+    for bare in &bare {
+        let _ = bare.run();
+    }
     for dtype in [
         DType::F32,
         DType::F16,

@@ -202,7 +202,6 @@ impl Gpu {
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants: constants.as_slice(),
                     zero_initialize_workgroup_memory: false,
-                    ..Default::default()
                 },
                 cache: cache.as_ref().map(|cache| &cache.pipelines),
             };
