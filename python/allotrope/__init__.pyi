@@ -398,7 +398,10 @@ class Tensor:
     @property
     def retains_grad(self) -> builtins.bool: """Whether the gradient of a computed tensor is kept."""
     def to(self, *arguments: Any, dtype: _DTypeLike | Family = None, device: str | None = None, other: _Operand | None = None, rounding: _Rounding = "nearest", overflow: _Overflow | None = None, copy: builtins.bool = False, seed: _Int = ..., non_blocking: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor: """The values in another dtype or family, rounded once, or on another device, or both: as those of another tensor."""
-    def type(self, dtype: _DTypeLike | Family, non_blocking: builtins.bool = False) -> Tensor: """The values in another dtype: torch's older name for `to`."""
+    @overload
+    def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> builtins.str: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
+    @overload
+    def type(self, dtype: _DTypeLike | Family, non_blocking: builtins.bool = False) -> Tensor: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
     def astype(self, dtype: _DTypeLike | Family, copy: builtins.bool = True) -> Tensor: """The values in another dtype; NumPy's name for `to`."""
     def type_as(self, other: _Operand) -> Tensor: """The values in the dtype of another tensor."""
     def half(self, memory_format: _memory_format | None = None) -> Tensor: """The values in float16."""
@@ -742,7 +745,7 @@ class Tensor:
     def softshrink(self, lambd: _Float = 0.5) -> Tensor: """The number moved towards 0 by lambd."""
     def hardshrink(self, lambd: _Float = 0.5) -> Tensor: """The number, or 0 within lambd of it."""
     def threshold(self, threshold: _Operand, value: _Operand) -> Tensor: """The number where it is above the threshold, else the value."""
-    def hardtanh(self, min_val: _Float = ..., max_val: _Float = 1.0) -> Tensor: """The number within min_val and max_val."""
+    def hardtanh(self, min_val: _Float = ..., max_val: _Float = 1.0) -> Tensor: """The number within min_val and max_val. No gradient goes back at the bounds, as in torch; that of clamp does."""
     def clamp(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor: """The number within two bounds, each of which may be missing; NaN stays."""
     def lerp(self, end: _Operand, weight: _Operand) -> Tensor: """`x + weight (end - x)`, exact at both ends."""
     def addcmul(self, tensor1: _Operand, tensor2: _Operand, *, value: _Operand | None = None) -> Tensor: """`x + value tensor1 tensor2`."""
@@ -963,6 +966,7 @@ class Tensor:
     def logical_not_(self) -> Self: """Whether the number is zero. In place."""
     def relu_(self) -> Self: """The number, or 0 below it. In place."""
     def relu6_(self) -> Self: """The number within 0 and 6. In place."""
+    def hardtanh_(self, min_val: _Float = ..., max_val: _Float = 1.0) -> Self: """The number within min_val and max_val. No gradient goes back at the bounds, as in torch; that of clamp does. In place."""
     def leaky_relu_(self, negative_slope: _Float = 0.01) -> Self: """The number, or negative_slope times it below 0. In place."""
     def elu_(self, alpha: _Float = 1.0) -> Self: """The number, or `alpha (eˣ - 1)` below 0. In place."""
     def selu_(self) -> Self: """The self-normalising `elu`. In place."""
@@ -1316,7 +1320,7 @@ def softplus(input: _Operand, beta: _Float = 1.0, threshold: _Float = 20.0, out:
 def softshrink(input: _Operand, lambd: _Float = 0.5, out: Tensor | None = None) -> Tensor: """The number moved towards 0 by lambd."""
 def hardshrink(input: _Operand, lambd: _Float = 0.5, out: Tensor | None = None) -> Tensor: """The number, or 0 within lambd of it."""
 def threshold(input: _Operand, threshold: _Operand, value: _Operand, out: Tensor | None = None) -> Tensor: """The number where it is above the threshold, else the value."""
-def hardtanh(input: _Operand, min_val: _Float = ..., max_val: _Float = 1.0, out: Tensor | None = None) -> Tensor: """The number within min_val and max_val."""
+def hardtanh(input: _Operand, min_val: _Float = ..., max_val: _Float = 1.0, out: Tensor | None = None) -> Tensor: """The number within min_val and max_val. No gradient goes back at the bounds, as in torch; that of clamp does."""
 def clamp(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, out: Tensor | None = None) -> Tensor: """The number within two bounds, each of which may be missing; NaN stays."""
 def lerp(input: _Operand, end: _Operand, weight: _Operand, out: Tensor | None = None) -> Tensor: """`x + weight (end - x)`, exact at both ends."""
 def addcmul(input: _Operand, tensor1: _Operand, tensor2: _Operand, *, value: _Operand | None = None, out: Tensor | None = None) -> Tensor: """`x + value tensor1 tensor2`."""

@@ -387,13 +387,23 @@ def lobpcg(
     return values[..., :k], vectors[..., :k]
 
 
+class _Histogramdd(NamedTuple):
+    """The counts of boxes, and the edges of the boxes along each dimension."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
+_Histogramdd.__name__ = _Histogramdd.__qualname__ = "histogramdd"
+
+
 def histogramdd(
     input: Tensor, bins: Any, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
+) -> _Histogramdd:
     """How many points, the rows of a matrix, fall into each box of a grid, and the edges of the boxes.
 
-    >>> al.histogramdd(al.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [2, 2])[0]
+    >>> al.histogramdd(al.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [2, 2]).hist
     tensor([[0., 1.],
             [1., 1.]])
     """
@@ -432,7 +442,7 @@ def histogramdd(
         hist = hist / hist.sum()
         for i, edge in enumerate(edges):
             hist = hist / edge.diff().reshape([-1 if j == i else 1 for j in arange(dims).tolist()])
-    return hist, tuple(edges)
+    return _Histogramdd(hist, tuple(edges))
 
 
 _FUNCTIONS = (

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-from ._core import Tensor, as_tensor, stack, zeros, zeros_like
+from ._core import Tensor, get_rng_state, set_rng_state, stack, zeros, zeros_like
 from .autograd.engine import grad as _gradients
 from .autograd.mode import enable_grad
 from .nn.utils.stateless import functional_call
@@ -271,13 +271,29 @@ def _columns(outputs: list[Any], leaves: list[Any], keep: bool) -> list[list[Any
     return tables
 
 
-def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def _check_chunk(op: str, chunk_size: int | None) -> None:
+    """Refuses a size of chunks that is none."""
+    if chunk_size is None:
+        return
+    if isinstance(chunk_size, bool) or not isinstance(chunk_size, int):
+        raise TypeError(f"{op}: chunk_size is not an integer: {type(chunk_size).__name__}; integers above 0 and None are accepted")
+    if chunk_size < 1:
+        raise ValueError(f"{op}: chunk_size out of range: {chunk_size}; integers above 0 and None are accepted")
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """A function that gives every derivative of another one: the sizes of an output, then of an input.
+
+    It goes back once per element of the outputs, so that `chunk_size` changes nothing.
 
     >>> al.func.jacrev(lambda x: x * x.sum())(al.tensor([1.0, 2.0]))
     tensor([[4., 1.],
             [2., 5.]])
     """
+
+    _check_chunk("jacrev", chunk_size)
 
     @wraps(func)
     def wrapped(*args: Any, **options: Any) -> Any:
@@ -286,11 +302,13 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
     return wrapped
 
 
-def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """As `jacrev`, with a pass per element of the inputs where those are fewer than of the outputs.
 
     Such a pass is `jvp`'s: the derivative of the backward pass by its vector, so that the function needs
-    derivatives of second order there. It is called once in any case.
+    derivatives of second order there. It is called once in any case, and `chunk_size` changes nothing.
 
     >>> al.func.jacfwd(al.sin)(al.zeros(2))
     tensor([[1., 0.],
@@ -298,6 +316,8 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
     >>> al.func.jacfwd(lambda t: t * al.arange(1, 5))(al.tensor(2.0))
     tensor([1., 2., 3., 4.])
     """
+
+    _check_chunk("jacfwd", chunk_size)
 
     @wraps(func)
     def wrapped(*args: Any, **options: Any) -> Any:
@@ -327,13 +347,20 @@ def vmap(
     """A function that calls another one for each part along a dimension, and stacks what it gives.
 
     Every function that works on one part works so, with branches and loops over its values; it is called
-    once per part, which takes as long as that. `randomness` and `chunk_size` are accepted for torch's
-    sake: each part draws numbers of its own, one after the other.
+    once per part, which takes as long as that, so that `chunk_size` changes nothing. Its results are
+    tensors, or tuples, lists and dicts of them.
+
+    A function that draws from the default generator is refused unless `randomness` says what is meant:
+    "different" numbers for each part, drawn one after the other, or the "same" ones for all.
 
     >>> al.func.vmap(al.dot)(al.ones(2, 3), al.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
     tensor([ 6., 15.])
+    >>> same = al.func.vmap(lambda x: x + al.rand(()), randomness="same")(al.zeros(3))
+    >>> bool((same == same[0]).all())
+    True
     """
     op = "vmap"
+    _check_chunk(op, chunk_size)
     if randomness not in ("error", "different", "same"):
         raise ValueError(f"{op}: no such randomness: {randomness!r}; 'error', 'different' and 'same' are accepted")
 
@@ -354,12 +381,20 @@ def vmap(
             what = "no dimension to map over" if not sizes else f"dimensions of different sizes: {sorted(sizes)}"
             raise ValueError(f"{op}: {what}; in_dims names one of the same size in each argument, or None")
         made = []
+        state = None if randomness == "different" else get_rng_state()
         for i in range(sizes.pop()):
+            if state is not None and randomness == "same":
+                set_rng_state(state)
             part = [
                 _unflatten([x if d is None else x.select(d, i) for x, d in zip(leaves, own)], plan)
                 for (leaves, plan), own in zip(flat, places)
             ]
             made.append(_flatten(func(*part, **options)))
+            for leaf in made[-1][0]:
+                if not isinstance(leaf, Tensor):
+                    raise ValueError(f"{op}: the function gives something else than tensors: {type(leaf).__name__}; tensors, and tuples, lists and dicts of them, are stacked")
+            if state is not None and randomness == "error" and not get_rng_state().equal(state):
+                raise RuntimeError(f"{op}: the function draws random numbers; randomness='different' gives each part its own, 'same' all of them the same")
         if not made:
             raise ValueError(f"{op}: nothing to map over: a dimension of size 0; what the function gives is not known")
         leaves, plan = zip(*made)
@@ -369,7 +404,7 @@ def vmap(
             if place is None:
                 results.append(leaves[0][k])
             else:
-                results.append(stack([as_tensor(each[k]) for each in leaves], place))
+                results.append(stack([each[k] for each in leaves], place))
         return _unflatten(results, plan[0])
 
     return wrapped

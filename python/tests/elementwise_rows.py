@@ -438,4 +438,4 @@ BINARY = {
 }
 
 # Operations of more operands, which `test_elementwise_options.py` has by name.
-SEVERAL = ["threshold", "where", "clamp", "lerp", "addcmul", "addcdiv", "nan_to_num", "isclose"]
+SEVERAL = ["threshold", "hardtanh", "where", "clamp", "lerp", "addcmul", "addcdiv", "nan_to_num", "isclose"]

@@ -8,6 +8,7 @@ use allotrope_tensor::{
     is_anomaly_enabled, is_grad_enabled, is_inference_mode, lasting_name, record_function,
     set_locator,
 };
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -115,13 +116,16 @@ fn backward_of(
 }
 
 /// The gradients of inputs: a tuple with one for each, or None for one that no output depends on,
-/// if allow_unused.
+/// if allow_unused. With materialize_grads it is zeros instead of None, and allow_unused is implied.
 ///
 /// >>> x = al.tensor([1.0, 2.0], requires_grad=True)
 /// >>> al.autograd.grad((x * x).sum(), x)
 /// (tensor([2., 4.]),)
+/// >>> y = al.ones(1, requires_grad=True)
+/// >>> al.autograd.grad((x * x).sum(), [x, y], materialize_grads=True)
+/// (tensor([2., 4.]), tensor([0.]))
 #[pyfunction(name = "grad")]
-#[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=false))]
+#[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=None, *, materialize_grads=false))]
 fn grad_of<'py>(
     py: Python<'py>,
     outputs: &Bound<'_, PyAny>,
@@ -129,9 +133,16 @@ fn grad_of<'py>(
     grad_outputs: Option<&Bound<'_, PyAny>>,
     retain_graph: Option<bool>,
     create_graph: bool,
-    allow_unused: bool,
+    allow_unused: Option<bool>,
+    materialize_grads: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let op = "grad";
+    if materialize_grads && allow_unused == Some(false) {
+        return Err(PyValueError::new_err(
+            "grad: allow_unused=False does not go with materialize_grads=True, which gives unused inputs zeros",
+        ));
+    }
+    let allow_unused = allow_unused.unwrap_or(materialize_grads);
     let (results, inputs) = (tensors(op, outputs)?, tensors(op, inputs)?);
     let gradients = gradients_for(op, grad_outputs, results.len())?;
     let options = options(retain_graph, create_graph);
@@ -139,7 +150,15 @@ fn grad_of<'py>(
         let results: Vec<&Tensor> = results.iter().collect();
         let inputs: Vec<&Tensor> = inputs.iter().collect();
         let gradients: Vec<Option<&Tensor>> = gradients.iter().map(Option::as_ref).collect();
-        grad(&results, &inputs, &gradients, options, allow_unused)
+        let mut found = grad(&results, &inputs, &gradients, options, allow_unused)?;
+        if materialize_grads {
+            for (gradient, input) in found.iter_mut().zip(inputs) {
+                if gradient.is_none() {
+                    *gradient = Some(input.detach().new_zeros(input.shape(), input.dtype())?);
+                }
+            }
+        }
+        Ok(found)
     })
     .map_err(raise)?;
     PyTuple::new(py, found.into_iter().map(|found| found.map(PyTensor::from)))

@@ -270,19 +270,26 @@ impl PyTensor {
         arranged(op, converted, memory_format)
     }
 
-    /// The values in another dtype: torch's older name for `to`.
+    /// The values in another dtype: torch's older name for `to`. Without one, the name of the dtype,
+    /// which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'.
     ///
     /// >>> al.tensor([2.9]).type(al.int64)
     /// tensor([2])
-    #[pyo3(name = "type", signature = (dtype, non_blocking=false))]
+    /// >>> al.tensor([2.9]).type()
+    /// 'float32'
+    #[pyo3(name = "type", signature = (dtype=None, non_blocking=false))]
     fn type_<'py>(
         this: &Bound<'py, Self>,
-        dtype: DTypeOrFamily,
+        dtype: Option<DTypeOrFamily>,
         non_blocking: bool,
-    ) -> PyResult<Bound<'py, Self>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let _ = non_blocking;
-        let dtype = convert::to_numeric("type", dtype)?;
-        convert_tensor(this, Some(dtype), None, CastOptions::default(), false)
+        let Some(dtype) = dtype else {
+            let name = this.get().tensor().dtype().name();
+            return Ok(PyString::new(this.py(), name).into_any());
+        };
+        let dtype = Some(convert::to_numeric("type", dtype)?);
+        Ok(convert_tensor(this, dtype, None, CastOptions::default(), false)?.into_any())
     }
 
     /// The values in another dtype; NumPy's name for `to`.

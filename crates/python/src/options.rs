@@ -206,13 +206,14 @@ forms! {
         apply(py, Op::Threshold, &[x, operand::read_other(op, threshold)?, operand::read_other(op, value)?])
     };
 
-    /// The number within min_val and max_val.
+    /// The number within min_val and max_val. No gradient goes back at the bounds, as in torch;
+    /// that of clamp does.
     ///
     /// >>> al.tensor([-3.0, 0.5, 3.0]).hardtanh()
     /// tensor([-1.0000,  0.5000,  1.0000])
     hardtanh[min_val=-1.0, max_val=1.0](min_val: f64, max_val: f64) |py, x| {
         check_bounds(min_val, max_val)?;
-        apply(py, Op::Clamp, &[x, float(min_val), float(max_val)])
+        apply(py, Op::Hardtanh, &[x, float(min_val), float(max_val)])
     };
 
     /// The number within two bounds, each of which may be missing; NaN stays.

@@ -332,23 +332,29 @@ fn extreme(
         return Ok(Py::new(py, result)?.into_any());
     }
     let at = Axes::read(op, dim, axis, keepdim, keepdims)?;
-    let values = run(py, x, || {
-        let result = if greatest {
-            x.amax(at.axes(), at.keepdim)
-        } else {
-            x.amin(at.axes(), at.keepdim)
-        };
-        result.map_err(|error| error.in_op(op))
-    })?;
     let Some(axis) = at.single(op)? else {
+        let values = run(py, x, || {
+            let result = if greatest {
+                x.amax(at.axes(), at.keepdim)
+            } else {
+                x.amin(at.axes(), at.keepdim)
+            };
+            result.map_err(|error| error.in_op(op))
+        })?;
         return Ok(Py::new(py, values)?.into_any());
     };
-    let indices = run(py, x, || {
-        if greatest {
-            x.argmax(Some(axis), at.keepdim)
+    let mut indices = None;
+    let values = run(py, x, || {
+        let (values, places) = if greatest {
+            x.max_dim(axis, at.keepdim)?
         } else {
-            x.argmin(Some(axis), at.keepdim)
-        }
+            x.min_dim(axis, at.keepdim)?
+        };
+        indices = Some(places);
+        Ok(values)
     })?;
-    named(py, op, [values, indices])
+    match indices {
+        Some(indices) => named(py, op, [values, PyTensor::from(indices)]),
+        None => Ok(Py::new(py, values)?.into_any()),
+    }
 }

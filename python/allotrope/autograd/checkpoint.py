@@ -27,50 +27,92 @@ def checkpoint(
     >>> x.grad is not None
     True
     """
+    from ..amp import autocast
+    from ..func import _flatten, _unflatten
+
     del use_reentrant  # There is one way.
-    places = [i for i, argument in enumerate(args) if isinstance(argument, Tensor)]
+    given, plan = _flatten((args, options))
+    places = [i for i, leaf in enumerate(given) if isinstance(leaf, Tensor)]
     state = get_rng_state() if preserve_rng_state else None
-    precision = None
-    if _amp.is_autocast_enabled():
-        precision = {"enabled": True, "dtype": _amp.get_autocast_dtype()}
+    is_cast, narrow = _amp.is_autocast_enabled(), _amp.get_autocast_dtype()
     with no_grad():
-        made = function(*args, **options)
-    outputs = made if isinstance(made, tuple) else (made,)
+        outputs, shape = _flatten(function(*args, **options))
+    results = [i for i, leaf in enumerate(outputs) if isinstance(leaf, Tensor)]
 
     def derivative(gradients: list[Any], _wanted: list[bool]) -> list[Any]:
         now = get_rng_state()
         if state is not None:
             set_rng_state(state)
-        setting = None if precision is None else _amp.push(**precision)
         try:
-            arguments = list(args)
+            leaves = list(given)
             for place in places:
-                required = arguments[place].requires_grad
-                arguments[place] = arguments[place].detach().requires_grad_(required)
-            with enable_grad():
-                again = function(*arguments, **options)
+                required = leaves[place].requires_grad
+                leaves[place] = leaves[place].detach().requires_grad_(required)
+            arguments, keywords = _unflatten(leaves, plan)
+            with enable_grad(), autocast("cpu", dtype=narrow, enabled=is_cast):
+                again, _ = _flatten(function(*arguments, **keywords))
         finally:
-            if setting is not None:
-                _amp.remove(setting)
             if state is not None:
                 set_rng_state(now)
-        again = again if isinstance(again, tuple) else (again,)
         pairs = [
-            (output, gradient)
-            for output, gradient in zip(again, gradients)
-            if gradient is not None and output.requires_grad
+            (again[place], gradient)
+            for place, gradient in zip(results, gradients)
+            if gradient is not None and again[place].requires_grad
         ]
         if pairs:
             with enable_grad():
                 backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
-        return [arguments[place].grad for place in places] + [None]
+        return [leaves[place].grad for place in places] + [None]
 
+    if not results:
+        return _unflatten(outputs, shape)
     # Leaves that the function uses may require gradients where no argument does.
     anchor = ones((), device="cpu", requires_grad=True)
     recorded = _autograd.record(
-        "checkpoint", [args[i] for i in places] + [anchor], list(outputs), derivative
+        "checkpoint", [given[i] for i in places] + [anchor], [outputs[i] for i in results], derivative
     )
-    return tuple(recorded) if isinstance(made, tuple) else recorded[0]
+    for place, result in zip(results, recorded):
+        outputs[place] = result
+    return _unflatten(outputs, shape)
 
 
-__all__ = ["checkpoint"]
+def checkpoint_sequential(
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """The result of functions called one after the other, as those of a Sequential, in so many segments
+    of which nothing but the inputs is kept; the last one is kept whole, since it is needed first.
+
+    >>> layers = al.nn.Sequential(al.nn.Tanh(), al.nn.Tanh(), al.nn.Tanh(), al.nn.Tanh())
+    >>> x = al.ones(3, requires_grad=True)
+    >>> y = al.utils.checkpoint.checkpoint_sequential(layers, 2, x)
+    >>> bool((y == layers(x)).all())
+    True
+    """
+    chain = list(functions)
+    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= len(chain):
+        raise ValueError(
+            f"checkpoint_sequential: segments out of range: {segments!r}; 1 to the number of functions, {len(chain)}"
+        )
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def call(x: Any) -> Any:
+            for function in chain[start:end]:
+                x = function(x)
+            return x
+
+        return call
+
+    size = len(chain) // segments
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        input = checkpoint(
+            run(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
+        )
+    return run(last, len(chain))(input)
+
+
+__all__ = ["checkpoint", "checkpoint_sequential"]

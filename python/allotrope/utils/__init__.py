@@ -1,5 +1,5 @@
-"""Where torch has what is `al.data` here."""
+"""Where torch has what is `al.data` and `al.autograd.checkpoint` here."""
 
-from . import data
+from . import checkpoint, data
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]

@@ -495,7 +495,7 @@ pub fn real<R: Precise>(op: Op, a: &[R]) -> R {
             let half = (a[1] * R::of(0.5)).exp2();
             x * half * half
         }
-        Op::Clamp => -greater(-greater(x, a[1]), -a[2]),
+        Op::Clamp | Op::Hardtanh => -greater(-greater(x, a[1]), -a[2]),
         Op::Lerp => {
             // Exact at the far end, where the sum is not.
             if a[2].get() == 1.0 && !x.get().is_nan() {

@@ -108,7 +108,7 @@ pub(super) fn answer(op: Op, dtype: DType, a: &[i128]) -> Exact {
         Op::Le => return Exact::Truth(x <= y),
         Op::Gt => return Exact::Truth(x > y),
         Op::Ge => return Exact::Truth(x >= y),
-        Op::Clamp => x.max(y).min(z),
+        Op::Clamp | Op::Hardtanh => x.max(y).min(z),
         Op::Addcmul => x.wrapping_add(a[3].wrapping_mul(y).wrapping_mul(z)),
         // Promoted to a float before, or no integers' business.
         Op::Angle

@@ -23,7 +23,7 @@ pub(super) fn answer(op: Op, a: &[bool]) -> bool {
         Op::Gt => matches!((x, y), (true, false)),
         Op::Le => !matches!((x, y), (true, false)),
         Op::Ge => !matches!((x, y), (false, true)),
-        Op::Clamp => u8::from(x).max(a[1].into()).min(a[2].into()) == 1,
+        Op::Clamp | Op::Hardtanh => u8::from(x).max(a[1].into()).min(a[2].into()) == 1,
         Op::Addcmul => u8::from(x) + u8::from(a[3]) * u8::from(a[1]) * u8::from(a[2]) > 0,
         _ => x,
     }

@@ -67,7 +67,7 @@ with_numbers! {
         (beta "The factor." 1.0, threshold "From where on it is the number itself." 20.0);
     "Numbers come nearer to zero by λ." Softshrink softshrink (lambda "By how much." 0.5);
     "Numbers within λ of zero become zero." Hardshrink hardshrink (lambda "How near." 0.5);
-    "Numbers are kept within two bounds." Hardtanh clamp (min_val "The lower." -1.0, max_val "The upper." 1.0);
+    "Numbers are kept within two bounds." Hardtanh hardtanh (min_val "The lower." -1.0, max_val "The upper." 1.0);
 }
 
 /// What is not above a limit becomes a value.

@@ -11,6 +11,12 @@ macro_rules! for_each_activation {
             { Relu6, relu6, (x) -> out, Map, Keep, "The number within 0 and 6.",
               float { clamp(x, L::lit(0.0), L::lit(6.0)) } complex refuse int { x.max(I::lit(0)).min(I::lit(6)) } bool { x },
               d [(x.gt(x.zero()) & x.lt(x.lit(6.0))).pick(x.one(), x.zero())], domain [(-10.0, 10.0)], ulp 0.5 }
+            { Hardtanh, hardtanh, (x, min, max) -> out, Map, Keep, "The number within two bounds; no gradient at them or beyond.",
+              float { $crate::table::math::min($crate::table::math::max(x, min), max) } complex refuse
+              int { x.max(min).min(max) } bool { (x | min) & max },
+              d [(x.le(min) | x.ge(max)).pick(x.zero(), x.one()), (x.le(min) & min.lt(max)).pick(x.one(), x.zero()),
+                 (x.ge(max) | min.ge(max)).pick(x.one(), x.zero())],
+              domain [(-10.0, 10.0), (-5.0, -4.0), (4.0, 5.0)], ulp 0.5 }
             { LeakyRelu, leaky_relu, (x, slope) -> out, Map, Keep, "The number, or `slope` times it below 0.",
               float { L::select(x.lt(L::lit(0.0)), x * slope, x) } complex refuse int promote bool promote,
               d [x.gt(x.zero()).pick(x.one(), slope), x.lt(x.zero()).pick(x, x.zero())],

@@ -18,7 +18,7 @@ fn activate<'py>(
     options: &[f64],
     inplace: bool,
 ) -> PyResult<Bound<'py, PyTensor>> {
-    if let (Op::Clamp, &[min_val, max_val]) = (op, options) {
+    if let (Op::Hardtanh, &[min_val, max_val]) = (op, options) {
         check_bounds(min_val, max_val)?;
     }
     let py = input.py();
@@ -70,8 +70,9 @@ macro_rules! plain {
             celu Celu [alpha=1.0,] (alpha);
             /// The number where it is above the threshold, else the value.
             threshold Threshold [threshold, value,] (threshold, value);
-            /// The number within min_val and max_val.
-            hardtanh Clamp [min_val=-1.0, max_val=1.0,] (min_val, max_val);
+            /// The number within min_val and max_val. No gradient goes back at the bounds, as in torch;
+            /// that of clamp does.
+            hardtanh Hardtanh [min_val=-1.0, max_val=1.0,] (min_val, max_val);
         ] $($rows)*);
     };
 }

@@ -1,11 +1,17 @@
 //! Losses as functions of `nn.functional`, with torch's signatures.
 
+use std::ffi::CString;
+
 use allotrope_dtype::{Error, Problem};
+use allotrope_op::Shape;
 use allotrope_tensor::{LossReduction, Tensor};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
 
 use super::neural::optional;
 use crate::arguments::{Int, Operand};
+use crate::autograd::frames_of_package;
 use crate::create;
 use crate::error::raise;
 use crate::operand::run;
@@ -59,6 +65,37 @@ fn weigh(
     }
 }
 
+/// Losses of differences, which broadcast; where that happens it is seldom meant.
+const DIFFERENCES: [&str; 4] = ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"];
+
+/// Whether an operand is more than a number, which has no shape to be mistaken.
+fn has_shape(operand: Operand) -> bool {
+    !(operand.is_instance_of::<PyFloat>() || operand.is_instance_of::<PyInt>())
+}
+
+/// Warns, at the user's line, that a loss of differences broadcasts input and target.
+fn warn_of_broadcast(py: Python<'_>, op: &'static str, tensors: &[&Tensor]) -> PyResult<()> {
+    let &[input, target] = tensors else {
+        return Ok(());
+    };
+    let shapes = [input.shape(), target.shape()];
+    if shapes[0] == shapes[1] || !DIFFERENCES.contains(&op) {
+        return Ok(());
+    }
+    // What does not broadcast is refused later.
+    let Ok(together) = Shape::broadcast(op, &shapes) else {
+        return Ok(());
+    };
+    let [given, wanted, together] = [shapes[1], shapes[0], &together].map(|shape| shape.to_vec());
+    let text = format!(
+        "{op}: target and input differ in shape: {given:?} and {wanted:?}; they are broadcast to \
+         {together:?}, which likely is not the loss that is meant (hint: target.reshape(input.shape))"
+    );
+    let frames = frames_of_package(py).unwrap_or(0) + 1;
+    let text = CString::new(text).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, frames)
+}
+
 /// A function per row: documentation, name, Python's signature, Rust's arguments, which of them are
 /// tensors, which may be missing, how the reduction is named, and what becomes of them.
 macro_rules! losses {
@@ -75,8 +112,12 @@ macro_rules! losses {
             #[pyo3(signature = ($($signature)*))]
             fn $name(py: Python<'_> $(, $argument: $type)*) -> PyResult<PyTensor> {
                 let op = stringify!($name);
+                let have_shapes = has_shape($first) $(&& has_shape($tensor))*;
                 let $first: &Tensor = &create::operand(op, $first)?;
                 $(let $tensor: &Tensor = &create::operand(op, $tensor)?;)*
+                if have_shapes {
+                    warn_of_broadcast(py, op, &[$first $(, $tensor)*])?;
+                }
                 $(let $maybe = optional(op, $maybe)?;
                 let $maybe = $maybe.as_ref();)*
                 let $how = reduction_of(op, $size_average, $reduce, $reduction)?;

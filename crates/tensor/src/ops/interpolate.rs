@@ -9,7 +9,7 @@ use super::interpolate_weights::{Weighting, Weights};
 use super::window::does_not_fit;
 use crate::Tensor;
 use crate::call::Call;
-use crate::host::memory::try_collect;
+use crate::host::memory::{probe, try_collect};
 
 /// How a result is made of the elements near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,7 @@ impl Tensor {
         options: InterpolationOptions,
     ) -> Result<Self, Error> {
         let grid = &self.shape()[2..];
+        self.check_room(mode, sizes, options)?;
         if mode == Interpolation::Area {
             return self.average_areas(sizes, grid.len());
         }
@@ -128,6 +129,37 @@ impl Tensor {
             axes.push((input, weights));
         }
         Resizing::new(middle.is_some(), axes).forward(self)
+    }
+
+    /// Refuses sizes that there is no memory for, before anything is made of them: a system may promise
+    /// more than it has, and end the process when the tables of an axis are written.
+    fn check_room(
+        &self,
+        mode: Interpolation,
+        sizes: &[usize],
+        options: InterpolationOptions,
+    ) -> Result<(), Error> {
+        /// The place of an element and its weight.
+        const TAP: usize = size_of::<usize>() + size_of::<f64>();
+        let taps = match mode {
+            Interpolation::Area => 0,
+            Interpolation::Nearest | Interpolation::NearestExact => 1,
+            _ if options.antialias => 8,
+            Interpolation::Linear => 2,
+            Interpolation::Cubic => 4,
+        };
+        let tables = (sizes.iter())
+            .map(|size| size.saturating_mul(taps * TAP))
+            .fold(0, usize::saturating_add);
+        let results = match self.host_address() {
+            Some(_) => (self.shape()[..2].iter().chain(sizes))
+                .fold(self.dtype().itemsize(), |bytes, size| {
+                    bytes.saturating_mul(*size)
+                }),
+            // The device knows what it has.
+            None => 0,
+        };
+        probe(INTERPOLATE.name, results.saturating_add(tables))
     }
 
     /// The mean of all elements that each result covers.

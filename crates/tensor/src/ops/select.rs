@@ -38,6 +38,42 @@ impl Tensor {
         Ok((values, places))
     }
 
+    /// The greatest element along `dim`, and its place; of equals the first, to which the whole gradient
+    /// goes. [`amax`](Self::amax) spreads it over equals.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::from_slice(&[1_u8, 3, 3], &[3])?;
+    /// let (greatest, place) = x.max_dim(0, false)?;
+    /// assert_eq!(greatest.to_vec::<u8>()?, [3]);
+    /// assert_eq!(place.to_vec::<i64>()?, [1]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`amax`](Self::amax).
+    pub fn max_dim(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
+        let op = "max";
+        let values = self.detach().amax(Some(&[dim]), keepdim);
+        let values = values.map_err(|error| error.in_op(op))?;
+        let places = self.argmax(Some(dim), keepdim)?;
+        let values = remember_places(values, op, self, dim, &places, keepdim)?;
+        Ok((values, places))
+    }
+
+    /// The least element along `dim`, and its place, as [`max_dim`](Self::max_dim).
+    ///
+    /// # Errors
+    /// As [`amin`](Self::amin).
+    pub fn min_dim(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
+        let op = "min";
+        let values = self.detach().amin(Some(&[dim]), keepdim);
+        let values = values.map_err(|error| error.in_op(op))?;
+        let places = self.argmin(Some(dim), keepdim)?;
+        let values = remember_places(values, op, self, dim, &places, keepdim)?;
+        Ok((values, places))
+    }
+
     /// The `k`-th least element along `dim`, counted from 1, and its place.
     ///
     /// # Errors

@@ -201,7 +201,8 @@ impl Tensor {
         )
     }
 
-    /// The standard deviation along axes, or of everything: the root of [`var`](Self::var).
+    /// The standard deviation along axes, or of everything: the root of [`var`](Self::var). The
+    /// gradient of elements that do not deviate is zero.
     ///
     /// # Errors
     /// As [`var`](Self::var).
@@ -213,9 +214,10 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let plan = Plan::new(Reduction::Std.name(), self, axes)?;
         let (wide, scale) = self.wide_variance(Reduction::Std, &plan, correction)?;
+        let root = root_of_sums(&wide, 2.0)?;
         let wide = match scale {
-            Some(scale) => wide.sqrt()?.mul(&scale.up)?,
-            None => wide.sqrt()?,
+            Some(scale) => root.mul(&scale.up)?,
+            None => root,
         };
         plan.finish(
             wide.to(Call::begin(&Reduction::Std, &[self])?.result)?,

@@ -99,6 +99,13 @@ const OVERLOADS: &[(&str, &[Form])] = &[
             (&[("dim", Given("_Int"))], "builtins.int"),
         ],
     ),
+    (
+        "type",
+        &[
+            (&[("dtype", Is("None"))], "builtins.str"),
+            (&[("dtype", Given("_DTypeLike | Family"))], "Tensor"),
+        ],
+    ),
     ("max_pool1d", POOL),
     ("max_pool2d", POOL),
     ("max_pool3d", POOL),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import Tensor
@@ -10,7 +10,7 @@ from ... import Tensor
 
 def functional_call(
     module: Any,
-    parameters_and_buffers: Mapping[str, Tensor],
+    parameters_and_buffers: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
     args: Any = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -18,12 +18,20 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """What a module gives with other parameters and buffers, by their paths; its own stay as they
-    are. Gradients reach what is given.
+    are. Gradients reach what is given. Parameters and buffers may be dicts of their own, in a tuple.
 
     >>> layer = al.nn.Linear(1, 1, bias=False)
     >>> al.nn.utils.functional_call(layer, {"weight": al.tensor([[3.0]])}, al.ones(1))
     tensor([3.])
     """
+    if not isinstance(parameters_and_buffers, Mapping):
+        together: dict[str, Tensor] = {}
+        for each in parameters_and_buffers:
+            twice = [name for name in each if name in together]
+            if twice:
+                raise ValueError(f"functional_call: given twice: {', '.join(map(repr, twice))}")
+            together.update(each)
+        parameters_and_buffers = together
     own = {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),

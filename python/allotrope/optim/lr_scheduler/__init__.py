@@ -19,6 +19,8 @@ from .formulas import (
 )
 from .together import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 
+_LRScheduler = LRScheduler  # torch's older name
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

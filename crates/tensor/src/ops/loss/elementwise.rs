@@ -75,6 +75,15 @@ fn check_range(
     Ok(None)
 }
 
+/// Refuses a target of another shape: broadcast, each element would meet the targets of others.
+fn check_target(op: &'static str, x: &Tensor, target: &Tensor) -> Result<(), Error> {
+    if x.shape() == target.shape() {
+        return Ok(());
+    }
+    let accepted = format!("the input's, {:?}", x.shape().to_vec());
+    Err(wrong_shape(op, "target", target, accepted))
+}
+
 /// The binary cross entropy of a probability and a target, times a weight if there is one.
 fn entropy<'b>(v: &[Var<'b>]) -> Var<'b> {
     let (x, t) = (v[0], v[1]);
@@ -141,7 +150,7 @@ fn recorded_entropy(tensors: &[&Tensor], reduction: LossReduction) -> Result<Ten
 
 /// Losses of numbers one by one.
 ///
-/// All broadcast their operands and promote dtypes by the policy in force; integers and bool give
+/// All broadcast their operands, but for the targets of binary cross entropies, and promote dtypes by the policy in force; integers and bool give
 /// the default float. They fail with a dtype error for complex numbers (but for `l1_loss`, which is
 /// real, and `soft_margin_loss`) or where promotion refuses, a value error for shapes that do not broadcast or an argument out of range, and a memory error.
 #[allow(clippy::missing_errors_doc, reason = "said once, above")]
@@ -217,6 +226,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let row = &BINARY_CROSS_ENTROPY;
         call::expected_dtype(row, self.dtype())?;
+        check_target(row.name, self, target)?;
         check_range(row.name, self, ("probability", "0 to 1"), 0.0..=1.0, 0.0)?;
         let tensors: Vec<&Self> = [self, target].into_iter().chain(weight).collect();
         if is_recorded(&tensors) {
@@ -235,6 +245,7 @@ impl Tensor {
         reduction: LossReduction,
     ) -> Result<Self, Error> {
         let row = &BINARY_CROSS_ENTROPY_WITH_LOGITS;
+        check_target(row.name, self, target)?;
         let tensors: Vec<&Self> = [self, target]
             .into_iter()
             .chain(weight)
