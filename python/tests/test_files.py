@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pickle
 import random
 import struct
 import subprocess
@@ -408,3 +409,34 @@ def test_a_name_of_a_pickle_is_warned_of(name, tmp_path):
         al.save({"a": al.ones(2)}, io.BytesIO())
     # A warning that is made an error leaves the file as it was.
     assert al.load(path)["a"].tolist() == [1.0, 1.0]
+
+
+def test_pickles_are_named(tmp_path):
+    for protocol in range(2, 6):
+        path = tmp_path / "plain"
+        path.write_bytes(pickle.dumps({"weight": [1.0] * 100}, protocol=protocol))
+        with pytest.raises(OSError, match="a pickle, as torch.save .*save_file"):
+            al.load(path)
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02}q\x00.")
+    with pytest.raises(OSError, match="a pickle, as torch.save .*save_file"):
+        al.load(tmp_path / "model.zip")
+    # A header may begin with the same bytes: one of 640 bytes is none of a pickle.
+    path = tmp_path / "x.safetensors"
+    for length in range(300, 1000):
+        al.save({"x": al.arange(3)}, path, metadata={"text": "a" * length})
+        if path.read_bytes()[0] == 0x80:
+            break
+    else:
+        pytest.fail("no header of that length")
+    assert al.load(path)["x"].tolist() == [0, 1, 2]
+
+
+def test_scalars_of_numpy_are_saved_as_numbers(tmp_path):
+    given = {"best": np.float64(0.5), "low": np.float32(0.1), "epoch": np.int64(7), "done": np.bool_(True)}
+    al.save(given, tmp_path / "x")
+    loaded = al.load(tmp_path / "x")
+    assert loaded == {"best": 0.5, "low": float(np.float32(0.1)), "epoch": 7, "done": True}
+    assert [type(value) for value in loaded.values()] == [float, float, int, bool]
+    with pytest.raises(TypeError, match="cannot be saved"):
+        al.save({"when": np.datetime64("2020-01-01")}, tmp_path / "x")

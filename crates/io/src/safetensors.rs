@@ -272,8 +272,13 @@ fn read_header(source: &Source<'_>) -> Result<Header, Error> {
         Ok(length) => length,
         Err(_) => return Err(source.damaged("no length of a header")),
     };
+    // What a pickle of any protocol since 2 begins with, and a header of some lengths too.
+    let is_like_pickle = matches!(length, [0x80, 2..=5, ..]);
     let length = u64::from_le_bytes(length);
     if length > LONGEST_HEADER || length + 8 > source.len() {
+        if is_like_pickle {
+            return Err(source.pickled());
+        }
         return Err(source.damaged(format!(
             "a header of {length} bytes, in {} bytes in all; no safetensors, npy or npz",
             source.len()

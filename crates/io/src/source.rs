@@ -98,6 +98,13 @@ impl<'a> Source<'a> {
         Error::new(self.op, problem)
     }
 
+    /// The error of a pickle, as torch's files are: reading one runs what it says.
+    #[cold]
+    pub(crate) fn pickled(&self) -> Error {
+        self.damaged("a pickle, as torch.save writes it; safetensors, npy and npz are read")
+            .hint("in torch: safetensors.torch.save_file(model.state_dict(), path)")
+    }
+
     /// The error of elements that no dtype reads.
     #[cold]
     pub(crate) fn unknown_dtype(&self, given: String) -> Error {

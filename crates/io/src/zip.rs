@@ -76,6 +76,9 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Vec<(String, Tensor)>, Error> 
     let mut seen = std::collections::HashSet::new();
     for entry in entries {
         let Some(name) = entry.name.strip_suffix(".npy") else {
+            if entry.name.ends_with("data.pkl") {
+                return Err(source.pickled());
+            }
             let reason = format!(
                 "a file {:?} that is no array; npz has .npy files",
                 entry.name

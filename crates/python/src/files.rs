@@ -20,6 +20,7 @@ use crate::arguments::{FilePath, either, needed};
 use crate::autograd::frames_of_package;
 use crate::device::device_or_cpu;
 use crate::error::{cut, raise, wrong_object};
+use crate::operand;
 use crate::tensor::PyTensor;
 
 /// Containers within containers, beyond what the formats accept: a list that contains itself ends.
@@ -373,6 +374,13 @@ fn to_value(op: &'static str, object: &Bound<'_, PyAny>, depth: usize) -> PyResu
     }
     if let Ok(text) = object.cast_exact::<PyString>() {
         return Ok(Value::Text(text.extract()?));
+    }
+    // NumPy's scalars come back as Python's, which hold them.
+    if operand::is_scalar_of_numpy(object)? {
+        let number = object.call_method0(intern!(object.py(), "item"))?;
+        if !number.get_type().is(object.get_type()) {
+            return to_value(op, &number, depth + 1);
+        }
     }
     let accepted = "tensors, None, bool, int, float, complex and str, \
                     and dicts, lists and tuples of them";

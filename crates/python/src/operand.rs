@@ -60,10 +60,12 @@ pub(crate) fn read_other(op: &'static str, object: &Bound<'_, PyAny>) -> PyResul
 
 /// Whether an object is a scalar of NumPy's that takes the dtype of a tensor.
 pub(crate) fn is_weak_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(promotion() != Policy::Numpy && is_scalar_of_numpy(object)?)
+}
+
+/// Whether an object is a scalar of NumPy's, of a dtype that tensors have.
+pub(crate) fn is_scalar_of_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
-    if promotion() == Policy::Numpy {
-        return Ok(false);
-    }
     let Some(numpy) = numpy::loaded(py)? else {
         return Ok(false);
     };

@@ -152,6 +152,17 @@ struct Known<'py> {
     slots: Vec<Remembered>,
 }
 
+/// What is remembered, which follows a parameter that was moved to another device.
+fn beside(known: &Bound<'_, PyTensor>, value: &Tensor) -> PyResult<Tensor> {
+    let state = known.get().tensor();
+    if state.device() == value.device() {
+        return Ok(state);
+    }
+    let moved = state.to_device(value.device()).map_err(raise)?;
+    known.get().variable().rebind(moved.clone());
+    Ok(moved)
+}
+
 /// The tensor of a slot: the one there is, widened if it must be, or a new one.
 fn slot_tensor<'py>(
     py: Python<'py>,
@@ -166,7 +177,7 @@ fn slot_tensor<'py>(
         return Ok((Py::new(py, PyTensor::from(first))?, true));
     };
     let known = parameter("step", &known)?;
-    let state = known.get().tensor();
+    let state = beside(&known, value)?;
     if let Some(wide) = widened(slot, &state, value, precision).map_err(raise)? {
         known.get().variable().rebind(wide);
     }
@@ -193,7 +204,7 @@ fn remember<'py>(
     if let Some(known) = known {
         let known = parameter("step", &known)?;
         let like = Slot::zeros(MASTER);
-        widened(&like, &known.get().tensor(), &value, precision).map_err(raise)?;
+        widened(&like, &beside(&known, &value)?, &value, precision).map_err(raise)?;
         slots.push((MASTER, known.unbind(), false));
     } else if let Some(dtype) = precision.master_of(value.dtype()) {
         let master = value.to(dtype).map_err(raise)?;

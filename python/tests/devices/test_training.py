@@ -117,3 +117,21 @@ def test_recurrent_networks(kind, device):
     assert al.allclose(there.cpu(), al.tensor(here), rtol=1e-5, atol=1e-6)
     there.sum().backward()
     assert all(p.grad.device == device for p in layer.parameters())
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers_follow_a_model_that_moves(name, device):
+    def trained(*places):
+        model = network()
+        optimizer = OPTIMIZERS[name](model.parameters())
+        for place in places:
+            model.to(place)
+            x, y = data(place)
+            optimizer.zero_grad()
+            al.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+        return model
+
+    here, moved = trained("cpu", "cpu", "cpu", "cpu"), trained("cpu", device, device, "cpu")
+    for one, other in zip(here.parameters(), moved.parameters()):
+        assert al.allclose(one, other, rtol=1e-4, atol=1e-5)
