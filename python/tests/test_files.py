@@ -261,7 +261,7 @@ def itself():
         (np.ones(2), "x", TypeError, "save: cannot be saved: array([1., 1.]) of type ndarray; "
          "accepted are tensors, None, bool, int, float, complex and str, "
          "and dicts, lists and tuples of them"),
-        ({"a": np.float64(1)}, "x", TypeError, None),
+        ({"a": np.ones(1)}, "x", TypeError, None),
         ({"a": Sub()}, "x", TypeError, None),
         ({"a": object}, "x", TypeError, None),
         ({(1, 2): al.ones(1)}, "x", TypeError,
@@ -421,14 +421,12 @@ def test_pickles_are_named(tmp_path):
         archive.writestr("archive/data.pkl", b"\x80\x02}q\x00.")
     with pytest.raises(OSError, match="a pickle, as torch.save .*save_file"):
         al.load(tmp_path / "model.zip")
-    # A header may begin with the same bytes: one of 640 bytes is none of a pickle.
+    # A header of 640 bytes begins with the same ones.
+    entry = {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]}
+    header = json.dumps({"x": entry}).encode().ljust(640)
     path = tmp_path / "x.safetensors"
-    for length in range(300, 1000):
-        al.save({"x": al.arange(3)}, path, metadata={"text": "a" * length})
-        if path.read_bytes()[0] == 0x80:
-            break
-    else:
-        pytest.fail("no header of that length")
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(range(3)))
+    assert path.read_bytes()[:2] == b"\x80\x02"
     assert al.load(path)["x"].tolist() == [0, 1, 2]
 
 
