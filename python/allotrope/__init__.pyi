@@ -401,7 +401,7 @@ class Tensor:
     @overload
     def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> builtins.str: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
     @overload
-    def type(self, dtype: _DTypeLike | Family, non_blocking: builtins.bool = False) -> Tensor: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
+    def type(self, dtype: dtype | builtins.str | builtins.type[Any] | _NumpyDType | Family, non_blocking: builtins.bool = False) -> Tensor: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
     def astype(self, dtype: _DTypeLike | Family, copy: builtins.bool = True) -> Tensor: """The values in another dtype; NumPy's name for `to`."""
     def type_as(self, other: _Operand) -> Tensor: """The values in the dtype of another tensor."""
     def half(self, memory_format: _memory_format | None = None) -> Tensor: """The values in float16."""

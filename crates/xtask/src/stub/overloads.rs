@@ -103,7 +103,7 @@ const OVERLOADS: &[(&str, &[Form])] = &[
         "type",
         &[
             (&[("dtype", Is("None"))], "builtins.str"),
-            (&[("dtype", Given("_DTypeLike | Family"))], "Tensor"),
+            (&[("dtype", Given("dtype | builtins.str | builtins.type[Any] | _NumpyDType | Family"))], "Tensor"),
         ],
     ),
     ("max_pool1d", POOL),
