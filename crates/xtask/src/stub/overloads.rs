@@ -103,7 +103,13 @@ const OVERLOADS: &[(&str, &[Form])] = &[
         "type",
         &[
             (&[("dtype", Is("None"))], "builtins.str"),
-            (&[("dtype", Given("dtype | builtins.str | builtins.type[Any] | _NumpyDType | Family"))], "Tensor"),
+            (
+                &[(
+                    "dtype",
+                    Given("dtype | builtins.str | builtins.type[Any] | _NumpyDType | Family"),
+                )],
+                "Tensor",
+            ),
         ],
     ),
     ("max_pool1d", POOL),
