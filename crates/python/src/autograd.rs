@@ -126,6 +126,7 @@ fn backward_of(
 /// (tensor([2., 4.]), tensor([0.]))
 #[pyfunction(name = "grad")]
 #[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=None, *, materialize_grads=false))]
+#[allow(clippy::too_many_arguments, reason = "torch's signature")]
 fn grad_of<'py>(
     py: Python<'py>,
     outputs: &Bound<'_, PyAny>,
