@@ -467,3 +467,23 @@ def test_gradients_of_hermitian_matrices_are_hermitian():
 def test_a_root_that_fails_is_triangular():
     root, info = al.linalg.cholesky_ex(al.tensor([[1.0, 2.0], [2.0, 1.0]]))
     assert info.item() == 2 and root[0, 1].item() == 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singular_values_of_elements_far_from_one_and_from_each_other(dtype):
+    # Fourth powers of the elements leave the range of the dtype, squares do not.
+    rng = numpy.random.default_rng(0)
+    eps, span = numpy.finfo(dtype).eps, {"float32": (-120, 60), "float64": (-1000, 500)}[dtype]
+    matrices = [numpy.full((2, 2), 1.8378e110 if dtype == "float64" else 5e11)]
+    matrices.append([[-17860.7, 0.0], [3079053824.0, 516140498944.0]])
+    for _ in range(1000):
+        shape = rng.integers(1, 6, 2)
+        matrices.append(numpy.ldexp(rng.standard_normal(shape), rng.integers(*span, shape)))
+    for matrix in matrices:
+        matrix = numpy.asarray(matrix, dtype)
+        greatest = numpy.abs(matrix).max()
+        scaled = (matrix / greatest).astype("float64")
+        u, s, vh = (x.to(al.float64).numpy() for x in al.linalg.svd(al.tensor(matrix), full_matrices=False))
+        want = numpy.linalg.svd(scaled, compute_uv=False)
+        numpy.testing.assert_allclose(s / greatest, want, rtol=0, atol=30 * eps)
+        numpy.testing.assert_allclose(u * (s / greatest) @ vh, scaled, rtol=0, atol=60 * eps)

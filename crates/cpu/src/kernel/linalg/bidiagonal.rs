@@ -194,7 +194,8 @@ impl<R: Real> Bidiagonal<R> {
             if divisor == R::ZERO {
                 bottom
             } else {
-                bottom - beside * beside / divisor
+                // In this order: the square, a fourth power of elements, may leave the range.
+                bottom - beside * (beside / divisor)
             }
         };
         let first = d[low];
