@@ -5,14 +5,13 @@
 //! integer to float16 first, as torch does.
 
 use allotrope_dtype::{
-    DType, Error, Kind, Operand, Policy, Scalar, ScalarKind, Set, WeakScalar, default_dtype,
-    promotion,
+    DType, Error, Kind, Operand, Policy, Scalar, Set, WeakScalar, default_dtype, promotion,
 };
 use smallvec::SmallVec;
 
 use crate::compare::compare;
 use crate::program::{Program, Slot, Step, compute_dtype};
-use crate::table::{Cell, Op, Row, Signature};
+use crate::table::{Cell, Op, Row, Signature, float_of};
 
 /// What an operation is applied to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,17 +145,7 @@ fn working_dtype(row: &Row, common: DType) -> Result<DType, Error> {
     match row.cell(common.kind()) {
         Cell::Formula => Ok(common),
         Cell::Integer => Ok(DType::I64),
-        Cell::Promote => {
-            let policy = promotion();
-            let float = policy.promote_scalar(common, ScalarKind::Float, default_dtype());
-            float.ok_or_else(|| {
-                let hint = match policy {
-                    Policy::Exact => "x.to(float64)".to_owned(),
-                    _ => format!("x.to({})", default_dtype()),
-                };
-                Error::not_in_set(row.name, common, Set::Inexact, Some(&hint))
-            })
-        }
+        Cell::Promote => float_of(row.name, common),
         Cell::Refuse => Err(refuse(row, common)),
     }
 }

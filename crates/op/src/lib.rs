@@ -81,6 +81,6 @@ pub use shape::{
 };
 pub use structured::Structured;
 pub use support::{Support, support, supported_names, without_gradient};
-pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature};
+pub use table::{Autocast, Cell, Op, Outcome, Reduction, Row, Signature, float_of};
 pub use whole::{Mask, Whole};
 pub use work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream, blocks_of};

@@ -33,7 +33,7 @@ def _conv(name: Any, rank: Any) -> Any:
 
 
 def _sample(dtype: Any) -> Any:
-    places = (al.arange(12).reshape(1, 2, 3, 2) % 5 - 2) / 3
+    places = (al.arange(12.0).reshape(1, 2, 3, 2) % 5 - 2) / 3
     return F.grid_sample(_grid(dtype, 2), places.to(al.float64), align_corners=False)
 
 

@@ -22,7 +22,7 @@ mod reduce;
 pub(crate) mod math;
 
 use allotrope_dtype::{DType, Kind, Set};
-pub use reduce::{Outcome, Reduction};
+pub use reduce::{Outcome, Reduction, float_of};
 
 /// Hands every row of the op tables to a callback macro.
 ///

@@ -1,8 +1,24 @@
 //! Reductions: many numbers become one, along any axes.
 
-use allotrope_dtype::{DType, Error, Kind, Set, default_dtype};
+use allotrope_dtype::{DType, Error, Kind, Policy, ScalarKind, Set, default_dtype, promotion};
 
 use super::Autocast;
+
+/// The float that integers and bool become in an operation that computes in floats.
+///
+/// # Errors
+/// A dtype error under a policy that does not convert them, or not without loss.
+pub fn float_of(op: &'static str, dtype: DType) -> Result<DType, Error> {
+    let policy = promotion();
+    let float = policy.promote_scalar(dtype, ScalarKind::Float, default_dtype());
+    float.ok_or_else(|| {
+        let hint = match policy {
+            Policy::Exact => "x.to(float64)".to_owned(),
+            _ => format!("x.to({})", default_dtype()),
+        };
+        Error::not_in_set(op, dtype, Set::Inexact, Some(&hint))
+    })
+}
 
 /// Which dtype a reduction or a structured operation gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +53,12 @@ impl Outcome {
             let hint = dtype.is_complex().then_some("x.real or x.abs()");
             return Err(Error::not_in_set(op, dtype, accepted, hint));
         }
-        Ok(self.of(dtype))
+        let result = self.of(dtype);
+        if Set::Inexact.contains(result) && !Set::Inexact.contains(dtype) {
+            // A policy that converts nothing unasked says so here.
+            float_of(op, dtype)?;
+        }
+        Ok(result)
     }
 
     /// The dtype of the result for a dtype that is accepted.

@@ -1,8 +1,8 @@
 //! `interpolate`: grids of another size.
 
-use allotrope_dtype::{DType, Error, Problem, Set, default_dtype};
-use allotrope_op::Dims;
+use allotrope_dtype::{DType, Error, Problem, Set};
 use allotrope_op::structured::convolution::INTERPOLATE;
+use allotrope_op::{Dims, float_of};
 
 use super::interpolate_gradient::Resizing;
 use super::interpolate_weights::{Weighting, Weights};
@@ -88,8 +88,9 @@ impl Tensor {
             4.. => self.backend().wide(DType::F32),
             _ => DType::F32,
         };
+        let float = float_of(INTERPOLATE.name, dtype)?;
         let blended = self.to(wide)?.resize(mode, &sizes, &scales, options)?;
-        blended.to(default_dtype())
+        blended.to(float)
     }
 
     /// The grids in another size, whose dtype the mode knows.

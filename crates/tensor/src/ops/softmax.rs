@@ -104,10 +104,15 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = row.name;
-        let result = Call::begin(row, &[self])?.result;
-        if let Some(dtype) = dtype.filter(|dtype| !Set::Float.contains(*dtype)) {
-            return Err(Error::not_in_set(op, dtype, Set::Float, None));
+        if let Some(dtype) = dtype {
+            if !Set::Float.contains(dtype) {
+                return Err(Error::not_in_set(op, dtype, Set::Float, None));
+            }
+            if !Set::Inexact.contains(self.dtype()) {
+                return self.to(dtype)?.softmax_of(row, kind, dim, Some(dtype));
+            }
         }
+        let result = Call::begin(row, &[self])?.result;
         let working = Working::in_dtype(dtype.unwrap_or(result));
         self.softmax_in(op, kind, dim, working, *row == SOFTMIN)
     }

@@ -4,10 +4,10 @@
 //! Of several elements for one place the last stays; sums are formed in the order of the source, in
 //! float32 for narrower floats, and rounded once. Negative indices count from the end.
 
-use allotrope_dtype::{DType, Error, Set, default_dtype};
+use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::Structured;
 use allotrope_op::structured::indexing::{INDEX_PUT, PUT, SCATTER, SCATTER_ADD, SCATTER_REDUCE};
-use allotrope_op::{Combine, compute_dtype};
+use allotrope_op::{Combine, compute_dtype, float_of};
 use allotrope_op::{Shape, normalize_axis};
 use smallvec::smallvec;
 
@@ -75,7 +75,7 @@ impl IndexReduction {
                 Set::Real,
                 Some("x.real or x.abs()"),
             )),
-            Self::Mean if !Set::Inexact.contains(dtype) => Ok(default_dtype()),
+            Self::Mean if !Set::Inexact.contains(dtype) => float_of(op, dtype),
             _ => Ok(dtype),
         }
     }

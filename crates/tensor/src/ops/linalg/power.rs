@@ -1,6 +1,7 @@
 //! Powers and exponentials of matrices.
 
-use allotrope_dtype::{Error, Set, default_dtype};
+use allotrope_dtype::{Error, Set};
+use allotrope_op::float_of;
 use allotrope_op::structured::linalg::{MATRIX_EXP, MATRIX_POWER};
 use allotrope_op::task::Factorization;
 
@@ -24,7 +25,7 @@ pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor, Error> {
         if n >= 0 {
             return power_by_products(a, n);
         }
-        let float = default_dtype();
+        let float = float_of(MATRIX_POWER.name, a.dtype())?;
         return matrix_power(&a.to(float.compute())?, n)?.to(float);
     }
     let Call { result, .. } = Call::begin(&MATRIX_POWER, &[a])?;

@@ -11,7 +11,6 @@ use allotrope_op::{Builder, Fold, Shape};
 use super::LossReduction;
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
 use crate::device::{perform_one, perform_or};
 use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
@@ -36,7 +35,11 @@ impl Tensor {
         const LEAST: f64 = 1e-12;
         let op = COSINE_EMBEDDING_LOSS.name;
         let working = Working::of(&COSINE_EMBEDDING_LOSS, &[self, other])?;
-        call::expected_dtype(&COSINE_EMBEDDING_LOSS, target.dtype())?;
+        let accepted = COSINE_EMBEDDING_LOSS.accepted;
+        if !accepted.contains(target.dtype()) {
+            let hint = Some("x.real or x.abs()");
+            return Err(Error::not_in_set(op, target.dtype(), accepted, hint));
+        }
         let [dot, left, right] = products(op, self, other, working, -1)?;
         let lengths = left.add(LEAST)?.mul(&right.add(LEAST)?)?.sqrt()?;
         let cosine = dot.div(&lengths)?.squeeze(Some(&[-1]))?;
