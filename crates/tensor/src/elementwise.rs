@@ -110,7 +110,7 @@ fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
         };
     }
     let (program, tensors) = inferred(op, operands)?;
-    if let Some(moved) = gathered(&tensors)? {
+    if let Some(moved) = gathered(&tensors[..])? {
         let mut moved = moved.iter();
         let moved: SmallVec<[Operand<'_>; MAX_ARITY]> = operands
             .iter()

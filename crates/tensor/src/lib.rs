@@ -123,7 +123,7 @@ pub use tensor::Tensor;
 pub use trace::{
     Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes, trace_value,
 };
-pub use transfer::{Transfer, take_transfers};
+pub use transfer::{Operands, Transfer, gathered, take_transfers};
 pub use variable::{
     CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,
 };

@@ -192,29 +192,179 @@ impl Tensor {
     }
 }
 
-/// Operands that are free to follow their partners, on their device; nothing if all are where they
-/// belong.
-pub(crate) fn gathered(operands: &[&Tensor]) -> Result<Option<SmallVec<[Tensor; 4]>>, Error> {
-    if !operands.iter().any(|operand| operand.is_device_free()) {
+/// Operands of one call: tensors, tensors that may be left out, several of them.
+pub trait Operands: Copy {
+    /// The same operands where they were moved to.
+    type Moved;
+
+    /// Shows every tensor, in order, and whether it is free.
+    fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+    where
+        Self: 'a;
+
+    /// The operands with those that are free on a device.
+    ///
+    /// # Errors
+    /// What moving a tensor raises.
+    fn follow(self, home: Device) -> Result<Self::Moved, Error>;
+}
+
+impl Operands for &Tensor {
+    type Moved = Tensor;
+
+    fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+    where
+        Self: 'a,
+    {
+        see(self, self.is_device_free());
+    }
+
+    fn follow(self, home: Device) -> Result<Tensor, Error> {
+        match self.is_device_free() {
+            true => self
+                .to_device(home)
+                .map(|moved| moved.with_device_free(false)),
+            false => Ok(self.clone()),
+        }
+    }
+}
+
+impl Operands for Option<&Tensor> {
+    type Moved = Option<Tensor>;
+
+    fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+    where
+        Self: 'a,
+    {
+        if let Some(tensor) = self {
+            tensor.visit(see);
+        }
+    }
+
+    fn follow(self, home: Device) -> Result<Option<Tensor>, Error> {
+        self.map(|tensor| tensor.follow(home)).transpose()
+    }
+}
+
+impl Operands for &[&Tensor] {
+    type Moved = SmallVec<[Tensor; 4]>;
+
+    fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+    where
+        Self: 'a,
+    {
+        for tensor in self {
+            tensor.visit(see);
+        }
+    }
+
+    fn follow(self, home: Device) -> Result<Self::Moved, Error> {
+        self.iter().map(|tensor| tensor.follow(home)).collect()
+    }
+}
+
+/// Indices or a mask: on the CPU they are free, since they only choose.
+#[derive(Clone, Copy)]
+pub(crate) struct Chooser<'a>(pub(crate) &'a Tensor);
+
+impl Chooser<'_> {
+    fn is_free(self) -> bool {
+        self.0.is_device_free() || self.0.device() == Device::cpu()
+    }
+}
+
+impl Operands for Chooser<'_> {
+    type Moved = Tensor;
+
+    fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+    where
+        Self: 'a,
+    {
+        see(self.0, self.is_free());
+    }
+
+    fn follow(self, home: Device) -> Result<Tensor, Error> {
+        match self.is_free() {
+            true => self.0.clone().with_device_free(true).follow(home),
+            false => Ok(self.0.clone()),
+        }
+    }
+}
+
+impl Operands for &[Tensor] {
+    type Moved = SmallVec<[Tensor; 4]>;
+
+    fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+    where
+        Self: 'a,
+    {
+        for tensor in self {
+            tensor.visit(see);
+        }
+    }
+
+    fn follow(self, home: Device) -> Result<Self::Moved, Error> {
+        self.iter().map(|tensor| tensor.follow(home)).collect()
+    }
+}
+
+macro_rules! tuples {
+    ($(($($operand:ident),+);)+) => {$(
+        impl<$($operand: Operands),+> Operands for ($($operand,)+) {
+            type Moved = ($($operand::Moved,)+);
+
+            fn visit<'a>(self, see: &mut dyn FnMut(&'a Tensor, bool))
+            where
+                Self: 'a,
+            {
+                #[allow(non_snake_case, reason = "operands are named as their types")]
+                let ($($operand,)+) = self;
+                $($operand.visit(see);)+
+            }
+
+            fn follow(self, home: Device) -> Result<Self::Moved, Error> {
+                #[allow(non_snake_case, reason = "operands are named as their types")]
+                let ($($operand,)+) = self;
+                Ok(($($operand.follow(home)?,)+))
+            }
+        }
+    )+};
+}
+tuples! {
+    (A, B);
+    (A, B, C);
+    (A, B, C, D);
+    (A, B, C, D, E);
+}
+
+/// The operands of a call with those that are free on the device of their partners; nothing if all are
+/// where they belong. A call with several tensors begins with it, and goes on with what was moved.
+///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, gathered};
+/// let (x, bias) = (Tensor::ones(&[2], DType::F32)?, None);
+/// assert!(gathered((&x, &x, bias))?.is_none());
+/// # Ok::<(), allotrope_dtype::Error>(())
+/// ```
+///
+/// # Errors
+/// What moving a tensor to another device raises.
+pub fn gathered<O: Operands>(operands: O) -> Result<Option<O::Moved>, Error> {
+    let (mut first, mut fixed) = (None, None);
+    let (mut is_apart, mut any_free) = (false, false);
+    operands.visit(&mut |tensor, is_free| {
+        is_apart |= !tensor.is_beside(first.get_or_insert(tensor));
+        any_free |= is_free;
+        if !is_free && fixed.is_none() {
+            fixed = Some(tensor);
+        }
+    });
+    if !is_apart || !any_free {
         return Ok(None);
     }
-    let fixed = operands.iter().find(|operand| !operand.is_device_free());
     // Among free ones alone the first decides.
-    let Some(home) = fixed.or(operands.first()) else {
-        return Ok(None);
-    };
-    if operands.iter().all(|operand| operand.is_beside(home)) {
-        return Ok(None);
-    }
-    let follow = |operand: &&Tensor| match operand.is_device_free() {
-        true => operand.to_device(home.device()),
-        false => Ok((*operand).clone()),
-    };
-    operands
-        .iter()
-        .map(follow)
-        .collect::<Result<_, _>>()
-        .map(Some)
+    let home = fixed.or(first).map(Tensor::device);
+    home.map(|home| operands.follow(home)).transpose()
 }
 
 fn stores(device: Device, dtype: DType, storage: DType) -> String {

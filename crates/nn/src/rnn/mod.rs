@@ -12,7 +12,9 @@ mod scan;
 mod steps;
 
 use allotrope_dtype::{DType, Error, Problem, Set, promotion};
-use allotrope_tensor::{Device, Generator, Tensor, autocast_setting, is_autocast_enabled};
+use allotrope_tensor::{
+    Device, Generator, Tensor, autocast_setting, gathered, is_autocast_enabled,
+};
 
 pub use cell::Recurrence;
 use scan::{Weights, scan};
@@ -96,6 +98,11 @@ pub fn recurrent(
 ) -> Result<Recurrent, Error> {
     let op = kind.name();
     let (hidden, cell) = initial.unzip();
+    let given = (input, hidden, cell.flatten(), parameters);
+    if let Some((input, hidden, cell, parameters)) = gathered(given)? {
+        let initial = hidden.as_ref().map(|hidden| (hidden, cell.as_ref()));
+        return recurrent(kind, &input, batch_sizes, initial, &parameters, options);
+    }
     let operands = [Some(input), hidden, cell.flatten()];
     let dtype = common_dtype(op, operands.into_iter().flatten().chain(parameters))?;
     let is_single = batch_sizes.is_none() && input.rank() == 2;

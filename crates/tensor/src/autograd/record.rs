@@ -84,7 +84,7 @@ pub(crate) fn differentiable<const N: usize, F>(
 where
     F: Fn(&Pass<'_>) -> Result<Gradients, Error> + Send + Sync + 'static,
 {
-    if let Some(moved) = gathered(&inputs)? {
+    if let Some(moved) = gathered(&inputs[..])? {
         let moved: [&Tensor; N] = std::array::from_fn(|place| &moved[place]);
         return differentiable(op, moved, forward, rule);
     }

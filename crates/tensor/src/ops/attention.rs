@@ -10,6 +10,7 @@ use super::attention_gradient::{is_attention_recorded, recorded_attention};
 use super::contraction::{Dtypes, over_batch};
 use crate::Tensor;
 use crate::device::perform_or;
+use crate::transfer::gathered;
 
 /// What attention may be told beside its operands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +51,12 @@ impl Tensor {
         values: &Self,
         options: AttentionOptions<'_>,
     ) -> Result<Self, Error> {
+        let operands = (self, keys, values, options.mask);
+        if let Some((queries, keys, values, mask)) = gathered(operands)? {
+            let mask = mask.as_ref();
+            let options = AttentionOptions { mask, ..options };
+            return queries.scaled_dot_product_attention(&keys, &values, options);
+        }
         let op = ATTENTION.name;
         let additive = options.mask.filter(|mask| mask.dtype() != DType::Bool);
         let operands: Vec<&Self> = [self, keys, values].into_iter().chain(additive).collect();

@@ -5,6 +5,7 @@ use smallvec::smallvec;
 
 use super::operands::wrong_shape;
 use crate::autograd::is_recorded;
+use crate::transfer::gathered;
 use crate::{Index, Tensor};
 
 impl Tensor {
@@ -23,6 +24,9 @@ impl Tensor {
     /// A dtype error where promotion refuses, a value error for shapes that do not broadcast, a
     /// memory error.
     pub fn complex(&self, imag: &Self) -> Result<Self, Error> {
+        if let Some((x, imag)) = gathered((self, imag))? {
+            return x.complex(&imag);
+        }
         let joined = join_parts(&self.detach(), &imag.detach());
         let joined = joined.map_err(|error| error.in_op("complex"))?;
         if !is_recorded(&[self, imag]) {
@@ -42,6 +46,9 @@ impl Tensor {
     /// # Errors
     /// As [`complex`](Self::complex); a dtype error unless both are floats.
     pub fn polar(&self, angle: &Self) -> Result<Self, Error> {
+        if let Some((x, angle)) = gathered((self, angle))? {
+            return x.polar(&angle);
+        }
         let op = "polar";
         for part in [self, angle] {
             if !part.dtype().is_floating_point() {

@@ -10,6 +10,7 @@ use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
 use crate::call;
 use crate::device::perform_one;
+use crate::transfer::gathered;
 
 /// Places around a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,9 @@ fn slide(
     options: &ConvolutionOptions<'_>,
     rank: usize,
 ) -> Result<Tensor, Error> {
+    if let Some((x, weight, bias)) = gathered((x, weight, bias))? {
+        return slide(row, &x, &weight, bias.as_ref(), options, rank);
+    }
     if is_convolution_recorded(x, weight, bias) {
         return recorded_convolution(row, x, weight, bias, options, rank);
     }

@@ -9,6 +9,7 @@ use super::conv::{bad_filters, check_bias, common_dtype, perform};
 use super::conv_gradient::{is_convolution_recorded, recorded_transposed};
 use super::window::{check_rank, does_not_fit, per_axis, reach};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 /// How filters spread over a grid.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +74,9 @@ fn spread(
     options: &TransposedOptions<'_>,
     rank: usize,
 ) -> Result<Tensor, Error> {
+    if let Some((x, weight, bias)) = gathered((x, weight, bias))? {
+        return spread(row, &x, &weight, bias.as_ref(), options, rank);
+    }
     if is_convolution_recorded(x, weight, bias) {
         return recorded_transposed(row, x, weight, bias, options, rank);
     }

@@ -13,6 +13,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::device::common_backend;
+use crate::transfer::gathered;
 use crate::view::ZERO;
 
 impl Tensor {
@@ -76,6 +77,9 @@ impl Tensor {
         a: isize,
         b: isize,
     ) -> Result<Self, Error> {
+        if let Some((x, source)) = gathered((self, source))? {
+            return x.diagonal_scatter(&source, offset, a, b);
+        }
         let op = DIAGONAL_SCATTER.name;
         replace(&DIAGONAL_SCATTER, self, source, move |whole| {
             whole.diagonal(op, offset, a, b)
@@ -97,6 +101,9 @@ impl Tensor {
     /// A value error unless `source` has the shape of what it replaces, an index error for an axis or
     /// index out of range, a dtype error where promotion refuses, a memory error.
     pub fn select_scatter(&self, source: &Self, axis: isize, index: isize) -> Result<Self, Error> {
+        if let Some((x, source)) = gathered((self, source))? {
+            return x.select_scatter(&source, axis, index);
+        }
         replace(&SELECT_SCATTER, self, source, move |whole| {
             whole.select(SELECT_SCATTER.name, axis, index)
         })
@@ -108,6 +115,9 @@ impl Tensor {
     /// A value error unless `source` has the shape of what it replaces or for a step of zero, an
     /// index error for an axis out of range, a dtype error where promotion refuses, a memory error.
     pub fn slice_scatter(&self, source: &Self, axis: isize, slice: Slice) -> Result<Self, Error> {
+        if let Some((x, source)) = gathered((self, source))? {
+            return x.slice_scatter(&source, axis, slice);
+        }
         replace(&SLICE_SCATTER, self, source, move |whole| {
             whole.slice(SLICE_SCATTER.name, axis, slice)
         })

@@ -12,6 +12,7 @@ use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::device::common_backend;
 use crate::reduce::Plan;
+use crate::transfer::gathered;
 use crate::{Operand, Tensor};
 
 impl Tensor {
@@ -29,6 +30,9 @@ impl Tensor {
         prepend: Option<&Self>,
         append: Option<&Self>,
     ) -> Result<Self, Error> {
+        if let Some((x, prepend, append)) = gathered((self, prepend, append))? {
+            return x.diff(n, dim, prepend.as_ref(), append.as_ref());
+        }
         let op = DIFF.name;
         let dim = normalize_axis(op, dim, self.rank())?;
         let parts = prepend.into_iter().chain([self]).chain(append);
@@ -79,6 +83,9 @@ impl Tensor {
         dx: impl Into<Operand<'a>>,
         dim: isize,
     ) -> Result<Self, Error> {
+        if let Some((this, x)) = gathered((self, x))? {
+            return this.trapezoid(x.as_ref(), dx, dim);
+        }
         let op = TRAPEZOID.name;
         let dx = dx.into();
         let narrow = match x.is_some_and(|x| is_recorded(&[self, x])) {
@@ -108,6 +115,9 @@ impl Tensor {
         dx: impl Into<Operand<'a>>,
         dim: isize,
     ) -> Result<Self, Error> {
+        if let Some((this, x)) = gathered((self, x))? {
+            return this.cumulative_trapezoid(x.as_ref(), dx, dim);
+        }
         let (row, dx) = (&CUMULATIVE_TRAPEZOID, dx.into());
         let narrow = match is_recorded(&[self]) || x.is_some_and(|x| is_recorded(&[x])) {
             true => None,

@@ -12,6 +12,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::device::perform_here;
 use crate::reduce::{Plan, power_of, root_of_sums};
+use crate::transfer::gathered;
 
 /// Distances that `pdist` forms together.
 const AT_A_TIME: usize = 1 << 17;
@@ -23,6 +24,9 @@ impl Tensor {
     /// A dtype error for complex numbers or where promotion refuses, a value error for shapes that
     /// do not broadcast, an index error for a dimension out of range, a memory error.
     pub fn cosine_similarity(&self, other: &Self, dim: isize, eps: f64) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.cosine_similarity(&other, dim, eps);
+        }
         let op = COSINE_SIMILARITY.name;
         if self.rank() == 0 && other.rank() == 0 {
             // Single numbers are vectors of one.
@@ -61,6 +65,9 @@ impl Tensor {
         eps: f64,
         keepdim: bool,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.pairwise_distance(&other, p, eps, keepdim);
+        }
         let (working, result) = Working::and_result(&PAIRWISE_DISTANCE, &[self, other])?;
         let wide = wide_distance(PAIRWISE_DISTANCE.name, self, other, working, p, eps)?;
         let distance = wide.to(result)?;
@@ -79,6 +86,9 @@ impl Tensor {
     /// As [`cosine_similarity`](Self::cosine_similarity); a value error for a negative order or
     /// rows of different lengths.
     pub fn cdist(&self, other: &Self, p: f64) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.cdist(&other, p);
+        }
         let op = CDIST.name;
         let working = Working::of(&CDIST, &[self, other])?;
         if p.is_nan() || p < 0.0 {

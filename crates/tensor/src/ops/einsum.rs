@@ -10,6 +10,7 @@ use allotrope_op::structured::matrix::EINSUM;
 
 use super::contraction::{Dtypes, in_common, multiply_matrices};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 /// An index: a letter, or a dimension of the ellipsis counted from its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +55,10 @@ pub fn einsum(
     let op = EINSUM.name;
     if tensors.is_empty() {
         return Err(Error::new(op, Problem::NoOperands));
+    }
+    if let Some(moved) = gathered(tensors)? {
+        let tensors: Vec<&Tensor> = moved.iter().collect();
+        return einsum(equation, &tensors, dtype, acc_dtype);
     }
     let parsed = Parsed::new(equation, tensors)?;
     let mut dtypes = Dtypes::new(&EINSUM, tensors, dtype, acc_dtype)?;

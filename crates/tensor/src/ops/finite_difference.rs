@@ -6,6 +6,7 @@ use allotrope_op::structured::order::GRADIENT;
 
 use super::operands::{Working, out_of_range, wrong_shape};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 /// How far elements are apart along a dimension.
 #[derive(Clone, Debug)]
@@ -84,6 +85,20 @@ impl Tensor {
         dims: &[isize],
         edge_order: usize,
     ) -> Result<Vec<Self>, Error> {
+        let places = spacing.iter().filter_map(|spacing| match spacing {
+            Spacing::Places(places) => Some(places),
+            Spacing::Step(_) => None,
+        });
+        let places: Vec<&Self> = places.collect();
+        if let Some((x, places)) = gathered((self, &places[..]))? {
+            let mut places = places.into_iter();
+            let beside = |spacing: &Spacing| match spacing {
+                Spacing::Places(own) => Spacing::Places(places.next().unwrap_or(own.clone())),
+                step => step.clone(),
+            };
+            let spacing: Vec<Spacing> = spacing.iter().map(beside).collect();
+            return x.gradient(&spacing, dims, edge_order);
+        }
         let op = GRADIENT.name;
         let mut working = Working::of(&GRADIENT, &[self])?;
         if spacing.iter().any(Spacing::is_complex) {

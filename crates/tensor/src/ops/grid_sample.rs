@@ -13,6 +13,7 @@ use smallvec::smallvec;
 use super::operands::{Working, signed, wrong_shape};
 use crate::Tensor;
 use crate::elementwise::{evaluate, evaluate_one};
+use crate::transfer::gathered;
 
 /// How a result is made of the elements near its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,9 @@ impl Tensor {
         beyond: Beyond,
         align_corners: bool,
     ) -> Result<Self, Error> {
+        if let Some((x, grid)) = gathered((self, grid))? {
+            return x.grid_sample(&grid, mode, beyond, align_corners);
+        }
         let op = GRID_SAMPLE.name;
         let working = Working::of(&GRID_SAMPLE, &[self, grid])?;
         if grid.dtype().is_complex() {

@@ -125,6 +125,9 @@ impl Tensor {
             let backend = Device::cpu().backend();
             return Self::filled(op, &[1, 0], nothing, default_dtype(), backend);
         }
+        if let Some(moved) = gathered(tensors)? {
+            return Self::block_diag(&moved.iter().collect::<Vec<_>>());
+        }
         let dtype = call::result_of(&BLOCK_DIAG, tensors.iter().copied())?;
         let mut blocks: Vec<Self> = Vec::new();
         for tensor in tensors {

@@ -5,6 +5,7 @@ use allotrope_op::structured::matrix::{BILINEAR, LINEAR};
 
 use super::contraction::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The product of the last dimension with a transposed weight `[out, in]`, or `[in]` for a result
@@ -24,6 +25,9 @@ impl Tensor {
     /// A value error for shapes that do not fit, a dtype error where promotion refuses, a memory
     /// error.
     pub fn linear(&self, weight: &Self, bias: Option<&Self>) -> Result<Self, Error> {
+        if let Some((x, weight, bias)) = gathered((self, weight, bias))? {
+            return x.linear(&weight, bias.as_ref());
+        }
         let op = LINEAR.name;
         let operands: Vec<&Self> = [self, weight].into_iter().chain(bias).collect();
         let dtypes = Dtypes::new(&LINEAR, &operands, None, None)?;
@@ -82,6 +86,9 @@ impl Tensor {
         weight: &Self,
         bias: Option<&Self>,
     ) -> Result<Self, Error> {
+        if let Some((x, other, weight, bias)) = gathered((self, other, weight, bias))? {
+            return x.bilinear(&other, &weight, bias.as_ref());
+        }
         let op = BILINEAR.name;
         let operands: Vec<&Self> = [self, other, weight].into_iter().chain(bias).collect();
         let dtypes = Dtypes::new(&BILINEAR, &operands, None, None)?;

@@ -9,6 +9,7 @@ use allotrope_op::structured::matrix::{
 use super::contraction::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use super::operands::conjugate;
 use crate::Tensor;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The product of two matrices, of vectors with them, or of each pair of several: dimensions
@@ -53,6 +54,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.matmul_in(&other, dtype, acc_dtype);
+        }
         let op = MATMUL.name;
         for tensor in [self, other] {
             if tensor.rank() == 0 {
@@ -104,6 +108,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.mm(&other, dtype, acc_dtype);
+        }
         self.exact_product(&MM, other, [2, 2], dtype, acc_dtype)
     }
 
@@ -118,6 +125,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.bmm(&other, dtype, acc_dtype);
+        }
         self.exact_product(&BMM, other, [3, 3], dtype, acc_dtype)
     }
 
@@ -131,6 +141,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.mv(&other, dtype, acc_dtype);
+        }
         self.exact_product(&MV, other, [2, 1], dtype, acc_dtype)
     }
 
@@ -144,6 +157,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.dot(&other, dtype, acc_dtype);
+        }
         self.exact_product(&DOT, other, [1, 1], dtype, acc_dtype)
     }
 
@@ -165,6 +181,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.vdot(&other, dtype, acc_dtype);
+        }
         conjugate(self)?.exact_product(&VDOT, other, [1, 1], dtype, acc_dtype)
     }
 
@@ -212,6 +231,9 @@ impl Tensor {
         beta: impl Into<WeakScalar>,
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
+        if let Some((x, a, b)) = gathered((self, a, b))? {
+            return x.addmm(&a, &b, beta, alpha);
+        }
         self.added_product(&ADDMM, a, b, [2, 2], beta.into(), alpha.into())
     }
 
@@ -226,6 +248,9 @@ impl Tensor {
         beta: impl Into<WeakScalar>,
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
+        if let Some((x, a, b)) = gathered((self, a, b))? {
+            return x.addmv(&a, &b, beta, alpha);
+        }
         self.added_product(&ADDMV, a, b, [2, 1], beta.into(), alpha.into())
     }
 
@@ -240,6 +265,9 @@ impl Tensor {
         beta: impl Into<WeakScalar>,
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
+        if let Some((x, a, b)) = gathered((self, a, b))? {
+            return x.baddbmm(&a, &b, beta, alpha);
+        }
         self.added_product(&BADDBMM, a, b, [3, 3], beta.into(), alpha.into())
     }
 
@@ -254,6 +282,9 @@ impl Tensor {
         beta: impl Into<WeakScalar>,
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
+        if let Some((x, a, b)) = gathered((self, a, b))? {
+            return x.addbmm(&a, &b, beta, alpha);
+        }
         let op = ADDBMM.name;
         check_rank(op, "the first factor", a, 3)?;
         check_rank(op, "the second factor", b, 3)?;
@@ -279,6 +310,9 @@ impl Tensor {
         beta: impl Into<WeakScalar>,
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
+        if let Some((x, a, b)) = gathered((self, a, b))? {
+            return x.addr(&a, &b, beta, alpha);
+        }
         check_rank(ADDR.name, "the first factor", a, 1)?;
         check_rank(ADDR.name, "the second factor", b, 1)?;
         let (a, b) = (a.unsqueeze(1)?, b.unsqueeze(0)?);

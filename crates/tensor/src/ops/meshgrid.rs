@@ -3,6 +3,7 @@
 use crate::Tensor;
 use crate::call::{self, Call};
 use crate::device::common_backend;
+use crate::transfer::gathered;
 use crate::view::out_of_memory;
 use allotrope_dtype::{Error, Problem};
 use allotrope_op::structured::movement::{CARTESIAN_PROD, COMBINATIONS, MESHGRID, VANDER};
@@ -25,6 +26,9 @@ impl Tensor {
     /// # Errors
     /// A value error for no tensors, for more than one dimension and for too many elements.
     pub fn meshgrid(tensors: &[&Self], swapped: bool) -> Result<Vec<Self>, Error> {
+        if let Some(tensors) = gathered(tensors)? {
+            return Self::meshgrid(&tensors.iter().collect::<Vec<_>>(), swapped);
+        }
         let op = MESHGRID.name;
         // Each keeps its dtype.
         if let Some(first) = tensors.first() {
@@ -52,6 +56,9 @@ impl Tensor {
     /// # Errors
     /// As [`meshgrid`](Self::meshgrid); a dtype error where promotion refuses, a memory error.
     pub fn cartesian_prod(tensors: &[&Self]) -> Result<Self, Error> {
+        if let Some(tensors) = gathered(tensors)? {
+            return Self::cartesian_prod(&tensors.iter().collect::<Vec<_>>());
+        }
         let op = CARTESIAN_PROD.name;
         let dtype = call::result_of(&CARTESIAN_PROD, tensors.iter().copied())?;
         let (lines, grid) = lines(op, tensors)?;

@@ -17,6 +17,7 @@ use crate::call;
 use crate::device::{perform_here, perform_or};
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
+use crate::transfer::gathered;
 
 /// What a normalisation over a batch gives.
 #[derive(Clone, Debug)]
@@ -58,6 +59,28 @@ impl Default for BatchNormOptions<'_> {
     }
 }
 
+impl BatchNormOptions<'_> {
+    /// The norm of a batch with its operands, if some of them were free to follow the others.
+    fn follow(
+        &self,
+        x: &Tensor,
+        norm: impl FnOnce(&Tensor, BatchNormOptions<'_>) -> Result<BatchNorm, Error>,
+    ) -> Result<Option<BatchNorm>, Error> {
+        let (mean, variance) = self.running.unzip();
+        let operands = (x, mean, variance, self.weight, self.bias);
+        let Some((x, mean, variance, weight, bias)) = gathered(operands)? else {
+            return Ok(None);
+        };
+        let options = BatchNormOptions {
+            running: mean.as_ref().zip(variance.as_ref()),
+            weight: weight.as_ref(),
+            bias: bias.as_ref(),
+            ..*self
+        };
+        norm(&x, options).map(Some)
+    }
+}
+
 impl Tensor {
     /// The last dimensions brought to mean 0 and variance 1, times `weight` plus `bias`, which have
     /// their sizes. Mean and variance are formed in float32 or wider whatever the dtype.
@@ -81,6 +104,9 @@ impl Tensor {
         bias: Option<&Self>,
         eps: f64,
     ) -> Result<Self, Error> {
+        if let Some((x, weight, bias)) = gathered((self, weight, bias))? {
+            return x.layer_norm(normalized_shape, weight.as_ref(), bias.as_ref(), eps);
+        }
         let affine = [weight, bias];
         let working = Working::of(&LAYER_NORM, &with_terms(self, affine))?;
         let op = LAYER_NORM.name;
@@ -98,6 +124,9 @@ impl Tensor {
         weight: Option<&Self>,
         eps: Option<f64>,
     ) -> Result<Self, Error> {
+        if let Some((x, weight)) = gathered((self, weight))? {
+            return x.rms_norm(normalized_shape, weight.as_ref(), eps);
+        }
         let own = call::expected_dtype(&RMS_NORM, self.dtype())?;
         let eps = eps.map_or_else(|| own.to_real().finfo().map(|info| info.eps), Ok)?;
         let working = Working::of(&RMS_NORM, &with_terms(self, [weight, None]))?;
@@ -193,6 +222,9 @@ impl Tensor {
         bias: Option<&Self>,
         eps: f64,
     ) -> Result<Self, Error> {
+        if let Some((x, weight, bias)) = gathered((self, weight, bias))? {
+            return x.group_norm(num_groups, weight.as_ref(), bias.as_ref(), eps);
+        }
         let affine = [weight, bias];
         let working = Working::of(&GROUP_NORM, &with_terms(self, affine))?;
         self.normalize_groups(GROUP_NORM.name, working, Some(num_groups), affine, eps)
@@ -256,6 +288,9 @@ impl Tensor {
     /// As [`layer_norm`](Self::layer_norm); a value error for a batch of one number per channel, and
     /// without running numbers where they are needed.
     pub fn batch_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
+        if let Some(norm) = options.follow(self, Self::batch_norm)? {
+            return Ok(norm);
+        }
         let affine = [options.weight, options.bias];
         let working = Working::of(&BATCH_NORM, &with_terms(self, affine))?;
         if self.shape()[..] == [0] {
@@ -331,6 +366,9 @@ impl Tensor {
     /// # Errors
     /// As [`batch_norm`](Self::batch_norm).
     pub fn instance_norm(&self, options: BatchNormOptions<'_>) -> Result<BatchNorm, Error> {
+        if let Some(norm) = options.follow(self, Self::instance_norm)? {
+            return Ok(norm);
+        }
         let op = INSTANCE_NORM.name;
         let affine = [options.weight, options.bias];
         let working = Working::of(&INSTANCE_NORM, &with_terms(self, affine))?;

@@ -16,6 +16,7 @@ use crate::Tensor;
 use crate::autograd::{is_grad_enabled, is_recorded};
 use crate::call::Call;
 use crate::device::perform;
+use crate::transfer::gathered;
 use crate::view::out_of_memory;
 
 impl Tensor {
@@ -42,6 +43,9 @@ impl Tensor {
         keepdim: bool,
         interpolation: QuantileInterpolation,
     ) -> Result<Self, Error> {
+        if let Some((x, q)) = gathered((self, q))? {
+            return x.quantile(&q, dim, keepdim, interpolation);
+        }
         self.fractions(&QUANTILE, q, dim, keepdim, interpolation)
     }
 
@@ -56,6 +60,9 @@ impl Tensor {
         keepdim: bool,
         interpolation: QuantileInterpolation,
     ) -> Result<Self, Error> {
+        if let Some((x, q)) = gathered((self, q))? {
+            return x.nanquantile(&q, dim, keepdim, interpolation);
+        }
         self.fractions(&NANQUANTILE, q, dim, keepdim, interpolation)
     }
 

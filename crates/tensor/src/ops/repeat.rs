@@ -12,6 +12,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::Call;
 use crate::reduce::reading;
+use crate::transfer::{Chooser, gathered};
 
 /// Repetitions up to which whole tensors are added, which is faster than sums along a short dimension.
 const ADDED_UP_TO: usize = 8;
@@ -112,6 +113,9 @@ impl Tensor {
         axis: Option<isize>,
         total: Option<usize>,
     ) -> Result<Self, Error> {
+        if let Some((x, counts)) = gathered((self, Chooser(counts)))? {
+            return x.repeat_interleave_each(&counts, axis, total);
+        }
         let op = REPEAT_INTERLEAVE.name;
         Call::begin(&REPEAT_INTERLEAVE, &[self])?;
         let (x, dim) = along(op, self, axis)?;

@@ -12,6 +12,7 @@ use crate::Tensor;
 use crate::call::Call;
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The sum along axes, or of everything, of what is not NaN; 0 of nothing.
@@ -116,6 +117,9 @@ impl Tensor {
         fweights: Option<&Self>,
         aweights: Option<&Self>,
     ) -> Result<Self, Error> {
+        if let Some((x, fweights, aweights)) = gathered((self, fweights, aweights))? {
+            return x.cov(correction, fweights.as_ref(), aweights.as_ref());
+        }
         let tensors: Vec<&Self> = [self].into_iter().chain(aweights).collect();
         let working = Working::of(&COV, &tensors)?;
         let covariances = self.wide_cov(&COV, working, correction, fweights, aweights)?;

@@ -8,6 +8,7 @@ use allotrope_op::structured::matrix::{INNER, KRON, MULTI_DOT, OUTER, TENSORDOT}
 
 use super::contraction::{Dtypes, check_rank, in_common, inner_mismatch, multiply_matrices};
 use crate::Tensor;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The sums of products along pairs of dimensions of two tensors. The result has the other
@@ -34,6 +35,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.tensordot(&other, dims, other_dims, dtype, acc_dtype);
+        }
         let spread = |x: &Self, dims: &[isize], by: &Self, by_dims: &[isize]| {
             x.spread_along(TENSORDOT.name, dims, by, by_dims)
         };
@@ -130,6 +134,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.inner(&other, dtype, acc_dtype);
+        }
         let dims: &[isize] = if self.rank() == 0 || other.rank() == 0 {
             &[]
         } else {
@@ -157,6 +164,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.outer_in(&other, dtype, acc_dtype);
+        }
         check_rank(OUTER.name, "the first operand", self, 1)?;
         check_rank(OUTER.name, "the second operand", other, 1)?;
         self.contract(&OUTER, other, &[], &[], dtype, acc_dtype)
@@ -189,6 +199,9 @@ impl Tensor {
         dtype: Option<DType>,
         acc_dtype: Option<DType>,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.kron_in(&other, dtype, acc_dtype);
+        }
         let rank = self.rank().max(other.rank());
         // Sizes with ones in front, then x0 y0 x1 y1 … of the outer product side by side.
         let padded = |tensor: &Self| -> Vec<isize> {
@@ -232,6 +245,9 @@ pub fn multi_dot(tensors: &[&Tensor]) -> Result<Tensor, Error> {
     let [first, .., last] = tensors else {
         return Err(Error::new(op, Problem::NoOperands).hint("two tensors and more"));
     };
+    if let Some(moved) = gathered(tensors)? {
+        return multi_dot(&moved.iter().collect::<Vec<_>>());
+    }
     let dtypes = Dtypes::new(&MULTI_DOT, tensors, None, None)?;
     let mut matrices = in_common(tensors, dtypes)?;
     let dtypes = dtypes.of_converted();

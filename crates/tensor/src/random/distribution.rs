@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::parameters::{Parameter, last_size, real};
 use super::{Place, draw_by_task};
 use crate::device::common_backend;
+use crate::transfer::{Operands, gathered};
 use crate::{Device, Generator, Tensor};
 
 impl Tensor {
@@ -43,6 +44,10 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let tensors: SmallVec<[&Self; MAX_PARAMETERS]> =
             parameters.iter().filter_map(Parameter::tensor).collect();
+        if let Some(moved) = gathered(&tensors[..])? {
+            let parameters = together(parameters, &moved);
+            return Self::sample(distribution, &parameters, sizes, dtype, generator);
+        }
         let backend = common_backend(distribution.name(), &tensors)?;
         sample_on(backend, distribution, parameters, sizes, dtype, generator)
     }
@@ -156,6 +161,7 @@ pub(crate) fn sample_on(
     }
     let mut given: SmallVec<[Tensor; MAX_PARAMETERS]> = SmallVec::new();
     for tensor in tensors() {
+        let tensor = &tensor.follow(backend.into())?;
         if tensor.backend().id() != backend.id() {
             let [lhs, rhs] = [backend, tensor.backend()].map(|backend| backend.id().to_string());
             return Err(Error::new(op, Problem::DevicesDiffer { lhs, rhs }));
@@ -170,6 +176,19 @@ pub(crate) fn sample_on(
         stream: place.stream,
     };
     draw_by_task(backend, op, place, task, &given, dtype, shape)
+}
+
+/// Parameters with other tensors in the places of theirs.
+fn together<'a>(
+    parameters: &[Parameter<'a>],
+    moved: &'a [Tensor],
+) -> SmallVec<[Parameter<'a>; MAX_PARAMETERS]> {
+    let mut moved = moved.iter();
+    let beside = |parameter: &Parameter<'a>| match parameter {
+        Parameter::Tensor(tensor) => Parameter::Tensor(moved.next().unwrap_or(tensor)),
+        number => *number,
+    };
+    parameters.iter().map(beside).collect()
 }
 
 /// A float dtype as it is, the default one for anything else.

@@ -17,6 +17,7 @@ use allotrope_op::task::{Output, Sampling, Task};
 use allotrope_op::{Backend, Draw, Shape, Stream, Target};
 
 use crate::device::{common_backend, perform_on};
+use crate::transfer::gathered;
 use crate::{Options, Tensor};
 
 pub use generator::Generator;
@@ -120,6 +121,9 @@ impl Tensor {
         std: &Self,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        if let Some((mean, std)) = gathered((mean, std))? {
+            return Self::normal_each(&mean, &std, generator);
+        }
         let op = "normal";
         let dtype = promotion().promote_types(op, mean.dtype(), std.dtype())?;
         if !Set::Float.contains(dtype) {
@@ -275,6 +279,9 @@ impl Tensor {
         probabilities: &Self,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        if let Some((x, probabilities)) = gathered((self, probabilities))? {
+            return x.bernoulli_like_each(&probabilities, generator);
+        }
         let (op, dtype) = ("bernoulli", self.dtype());
         let chances = real(op, probabilities, self.shape())?;
         let backend = common_backend(op, &[self, &chances])?;

@@ -20,6 +20,7 @@ use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::elementwise::{evaluate, evaluate_one};
 use crate::ops::unvarying;
+use crate::transfer::gathered;
 
 /// The program that reads one tensor in a dtype.
 pub(crate) fn reading(from: DType, through: DType, to: DType) -> Program {
@@ -530,6 +531,9 @@ impl Tensor {
     /// # Errors
     /// A memory error.
     pub fn equal(&self, other: &Self) -> Result<bool, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.equal(&other);
+        }
         if self.shape() != other.shape() {
             return Ok(false);
         }
@@ -548,6 +552,9 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<bool, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.allclose(&other, rtol, atol, equal_nan);
+        }
         self.is_close_to(other, rtol, atol, equal_nan)
             .map_err(|error| error.in_op("allclose"))?
             .all(None, false)?
@@ -565,6 +572,9 @@ impl Tensor {
         atol: f64,
         equal_nan: bool,
     ) -> Result<Self, Error> {
+        if let Some((x, other)) = gathered((self, other))? {
+            return x.is_close_to(&other, rtol, atol, equal_nan);
+        }
         for (what, value) in [("rtol", rtol), ("atol", atol)] {
             if value.is_nan() || value < 0.0 {
                 let problem = Problem::OutOfRange {

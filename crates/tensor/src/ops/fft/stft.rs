@@ -10,6 +10,7 @@ use crate::call::Call;
 use crate::ops::im2col::Blocks;
 use crate::ops::operands::{out_of_range, refuse, signed, wrong_shape};
 use crate::ops::pad::PadMode;
+use crate::transfer::gathered;
 
 /// The windows of [`stft`] and [`istft`].
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +91,11 @@ impl Frames<'_> {
 /// A dtype error for half the transform of complex numbers, a value error for lengths that do not
 /// fit, a memory error.
 pub fn stft(x: &Tensor, frames: &Frames<'_>, padding: PadMode) -> Result<Tensor, Error> {
+    if let Some((x, window)) = gathered((x, frames.window))? {
+        let window = window.as_ref();
+        let frames = &Frames { window, ..*frames };
+        return stft(&x, frames, padding);
+    }
     let op = STFT.name;
     if x.rank() == 1 {
         return stft(&x.unsqueeze(0)?, frames, padding)?.squeeze(Some(&[0]));
@@ -169,6 +175,11 @@ pub fn istft(
     length: Option<usize>,
     return_complex: bool,
 ) -> Result<Tensor, Error> {
+    if let Some((x, window)) = gathered((x, frames.window))? {
+        let window = window.as_ref();
+        let frames = &Frames { window, ..*frames };
+        return istft(&x, frames, length, return_complex);
+    }
     let op = ISTFT.name;
     if x.rank() == 2 {
         return istft(&x.unsqueeze(0)?, frames, length, return_complex)?.squeeze(Some(&[0]));

@@ -7,6 +7,7 @@ use allotrope_op::structured::indexing::{RAVEL_MULTI_INDEX, UNRAVEL_INDEX};
 use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::call::{self, Call};
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The index in every dimension of a shape of indices into its elements in row-major order.
@@ -43,6 +44,9 @@ impl Tensor {
     /// A dtype error unless these are integers, an index error for one out of range, a value error
     /// unless there is one for every dimension and they broadcast, a memory error.
     pub fn ravel_multi_index(indices: &[&Self], sizes: &[usize]) -> Result<Self, Error> {
+        if let Some(indices) = gathered(indices)? {
+            return Self::ravel_multi_index(&indices.iter().collect::<Vec<_>>(), sizes);
+        }
         let op = RAVEL_MULTI_INDEX.name;
         let shape = Shape::new(op, sizes)?;
         if indices.len() != sizes.len() {

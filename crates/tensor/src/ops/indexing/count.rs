@@ -14,6 +14,7 @@ use super::{Indices, Negative, wrong_shape};
 use crate::Tensor;
 use crate::call::Call;
 use crate::device::{perform_one, perform_or};
+use crate::transfer::gathered;
 
 /// The bins of a histogram.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,9 @@ impl Tensor {
     /// A dtype error unless these are integers, a value error for a negative one, weights of another
     /// shape or anything but a vector, a memory error.
     pub fn bincount(&self, weights: Option<&Self>, minlength: usize) -> Result<Self, Error> {
+        if let Some((x, weights)) = gathered((self, weights))? {
+            return x.bincount(weights.as_ref(), minlength);
+        }
         let op = BINCOUNT.name;
         Call::begin(&BINCOUNT, &[self])?;
         if self.rank() != 1 {
@@ -128,6 +132,14 @@ impl Tensor {
         weights: Option<&Self>,
         density: bool,
     ) -> Result<(Self, Self), Error> {
+        let given = match bins {
+            Edges::Given(edges) => Some(edges),
+            Edges::Count(..) => None,
+        };
+        if let Some((x, edges, weights)) = gathered((self, given, weights))? {
+            let bins = edges.as_ref().map_or(bins, Edges::Given);
+            return x.histogram(bins, weights.as_ref(), density);
+        }
         let op = HISTOGRAM.name;
         let dtype = Call::begin(&HISTOGRAM, &[self])?.result;
         let edges = match bins {

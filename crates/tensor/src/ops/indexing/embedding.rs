@@ -18,6 +18,7 @@ use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::device::perform_here;
 use crate::host::memory::try_vec;
+use crate::transfer::{Chooser, gathered};
 
 /// Elements of gathered rows that are held at a time.
 const AT_A_TIME: usize = 256 << 10;
@@ -150,6 +151,9 @@ impl Tensor {
     /// An index error for an index out of range, a dtype error unless indices are integers, a value
     /// error unless this is a matrix, a memory error.
     pub fn embedding(&self, index: &Self, options: Embedding) -> Result<Self, Error> {
+        if let Some((x, index)) = gathered((self, Chooser(index)))? {
+            return x.embedding(&index, options);
+        }
         let op = EMBEDDING.name;
         Call::begin(&EMBEDDING, &[self])?;
         self.check_table(op, &options)?;
@@ -246,6 +250,17 @@ impl Tensor {
     /// As [`embedding`](Self::embedding); a value error for shapes that do not fit or offsets that
     /// are not in order, a dtype error for the greatest of complex numbers.
     pub fn embedding_bag(&self, index: &Self, bags: Bags<'_>) -> Result<Self, Error> {
+        let (offsets, weights) = (bags.offsets, bags.per_sample_weights);
+        if let Some((table, index, offsets, weights)) =
+            gathered((self, Chooser(index), offsets, weights))?
+        {
+            let bags = Bags {
+                offsets: offsets.as_ref(),
+                per_sample_weights: weights.as_ref(),
+                ..bags
+            };
+            return table.embedding_bag(&index, bags);
+        }
         let op = EMBEDDING_BAG.name;
         let operands = [Some(self), bags.per_sample_weights];
         let (common, _) = call::meet(&EMBEDDING_BAG, operands.into_iter().flatten())?;

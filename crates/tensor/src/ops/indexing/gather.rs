@@ -12,7 +12,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::Call;
 use crate::device::common_backend;
-use crate::transfer::gathered;
+use crate::transfer::{Chooser, gathered};
 
 impl Tensor {
     /// The elements along a dimension at an index for each: `out[i][j] = x[index[i][j]][j]` for
@@ -37,8 +37,8 @@ impl Tensor {
     }
 
     fn gathered(&self, op: &'static str, dim: isize, index: &Self) -> Result<Self, Error> {
-        if let Some(moved) = gathered(&[self, index])? {
-            return moved[0].gathered(op, dim, &moved[1]);
+        if let Some(moved) = gathered((self, Chooser(index)))? {
+            return moved.0.gathered(op, dim, &moved.1);
         }
         let index = &*chooser_beside(index, self)?;
         let (x, wide) = (self.at_least_one_dim()?, index.at_least_one_dim()?);
@@ -105,8 +105,8 @@ impl Tensor {
         index: &Self,
         negative: Negative,
     ) -> Result<Self, Error> {
-        if let Some(moved) = gathered(&[self, index])? {
-            return moved[0].select_along(op, dim, &moved[1], negative);
+        if let Some(moved) = gathered((self, Chooser(index)))? {
+            return moved.0.select_along(op, dim, &moved.1, negative);
         }
         let dim = normalize_axis(op, dim, self.rank())?;
         let index = &*chooser_beside(index, self)?;

@@ -15,7 +15,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::elementwise::Operand;
-use crate::transfer::gathered;
+use crate::transfer::{Chooser, gathered};
 
 impl Tensor {
     /// The tensor with `alpha` times the slices of a source added along a dimension at the indices
@@ -41,8 +41,8 @@ impl Tensor {
         alpha: impl Into<WeakScalar>,
     ) -> Result<Self, Error> {
         let (op, alpha) = (INDEX_ADD.name, alpha.into());
-        if let Some(moved) = gathered(&[self, index, source])? {
-            return moved[0].index_add(dim, &moved[1], &moved[2], alpha);
+        if let Some(moved) = gathered((self, Chooser(index), source))? {
+            return moved.0.index_add(dim, &moved.1, &moved.2, alpha);
         }
         // One is no operand: a sum of truth values stays one.
         let is_one = alpha == WeakScalar::Int(1);
@@ -91,8 +91,8 @@ impl Tensor {
     /// As [`scatter`](Self::scatter).
     pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self, Error> {
         let op = INDEX_COPY.name;
-        if let Some(moved) = gathered(&[self, index, source])? {
-            return moved[0].index_copy(dim, &moved[1], &moved[2]);
+        if let Some(moved) = gathered((self, Chooser(index), source))? {
+            return moved.0.index_copy(dim, &moved.1, &moved.2);
         }
         let dtype = Call::begin(&INDEX_COPY, &[self, source])?.result;
         if is_recorded(&[self, source]) {
@@ -165,8 +165,10 @@ impl Tensor {
         include_self: bool,
     ) -> Result<Self, Error> {
         let op = INDEX_REDUCE.name;
-        if let Some(moved) = gathered(&[self, index, source])? {
-            return moved[0].index_reduce(dim, &moved[1], &moved[2], reduction, include_self);
+        if let Some(moved) = gathered((self, Chooser(index), source))? {
+            return moved
+                .0
+                .index_reduce(dim, &moved.1, &moved.2, reduction, include_self);
         }
         let call = Call::begin(&INDEX_REDUCE, &[self, source])?;
         let dtype = reduction.result(op, call.result)?;

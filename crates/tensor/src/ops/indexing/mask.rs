@@ -20,7 +20,7 @@ use crate::call::Call;
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
 use crate::reduce::reading;
-use crate::transfer::gathered;
+use crate::transfer::{Chooser, gathered};
 
 /// What `masked_scatter` counts, and how far it may go.
 const SELECTED: &str = "number of selected elements";
@@ -40,8 +40,8 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Self, Error> {
         let (op, value) = (MASKED_FILL.name, value.into());
-        if let Some(moved) = gathered(&[self, mask])? {
-            return moved[0].masked_fill(&moved[1], value);
+        if let Some(moved) = gathered((self, Chooser(mask)))? {
+            return moved.0.masked_fill(&moved.1, value);
         }
         Call::begin(&MASKED_FILL, &[self])?;
         let mask = &*check_mask(op, mask, self)?;
@@ -70,8 +70,8 @@ impl Tensor {
     /// memory error.
     pub fn masked_select(&self, mask: &Self) -> Result<Self, Error> {
         let op = MASKED_SELECT.name;
-        if let Some(moved) = gathered(&[self, mask])? {
-            return moved[0].masked_select(&moved[1]);
+        if let Some(moved) = gathered((self, Chooser(mask)))? {
+            return moved.0.masked_select(&moved.1);
         }
         Call::begin(&MASKED_SELECT, &[self])?;
         let mask = &*check_mask(op, mask, self)?;
@@ -104,8 +104,8 @@ impl Tensor {
     /// that do not broadcast or a source with fewer elements than the mask selects, a memory error.
     pub fn masked_scatter(&self, mask: &Self, source: &Self) -> Result<Self, Error> {
         let op = MASKED_SCATTER.name;
-        if let Some(moved) = gathered(&[self, mask, source])? {
-            return moved[0].masked_scatter(&moved[1], &moved[2]);
+        if let Some(moved) = gathered((self, Chooser(mask), source))? {
+            return moved.0.masked_scatter(&moved.1, &moved.2);
         }
         let dtype = Call::begin(&MASKED_SCATTER, &[self, source])?.result;
         let mask = &*check_mask(op, mask, self)?;

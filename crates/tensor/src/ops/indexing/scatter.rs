@@ -18,7 +18,7 @@ use super::{Indices, Negative, as_tensor, chooser_beside, wrong_shape};
 use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::elementwise::Operand;
-use crate::transfer::gathered;
+use crate::transfer::{Chooser, gathered};
 use crate::{Index, Tensor};
 
 /// How elements that meet in one place become one.
@@ -152,10 +152,13 @@ impl Tensor {
         how: Combine,
     ) -> Result<Self, Error> {
         let op = row.name;
-        if let Operand::Tensor(tensor) = source
-            && let Some(moved) = gathered(&[self, index, tensor])?
-        {
-            return moved[0].scattered(row, dim, &moved[1], (&moved[2]).into(), how);
+        let tensor = match source {
+            Operand::Tensor(tensor) => Some(tensor),
+            Operand::Scalar(_) => None,
+        };
+        if let Some((x, index, tensor)) = gathered((self, Chooser(index), tensor))? {
+            let source = tensor.as_ref().map_or(source, Operand::Tensor);
+            return x.scattered(row, dim, &index, source, how);
         }
         let dtype = call::result_of(row, [self.into(), source])?;
         let source = as_tensor(op, source, dtype, self)?;
@@ -179,8 +182,10 @@ impl Tensor {
         include_self: bool,
     ) -> Result<Self, Error> {
         let op = SCATTER_REDUCE.name;
-        if let Some(moved) = gathered(&[self, index, source])? {
-            return moved[0].scatter_reduce(dim, &moved[1], &moved[2], reduction, include_self);
+        if let Some(moved) = gathered((self, Chooser(index), source))? {
+            return moved
+                .0
+                .scatter_reduce(dim, &moved.1, &moved.2, reduction, include_self);
         }
         let call = Call::begin(&SCATTER_REDUCE, &[self, source])?;
         let dtype = reduction.result(op, call.result)?;
@@ -204,8 +209,8 @@ impl Tensor {
     /// As [`scatter`](Self::scatter).
     pub fn put(&self, index: &Self, source: &Self, accumulate: bool) -> Result<Self, Error> {
         let op = PUT.name;
-        if let Some(moved) = gathered(&[self, index, source])? {
-            return moved[0].put(&moved[1], &moved[2], accumulate);
+        if let Some(moved) = gathered((self, Chooser(index), source))? {
+            return moved.0.put(&moved.1, &moved.2, accumulate);
         }
         let dtype = Call::begin(&PUT, &[self, source])?.result;
         if source.count() != index.count() {
@@ -229,9 +234,9 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let (op, values) = (INDEX_PUT.name, values.into());
         if let Operand::Tensor(tensor) = values
-            && let Some(moved) = gathered(&[self, tensor])?
+            && let Some(moved) = gathered((self, tensor))?
         {
-            return moved[0].index_put(key, &moved[1], accumulate);
+            return moved.0.index_put(key, &moved.1, accumulate);
         }
         let dtype = call::result_of(&INDEX_PUT, [self.into(), values])?;
         if !accumulate {

@@ -10,6 +10,7 @@ use super::wrong_shape;
 use crate::Tensor;
 use crate::call::{self, Call};
 use crate::device::perform_one;
+use crate::transfer::gathered;
 
 /// The options of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,9 @@ impl Tensor {
         sorter: Option<&Self>,
         options: Search,
     ) -> Result<Self, Error> {
+        if let Some((x, values, sorter)) = gathered((self, values, sorter))? {
+            return x.searchsorted(&values, sorter.as_ref(), options);
+        }
         let op = SEARCHSORTED.name;
         check_policy(op, self, values)?;
         match sorter {
@@ -71,6 +75,9 @@ impl Tensor {
     /// # Errors
     /// As [`searchsorted`](Self::searchsorted); a value error unless boundaries are a vector.
     pub fn bucketize(&self, boundaries: &Self, options: Search) -> Result<Self, Error> {
+        if let Some((x, boundaries)) = gathered((self, boundaries))? {
+            return x.bucketize(&boundaries, options);
+        }
         if boundaries.rank() != 1 {
             let accepted = "a vector";
             let shape = boundaries.shape();
@@ -140,6 +147,9 @@ impl Tensor {
     /// # Errors
     /// A dtype error for different dtypes under strict promotion, a memory error.
     pub fn isin(&self, others: &Self, invert: bool) -> Result<Self, Error> {
+        if let Some((x, others)) = gathered((self, others))? {
+            return x.isin(&others, invert);
+        }
         let op = ISIN.name;
         Call::begin(&ISIN, &[self])?;
         check_policy(op, self, others)?;

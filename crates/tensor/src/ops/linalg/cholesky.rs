@@ -12,6 +12,7 @@ use super::solve::solve_triangular;
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::Call;
+use crate::transfer::gathered;
 
 /// The lower triangle `L` with `A = L Lᴴ`, or the upper one with `A = Uᴴ U`. Only that triangle of
 /// `A` is read.
@@ -68,6 +69,9 @@ fn root(
 /// A value error unless the root is square and the sizes fit, a dtype error where promotion refuses,
 /// a memory error.
 pub fn cholesky_solve(b: &Tensor, root: &Tensor, upper: bool) -> Result<Tensor, Error> {
+    if let Some((b, root)) = gathered((b, root))? {
+        return cholesky_solve(&b, &root, upper);
+    }
     let op = CHOLESKY_SOLVE.name;
     let order = order(op, root)?;
     let (rows, _) = sizes(op, b)?;

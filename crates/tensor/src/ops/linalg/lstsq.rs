@@ -13,6 +13,7 @@ use super::gradient::{remember_least_squares, remember_pseudo_inverse};
 use super::norm::{Order, matrix_norm_of};
 use crate::autograd::is_recorded;
 use crate::call::Call;
+use crate::transfer::gathered;
 use crate::{Operand, Tensor};
 
 /// Which singular values count as zero: those up to `max(absolute, relative × the greatest)`.
@@ -38,6 +39,13 @@ impl Tolerance {
             absolute: None,
             relative: Some(Tensor::new(value)?),
         })
+    }
+
+    /// The matrices and tolerances, if some of them were free to follow the others.
+    fn follow(&self, a: &Tensor) -> Result<Option<(Tensor, Self)>, Error> {
+        let operands = (a, self.absolute.as_ref(), self.relative.as_ref());
+        let together = |(a, absolute, relative)| (a, Self { absolute, relative });
+        Ok(gathered(operands)?.map(together))
     }
 
     /// Both tolerances for matrices of some size, computed in a dtype, beside them and in the dtype
@@ -74,6 +82,9 @@ impl Tolerance {
 /// A value error for less than two dimensions, or unless Hermitian matrices are square, an error of
 /// linear algebra for a matrix with infinities or NaN, a memory error.
 pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor, Error> {
+    if let Some((a, tolerance)) = tolerance.follow(a)? {
+        return pinv(&a, &tolerance, hermitian);
+    }
     let op = PINV.name;
     let (rows, columns) = sizes(op, a)?;
     if hermitian {
@@ -101,6 +112,9 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
 /// # Errors
 /// As [`pinv`].
 pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor, Error> {
+    if let Some((a, tolerance)) = tolerance.follow(a)? {
+        return matrix_rank(&a, &tolerance, hermitian);
+    }
     let op = MATRIX_RANK.name;
     let (rows, columns) = sizes(op, a)?;
     Call::begin(&MATRIX_RANK, &[a])?;
@@ -198,6 +212,9 @@ pub struct LeastSquares {
 /// A value error unless the sizes fit, a dtype error where promotion refuses, an error of linear
 /// algebra for a matrix with infinities or NaN, a memory error.
 pub fn lstsq(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<LeastSquares, Error> {
+    if let Some((a, b)) = gathered((a, b))? {
+        return lstsq(&a, &b, rcond);
+    }
     let op = LSTSQ.name;
     let (rows, columns) = sizes(op, a)?;
     let vector = b.rank() == 1 || b.rank() + 1 == a.rank();

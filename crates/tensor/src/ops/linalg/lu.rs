@@ -14,6 +14,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::Call;
 use crate::device::{common_backend, perform_one};
+use crate::transfer::gathered;
 
 /// `A = P L U`: a permutation, a lower triangle with a diagonal of ones, and an upper triangle.
 /// Without `pivot` there is no permutation, and small pivots make large errors.
@@ -84,6 +85,9 @@ pub fn lu_solve(
     left: bool,
     adjoint_of: bool,
 ) -> Result<Tensor, Error> {
+    if let Some((factors, pivots, b)) = gathered((factors, pivots, b))? {
+        return lu_solve(&factors, &pivots, &b, left, adjoint_of);
+    }
     let op = LU_SOLVE.name;
     let order = order(op, factors)?;
     if !pivots.dtype().is_integer() {
@@ -164,6 +168,9 @@ pub fn lu_factor_ex(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor),
 /// A value error for less than two dimensions or pivots that do not fit, a dtype error for pivots
 /// that are not integers, a memory error.
 pub fn lu_unpack(factors: &Tensor, pivots: &Tensor) -> Result<(Tensor, Tensor, Tensor), Error> {
+    if let Some((factors, pivots)) = gathered((factors, pivots))? {
+        return lu_unpack(&factors, &pivots);
+    }
     let op = LU_UNPACK.name;
     let dtype = Call::begin(&LU_UNPACK, &[factors])?.result;
     common_backend(op, &[factors, pivots])?;

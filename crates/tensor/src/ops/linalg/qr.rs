@@ -12,6 +12,7 @@ use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call::Call;
 use crate::ops::unvarying;
+use crate::transfer::gathered;
 
 /// `A = Q R`: orthonormal columns and an upper triangle.
 ///
@@ -65,6 +66,9 @@ pub fn qr(a: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor), Error> {
 /// A value error for matrices with more columns than rows or fewer than `tau` has elements, a dtype
 /// error where promotion refuses, a memory error.
 pub fn householder_product(a: &Tensor, tau: &Tensor) -> Result<Tensor, Error> {
+    if let Some((a, tau)) = gathered((a, tau))? {
+        return householder_product(&a, &tau);
+    }
     let op = HOUSEHOLDER_PRODUCT.name;
     let (rows, columns) = sizes(op, a)?;
     let count = tau.shape().last().copied().unwrap_or(usize::MAX);

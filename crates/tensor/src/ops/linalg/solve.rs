@@ -13,6 +13,7 @@ use super::gradient::{
     remember_triangular,
 };
 use crate::Tensor;
+use crate::transfer::gathered;
 
 /// Whether the right side is a vector for each matrix, as torch decides it.
 fn is_vector(a: &Tensor, b: &Tensor) -> bool {
@@ -33,6 +34,9 @@ fn is_vector(a: &Tensor, b: &Tensor) -> bool {
 /// A value error unless the matrices are square and the sizes fit, an error of linear algebra for a
 /// matrix without an inverse, a dtype error where promotion refuses, a memory error.
 pub fn solve(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor, Error> {
+    if let Some((a, b)) = gathered((a, b))? {
+        return solve(&a, &b, left);
+    }
     Ok(solve_with(&SOLVE, a, b, left, false)?.0)
 }
 
@@ -42,6 +46,9 @@ pub fn solve(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor, Error> {
 /// # Errors
 /// As [`solve`], but for matrices without an inverse.
 pub fn solve_ex(a: &Tensor, b: &Tensor, left: bool) -> Result<(Tensor, Tensor), Error> {
+    if let Some((a, b)) = gathered((a, b))? {
+        return solve_ex(&a, &b, left);
+    }
     solve_with(&SOLVE_EX, a, b, left, true)
 }
 
@@ -176,6 +183,9 @@ pub fn solve_triangular(
     left: bool,
     unitriangular: bool,
 ) -> Result<Tensor, Error> {
+    if let Some((a, b)) = gathered((a, b))? {
+        return solve_triangular(&a, &b, upper, left, unitriangular);
+    }
     let op = SOLVE_TRIANGULAR.name;
     let order = order(op, a)?;
     if !left {

@@ -7,6 +7,7 @@ use super::batch::misfit;
 use super::solve::{inv, solve};
 use crate::Tensor;
 use crate::call::Call;
+use crate::transfer::gathered;
 
 fn signed(sizes: &[usize]) -> Vec<isize> {
     sizes.iter().map(|size| *size as isize).collect()
@@ -20,6 +21,9 @@ fn signed(sizes: &[usize]) -> Vec<isize> {
 /// A value error unless `A` is square in that sense, an error of linear algebra if it has no
 /// inverse, an index error for a dimension out of range, a memory error.
 pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[isize]>) -> Result<Tensor, Error> {
+    if let Some((a, b)) = gathered((a, b))? {
+        return tensorsolve(&a, &b, dims);
+    }
     let op = TENSORSOLVE.name;
     Call::begin(&TENSORSOLVE, &[a, b])?;
     let moved = match dims {

@@ -6,6 +6,7 @@ use allotrope_op::structured::linalg::{CROSS, VECDOT};
 
 use super::batch::misfit;
 use crate::call::Call;
+use crate::transfer::gathered;
 use crate::{Tensor, broadcast_tensors};
 
 /// The vector product of the vectors of three elements along a dimension.
@@ -22,6 +23,9 @@ use crate::{Tensor, broadcast_tensors};
 /// A value error unless both have three elements there and the shapes broadcast, a dtype error for
 /// bool or where promotion refuses, a memory error.
 pub fn cross(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
+    if let Some((x, y)) = gathered((x, y))? {
+        return cross(&x, &y, dim);
+    }
     let op = CROSS.name;
     let Call { result, .. } = Call::begin(&CROSS, &[x, y])?;
     let working = result.compute();
@@ -48,6 +52,9 @@ pub fn cross(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
 /// A value error for shapes that do not broadcast, an index error for a dimension out of range, a
 /// dtype error for bool or where promotion refuses, a memory error.
 pub fn vecdot(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
+    if let Some((x, y)) = gathered((x, y))? {
+        return vecdot(&x, &y, dim);
+    }
     let op = VECDOT.name;
     let Call { result, .. } = Call::begin(&VECDOT, &[x, y])?;
     let working = result.compute();

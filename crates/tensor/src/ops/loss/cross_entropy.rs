@@ -15,6 +15,7 @@ use crate::device::{perform_one, perform_or};
 use crate::ops::indexing::{Indices, Negative};
 use crate::ops::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::reduce::Plan;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// The cross entropy of the softmax over classes and a target: indices of any integer dtype, or
@@ -46,6 +47,15 @@ impl Tensor {
         reduction: LossReduction,
         label_smoothing: f64,
     ) -> Result<Self, Error> {
+        if let Some((x, target, weight)) = gathered((self, target, weight))? {
+            return x.cross_entropy(
+                &target,
+                weight.as_ref(),
+                ignore_index,
+                reduction,
+                label_smoothing,
+            );
+        }
         let row = &CROSS_ENTROPY;
         let op = row.name;
         if !(0.0..=1.0).contains(&label_smoothing) {
@@ -93,6 +103,9 @@ impl Tensor {
         ignore_index: i64,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target, weight)) = gathered((self, target, weight))? {
+            return x.nll_loss(&target, weight.as_ref(), ignore_index, reduction);
+        }
         let row = &NLL_LOSS;
         let classes = Classes::new(row, &self.detach(), weight)?;
         let indices = classes.indices(row.name, target, ignore_index)?;
@@ -120,6 +133,9 @@ impl Tensor {
         weight: Option<&Self>,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target, weight)) = gathered((self, target, weight))? {
+            return x.multi_margin_loss(&target, p, margin, weight.as_ref(), reduction);
+        }
         let row = &MULTI_MARGIN_LOSS;
         let op = row.name;
         if !(1..=2).contains(&p) {

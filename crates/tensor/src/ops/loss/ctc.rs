@@ -4,6 +4,7 @@
 //! with a blank before, between and after them, in logarithms and in float64.
 
 use crate::host::memory::{try_collect, try_vec};
+use crate::transfer::gathered;
 use allotrope_dtype::{Bool8, DType, Error, Problem, Set};
 use allotrope_op::structured::neural::CTC_LOSS;
 use allotrope_op::{Builder, Op, Program};
@@ -48,6 +49,16 @@ impl Tensor {
         reduction: LossReduction,
         zero_infinity: bool,
     ) -> Result<Self, Error> {
+        if let Some((x, targets)) = gathered((self, targets))? {
+            return x.ctc_loss(
+                &targets,
+                input_lengths,
+                target_lengths,
+                blank,
+                reduction,
+                zero_infinity,
+            );
+        }
         let op = CTC_LOSS.name;
         if self.rank() == 2 {
             let loss = self.unsqueeze(1)?.ctc_loss(

@@ -18,6 +18,7 @@ use crate::autograd::is_recorded;
 use crate::call;
 use crate::elementwise::evaluate_one;
 use crate::ops::operands::{Working, dtypes_of, out_of_range, refuse, wrong_shape};
+use crate::transfer::gathered;
 
 /// The greater of two numbers.
 fn above<'b>(x: Var<'b>, least: f64) -> Var<'b> {
@@ -224,6 +225,9 @@ impl Tensor {
         weight: Option<&Self>,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target, weight)) = gathered((self, target, weight))? {
+            return x.binary_cross_entropy(&target, weight.as_ref(), reduction);
+        }
         let row = &BINARY_CROSS_ENTROPY;
         call::expected_dtype(row, self.dtype())?;
         check_target(row.name, self, target)?;
@@ -244,6 +248,15 @@ impl Tensor {
         pos_weight: Option<&Self>,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target, weight, pos_weight)) = gathered((self, target, weight, pos_weight))?
+        {
+            return x.binary_cross_entropy_with_logits(
+                &target,
+                weight.as_ref(),
+                pos_weight.as_ref(),
+                reduction,
+            );
+        }
         let row = &BINARY_CROSS_ENTROPY_WITH_LOGITS;
         check_target(row.name, self, target)?;
         let tensors: Vec<&Self> = [self, target]
@@ -323,6 +336,9 @@ impl Tensor {
         eps: f64,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target, variance)) = gathered((self, target, variance))? {
+            return x.gaussian_nll_loss(&target, &variance, full, eps, reduction);
+        }
         let row = &GAUSSIAN_NLL_LOSS;
         let sizes = &self.shape()[..];
         let given = &variance.shape()[..];

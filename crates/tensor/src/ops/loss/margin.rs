@@ -16,6 +16,7 @@ use crate::elementwise::evaluate_one;
 use crate::ops::distance::{products, wide_distance};
 use crate::ops::operands::{Working, dtypes_of, out_of_range, wrong_shape};
 use crate::reduce::Plan;
+use crate::transfer::gathered;
 
 impl Tensor {
     /// `1 - cos` of the angle between vectors where the target is 1, and `max(0, cos - margin)`
@@ -31,14 +32,21 @@ impl Tensor {
         margin: f64,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, other, target)) = gathered((self, other, target))? {
+            return x.cosine_embedding_loss(&other, &target, margin, reduction);
+        }
         /// What torch adds to squared lengths.
         const LEAST: f64 = 1e-12;
         let op = COSINE_EMBEDDING_LOSS.name;
         let working = Working::of(&COSINE_EMBEDDING_LOSS, &[self, other])?;
         let accepted = COSINE_EMBEDDING_LOSS.accepted;
         if !accepted.contains(target.dtype()) {
-            let hint = Some("x.real or x.abs()");
-            return Err(Error::not_in_set(op, target.dtype(), accepted, hint));
+            return Err(Error::not_in_set(
+                op,
+                target.dtype(),
+                accepted,
+                Some("x.real or x.abs()"),
+            ));
         }
         let [dot, left, right] = products(op, self, other, working, -1)?;
         let lengths = left.add(LEAST)?.mul(&right.add(LEAST)?)?.sqrt()?;
@@ -74,6 +82,9 @@ impl Tensor {
         swap: bool,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, positive, negative)) = gathered((self, positive, negative))? {
+            return x.triplet_margin_loss(&positive, &negative, margin, p, eps, swap, reduction);
+        }
         let op = TRIPLET_MARGIN_LOSS.name;
         if margin.is_nan() || margin <= 0.0 {
             return Err(out_of_range(op, "margin", margin, "numbers above 0"));
@@ -101,6 +112,9 @@ impl Tensor {
         weight: Option<&Self>,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target, weight)) = gathered((self, target, weight))? {
+            return x.multilabel_soft_margin_loss(&target, weight.as_ref(), reduction);
+        }
         let op = MULTILABEL_SOFT_MARGIN_LOSS.name;
         let tensors: Vec<&Self> = [self, target].into_iter().chain(weight).collect();
         let working = Working::of(&MULTILABEL_SOFT_MARGIN_LOSS, &tensors)?;
@@ -129,6 +143,9 @@ impl Tensor {
         target: &Self,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
+        if let Some((x, target)) = gathered((self, target))? {
+            return x.multilabel_margin_loss(&target, reduction);
+        }
         let op = MULTILABEL_MARGIN_LOSS.name;
         if self.rank() == 0 && target.rank() == 0 {
             // A single number is the only class of one line.

@@ -25,6 +25,7 @@ use allotrope_op::{Shape, Structured, Var};
 use super::operands::{Working, dtypes_of};
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
+use crate::transfer::gathered;
 use crate::{Operand, Tensor};
 
 /// What becomes of the losses.
@@ -81,6 +82,10 @@ fn reduce_formula(
     reduction: LossReduction,
     formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
 ) -> Result<Tensor, Error> {
+    if let Some(moved) = gathered(tensors)? {
+        let tensors: Vec<&Tensor> = moved.iter().collect();
+        return reduce_formula(row, &tensors, reduction, formula);
+    }
     let op = row.name;
     let (working, result) = Working::and_result(row, tensors)?;
     let dtypes = dtypes_of(tensors);

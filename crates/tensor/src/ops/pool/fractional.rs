@@ -8,6 +8,7 @@ use super::super::window::{check_rank, does_not_fit, per_axis};
 use super::gradient::take_from_places;
 use crate::call::Call;
 use crate::device::common_backend;
+use crate::transfer::gathered;
 use crate::{Generator, Operand, Tensor};
 
 macro_rules! fractional_pools {
@@ -49,6 +50,10 @@ struct Draw<'a> {
 
 impl Draw<'_> {
     fn pool(&self, row: Structured, x: &Tensor, rank: usize) -> Result<(Tensor, Tensor), Error> {
+        if let Some((x, samples)) = gathered((x, self.samples))? {
+            let samples = samples.as_ref();
+            return Draw { samples, ..*self }.pool(row, &x, rank);
+        }
         let op = row.name;
         Call::begin(&row, &[x])?;
         check_rank(op, x, rank)?;

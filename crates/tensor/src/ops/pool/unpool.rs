@@ -11,6 +11,7 @@ use super::gradient::{stayed, take_from_places};
 use crate::Tensor;
 use crate::call::Call;
 use crate::device::perform_one;
+use crate::transfer::{Chooser, gathered};
 
 macro_rules! unpools {
     ($($rank:literal, $what:literal, $pool:ident, $row:ident;)*) => {
@@ -47,6 +48,9 @@ fn put_back(
     output: Option<&[usize]>,
     rank: usize,
 ) -> Result<Tensor, Error> {
+    if let Some((x, indices)) = gathered((x, Chooser(indices)))? {
+        return put_back(row, &x, &indices, window, output, rank);
+    }
     let op = row.name;
     let dtype = Call::begin(&row, &[x])?.result;
     check_rank(op, x, rank)?;
