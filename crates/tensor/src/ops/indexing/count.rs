@@ -141,7 +141,8 @@ impl Tensor {
             return x.histogram(bins, weights.as_ref(), density);
         }
         let op = HISTOGRAM.name;
-        let dtype = Call::begin(&HISTOGRAM, &[self])?.result;
+        let operands: Vec<&Self> = [self].into_iter().chain(weights).collect();
+        let dtype = Call::begin(&HISTOGRAM, &operands)?.result;
         let edges = match bins {
             Edges::Count(count, bounds) => {
                 check_bins(op, count)?;

@@ -68,7 +68,7 @@ impl Tensor {
         }
         if target.shape() == self.shape() && Set::Float.contains(target.dtype()) {
             let classes = Classes::new(row, self, weight)?;
-            return classes.by_probabilities(op, target, label_smoothing, reduction);
+            return classes.by_probabilities(op, (target, weight), label_smoothing, reduction);
         }
         let classes = Classes::new(row, &self.detach(), weight)?;
         let indices = classes.indices(op, target, ignore_index)?;
@@ -320,12 +320,13 @@ impl Classes {
     fn by_probabilities(
         &self,
         op: &'static str,
-        target: &Tensor,
+        (target, weight): (&Tensor, Option<&Tensor>),
         smoothing: f64,
         reduction: LossReduction,
     ) -> Result<Tensor, Error> {
         let x = &self.input;
-        let working = Working::expected(&CROSS_ENTROPY, &[x, target])?;
+        let operands: Vec<&Tensor> = [x, target].into_iter().chain(weight).collect();
+        let working = Working::expected(&CROSS_ENTROPY, &operands)?;
         let target = target.reshape(&signed(x.shape()))?;
         let logs = self.log_of_sums(op)?;
         let wide = self.wide();
