@@ -314,13 +314,13 @@ impl Layout {
     /// A new dimension of size one before `axis`, which may be one past the last.
     ///
     /// # Errors
-    /// An index error for an axis out of range.
+    /// An index error for an axis out of range, a value error for too many dimensions.
     pub fn unsqueeze(&self, op: &'static str, axis: isize) -> Result<Self, Error> {
         let dim = normalize_axis(op, axis, self.rank() + 1)?;
         let mut view = self.clone();
         let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
         sizes.insert(dim, 1);
-        view.shape = Shape::from_checked(&sizes);
+        view.shape = Shape::new(op, &sizes)?;
         view.strides.change(|strides| strides.insert(dim, 1));
         Ok(view)
     }

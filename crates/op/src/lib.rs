@@ -76,7 +76,7 @@ pub use layout::{Layout, Slice};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{
-    Dims, Shape, normalize_axes, normalize_axes_or_none, normalize_axis, sizes_around,
+    Dims, MAX_DIMS, Shape, normalize_axes, normalize_axes_or_none, normalize_axis, sizes_around,
     sort_few_by_key,
 };
 pub use structured::Structured;

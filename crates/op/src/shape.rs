@@ -11,7 +11,10 @@ use crate::{Error, Problem};
 /// Values per dimension; up to six without an allocation.
 pub type Dims<T> = SmallVec<[T; 6]>;
 
-/// The sizes of a tensor's dimensions, whose product fits `isize`.
+/// The most dimensions that a tensor has: what walks over them does so on the stack.
+pub const MAX_DIMS: usize = 128;
+
+/// The sizes of a tensor's dimensions, [`MAX_DIMS`] at most, whose product fits `isize`.
 ///
 /// ```
 /// use allotrope_op::Shape;
@@ -32,8 +35,13 @@ impl Shape {
     /// A shape from its sizes.
     ///
     /// # Errors
-    /// A value error if the number of elements overflows, zero sizes aside.
+    /// A value error for more than [`MAX_DIMS`] sizes, or if the number of elements overflows, zero sizes
+    /// aside.
     pub fn new(op: &'static str, sizes: &[usize]) -> Result<Self, Error> {
+        if sizes.len() > MAX_DIMS {
+            let (given, most) = (sizes.len(), MAX_DIMS);
+            return Err(Error::new(op, Problem::TooManyDimensions { given, most }));
+        }
         // Sizes beside a zero are bounded too: strides are products of them.
         let product = sizes
             .iter()
@@ -54,7 +62,8 @@ impl Shape {
         }
     }
 
-    /// A shape whose sizes are known to be those of an existing tensor, in another order or fewer.
+    /// A shape whose sizes are known to be those of an existing tensor, in another order or fewer: no more
+    /// dimensions than it has.
     pub(crate) fn from_checked(sizes: &[usize]) -> Self {
         Self(PerDim::new(sizes))
     }
