@@ -3,7 +3,7 @@
 
 use allotrope_dtype::{DType, Error, Set, WeakScalar};
 use allotrope_op::{Op, Reduction, Shape};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Tensor, sub_scaled};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -13,6 +13,7 @@ use crate::elementwise::apply_as;
 use crate::error::raise;
 use crate::memory_format::arrange;
 use crate::operand::{self, Value, run};
+use crate::options::scaled;
 use crate::scopes::{default_dtype, promotion};
 use crate::tensor::{PyTensor, wrap};
 
@@ -58,11 +59,11 @@ forms! {
     /// >>> al.tensor([1, 2]).rsub(10)
     /// tensor([9, 8])
     rsub[other, *, alpha=None](other: Operand, alpha: Option<Operand>) -> PyTensor |py, op, x| {
-        let mut x = x.clone();
-        if let Some(alpha) = alpha {
-            x = apply_as(py, op, Op::Mul, &[Value::Tensor(x), operand::read_other(op, alpha)?])?.tensor();
+        let operands = [operand::read_other(op, other)?, Value::Tensor(x.clone())];
+        match alpha {
+            None => apply_as(py, op, Op::Sub, &operands),
+            Some(alpha) => scaled(py, op, |x, y, a| sub_scaled(x, y, a), operands, alpha),
         }
-        apply_as(py, op, Op::Sub, &[operand::read_other(op, other)?, Value::Tensor(x)])
     };
 
     /// The norm of order p of the difference of two tensors; of integers and bool it is of the

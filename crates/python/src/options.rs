@@ -3,7 +3,7 @@
 
 use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
 use allotrope_op::Op;
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Operand as Of, Tensor, add_scaled, sub_scaled};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -69,8 +69,11 @@ forms! {
     /// >>> al.tensor([1, 2]).add(10)
     /// tensor([11, 12])
     add[other, *, alpha=None](other: Operand, alpha: Option<Operand>) |py, x| {
-        let other = scaled(py, "add", other, alpha)?;
-        apply(py, Op::Add, &[x, other])
+        let other = operand::read_other("add", other)?;
+        match alpha {
+            None => apply(py, Op::Add, &[x, other]),
+            Some(alpha) => scaled(py, "add", |x, y, a| add_scaled(x, y, a), [x, other], alpha),
+        }
     };
 
     /// The difference, `x - alpha * other`.
@@ -78,8 +81,11 @@ forms! {
     /// >>> al.tensor([5, 7]).sub(al.tensor([1, 2]), alpha=2)
     /// tensor([3, 3])
     sub[other, *, alpha=None](other: Operand, alpha: Option<Operand>) |py, x| {
-        let other = scaled(py, "sub", other, alpha)?;
-        apply(py, Op::Sub, &[x, other])
+        let other = operand::read_other("sub", other)?;
+        match alpha {
+            None => apply(py, Op::Sub, &[x, other]),
+            Some(alpha) => scaled(py, "sub", |x, y, a| sub_scaled(x, y, a), [x, other], alpha),
+        }
     };
 
     /// The quotient; of integers a float. rounding_mode is None, "trunc" or "floor".
@@ -311,21 +317,20 @@ pub(crate) fn check_bounds(min_val: f64, max_val: f64) -> PyResult<()> {
     }
 }
 
-/// An operand times a factor, if there is one.
-fn scaled(
+/// A sum or a difference whose second operand has a factor.
+pub(crate) fn scaled(
     py: Python<'_>,
     op: &'static str,
-    other: Operand,
-    alpha: Option<Operand>,
-) -> PyResult<Value> {
-    let other = operand::read_other(op, other)?;
-    match alpha {
-        None => Ok(other),
-        Some(alpha) => {
-            let product = apply(py, Op::Mul, &[other, operand::read_other(op, alpha)?])?;
-            Ok(Value::Tensor(product.tensor()))
-        }
-    }
+    combine: impl for<'a> FnOnce(Of<'a>, Of<'a>, Of<'a>) -> Result<Tensor, Error> + Send,
+    operands: [Value; 2],
+    alpha: Operand,
+) -> PyResult<PyTensor> {
+    let [x, y] = operands;
+    let values = [x, y, operand::read_other(op, alpha)?];
+    operand::check_ints(op, &values)?;
+    let largest = values.iter().map(operand::count).max().unwrap_or(0);
+    let [x, y, alpha] = values.each_ref().map(Value::as_operand);
+    operand::run(py, largest, || combine(x, y, alpha))
 }
 
 fn or_one(op: &'static str, value: Option<Operand>) -> PyResult<Value> {

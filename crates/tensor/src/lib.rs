@@ -116,7 +116,7 @@ pub use ops::{
     AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beside, Beyond, Blocks,
     ConvolutionOptions, Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions,
     LossReduction, PadMode, Padding, QuantileInterpolation, Resized, Sampling, Search, Spacing,
-    TransposedOptions, Unique, Window, einsum, fft, linalg, multi_dot,
+    TransposedOptions, Unique, Window, add_scaled, einsum, fft, linalg, multi_dot, sub_scaled,
 };
 pub use random::{Generator, Parameter};
 pub use tensor::Tensor;
