@@ -498,6 +498,13 @@ fn gradients_cross_the_way_home_of_a_bit_free_tensor() {
 }
 
 #[test]
+fn a_gradient_of_another_device_is_refused() {
+    let x = numbers(DType::F32).requires_grad_(true).unwrap();
+    let error = x.set_grad(Some(there(&numbers(DType::F32)))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device);
+}
+
+#[test]
 fn constants_and_intermediates_stay_there() {
     let x = there(&numbers(DType::F32)).requires_grad_(true).unwrap();
     let rows = there(&indices(&[2, -1, 0, 2]));
