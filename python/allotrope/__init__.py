@@ -28,6 +28,7 @@ from . import (  # noqa: E402, F401
     special,
 )
 from ._device import device  # noqa: E402, F401
+from .dtypes import DType as _DType  # noqa: E402, F401 - the module takes the function's place
 from .amp import (  # noqa: E402, F401
     autocast,
     get_autocast_dtype,

@@ -174,3 +174,17 @@ def test_names_that_are_nowhere():
             getattr(al, name)
         assert str(caught.value) == f"module 'allotrope' has no attribute {name!r}"
         assert caught.value.name == name and caught.value.obj is al
+
+
+def test_the_module_of_dtypes():
+    import allotrope.dtypes as dtypes
+
+    assert dtypes is al.dtypes and dtypes() == list(al.all_dtypes)
+    for dtype in dtypes():
+        assert all(getattr(dtypes, name) is dtype for name in (dtype.name, *dtype.aliases))
+    assert dtypes.Float is al.Float and dtypes.DType is al.dtype
+    for name in dtypes.__all__:
+        assert name == "DType" or getattr(dtypes, name) is getattr(al, name)
+    for name in ("matmul", "float33", "_amp"):
+        with pytest.raises(AttributeError):
+            getattr(dtypes, name)
