@@ -24,6 +24,16 @@ def test_links(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_links_to_decisions_have_their_numbers():
+    links = [link for page in PAGES for link in re.findall(r"\[(\d{3})\]\(\S*?(\d{3})-[\w-]+\.md\)", page.read_text())]
+    assert len(links) > len(DECISIONS) and [link for link in links if link[0] != link[1]] == []
+
+
+def test_decisions_that_are_spoken_of():
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    assert {int(number) for number in re.findall(r"see (\d{3})", index)} <= set(range(1, len(DECISIONS) + 1))
+
+
 def test_paths_of_the_map():
     paths = MAPPED.findall((ROOT / "ARCHITECTURE.md").read_text())
     lost = [path for path in paths if not any((at / path).exists() for at in (ROOT / "crates", ROOT))]
