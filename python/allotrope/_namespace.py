@@ -25,23 +25,22 @@ class Namespace(ModuleType):
     """A module that refuses values for attributes that it has not."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        is_patch = callable(value) or isinstance(value, ModuleType)
-        if not (is_patch or name.startswith("_") or hasattr(type(self), name)):
-            former = vars(self).get(name, self)
-            if callable(former) or isinstance(former, ModuleType):
-                raise AttributeError(_refusal(self, name, value))
         if isinstance(value, ModuleType):
             # Modules of the package get here as they are imported.
             _guard(value, f"{self.__name__}.{name}")
+        elif not (callable(value) or name[:1] == "_" or hasattr(type(self), name)):
+            former = vars(self).get(name, self)
+            if callable(former) or isinstance(former, ModuleType):
+                raise AttributeError(_refusal(self, name, value))
         super().__setattr__(name, value)
 
 
 def _guard(module: ModuleType, path: str) -> None:
-    """Makes a module of the package a namespace, and those that it has imported into itself."""
-    if type(module) is ModuleType and module.__name__ == path:
+    """Makes a public module of the package a namespace, and those that it has imported into itself."""
+    if type(module) is ModuleType and module.__name__ == path and "._" not in path:
         module.__class__ = Namespace
         for name, value in vars(module).items():
-            if isinstance(value, ModuleType):
+            if type(value) is ModuleType:
                 _guard(value, f"{path}.{name}")
 
 
