@@ -70,3 +70,72 @@ def test_plain_blocks():
     for name, megabytes in stated:
         assert al.empty(1_000_000, dtype=names[name]).nbytes == int(megabytes) * 1_000_000
     assert "µs" in times
+
+
+def rows(document, heading):
+    """The cells of the table below a first cell."""
+    text = (FOLDER / document).read_text(encoding="utf-8")
+    table = text[text.index(f"| {heading} |") :].partition("\n\n")[0]
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_tables_of_dtypes():
+    """Genesis's bytes and ranges, Cobalt's ranges."""
+    text = (FOLDER / "genesis-dtypes.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `(\w+)` \| (\d) \| (.+?) \|", text, re.MULTILINE)
+    assert len(table) == 9
+    for name, size, limits in table:
+        assert al.dtype(name).itemsize == int(size)
+        if "~" in limits:
+            least, most = (eval(end.replace("^", "**").replace(",", "")) for end in limits.split("~"))
+            assert (al.iinfo(name).min, al.iinfo(name).max) == (least, most)
+    text = (FOLDER / "cobalt-datatypes.md").read_text(encoding="utf-8")
+    integers = re.findall(r"^- `(U?INT)(\d+)` \(\w+\): ([-\d,]+) to ([\d,]+)$", text, re.MULTILINE)
+    assert len(integers) == 8
+    for kind, bits, least, most in integers:
+        found = al.iinfo(f"{kind.lower()}{bits}")
+        assert (found.min, found.max) == tuple(int(end.replace(",", "")) for end in (least, most))
+    assert al.finfo("float16").max == 65504 and "±65,504" in text
+
+
+def test_table_of_inference():
+    """Genesis's; float64 is kept on purpose, and mapped where a program asks for it."""
+    import numpy as np
+
+    given = {
+        "Python `int": 42, "Python `float": 3.14, "Python `bool": True, "np.int32`, `np.int64`, etc.": np.int32(1),
+        "np.float16`, `np.float32": np.float16(1), "np.float64": np.float64(1), "np.bool_": np.bool_(True),
+        "Genesis `Tensor": al.ones(1, dtype="int8"), "Lists/tuples": [1, 2],
+    }  # fmt: skip
+    kept = {"Corresponding int type": "int32", "Corresponding float type": "float16", "tensor.dtype": "int8"}
+    table = rows("genesis-dtypes.md", "Input Type")
+    assert [row[0] for row in table] == list(given)
+    for name, wanted, _ in table:
+        wanted = kept.get(wanted, wanted.removeprefix("genesis."))
+        if wanted.startswith("Inferred"):
+            wanted = al.dtype(np.asarray(given[name]).dtype)
+        if name == "np.float64":
+            assert al.infer_dtype_from_data(given[name]) == "float64" != wanted
+            al.set_inference(float64="default")
+        assert al.infer_dtype_from_data(given[name]) == wanted
+        al.set_inference(float64="keep")
+
+
+def test_matrix_of_operations():
+    """Cobalt's: what works works, and what does not is refused by the policy that converts nothing, but for the bool that
+    is its own relu."""
+    operations = {"Add": al.add, "Mul": al.mul, "MatMul": al.matmul, "ReLU": al.relu, "Softmax": al.softmax}
+    names = ["float32", "float64", "int32", "uint8", "bool"]
+    table = rows("cobalt-datatypes.md", "Operation")
+    assert [row[0] for row in table] == list(operations)
+    for name, *answers in table:
+        for dtype, answer in zip(names, answers, strict=True):
+            x = al.ones(2, 2, dtype=dtype)
+            operands = {"ReLU": (x,), "Softmax": (x, 0)}.get(name, (x, x))
+            assert operations[name](*operands).shape == (2, 2)
+            with al.promotion("strict"):
+                if answer == "✅" or (name, dtype) == ("ReLU", "bool"):
+                    assert operations[name](*operands).dtype == dtype
+                else:
+                    with pytest.raises(TypeError):
+                        operations[name](*operands)
