@@ -3,8 +3,13 @@
 Every dtype, alias and function comes from the Rust tables; no name is listed here.
 """
 
-from . import _core
+import sys as _sys
+
+from . import _core, _namespace
 from ._core import *  # noqa: F403
+
+# First, so that every module that is imported is a namespace too.
+_sys.modules[__name__].__class__ = _namespace.Package
 
 from . import (  # noqa: E402, F401
     _array_object,
@@ -23,6 +28,7 @@ from . import (  # noqa: E402, F401
     special,
 )
 from ._device import device  # noqa: E402, F401
+from .dtypes import DType as _DType  # noqa: E402, F401 - the module takes the function's place
 from .amp import (  # noqa: E402, F401
     autocast,
     get_autocast_dtype,
@@ -151,8 +157,8 @@ _LAZY = {
 
 def __getattr__(name: str):
     if name not in _LAZY:
-        hint = " (hint: devices of every maker are in gpu)" if name in ("cuda", "mps", "xpu") else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        message = f"module {__name__!r} has no attribute {name!r}{_namespace.hint_for(name)}"
+        raise AttributeError(message, name=name, obj=_sys.modules[__name__])
     from importlib import import_module
 
     module, _, member = _LAZY[name].partition(":")
@@ -162,4 +168,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, "enable_autocast"})

@@ -135,6 +135,7 @@ pi: Final[builtins.float]
 e: Final[builtins.float]
 inf: Final[builtins.float]
 nan: Final[builtins.float]
+enable_autocast: builtins.bool
 newaxis: Final[None]
 default_generator: Final[Generator]
 

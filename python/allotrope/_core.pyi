@@ -2,7 +2,7 @@
 
 import builtins
 from . import return_types
-from . import _Int
+from . import _Int, _dtype
 
 from types import ModuleType
 from typing import Any
@@ -176,7 +176,6 @@ from . import dsplit as dsplit
 from . import dstack as dstack
 from . import dtype as dtype
 from . import dtype_table as dtype_table
-from . import dtypes as dtypes
 from . import e as e
 from . import einsum as einsum
 from . import elu as elu
@@ -555,6 +554,7 @@ def _check_device_name(name: str) -> Any: """Refuses what is not the name of a d
 def _hosted_operations(device: str) -> list[tuple[str, builtins.int]]: """The operations that the CPU has computed for a device so far, and how often."""
 def _require_device(op: str, name: str) -> None: """Refuses the name of a device that this machine does not have, and says why there is none."""
 def _take_transfers() -> list[tuple[str, str, builtins.int]]: """What this thread has moved between the CPU and other devices outside of hosted operations since it last asked: `upload`, `download` or `check`, what for, and how many bytes. It is noted from the first time on."""
+def dtypes() -> list[_dtype]: """Every dtype, in table order."""
 def _elementwise_methods() -> list[str]: """The names of the elementwise methods."""
 def _in_place_methods() -> tuple[list[str], list[str], list[str]]: """The names of the methods that have a form with an underscore: those of single elements, others that keep the shape of a tensor, and those that do not."""
 def _written_results() -> list[tuple[str, str]]: """The results of in-place forms that differ from those of their methods."""

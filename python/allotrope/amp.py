@@ -102,6 +102,8 @@ class autocast(_Setting):  # noqa: N801 - torch's name
     """Matrix products and convolutions compute in half precision, functions that need it in
     float32, for a block or a function. float64, integers and complex numbers stay what they are.
 
+    Without a dtype it is that of `get_autocast_dtype`: bfloat16 on every device, at first.
+
     >>> x = al.ones(2, 2)
     >>> with al.autocast("cpu", al.bfloat16):
     ...     y = x @ x

@@ -24,6 +24,32 @@ def test_links(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_statements_of_the_four_documents():
+    """Each has a row, each row that is not as stated says why, and the counts are those of the rows."""
+    text = (ROOT / "docs" / "documents.md").read_text()
+    rows = re.findall(r"^\| ([LCGT])(\d+) \| (.+) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
+    statuses = re.findall(r"\*\*(\w+)\*\*", text)
+    assert statuses == ["same", "better", "different", "partial", "missing"]
+    for letter, name, count in (("L", "Lucid's Numeric", 96), ("C", "Cobalt", 74), ("G", "Genesis", 60), ("T", "TenfloweRS", 68)):
+        found = [row for row in rows if row[0] == letter]
+        assert [int(row[1]) for row in found] == list(range(1, count + 1))
+        counts = [sum(row[3] == status for row in found) for status in statuses]
+        assert f"| {name} | {' | '.join(map(str, counts))} | {count} |" in text
+    assert all(row[4] for row in rows if row[3] not in ("same", "better"))
+    whole = [sum(row[3] == status for row in rows) for status in statuses]
+    assert f"| all | {' | '.join(map(str, whole))} | {len(rows)} |" in text
+
+
+def test_links_to_decisions_have_their_numbers():
+    links = [link for page in PAGES for link in re.findall(r"\[(\d{3})\]\(\S*?(\d{3})-[\w-]+\.md\)", page.read_text())]
+    assert len(links) > len(DECISIONS) and [link for link in links if link[0] != link[1]] == []
+
+
+def test_decisions_that_are_spoken_of():
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    assert {int(number) for number in re.findall(r"see (\d{3})", index)} <= set(range(1, len(DECISIONS) + 1))
+
+
 def test_paths_of_the_map():
     paths = MAPPED.findall((ROOT / "ARCHITECTURE.md").read_text())
     lost = [path for path in paths if not any((at / path).exists() for at in (ROOT / "crates", ROOT))]

@@ -51,7 +51,7 @@ impl Parameter {
         self.place.set_data(&Variable::new(value.detach()))
     }
 
-    /// The value in another dtype from now on.
+    /// The value in another dtype from now on, and its gradient.
     ///
     /// # Errors
     /// As [`Tensor::to`] and [`set`](Self::set).
@@ -60,10 +60,10 @@ impl Parameter {
         if value.dtype() == dtype {
             return Ok(());
         }
-        self.set(value.to(dtype)?)
+        self.replace(value.to(dtype)?)
     }
 
-    /// The value on another device from now on.
+    /// The value on another device from now on, and its gradient.
     ///
     /// # Errors
     /// As [`Tensor::to_device`] and [`set`](Self::set).
@@ -72,7 +72,22 @@ impl Parameter {
         if value.device() == device {
             return Ok(());
         }
-        self.set(value.to_device(device)?)
+        self.replace(value.to_device(device)?)
+    }
+
+    /// The same numbers elsewhere or in another dtype: the gradient follows.
+    fn replace(&self, value: Tensor) -> Result<(), Error> {
+        let gradient = self.grad();
+        let moved = gradient.map(|gradient| {
+            let moved = gradient.detach().to_device(value.device())?;
+            moved.to(value.dtype())
+        });
+        let moved = moved.transpose()?;
+        self.set(value)?;
+        match moved {
+            Some(_) => self.value().set_grad(moved),
+            None => Ok(()),
+        }
     }
 
     /// Whether gradients are collected.

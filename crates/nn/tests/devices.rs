@@ -211,3 +211,17 @@ fn first_values_are_the_same_there() {
         assert_close("first values", &here, &there, 0.0);
     }
 }
+
+#[test]
+fn gradients_follow_their_parameter() {
+    let weight = Parameter::new(Tensor::ones(&[2], DType::F32).unwrap()).unwrap();
+    let add_up = || weight.value().sum(None, false, None)?.backward();
+    add_up().unwrap();
+    weight.to_device(apart()).unwrap();
+    weight.to(DType::BF16).unwrap();
+    let grad = weight.grad().unwrap();
+    assert_eq!((grad.device(), grad.dtype()), (apart(), DType::BF16));
+    add_up().unwrap();
+    let grad = weight.grad().unwrap().to(DType::F32).unwrap();
+    assert_eq!(grad.to_vec::<f32>().unwrap(), [2.0, 2.0]);
+}

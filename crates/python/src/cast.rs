@@ -3,7 +3,7 @@
 use allotrope_dtype::{
     Capabilities, CastOptions, DType, Error, Numeric, Overflow, Rounding, cast_bytes,
 };
-use allotrope_tensor::{Device, Tensor};
+use allotrope_tensor::{Device, Options, Tensor};
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -146,21 +146,22 @@ fn convert_tensor<'py>(
     let (from, here) = (tensor.dtype(), tensor.device());
     let device = device.unwrap_or(here);
     let numeric = numeric.unwrap_or_else(|| tensor.numeric());
-    let to = numeric.resolve(Some(from), default_dtype(), here.capabilities());
+    let Options {
+        dtype: to, width, ..
+    } = Options::of_data(numeric, Some(tensor.width().unwrap_or(from)), here);
     if from != to {
         allotrope_tensor::trace_cast(from, to);
         if device == here && !numeric.is_family() {
             announce("to", to, device)?;
         }
     }
-    let is_alike = numeric.is_family() == tensor.numeric().is_family();
-    if from == to && device == here && !is_alike && !copy {
-        let alike = |x: &Tensor| Ok(x.clone().with_bit_free(numeric.is_family()));
+    if from == to && device == here && width != tensor.width() && !copy {
+        let alike = |x: &Tensor| Ok(x.clone().with_width(width));
         return Bound::new(py, this.get().see(alike)?);
     }
     let work = || {
         let converted = tensor.to_with(to, options)?;
-        let converted = converted.with_bit_free(numeric.is_family());
+        let converted = converted.with_width(width);
         let moved = match device == here {
             true => converted,
             false => converted.to_device(device)?,

@@ -40,11 +40,7 @@ pub(crate) fn resolve(
         Numeric::Exact(_) => None,
         Numeric::Family(_) => data()?,
     };
-    Ok(Options {
-        dtype: numeric.resolve(data, default_dtype(), device.capabilities()),
-        device,
-        is_bit_free: numeric.is_family(),
-    })
+    Ok(Options::of_data(numeric, data, device))
 }
 
 /// The same for a tensor like another: with its dtype and on its device, if nothing else is said.
@@ -60,12 +56,8 @@ pub(crate) fn resolve_like(
     };
     let numeric = dtype.map(|dtype| convert::to_numeric(op, dtype));
     let numeric = numeric.transpose()?.unwrap_or_else(|| like.numeric());
-    let data = Some(like.dtype());
-    Ok(Options {
-        dtype: numeric.resolve(data, default_dtype(), device.capabilities()),
-        device,
-        is_bit_free: numeric.is_family(),
-    })
+    let data = like.width().unwrap_or(like.dtype());
+    Ok(Options::of_data(numeric, Some(data), device))
 }
 
 /// A tensor that was made on the CPU, where and as it was asked for.

@@ -28,7 +28,10 @@ impl PyTensor {
         }
         let value = this.get().tensor();
         if value.device() != Device::cpu() {
-            let here = value.detach().to_device(Device::cpu()).map_err(raise)?;
+            let here = value
+                .detach()
+                .to_backend(Device::cpu().backend())
+                .map_err(raise)?;
             return Self::numpy(&Bound::new(py, Self::from(here))?, force);
         }
         let numpy = PyModule::import(py, intern!(py, "numpy"))
@@ -69,7 +72,7 @@ impl PyTensor {
         if request.device != Some(dlpack::CPU) || request.copy == Some(false) {
             self.check_on_cpu("dlpack")?;
         }
-        let here = value.to_device(Device::cpu()).map_err(raise)?;
+        let here = value.to_backend(Device::cpu().backend()).map_err(raise)?;
         dlpack::export(py, &here, &request)
     }
 
@@ -90,7 +93,7 @@ impl PyTensor {
     /// for a number of bytes.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.check_plain("bytes")?;
-        let here = self.tensor().to_device(Device::cpu());
+        let here = self.tensor().to_backend(Device::cpu().backend());
         let value = here.and_then(|here| here.contiguous()).map_err(raise)?;
         objects::bytes(py, value.contiguous_bytes().unwrap_or_default())
     }

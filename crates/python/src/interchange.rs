@@ -141,7 +141,7 @@ pub(crate) fn convert_data(
     let own = tensor::as_tensor(data);
     if let Some(own) = own.as_ref().filter(|_| copy != Some(true)) {
         let options = resolve_like(op, dtype, device, own)?;
-        let is_alike = options.is_bit_free == own.numeric().is_family();
+        let is_alike = options.width == own.width();
         if options.dtype == own.dtype() && options.device == own.device() && is_alike {
             return data.cast::<PyTensor>()?.get().alias();
         }

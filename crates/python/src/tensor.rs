@@ -505,15 +505,14 @@ impl PyTensor {
         let here = value
             .to_device(Device::cpu())
             .and_then(|here| here.contiguous());
-        let bytes = objects::bytes(
-            py,
-            here.map_err(raise)?.contiguous_bytes().unwrap_or_default(),
-        )?;
+        let here = here.map_err(raise)?;
+        let bytes = objects::bytes(py, here.contiguous_bytes().unwrap_or_default())?;
         let rebuild = PyModule::import(py, intern!(py, "allotrope"))?
             .getattr(intern!(py, "Tensor"))?
             .getattr(intern!(py, "_from_bytes"))?;
         let requires_grad = self.tensor().requires_grad();
-        let (shape, dtype) = (self.shape(py)?, self.dtype(py)?);
+        // A bit-free tensor takes its width along.
+        let (shape, dtype) = (self.shape(py)?, wrap_dtype(py, here.dtype())?);
         let device = value.device();
         let is_bit_free = value.numeric().is_family();
         // What every tensor was pickled as stays what most are.
@@ -538,10 +537,11 @@ impl PyTensor {
         is_bit_free: bool,
     ) -> PyResult<Self> {
         let op = "unpickle";
+        let dtype = convert::to_dtype(op, dtype)?;
         let options = Options {
-            dtype: convert::to_dtype(op, dtype)?,
+            dtype,
             device: device_or_cpu(op, device)?,
-            is_bit_free,
+            width: is_bit_free.then_some(dtype),
         };
         let made = Tensor::from_bytes(bytes, &sizes, options.dtype);
         as_leaf(Ok(create::placed(op, made, options)?.into()), requires_grad)

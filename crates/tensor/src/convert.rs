@@ -1,5 +1,6 @@
 //! Casts, and values out of a tensor.
 
+use crate::host::CPU;
 use crate::host::memory::try_to_vec;
 use allotrope_dtype::{CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast};
 use allotrope_op::task::{Task, Values};
@@ -7,7 +8,6 @@ use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
 
 use crate::Tensor;
-use crate::device::Device;
 use crate::device::perform_one;
 use crate::elementwise::evaluate_one;
 
@@ -111,7 +111,7 @@ impl Tensor {
         let is_stored = |dtype| self.backend().capabilities().storage(dtype) == dtype;
         if dtype != self.dtype() && (!is_stored(self.dtype()) || !is_stored(dtype)) {
             // The bits are those of the values, not of what the device stores.
-            let here = self.detach().to_device(Device::cpu())?.view_dtype(dtype)?;
+            let here = self.detach().to_backend(&CPU)?.view_dtype(dtype)?;
             return here.beside(self);
         }
         let fits = |address: usize| address.is_multiple_of(dtype.alignment());

@@ -3,6 +3,10 @@
 //! Results of bit-free operands are bit-free, and one exact operand makes them exact; numbers, truth
 //! values and indices have no say. Where operations attach a rule or record a program, their results
 //! ask their operands; as long as no tensor was made with a family, that is one byte to look at.
+//!
+//! A bit-free tensor knows the width that its data had, so that one that a device stores narrower has
+//! it again on the next that stores it. Of what is computed from such, it is the widest dtype that
+//! the device stores as the result's.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,11 +36,25 @@ impl Tensor {
 
     /// The same tensor with a width that is the device's to choose, or exact.
     #[must_use]
-    pub fn with_bit_free(mut self, is_bit_free: bool) -> Self {
-        if is_bit_free {
+    pub fn with_bit_free(self, is_bit_free: bool) -> Self {
+        let width = self.width().unwrap_or(self.dtype());
+        self.with_width(is_bit_free.then_some(width))
+    }
+
+    /// The same tensor with a width that is the device's to choose: this dtype where it is stored.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::ones(&[2], DType::F32)?.with_width(Some(DType::F64));
+    /// assert_eq!((x.dtype(), x.width()), (DType::F32, Some(DType::F64)));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_width(mut self, width: Option<DType>) -> Self {
+        if width.is_some() {
             ANY.store(true, Ordering::Relaxed);
         }
-        self.set_bit_free(is_bit_free);
+        self.set_width(width);
         self
     }
 
@@ -44,8 +62,8 @@ impl Tensor {
     #[inline]
     pub(crate) fn inherit(self, inputs: &[&Self]) -> Self {
         if ANY.load(Ordering::Relaxed) {
-            let is_bit_free = are_bit_free(inputs.iter().copied());
-            return self.with_bit_free(is_bit_free);
+            let width = self.width_of(inputs.iter().copied());
+            return self.with_width(width);
         }
         self
     }
@@ -56,8 +74,8 @@ impl Tensor {
         if ANY.load(Ordering::Relaxed) {
             let kind = self.dtype().kind();
             let alike = inputs.iter().copied().filter(|x| x.dtype().kind() == kind);
-            let is_bit_free = are_bit_free(alike);
-            return self.with_bit_free(is_bit_free);
+            let width = self.width_of(alike);
+            return self.with_width(width);
         }
         self
     }
@@ -70,8 +88,8 @@ impl Tensor {
                 Operand::Tensor(tensor) => Some(*tensor),
                 Operand::Scalar(_) => None,
             });
-            let is_bit_free = are_bit_free(tensors);
-            return self.with_bit_free(is_bit_free);
+            let width = self.width_of(tensors);
+            return self.with_width(width);
         }
         self
     }
@@ -79,14 +97,34 @@ impl Tensor {
     /// A constant of an operation, which follows the operand that it was made beside.
     pub(crate) fn following(self, other: &Self) -> Self {
         let is_alike = self.dtype().kind() == other.dtype().kind();
-        self.with_bit_free(is_alike && other.is_bit_free())
+        if is_alike && other.is_bit_free() {
+            let width = self.width_of(std::iter::once(other));
+            return self.with_width(width);
+        }
+        self.with_width(None)
     }
-}
 
-#[cold]
-fn are_bit_free<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> bool {
-    let mut numbers = tensors
-        .filter(|tensor| tensor.dtype() != DType::Bool)
-        .peekable();
-    numbers.peek().is_some() && numbers.all(Tensor::is_bit_free)
+    /// The width of what was computed from tensors, if it is the device's to choose.
+    #[cold]
+    fn width_of<'a>(&self, inputs: impl Iterator<Item = &'a Self>) -> Option<DType> {
+        let (mut any, mut is_narrowed) = (false, false);
+        for input in inputs.filter(|input| input.dtype() != DType::Bool) {
+            is_narrowed |= input.width()? != input.dtype();
+            any = true;
+        }
+        let width = || match is_narrowed {
+            true => self.widest(),
+            false => self.dtype(),
+        };
+        any.then(width)
+    }
+
+    /// The widest dtype of this kind that the device stores as this one.
+    fn widest(&self) -> DType {
+        let (dtype, capabilities) = (self.dtype(), self.backend().capabilities());
+        let alike = DType::ALL
+            .into_iter()
+            .filter(|wide| wide.kind() == dtype.kind() && capabilities.storage(*wide) == dtype);
+        alike.max_by_key(|wide| wide.bits()).unwrap_or(dtype)
+    }
 }

@@ -20,8 +20,9 @@ pub struct Tensor {
     memory: Shared,
     layout: Layout,
     dtype: DType,
-    /// Whether the width is the device's to choose: the tensor was made with a family.
-    is_bit_free: bool,
+    /// Of a tensor made with a family, whose width is the device's to choose: the dtype that it has
+    /// where every dtype is stored.
+    width: Option<DType>,
     /// Whether an operation may move the tensor to the device of its partner.
     is_device_free: bool,
     /// How the tensor was made, if a gradient can come back to it.
@@ -51,15 +52,22 @@ impl Tensor {
             memory,
             layout,
             dtype,
-            is_bit_free: false,
+            width: None,
             is_device_free: false,
             history: None,
         }
     }
 
+    /// The dtype that the tensor has on a device that stores every dtype, if its width is the
+    /// device's to choose; see [`numeric`](Self::numeric).
+    #[must_use]
+    pub fn width(&self) -> Option<DType> {
+        self.width
+    }
+
     /// Whether the width of the elements is the device's to choose.
     pub(crate) fn is_bit_free(&self) -> bool {
-        self.is_bit_free
+        self.width.is_some()
     }
 
     /// Whether an operation moves the tensor to the device of its partner.
@@ -76,8 +84,8 @@ impl Tensor {
     }
 
     /// Leaves the width of the elements to the device, or not; see `numeric`.
-    pub(crate) fn set_bit_free(&mut self, is_bit_free: bool) {
-        self.is_bit_free = is_bit_free;
+    pub(crate) fn set_width(&mut self, width: Option<DType>) {
+        self.width = width;
     }
 
     /// How the tensor was made, if a gradient can come back to it.
@@ -115,7 +123,7 @@ impl Tensor {
             memory: Arc::clone(&self.memory),
             layout,
             dtype,
-            is_bit_free: self.is_bit_free && dtype == self.dtype,
+            width: self.width.filter(|_| dtype == self.dtype),
             is_device_free: self.is_device_free,
             history: None,
         }

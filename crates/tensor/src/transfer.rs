@@ -110,7 +110,8 @@ impl Tensor {
     /// The same elements on another device, in row-major order; the tensor itself if it is there.
     ///
     /// A device that stores the dtype narrower keeps what of the values survives, by the policy of
-    /// [`demotion`](allotrope_dtype::demotion); a tensor of a family takes the device's best width.
+    /// [`demotion`](allotrope_dtype::demotion); a tensor of a family takes the device's best width,
+    /// up to that of its data.
     ///
     /// ```
     /// use allotrope_tensor::{Device, DType, Tensor};
@@ -124,6 +125,9 @@ impl Tensor {
     /// error for an integer that the device cannot store.
     pub fn to_device(&self, device: impl Into<Device>) -> Result<Self, Error> {
         let device = device.into();
+        if let Some(width) = self.width() {
+            return self.fitted_to(device, width);
+        }
         let storage = device.backend().capabilities().storage(self.dtype());
         if self.storage_dtype() == storage {
             return self.to_backend(device.backend());
@@ -135,12 +139,24 @@ impl Tensor {
     #[cold]
     fn demoted_to(&self, device: Device, storage: DType) -> Result<Self, Error> {
         let dtype = self.dtype();
-        if storage == dtype || self.device() == device {
-            return self.to_backend(device.backend());
-        }
-        if !self.is_bit_free() {
+        if storage != dtype && self.device() != device {
             notice::stored("to", dtype, device)?;
-            return self.to_backend(device.backend());
+        }
+        self.to_backend(device.backend())
+    }
+
+    /// [`to_device`](Self::to_device) of a bit-free tensor, in what the device stores its width as.
+    #[cold]
+    fn fitted_to(&self, device: Device, width: DType) -> Result<Self, Error> {
+        if self.device() == device {
+            return Ok(self.clone());
+        }
+        let (backend, dtype) = (device.backend(), self.dtype());
+        let storage = backend.capabilities().storage(width);
+        if storage.bits() >= dtype.bits() {
+            // What is wider there is moved as it is.
+            let moved = self.to_backend(backend)?.to(storage)?;
+            return Ok(moved.with_width(Some(width)));
         }
         let mut options = CastOptions::default();
         if dtype.is_integer() {
@@ -148,7 +164,8 @@ impl Tensor {
         }
         let narrower = self.to_with(storage, options);
         let narrower = narrower.map_err(|error| error.hint(stores(device, dtype, storage)))?;
-        narrower.to_backend(device.backend())
+        let moved = narrower.to_backend(backend)?;
+        Ok(moved.with_width(Some(width)))
     }
 
     /// [`to_device`](Self::to_device) by its backend, without a notice.

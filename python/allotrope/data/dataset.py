@@ -6,10 +6,13 @@ import bisect
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._core import Family, Generator, Tensor, _check_device_name, as_tensor, randperm, tensor
 from .._core import dtype as DType
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -91,10 +94,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __len__(self) -> int:
         return int(self.tensors[0].shape[0])
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None) -> TensorDataset:
-        """The dataset on a device, or with floats of another dtype or family, or both.
+    def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Self:
+        """The dataset itself, as a module's `to`: from now on on a device, or with floats of another
+        dtype or family, or both. The tensors that it was made of stay what they are.
 
-        >>> data = al.data.TensorDataset(al.ones(2, 3), [0, 1]).to("cpu", "bfloat16")
+        >>> data = al.data.TensorDataset(al.ones(2, 3), [0, 1])
+        >>> data.to("cpu", "bfloat16") is data
+        True
         >>> [one.dtype.name for one in data.tensors]
         ['bfloat16', 'int64']
         """
@@ -108,11 +114,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
                 dtype = given
             else:
                 device = given
-        moved = type(self).__new__(type(self))
-        moved.__dict__.update(self.__dict__)
         dtype = None if dtype is None else _float_dtype(dtype)
-        moved.tensors = _convert(self.tensors, device, dtype)
-        return moved
+        self.tensors = _convert(self.tensors, device, dtype)
+        return self
 
     def batch(self, indices: Any) -> list[Tensor]:
         """The rows of several samples at once, as they would be collated: copies.
@@ -169,20 +173,20 @@ _FAMILIES = _families()
 
 def _convert(tensors: Sequence[Tensor], device: Any, dtype: Any) -> tuple[Tensor, ...]:
     def convert(one: Tensor) -> Tensor:
-        if device is not None:
-            one = one.to(device)
         kind = one.dtype
         # A complex number is no float: a float dtype leaves it alone.
-        if dtype is not None and (
-            kind.is_floating_point or (kind.is_complex and _is_complex(dtype))
-        ):
-            one = one.to(dtype)
-        return one
+        is_converted = kind.is_floating_point or (kind.is_complex and _is_complex(dtype))
+        # In one step: a tensor of a family is moved in the width that the device has.
+        to: dict[str, Any] = {"device": device, "dtype": dtype if is_converted else None}
+        to = {name: value for name, value in to.items() if value is not None}
+        return one.to(**to) if to else one
 
     return tuple(convert(one) for one in tensors)
 
 
 def _is_complex(dtype: Any) -> bool:
+    if dtype is None:
+        return False
     return dtype.name == "Complex" if isinstance(dtype, Family) else bool(dtype.is_complex)
 
 

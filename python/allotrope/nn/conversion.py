@@ -19,9 +19,9 @@ def is_converted(tensor: Tensor) -> bool:
 
 
 def dtype_for(given: Any, wanted: Any) -> Any:
-    """What a tensor of a dtype becomes: complex numbers stay complex."""
+    """The dtype or family that a tensor of a dtype gets: complex numbers stay complex."""
     if isinstance(wanted, Family):
-        return given if wanted is _core.Float and given.is_complex else wanted.resolve(given)
+        return _core.Complex if given.is_complex else wanted
     return wanted.to_complex() if given.is_complex and not wanted.is_complex else wanted
 
 
@@ -54,13 +54,17 @@ def wanted_dtype(op: str, dtype: Any) -> Any:
 
 
 def replace_data(tensor: Tensor, data: Tensor) -> None:
-    """Gives a tensor object other memory, and its gradient the dtype that goes with it."""
+    """Gives a tensor object other memory; its gradient goes along, to where and what that is."""
     if data is tensor:
         return
     gradient = tensor.grad if tensor.is_leaf else None
     tensor.data = data
-    if gradient is not None and tensor.grad is None and gradient.shape == data.shape:
-        tensor.grad = gradient.detach().to(data.dtype)
+    if gradient is None or gradient.shape != data.shape:
+        return
+    plain = gradient.detach()
+    moved = plain.to(device=data.device, dtype=data.dtype)
+    if moved is not plain or tensor.grad is None:
+        tensor.grad = moved
 
 
 class Converted:
@@ -142,7 +146,7 @@ class Converted:
 
     def _kept_buffer_dtype(self, buffer: Tensor, wanted: Any) -> Any:
         """What a buffer with keep_dtype becomes: what it is."""
-        return buffer.dtype
+        return buffer.numeric
 
     def keep_in(self, dtype: Any, *, inputs: bool = False) -> Self:
         """Converts the module and keeps it in this dtype: `to(dtype)` of a module above and autocast
@@ -219,7 +223,7 @@ class Converted:
                 if isinstance(given, str):
                     dtype = _dtype_or_device(given)
         if tensor is not None:
-            device, dtype = tensor.device, tensor.dtype
+            device, dtype = tensor.device, tensor.numeric
         if dtype is not None:
             dtype = wanted_dtype("to", dtype)
         self._convert("to", dtype, device, {})
@@ -300,7 +304,7 @@ class Converted:
         (3, 2)
         """
         return self._apply(
-            lambda tensor: _core.empty(tensor.shape, dtype=tensor.dtype, device=device), recurse
+            lambda tensor: _core.empty_like(tensor, device=device), recurse
         )
 
     def share_memory(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import Family, Tensor, empty, float32, int64, ones, promote_types, tensor, zeros
+from .. import Family, Float, Tensor, empty, float32, int64, ones, promote_types, tensor, zeros
 from . import functional as F
 from . import init
 from .module import Module
@@ -244,14 +244,17 @@ class _NormBase(Module):
         # Sums over many batches: in 8 or 16 bits they would stop moving.
         exact = empty(0, dtype=dtype).dtype
         place = {"device": device, "dtype": promote_types(exact, float32)}
-        self.register_buffer("running_mean", zeros(num_features, **place), keep_dtype=True)
-        self.register_buffer("running_var", ones(num_features, **place), keep_dtype=True)
+        kept: dict[str, Any] = {"keep_dtype": True, "dtype": dtype if isinstance(dtype, Family) else None}
+        self.register_buffer("running_mean", zeros(num_features, **place), **kept)
+        self.register_buffer("running_var", ones(num_features, **place), **kept)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device))
 
     def _kept_buffer_dtype(self, buffer: Tensor, wanted: Any) -> Any:
         """Statistics are float32 or wider."""
-        if wanted is None or isinstance(wanted, Family):
-            return buffer.dtype
+        if wanted is None:
+            return buffer.numeric
+        if isinstance(wanted, Family):
+            return Float
         return promote_types(wanted.to_real(), float32)
 
     def reset_running_stats(self) -> None:

@@ -47,8 +47,18 @@ def test_dtypes_hold_for_floats(dtype, answers):
             al.data.TensorDataset(x, labels, mask).to(dtype=dtype, device=al.device("cpu")),
         ):
             assert [one.dtype.name for one in data.tensors] == [answer, "int16", "bool"]
-    original = al.data.TensorDataset(al.ones(2, dtype="float64"))
-    assert original.to("float32") is not original and original.tensors[0].dtype is al.float64
+
+
+def test_tensor_datasets_are_converted_in_place():
+    x = al.ones(2, dtype="float64")
+    dataset = al.data.TensorDataset(x, [0, 1])
+    subset = al.data.Subset(dataset, [1])
+    assert dataset.to("float32") is dataset and x.dtype is al.float64
+    assert dataset.tensors[0].dtype is al.float32 and subset[0][0].dtype is al.float32
+    with pytest.raises(TypeError):
+        dataset.to("cpu", al.Int)
+    assert dataset.to(al.Float).tensors[0].numeric is al.Float
+    assert dataset.to("cpu").tensors[0].numeric is al.Float, "a move leaves the width open"
 
 
 def test_tensor_datasets_refuse():

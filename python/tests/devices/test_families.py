@@ -56,6 +56,35 @@ def test_devices_choose_the_width():
     assert al.Float.resolve("float64", "apart:1") == al.float32
 
 
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("float64", al.Float), ("complex128", al.Complex), ("float16", al.Float), ("int64", al.Int)],
+)
+def test_what_comes_home_has_its_width_again(device, name, family):
+    x = al.tensor([1.5, -2.0]).to(name).to(family)
+    away = x.to(device)
+    made = [away, away + away, 2 * away, away[:1], away.clone(), away.reshape(2, 1), al.cat([away, away]),
+            al.zeros_like(away), pickle.loads(pickle.dumps(away)), away.to(away)]
+    for home in (one.to("cpu") for one in made):
+        assert (home.dtype, home.numeric) == (x.dtype, x.numeric)
+    assert away.to("cpu").tolist() == x.tolist()
+    # What is read is what is there.
+    assert away.numpy(force=True).dtype == away.dtype and len(bytes(away)) == away.nbytes
+    exact = away.to(away.dtype).to("cpu")
+    assert exact.dtype == away.dtype and exact.numeric == away.dtype
+
+
+def test_what_was_made_there_comes_home_in_the_width_of_its_data(device):
+    data = al.tensor([1.5], dtype="float64").numpy()
+    for made in (al.tensor(data, dtype=al.Float, device=device), al.asarray(data, dtype=al.Float, device=device)):
+        assert made.to("cpu").dtype == al.float64
+    assert al.ones(1, dtype=al.Float, device=device).to("cpu").dtype == al.float32
+    with al.set_default_dtype("float64"):
+        made = al.ones(1, dtype=al.Float, device=device)
+    assert made.to("cpu").dtype == al.float64
+    assert al.zeros_like(made).to("cpu").dtype == al.float64
+
+
 def test_gradients_of_families():
     x = al.tensor([1.0, 2.0], dtype=al.Float, requires_grad=True)
     y = (x * x).sum()

@@ -94,6 +94,64 @@ def test_saved_optimizers_go_where_the_parameters_are(device):
     other.step()
 
 
+MOVES = {
+    "to": lambda model, device: model.to(device),
+    "to with dtype": lambda model, device: model.to(device, al.bfloat16),
+    "to a tensor": lambda model, device: model.to(al.zeros(1, device=device)),
+    "to_empty": lambda model, device: model.to_empty(device=device),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+def test_gradients_move_with_their_model(move, name, device):
+    model = network()
+    optimizer = getattr(al.optim, name)(model.parameters(), lr=0.01)
+    x, y = data("cpu")
+    al.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    before = [p.grad.tolist() for p in model.parameters()]
+    MOVES[move](model, device)
+    for parameter, values in zip(model.parameters(), before, strict=True):
+        gradient = parameter.grad
+        assert (gradient.device, gradient.dtype) == (parameter.device, parameter.dtype) == (device, parameter.dtype)
+        assert al.allclose(gradient.cpu().float(), al.tensor(values), rtol=1e-2)
+    # What comes next is added to it, and the optimizer goes on.
+    if move != "to_empty":
+        x, y = data(device)
+        al.nn.functional.cross_entropy(model(x.to(next(model.parameters()).dtype)), y).backward()
+        optimizer.step()
+    model.to("cpu")
+    assert all(p.grad.device == "cpu" for p in model.parameters())
+
+
+def test_a_model_moved_by_gpu_and_cpu():
+    if not al.gpu.is_available():
+        pytest.skip("no GPU")
+    layer = al.nn.Linear(2, 2)
+    layer(al.ones(1, 2)).sum().backward()
+    assert layer.gpu().weight.grad.device == "gpu" and layer.cpu().weight.grad.device == "cpu"
+
+
+def test_families_of_a_model_stay_open(device):
+    model = al.nn.Sequential(al.nn.Linear(2, 2, dtype=al.float64), al.nn.BatchNorm1d(2))
+    members = [*model.parameters(), *(b for b in model.buffers() if b.is_floating_point())]
+    with al.demotion("error"):
+        for _ in (model.to(al.Float), model.to(device), model.to(al.Float), model.to("cpu")):
+            assert all(one.numeric is al.Float for one in members)
+    assert model[0].weight.dtype == al.float64
+    made = al.nn.BatchNorm1d(2, dtype=al.Float, device=device)
+    assert made.running_mean.numeric is al.Float and made.weight.numeric is al.Float
+    assert made.to(al.float32).running_mean.numeric == al.float32
+
+
+def test_data_is_moved_by_a_statement(device):
+    dataset = al.data.TensorDataset(*data("cpu"), dtype=al.Float)
+    dataset.to(device)
+    assert all(part.device == device for part in dataset[0])
+    assert dataset[0][0].numeric is al.Float
+
+
 def test_data(device):
     x, y = data("cpu")
     dataset = al.data.TensorDataset(x, y).to(device)

@@ -78,6 +78,23 @@ def test_families():
     assert layer.to(al.Float).weight.dtype == al.complex64, "complex numbers stay complex"
 
 
+def test_families_stay_open():
+    layer = al.nn.Linear(2, 3, dtype=al.float64).to(al.Float)
+    layer(al.ones(1, 2)).sum().backward()
+    assert [p.numeric for p in layer.parameters()] == [al.Float] * 2
+    assert layer.weight.dtype == al.float64 and layer.to("cpu").weight.numeric is al.Float
+    assert layer.weight.grad.dtype == al.float64
+    assert layer.to_empty().weight.numeric is al.Float
+    other = al.nn.Linear(2, 3).to(layer.weight)
+    assert other.weight.numeric is al.Float
+    assert layer.to(al.float32).weight.numeric == al.float32
+    pair = al.nn.Linear(2, 3, dtype=al.complex128).to(al.Float)
+    assert pair.weight.numeric is al.Complex and pair.weight.dtype == al.complex128
+    norm = al.nn.BatchNorm1d(2).to(al.Float)
+    assert norm.running_mean.numeric is norm.to("cpu").running_mean.numeric is al.Float
+    assert norm.half().running_mean.numeric == al.float32
+
+
 def test_buffers_that_keep_their_dtype():
     module = nn.Module()
     value = 1.0 + 2.0**-20

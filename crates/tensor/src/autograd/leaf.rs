@@ -5,6 +5,7 @@ use allotrope_op::{Op, Origin, Program, Rewrite, compute_dtype};
 use smallvec::{SmallVec, smallvec};
 
 use super::node::{AfterHook, Body, History, Hook, HookPlace, Node, Outline};
+use crate::device::common_backend;
 use crate::{Tensor, Variable};
 
 impl Tensor {
@@ -113,7 +114,8 @@ impl Tensor {
     /// Puts another gradient in the place of what was added up, or none.
     ///
     /// # Errors
-    /// A gradient error if the tensor does not require one, or for another shape or dtype.
+    /// A gradient error if the tensor does not require one, or for another shape or dtype; a device
+    /// error for another device.
     pub fn set_grad(&self, gradient: Option<Self>) -> Result<(), Error> {
         match gradient {
             Some(gradient) => {
@@ -151,6 +153,7 @@ impl Tensor {
             };
             return Err(Error::new(op, problem.into()));
         }
+        common_backend(op, &[self, gradient])?;
         Ok(history)
     }
 

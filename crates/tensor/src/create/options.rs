@@ -1,6 +1,6 @@
 //! What a new tensor is to be.
 
-use allotrope_dtype::{DType, Error, Family, Numeric, default_dtype};
+use allotrope_dtype::{Capabilities, DType, Error, Family, Numeric, default_dtype};
 use allotrope_op::Backend;
 
 use crate::device::Device;
@@ -21,19 +21,27 @@ pub struct Options {
     pub dtype: DType,
     /// The device.
     pub device: Device,
-    /// Whether the dtype is a device's choice of a family's, which may change with the device.
-    pub is_bit_free: bool,
+    /// Of a family, whose dtype may change with the device: the one where every dtype is stored.
+    pub width: Option<DType>,
 }
 
 impl Options {
     /// What to make of a dtype or family, on a device.
     #[must_use]
     pub fn new(numeric: impl Into<Numeric>, device: Device) -> Self {
+        Self::of_data(numeric, None, device)
+    }
+
+    /// What to make of a dtype or family, on a device, for data that has a dtype of its own.
+    #[must_use]
+    pub fn of_data(numeric: impl Into<Numeric>, data: Option<DType>, device: Device) -> Self {
         let numeric = numeric.into();
+        let resolve = |on: &Capabilities| numeric.resolve(data, default_dtype(), on);
+        let width = numeric.is_family().then(|| resolve(&Capabilities::CPU));
         Self {
-            dtype: numeric.resolve(None, default_dtype(), device.capabilities()),
+            dtype: resolve(device.capabilities()),
             device,
-            is_bit_free: numeric.is_family(),
+            width,
         }
     }
 
@@ -68,10 +76,10 @@ impl Options {
 
     /// A new tensor as these options want it.
     pub(crate) fn finish(self, tensor: Tensor) -> Tensor {
-        if self.is_bit_free {
-            return tensor.with_bit_free(true);
+        match self.width {
+            None => tensor,
+            width => tensor.with_width(width),
         }
-        tensor
     }
 }
 
@@ -87,7 +95,7 @@ impl From<DType> for Options {
         Self {
             dtype,
             device: Device::cpu(),
-            is_bit_free: false,
+            width: None,
         }
     }
 }

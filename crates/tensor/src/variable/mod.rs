@@ -69,7 +69,7 @@ struct Alias {
     bytes: usize,
     layout: Layout,
     dtype: DType,
-    is_bit_free: bool,
+    width: Option<DType>,
     /// The tensor that gradients are recorded for, of which this is all or a view.
     base: Arc<Base>,
     /// Whether gradients go back to the base: not from a view made while nothing was recorded.
@@ -298,7 +298,7 @@ impl Alias {
             base: Base::new(layout.clone(), dtype, history.clone()),
             layout,
             dtype,
-            is_bit_free: tensor.is_bit_free(),
+            width: tensor.width(),
             is_tied: true,
             history,
             seen: 0,
@@ -310,7 +310,7 @@ impl Alias {
         let (layout, dtype) = (link.value.layout().clone(), link.value.dtype());
         Self {
             bytes: link.value.memory_bytes(),
-            is_bit_free: link.value.is_bit_free(),
+            width: link.value.width(),
             storage: link.storage,
             base: Base::new(layout.clone(), dtype, None),
             layout,
@@ -330,7 +330,7 @@ impl Alias {
         let memory = Arc::clone(&self.storage.lock().memory);
         self.renew();
         let mut value = Tensor::from_parts(memory, self.layout.clone(), self.dtype);
-        value.set_bit_free(self.is_bit_free);
+        value.set_width(self.width);
         value.with_history(self.history.clone())
     }
 
@@ -389,7 +389,7 @@ impl Link {
             base: Arc::clone(&self.base),
             layout,
             dtype,
-            is_bit_free: view.is_bit_free(),
+            width: view.width(),
             is_tied,
             history: view.history().cloned(),
             seen: self.seen,

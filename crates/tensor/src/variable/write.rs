@@ -360,7 +360,7 @@ fn fitted(op: &'static str, result: Tensor, former: &Tensor) -> Result<Tensor, E
         result.check_kind(op, dtype, format!("x.to({}) first", result.dtype()))?;
     }
     let mut result = result.to(dtype)?;
-    result.set_bit_free(former.is_bit_free());
+    result.set_width(former.width());
     match result.shares_storage_with(former) && !result.is_same_value(former) {
         true => result.copied(),
         false => Ok(result),

@@ -16,7 +16,9 @@ mod rowwise;
 mod window;
 
 use allotrope_cpu::CPU;
-use allotrope_dtype::{CastOptions, DType, Error, ErrorKind, Overflow, Problem};
+use allotrope_dtype::{
+    CastOptions, DType, Error, ErrorKind, Family, Numeric, Overflow, Problem, scoped_default_dtype,
+};
 use allotrope_op::{Backend, Op, Slice};
 use allotrope_tensor::{
     BagMode, Bags, Device, Generator, Index, Options, PadMode, Tensor, take_transfers,
@@ -426,6 +428,80 @@ fn a_device_that_stores_narrower_keeps_the_logical_dtype() {
         z.to_backend(&NARROW).unwrap().to_vec::<i64>().unwrap(),
         [i64::MAX]
     );
+}
+
+#[test]
+fn a_bit_free_tensor_has_its_width_again_where_that_is_stored() {
+    let narrow = Device::from(&NARROW as &'static dyn Backend);
+    let home = |x: &Tensor| x.to_device(Device::cpu()).unwrap();
+    let x = Tensor::from_slice(&[1.5, 0.1], &[2]).unwrap();
+    let x = x.with_bit_free(true);
+    let y = x.to_device(narrow).unwrap();
+    assert_eq!((y.dtype(), y.width()), (DType::F32, Some(DType::F64)));
+    assert_eq!(home(&y).to_vec::<f64>().unwrap(), [1.5, f64::from(0.1_f32)]);
+    // What is computed of it has the width that it would have had on the CPU.
+    let half = Tensor::ones(&[2], DType::F16).unwrap().with_bit_free(true);
+    let half = half.to_device(narrow).unwrap();
+    let made = [
+        y.add(1).unwrap(),
+        y.mul(&half).unwrap(),
+        y.exp().unwrap(),
+        y.sum(None, false, None).unwrap(),
+        y.softmax(0, None).unwrap(),
+        y.narrow(0, 0, 1).unwrap(),
+        Tensor::cat(&[&y, &half], 0).unwrap(),
+        y.new_zeros(&[2], DType::F32).unwrap(),
+    ];
+    for made in &made {
+        assert_eq!(made.dtype(), DType::F32, "{made}");
+        assert_eq!(home(made).dtype(), DType::F64, "{made}");
+        assert_eq!(home(made).numeric(), Numeric::Family(Family::Float));
+    }
+    // Data that was no wider, and what is exact, stays.
+    assert_eq!(
+        (half.dtype(), home(&half).dtype()),
+        (DType::F16, DType::F16)
+    );
+    assert_eq!(home(&y.argmax(None, false).unwrap()).dtype(), DType::I64);
+    let exact = Tensor::ones(&[2], (DType::F32, narrow)).unwrap();
+    assert_eq!(home(&y.add(&exact).unwrap()).dtype(), DType::F32);
+    // So it is with what was made there.
+    let made = Tensor::ones(&[2], (Family::Float, narrow)).unwrap();
+    assert_eq!(
+        (made.dtype(), home(&made).dtype()),
+        (DType::F32, DType::F32)
+    );
+    let _scope = scoped_default_dtype(DType::F64).unwrap();
+    let made = Tensor::ones(&[2], (Family::Float, narrow)).unwrap();
+    assert_eq!(
+        (made.dtype(), home(&made).dtype()),
+        (DType::F32, DType::F64)
+    );
+}
+
+#[test]
+fn gradients_cross_the_way_home_of_a_bit_free_tensor() {
+    let narrow = Device::from(&NARROW as &'static dyn Backend);
+    let x = Tensor::from_slice(&[1.5, 0.25], &[2]).unwrap();
+    let x = x.with_bit_free(true).to_device(narrow).unwrap();
+    let x = x.requires_grad_(true).unwrap();
+    let y = x.to_device(Device::cpu()).unwrap();
+    y.mul(&y)
+        .unwrap()
+        .sum(None, false, None)
+        .unwrap()
+        .backward()
+        .unwrap();
+    let grad = x.grad().unwrap();
+    assert_eq!((grad.dtype(), grad.device()), (DType::F32, narrow));
+    assert_eq!(grad.to_vec::<f32>().unwrap(), [3.0, 0.5]);
+}
+
+#[test]
+fn a_gradient_of_another_device_is_refused() {
+    let x = numbers(DType::F32).requires_grad_(true).unwrap();
+    let error = x.set_grad(Some(there(&numbers(DType::F32)))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device);
 }
 
 #[test]

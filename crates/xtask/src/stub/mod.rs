@@ -157,7 +157,9 @@ impl Stubs<'_> {
                 .map(|(name, _)| name.to_owned()),
         );
         let public = public.chain(template_values());
-        let public: BTreeSet<String> = public.filter(|name| !name.starts_with('_')).collect();
+        // A module of the package has the name of `dtypes`.
+        let is_declared = |name: &str| name.starts_with('_') || name == "dtypes";
+        let public: BTreeSet<String> = public.filter(|name| !is_declared(name)).collect();
         for name in public {
             text += &format!("from . import {name} as {name}\n");
         }
@@ -167,7 +169,7 @@ impl Stubs<'_> {
             text += &format!("{name}: ModuleType\n");
         }
         for function in functions {
-            if function.name.starts_with('_') {
+            if is_declared(&function.name) {
                 text += &self.writer.function("_core", &function)?;
             }
         }
