@@ -438,3 +438,14 @@ def test_scalars_of_numpy_are_saved_as_numbers(tmp_path):
     assert [type(value) for value in loaded.values()] == [float, float, int, bool]
     with pytest.raises(TypeError, match="cannot be saved"):
         al.save({"when": np.datetime64("2020-01-01")}, tmp_path / "x")
+
+
+@pytest.mark.parametrize("version", [(0, 0), (1, 1), (2, 7), (3, 1), (4, 0), (255, 255)])
+def test_versions_of_npy_that_do_not_exist_are_refused(tmp_path, version):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(3))
+    data = bytearray(path.read_bytes())
+    data[6:8] = bytes(version)
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=rf"npy of version {version[0]}\.{version[1]}"):
+        al.load(path)

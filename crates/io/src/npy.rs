@@ -113,13 +113,13 @@ pub(crate) fn read(source: &Source<'_>, start: u64, end: u64) -> Result<Tensor, 
         return Err(source.damaged("no array: the first bytes are not those of npy"));
     }
     let (length, fixed) = match head[MAGIC.len()..] {
-        [1, _, a, b, ..] => (u64::from(u16::from_le_bytes([a, b])), 10),
-        [2 | 3, _, a, b, c, d] => (u64::from(u32::from_le_bytes([a, b, c, d])), 12),
-        [1..=3, ..] => return Err(short()),
-        [version, ..] => {
-            return Err(source.damaged(format!("npy of version {version}; 1 to 3 are read")));
+        [1, 0, a, b, ..] => (u64::from(u16::from_le_bytes([a, b])), 10),
+        [2 | 3, 0, a, b, c, d] => (u64::from(u32::from_le_bytes([a, b, c, d])), 12),
+        [1..=3, 0, ..] | [] | [_] => return Err(short()),
+        [major, minor, ..] => {
+            let version = format!("npy of version {major}.{minor}; 1.0, 2.0 and 3.0 are read");
+            return Err(source.damaged(version));
         }
-        [] => return Err(short()),
     };
     let first = start + fixed + length;
     if length > LONGEST_HEADER || first > end {
