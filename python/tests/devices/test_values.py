@@ -294,3 +294,14 @@ def test_faults_keep_their_name_and_are_not_swallowed():
         with pytest.raises(IndexError, match=r"^index_select: .*3; dimension 0 has size 3(\nwhile processing.*)?$"):
             read()
         al.synchronize()
+
+
+@pytest.mark.parametrize("name, numbers", [
+    ("polygamma", (2,)), ("zeta", (2.5,)), ("gammainc", (1.5,)), ("gammaincc", (1.5,)),
+])
+def test_numbers_of_special_functions_stand_beside_the_tensor(name, numbers, device):
+    x = al.tensor([0.5, 1.5, 3.0])
+    function = getattr(al.special, name)
+    there = function(*numbers, x.to(device))
+    assert str(there.device) == device
+    assert al.allclose(there.cpu(), function(*numbers, x), rtol=1e-5)
