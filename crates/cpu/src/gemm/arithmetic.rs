@@ -12,6 +12,7 @@
 use allotrope_dtype::{DType, Element, c64, c128};
 
 use super::Coefficient;
+use super::gemv::{self, Kernels};
 use super::micro::Micro;
 use super::strip::{Lines, Panel, pack_plain};
 
@@ -30,6 +31,8 @@ pub(super) trait Arithmetic: Send + Sync {
     /// Elements of the summed dimension in a pass (BLIS: KC): a panel of columns fits in the first-level
     /// cache.
     const KC: usize;
+    /// What sums a single row without packing; integers have none, since their order is of no account.
+    const CHAINS: Option<Kernels<Self::Sum>> = None;
 
     /// The numbers of a panel per line of it, for so many elements along the summed dimension.
     fn depth(count: usize) -> usize;
@@ -63,7 +66,7 @@ pub(super) trait Arithmetic: Send + Sync {
 }
 
 macro_rules! plain {
-    ($($(#[doc = $doc:literal])* $name:ident, $T:ty,
+    ($($(#[doc = $doc:literal])* $name:ident, $T:ty, $chains:expr,
        |$value:ident, $alpha:ident| $scale:expr,
        |$beta:ident, $former:ident| $combine:expr;)*) => {$(
         $(#[doc = $doc])*
@@ -76,6 +79,7 @@ macro_rules! plain {
             const ROWS: usize = 1;
             const IS_PLAIN: bool = true;
             const KC: usize = 256;
+            const CHAINS: Option<Kernels<$T>> = $chains;
 
             fn collect(sums: &[$T], _: usize, values: &mut [$T]) {
                 values.copy_from_slice(&sums[..values.len()]);
@@ -104,18 +108,18 @@ macro_rules! plain {
 }
 plain! {
     /// float32 and what is decoded to it.
-    Single, f32, |value, alpha| alpha.number.re as f32 * value,
+    Single, f32, Some(gemv::SINGLE), |value, alpha| alpha.number.re as f32 * value,
         |beta, former| alpha.number.re as f32 * value + beta.number.re as f32 * former;
     /// float64.
-    Double, f64, |value, alpha| alpha.number.re * value,
+    Double, f64, Some(gemv::DOUBLE), |value, alpha| alpha.number.re * value,
         |beta, former| alpha.number.re * value + beta.number.re * former;
     /// 64-bit integers.
-    Whole64, i64, |value, alpha| alpha.whole.wrapping_mul(value),
+    Whole64, i64, None, |value, alpha| alpha.whole.wrapping_mul(value),
         |beta, former| (alpha.whole.wrapping_mul(value)).wrapping_add(beta.whole.wrapping_mul(former));
 }
 
 macro_rules! complex {
-    ($($(#[doc = $doc:literal])* $name:ident, $C:ty, $T:ty;)*) => {$(
+    ($($(#[doc = $doc:literal])* $name:ident, $C:ty, $T:ty, $chains:expr;)*) => {$(
         $(#[doc = $doc])*
         pub(super) struct $name;
 
@@ -125,6 +129,7 @@ macro_rules! complex {
             type Value = $C;
             const ROWS: usize = 2;
             const KC: usize = 128;
+            const CHAINS: Option<Kernels<$T>> = Some($chains);
 
             fn collect(sums: &[$T], stride: usize, values: &mut [$C]) {
                 let parts = sums.iter().zip(&sums[stride..]);
@@ -189,9 +194,9 @@ macro_rules! complex {
 }
 complex! {
     /// complex64.
-    ComplexSingle, c64, f32;
+    ComplexSingle, c64, f32, gemv::SINGLE;
     /// complex128.
-    ComplexDouble, c128, f64;
+    ComplexDouble, c128, f64, gemv::DOUBLE;
 }
 
 /// The arithmetic for sums of a dtype.
@@ -207,6 +212,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Whether sums are rounded, so that their order matters.
+    pub(super) fn rounds(self) -> bool {
+        matches!(
+            self,
+            Self::Single | Self::Double | Self::ComplexSingle | Self::ComplexDouble
+        )
+    }
+
     /// How products of elements of `operands`, the dtype in which both matrices meet, are summed in
     /// `sum`.
     pub(super) fn of(operands: DType, sum: DType) -> Self {

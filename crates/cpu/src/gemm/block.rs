@@ -14,6 +14,7 @@ use super::pack::{Block, Reader, Room};
 use super::panel_walk::InPlace;
 use super::prepare::Few;
 use super::queue::run_queue;
+use super::row::Form;
 use super::{Coefficient, Output, Product};
 use crate::Buffer;
 use crate::interrupt::{self, Watch};
@@ -22,14 +23,15 @@ use crate::interrupt::{self, Watch};
 const TOGETHER: usize = 4096;
 
 /// Everything that blocks have in common.
-struct Plan<'a> {
-    level: Level,
+pub(super) struct Plan<'a> {
+    pub(super) level: Level,
     op: &'static str,
-    product: &'a Product<'a>,
-    target: Target<'a>,
-    blocking: Blocking,
+    pub(super) product: &'a Product<'a>,
+    pub(super) target: Target<'a>,
+    pub(super) blocking: Blocking,
+    pub(super) form: Form,
     /// Whether kernels write to the result itself.
-    direct: bool,
+    pub(super) direct: bool,
     /// From former contents to values, if they are read.
     former: Option<Conversion>,
     /// From values to the dtype of the result, with the width of what comes out.
@@ -41,6 +43,7 @@ pub(super) fn run<A: Arithmetic>(
     level: Level,
     op: &'static str,
     product: &Product<'_>,
+    form: Form,
     output: Output<'_>,
 ) -> Result<(), Error> {
     let count = product.offsets.len();
@@ -76,6 +79,7 @@ pub(super) fn run<A: Arithmetic>(
         level,
         op,
         product,
+        form,
         blocking: Blocking::new::<A>(level, product, direct),
         direct,
         former: if keeps {
@@ -91,10 +95,12 @@ pub(super) fn run<A: Arithmetic>(
         let Some(first) = pieces.take() else {
             return Ok(());
         };
-        let (starts, [a, b]) = (product.offsets.iter(), &factors.readers);
+        let starts = product.offsets.iter().map(|pair| form.places(*pair));
+        let [a, b] = &factors.readers;
+        let lines = if form == Form::Dots { n } else { m };
         let few = [
-            Few::of(op, a, [m, k], starts.clone().map(|pair| pair.0), line)?,
-            Few::of(op, b, [k, n], starts.map(|pair| pair.1), line)?,
+            Few::of(op, a, [lines, k], starts.clone().map(|pair| pair[0]), line)?,
+            Few::of(op, b, [k, n], starts.map(|pair| pair[1]), line)?,
         ];
         let mut worker = Worker::<A>::new(&plan, factors.decoded(&few, line))?;
         worker.run(first);
@@ -107,8 +113,8 @@ pub(super) fn run<A: Arithmetic>(
 
 /// The left and the right factor, and the numbers of the first elements in the memory that is read.
 #[derive(Clone)]
-struct Factors<'a> {
-    readers: [Reader<'a>; 2],
+pub(super) struct Factors<'a> {
+    pub(super) readers: [Reader<'a>; 2],
     origins: [usize; 2],
 }
 
@@ -167,15 +173,18 @@ fn is_same(sum: DType, other: DType) -> bool {
 }
 
 /// What a thread needs to make blocks.
-struct Worker<'a, A: Arithmetic> {
-    plan: &'a Plan<'a>,
-    factors: Factors<'a>,
+pub(super) struct Worker<'a, A: Arithmetic> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) factors: Factors<'a>,
     /// The factors of products that nothing is packed for.
     in_place: Option<InPlace<'a, A::Sum>>,
-    memory: Buffer,
+    pub(super) memory: Buffer,
     /// Numbers of packed rows and columns; sums come after them.
     sizes: [usize; 2],
-    room: Room<A::Line>,
+    pub(super) room: Room<A::Line>,
+    /// Lines that are decoded for a single row, and its chains.
+    pub(super) lines: [Vec<A::Line>; 2],
+    pub(super) chains: Vec<A::Sum>,
     scratch: Option<Box<Scratch>>,
     /// What is packed: the offset, the first line and the first step.
     packed_a: Option<(usize, usize, usize)>,
@@ -203,7 +212,10 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         } else {
             rows * A::ROWS * columns
         };
-        let sizes = [mc * A::ROWS * depth, columns * depth];
+        let sizes = match plan.form {
+            Form::Tiles => [mc * A::ROWS * depth, columns * depth],
+            _ => [0; 2],
+        };
         let bytes = (sizes[0] + sizes[1] + sums) * size_of::<A::Sum>();
         Ok(Self {
             plan,
@@ -212,6 +224,8 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             memory: Buffer::for_overwrite(plan.op, bytes)?,
             sizes,
             room: Room::new(),
+            lines: [const { Vec::new() }; 2],
+            chains: Vec::new(),
             scratch: None,
             packed_a: None,
             packed_b: None,
@@ -247,7 +261,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
         let rows = blocking.rows.min(product.rows - first_row);
         let columns = blocking.columns.min(product.columns - first_column);
         let (tile_rows, tile_columns) = A::Sum::shape(plan.level);
-        let (offset_a, offset_b) = product.offsets[batch];
+        let [offset_a, offset_b] = plan.form.places(product.offsets[batch]);
         let (offset_a, offset_b) = (offset_a - origins[0], offset_b - origins[1]);
         let keeps = product.beta != Coefficient::ZERO;
         if let Some(in_place) = &self.in_place {
@@ -258,6 +272,13 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
             if unsafe { in_place.multiply(plan.level, places, target, keeps) } {
                 return;
             }
+        }
+        if let (Some(kernels), true) = (A::CHAINS, plan.form != Form::Tiles) {
+            self.row(&kernels, batch, [offset_a, offset_b], first_column, columns);
+            if !plan.direct {
+                self.finish([batch, 0, first_column], 1, columns);
+            }
+            return;
         }
         let memory = self.memory.elements_mut::<A::Sum>();
         let (panels_a, rest) = memory.split_at_mut(self.sizes[0]);

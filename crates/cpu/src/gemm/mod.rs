@@ -9,6 +9,8 @@
 //! | `pack`, `strip` | blocks of the factors, decoded into panels |
 //! | `vector` | vectors of numbers for each level (unsafe) |
 //! | `micro` | tiles of the result in registers (unsafe) |
+//! | `gemv` | chains of sums for a single row (unsafe) |
+//! | `row` | products with one row, and many products of two vectors |
 //! | `panel_walk` | where a tile finds its columns, and small factors (unsafe) |
 //! | `blocking` | blocks for threads and caches |
 //! | `queue` | numbered pieces of work, taken by several threads |
@@ -28,6 +30,7 @@ mod attention_softmax;
 mod block;
 mod blocking;
 mod direct_conv;
+mod gemv;
 mod int;
 mod micro;
 mod output;
@@ -35,6 +38,7 @@ mod pack;
 mod panel_walk;
 mod prepare;
 mod queue;
+mod row;
 mod strip;
 #[cfg(test)]
 mod tests;
@@ -46,6 +50,7 @@ pub use attention::{Attention, Mask, attend, attend_at};
 pub(crate) use direct_conv::{Field, Filters, Piece, can_slide, slide};
 use int::{Whole16, Whole32};
 pub(crate) use micro::{Micro, add_rows};
+use row::Form;
 
 /// A matrix in memory: element `[i, j]` is number `offset + i * row_stride + j * column_stride` of
 /// its dtype in `bytes`. The offset belongs to each matrix of a [`Product`].
@@ -119,6 +124,22 @@ pub enum Factor<'a> {
 }
 
 impl Factor<'_> {
+    /// The same elements with rows and columns exchanged.
+    fn exchanged(self) -> Self {
+        match self {
+            Self::Stored(matrix) => Self::Stored(matrix.transposed()),
+            Self::Made {
+                dtype,
+                rows,
+                transposed,
+            } => Self::Made {
+                dtype,
+                rows,
+                transposed: !transposed,
+            },
+        }
+    }
+
     /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> DType {
@@ -305,13 +326,21 @@ pub fn multiply_at(
     }
     let signed = prepare::signed(product);
     let product = &prepare::narrowed(&signed).unwrap_or(signed);
-    match Kind::of(product.common, product.sum) {
-        Kind::Single => block::run::<Single>(level, op, product, output),
-        Kind::Double => block::run::<Double>(level, op, product, output),
-        Kind::ComplexSingle => block::run::<ComplexSingle>(level, op, product, output),
-        Kind::ComplexDouble => block::run::<ComplexDouble>(level, op, product, output),
-        Kind::Whole16 => block::run::<Whole16>(level, op, product, output),
-        Kind::Whole32 => block::run::<Whole32>(level, op, product, output),
-        Kind::Whole64 => block::run::<Whole64>(level, op, product, output),
+    let kind = Kind::of(product.common, product.sum);
+    let (mut product, mut output) = (*product, output);
+    let first = [product.offsets.first().copied().unwrap_or_default()];
+    let form = match kind.rounds() {
+        true => row::arrange(&mut product, &first, &mut output),
+        false => Form::Tiles,
+    };
+    let product = &product;
+    match kind {
+        Kind::Single => block::run::<Single>(level, op, product, form, output),
+        Kind::Double => block::run::<Double>(level, op, product, form, output),
+        Kind::ComplexSingle => block::run::<ComplexSingle>(level, op, product, form, output),
+        Kind::ComplexDouble => block::run::<ComplexDouble>(level, op, product, form, output),
+        Kind::Whole16 => block::run::<Whole16>(level, op, product, form, output),
+        Kind::Whole32 => block::run::<Whole32>(level, op, product, form, output),
+        Kind::Whole64 => block::run::<Whole64>(level, op, product, form, output),
     }
 }

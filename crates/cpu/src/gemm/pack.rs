@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
                     simd::run(self.level, Packing::<A, LEFT> { lines, panel });
                 }
             }
-        } else if self.across.abs() == 1 && self.along.abs() != 1 {
+        } else if self.lies_across() {
             self.pack_across::<A, LEFT>(block, per_panel, panels, room);
         } else {
             self.pack_along::<A, LEFT>(block, per_panel, panels, room);
@@ -307,8 +307,31 @@ impl<'a> Reader<'a> {
         room.lines = decoded;
     }
 
+    /// Whether lines lie side by side in memory, and their own elements do not.
+    pub(super) fn lies_across(&self) -> bool {
+        self.across.abs() == 1 && self.along.abs() != 1
+    }
+
+    /// Decodes elements of one line.
+    pub(super) fn read_line<L: Pod, M: Pod>(
+        &self,
+        block: Block,
+        line: usize,
+        index: usize,
+        out: &mut [L],
+        room: &mut Room<M>,
+    ) {
+        if self.is_made() && self.lies_across() {
+            for (i, out) in out.chunks_exact_mut(1).enumerate() {
+                self.read(block, line, index + i, false, out, room);
+            }
+        } else {
+            self.read(block, line, index, true, out, room);
+        }
+    }
+
     /// Decodes elements of one line, or of several lines at one index.
-    fn read<L: Pod, M: Pod>(
+    pub(super) fn read<L: Pod, M: Pod>(
         &self,
         block: Block,
         line: usize,

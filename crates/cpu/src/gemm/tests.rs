@@ -462,3 +462,170 @@ fn results_that_leave_the_numbers_are_refused() {
         assert!(is_refused(call), "{offset} {row_stride} {batch_stride}");
     }
 }
+
+/// Numbers that no sum of is exact.
+trait Rough: Element {
+    fn rough(value: f64) -> Self;
+}
+
+macro_rules! rough {
+    ($($T:ty: |$v:ident| $make:expr;)*) => {$(
+        impl Rough for $T {
+            fn rough($v: f64) -> Self { $make }
+        }
+    )*};
+}
+rough! {
+    f32: |v| v as f32;
+    f64: |v| v;
+    f16: |v| f16::from_f64(v);
+    bf16: |v| bf16::from_f64(v);
+    f8e4m3fn: |v| f8e4m3fn::from_f32(v as f32);
+    c64: |v| c64::new(v as f32, (v * 1.7 - 0.3) as f32);
+    c128: |v| c128::new(v, v * 1.7 - 0.3);
+}
+
+/// `[rows, columns]` elements with strides, of which every second row or column may be left out.
+fn rough_factor<T: Rough>(
+    numbers: &[T],
+    [rows, columns]: [usize; 2],
+    order: usize,
+) -> (Factor<'_>, usize) {
+    let (r, c) = (rows as isize, columns as isize);
+    let (row_stride, column_stride, offset) = match order {
+        0 => (c, 1, 0),
+        1 => (1, r, 0),
+        2 => (2 * c, 2, 1),
+        3 => (-c, 1, (rows - 1) * columns),
+        _ => (1, -r, (columns - 1) * rows),
+    };
+    let matrix = Matrix {
+        dtype: T::DTYPE,
+        bytes: bytemuck::cast_slice(numbers),
+        row_stride,
+        column_stride,
+    };
+    (Factor::Stored(matrix), offset)
+}
+
+/// The bits of a product.
+fn bits<T: Rough, R: Rough>(
+    level: Level,
+    product: &Product<'_>,
+    count: usize,
+    coefficients: [f64; 2],
+) -> Vec<u8> {
+    let mut product = *product;
+    let number = |x: f64| Coefficient {
+        number: c128::new(x, 0.0),
+        whole: 1,
+    };
+    [product.alpha, product.beta] = coefficients.map(number);
+    let mut out = vec![R::rough(0.7); count];
+    let (rows, columns) = (product.rows, product.columns);
+    let output = Output::contiguous(R::DTYPE, bytemuck::cast_slice_mut(&mut out), rows, columns);
+    multiply_at(level, "matmul", &product, output).unwrap();
+    bytemuck::cast_slice(&out).to_vec()
+}
+
+/// Rows and columns alone have the bits that they have in the whole product, in every order of memory,
+/// and so have products of two vectors.
+fn check_alone<T: Rough, R: Rough>([m, k, n]: [usize; 3], coefficients: [f64; 2]) {
+    let numbers = |count: usize, seed: u64| -> Vec<T> {
+        let mut state = seed;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(seed);
+            T::rough((state >> 40) as f64 / f64::from(1 << 23) - 1.0)
+        };
+        (0..count).map(|_| next()).collect()
+    };
+    let (a, b) = (numbers(2 * m * k + 2, 3), numbers(2 * k * n + 2, 5));
+    let size = size_of::<R>();
+    for level in Level::available() {
+        for order in 0..25 {
+            let (left, at) = rough_factor(&a, [m, k], order % 5);
+            let (right, bt) = rough_factor(&b, [k, n], order / 5);
+            let (Factor::Stored(rows), Factor::Stored(columns)) = (left, right) else {
+                continue;
+            };
+            let whole = [(at, bt)];
+            let whole = bits::<T, R>(
+                level,
+                &Product::new([m, k, n], left, right, &whole, T::DTYPE),
+                m * n,
+                coefficients,
+            );
+            let what = format!("{} {m} x {k} x {n}, {order} at {level}", T::DTYPE);
+            let row_of = |i: usize| at.wrapping_add_signed(rows.row_stride * i as isize);
+            let column_of = |j: usize| bt.wrapping_add_signed(columns.column_stride * j as isize);
+            for i in [0, m - 1] {
+                let offsets = [(row_of(i), bt)];
+                let row = bits::<T, R>(
+                    level,
+                    &Product::new([1, k, n], left, right, &offsets, T::DTYPE),
+                    n,
+                    coefficients,
+                );
+                assert_eq!(row, whole[i * n * size..][..n * size], "row {i} of {what}");
+            }
+            for j in [0, n - 1] {
+                let offsets = [(at, column_of(j))];
+                let column = bits::<T, R>(
+                    level,
+                    &Product::new([m, k, 1], left, right, &offsets, T::DTYPE),
+                    m,
+                    coefficients,
+                );
+                let in_whole = whole.chunks_exact(size).skip(j).step_by(n).flatten();
+                assert!(column.iter().eq(in_whole), "column {j} of {what}");
+            }
+            for even in [true, false] {
+                let count = m.min(n);
+                let diagonal: Vec<usize> = (0..count)
+                    .map(|i| if even { i } else { i * i % count })
+                    .collect();
+                let offsets: Vec<_> = diagonal
+                    .iter()
+                    .map(|i| (row_of(*i), column_of(*i)))
+                    .collect();
+                let dots = bits::<T, R>(
+                    level,
+                    &Product::new([1, k, 1], left, right, &offsets, T::DTYPE),
+                    count,
+                    coefficients,
+                );
+                for (i, dot) in diagonal.into_iter().zip(dots.chunks_exact(size)) {
+                    assert_eq!(
+                        dot,
+                        &whole[(i * n + i) * size..][..size],
+                        "dot {i} of {what}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_and_columns_alone_have_the_bits_of_the_whole() {
+    for sizes in [
+        [3, 5, 40],
+        [37, 70, 2],
+        [20, 300, 67],
+        [5, 1, 9],
+        [2, 1100, 3],
+    ] {
+        check_alone::<f32, f32>(sizes, [1.0, 0.0]);
+        check_alone::<f64, f64>(sizes, [1.0, 0.0]);
+        check_alone::<c64, c64>(sizes, [1.0, 0.0]);
+        check_alone::<bf16, bf16>(sizes, [1.0, 0.0]);
+    }
+    let sizes = [19, 300, 41];
+    check_alone::<c128, c128>(sizes, [1.0, 0.0]);
+    check_alone::<f16, f32>(sizes, [1.0, 1.0]);
+    check_alone::<f8e4m3fn, bf16>(sizes, [0.3, 0.0]);
+    check_alone::<f32, f32>(sizes, [0.3, 1.7]);
+    check_alone::<c64, c64>(sizes, [0.3, 1.0]);
+}

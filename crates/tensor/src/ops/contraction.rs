@@ -151,9 +151,11 @@ pub(crate) fn multiply_matrices(
     )?;
     let sizes: Dims<usize> = batch.iter().copied().chain([m, n]).collect();
     let shape = Shape::new(op, &sizes)?;
+    // The order of whole numbers is of no account: sums that are rounded keep to that of all products.
     // Of many short vectors a call for each would take longer than the products do.
+    let is_whole = dtypes.sum == DType::Bool || dtypes.sum.is_integer();
     let are_dots = m == 1 && n == 1 && batch.count() >= MANY;
-    if addend.is_none() && (are_dots || (m == 1 || n == 1) && k >= LONG) {
+    if is_whole && addend.is_none() && (are_dots || (m == 1 || n == 1) && k >= LONG) {
         return fold_products(op, a, b, dtypes, &batch);
     }
     let (a, b) = (over_batch(op, a, &batch)?, over_batch(op, b, &batch)?);
