@@ -264,6 +264,7 @@ impl<A: Arithmetic> Worker<'_, A> {
         let [left_lines, right_lines] = decoded;
         // The left vector, if all lines have the same.
         if is_shared {
+            // bounded: a pass.
             left_lines.resize(count, Zeroable::zeroed());
             left_reader.read(block(left), left.line, left.index, true, left_lines, room);
         }
@@ -295,6 +296,7 @@ impl<A: Arithmetic> Worker<'_, A> {
                     return false;
                 }
                 _ if right_reader.lies_across() => {
+                    // bounded: the columns of a block.
                     right_lines.resize(STEPS * lines, Zeroable::zeroed());
                     for first in (0..count).step_by(STEPS) {
                         let steps = STEPS.min(count - first);
@@ -339,6 +341,7 @@ impl<A: Arithmetic> Worker<'_, A> {
         for first in (0..lines).step_by(LINES) {
             let now = LINES.min(lines - first);
             let mut decode = |reader: &Reader<'_>, course: Course, to: &mut Vec<A::Line>| {
+                // bounded: `LINES` of a pass.
                 to.resize(now * count, Zeroable::zeroed());
                 for (number, line) in to.chunks_exact_mut(count).enumerate() {
                     let number = first + number;
