@@ -29,9 +29,9 @@ def _wide(op: str, *given: Any) -> tuple[list[Tensor], Any]:
     if dtype.is_complex:
         raise TypeError(f"{op}: a tensor of {dtype.name}; floats, integers and bool are accepted")
     # Numbers stand beside the tensors.
-    devices = [x.device for x in given if isinstance(x, Tensor)] or ["cpu"]
-    wide = [(x if isinstance(x, Tensor) else operand(x).to(devices[0])).to(float64) for x in given]
-    return wide, dtype if dtype.is_floating_point else get_default_dtype()
+    device = next((x.device for x in given if isinstance(x, Tensor)), None)
+    wide = [x if isinstance(x, Tensor) else operand(x).to(device or "cpu") for x in given]
+    return [x.to(float64) for x in wide], dtype if dtype.is_floating_point else get_default_dtype()
 
 
 def zeta(input: Any, other: Any) -> Tensor:

@@ -447,5 +447,5 @@ def test_versions_of_npy_that_do_not_exist_are_refused(tmp_path, version):
     data = bytearray(path.read_bytes())
     data[6:8] = bytes(version)
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=rf"npy of version {version[0]}\.{version[1]}"):
+    with pytest.raises(OSError, match=rf"npy of version {version[0]}\.{version[1]}"):
         al.load(path)

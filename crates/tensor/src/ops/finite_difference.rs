@@ -96,6 +96,7 @@ impl Tensor {
                 Spacing::Places(own) => Spacing::Places(places.next().unwrap_or(own.clone())),
                 step => step.clone(),
             };
+            // bounded: one for each dimension.
             let spacing: Vec<Spacing> = spacing.iter().map(beside).collect();
             return x.gradient(&spacing, dims, edge_order);
         }

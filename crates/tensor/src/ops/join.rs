@@ -126,6 +126,7 @@ impl Tensor {
             return Self::filled(op, &[1, 0], nothing, default_dtype(), backend);
         }
         if let Some(moved) = gathered(tensors)? {
+            // bounded: the operands.
             return Self::block_diag(&moved.iter().collect::<Vec<_>>());
         }
         let dtype = call::result_of(&BLOCK_DIAG, tensors.iter().copied())?;

@@ -246,6 +246,7 @@ pub fn multi_dot(tensors: &[&Tensor]) -> Result<Tensor, Error> {
         return Err(Error::new(op, Problem::NoOperands).hint("two tensors and more"));
     };
     if let Some(moved) = gathered(tensors)? {
+        // bounded: the operands.
         return multi_dot(&moved.iter().collect::<Vec<_>>());
     }
     let dtypes = Dtypes::new(&MULTI_DOT, tensors, None, None)?;
