@@ -106,6 +106,7 @@ speed: build ## measure a selection beside NumPy, and torch and JAX where .venv 
 
 bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
 	cargo bench --package allotrope-bench
+	$(BIN)/python crates/bench/alone.py
 	$(BIN)/python crates/bench/peers.py
 	$(BIN)/python crates/bench/structured.py
 	$(BIN)/python crates/bench/autograd.py
