@@ -17,7 +17,7 @@
 use allotrope_dtype::Level;
 
 use super::micro::Micro;
-use super::vector::{self, Lanes, Plain};
+use super::vector::{self, Halves, Lanes, Plain};
 use crate::simd;
 
 /// One pass over lines of the right factor: numbers of `sums` are written, or added to.
@@ -48,6 +48,22 @@ pub(super) struct Kernels<T: 'static> {
     pub(super) turned: fn(Level, &Lines<'_, T>, &mut [T]),
     /// Neighbouring lines: chains go on from what is there. Complex numbers are pairs.
     pub(super) adjacent: fn(Level, &Lines<'_, T>, &mut [T]),
+    /// Lines along memory of 16-bit floats, where the level takes them apart in registers.
+    pub(super) narrow: Option<fn(Level, &NarrowLines<'_, T>, &mut [T]) -> bool>,
+}
+
+/// [`Lines`] of real 16-bit floats that are all multiplied by one vector.
+pub(super) struct NarrowLines<'a, T> {
+    /// The codes.
+    pub(super) right: &'a [u16],
+    /// From one line to the next.
+    pub(super) stride: usize,
+    /// Whether they are bfloat16; else they are float16.
+    pub(super) brain: bool,
+    /// What every line is multiplied by.
+    pub(super) left: &'a [T],
+    /// How many lines.
+    pub(super) lines: usize,
 }
 
 impl<T: Micro> Lines<'_, T> {
@@ -130,7 +146,8 @@ unsafe fn turn_tile<V: Lanes, const G: usize, const COMPLEX: bool, const EACH: b
 ) -> [[V; G]; 2] {
     /// Bytes that are asked for ahead: lines lie in different pages, of which no prefetcher follows so many.
     const AHEAD: usize = 384;
-    let (across, left_across) = (work.stride as isize, work.left_stride as isize);
+    let across = (work.stride * size_of::<V::Item>()) as isize;
+    let left_across = (work.left_stride * size_of::<V::Item>()) as isize;
     let count = work.numbers();
     let right = work.right.as_ptr().wrapping_add(first * work.stride);
     let left = work.left.as_ptr().wrapping_add(first * work.left_stride);
@@ -169,31 +186,33 @@ unsafe fn turn_tile<V: Lanes, const G: usize, const COMPLEX: bool, const EACH: b
                 }
             }
             for group in 0..G {
-                let lines = (group * V::LANES) as isize;
-                let r = V::columns(right.offset(lines * across).add(step), across, last);
+                let lines = group * V::LANES;
+                let r = V::columns(right.add(lines * work.stride + step), across, last);
                 if EACH {
-                    let place = left.offset(lines * left_across).add(step);
+                    let place = left.add(lines * work.left_stride + step);
                     l = V::columns(place, left_across, last);
                 }
                 add(&mut sums[group], &mut imaginary[group], l, r);
             }
         }
         for group in 0..G {
-            let start = (group * V::LANES) as isize;
-            let column = |from: *const V::Item, across: isize, step: usize| {
+            let start = group * V::LANES;
+            let column = |from: *const V::Item, stride: usize, step: usize| {
                 let mut numbers = [V::Item::default(); WIDEST];
                 for (line, number) in numbers.iter_mut().enumerate().take(last + 1) {
-                    let line = (start + line as isize) * across;
-                    *number = from.offset(line).add(step).read();
+                    *number = from.add((start + line) * stride + step).read();
                 }
                 V::load(numbers.as_ptr())
             };
             let mut step = whole;
             while step < count {
-                let (l, r) = (column(left, left_across, step), column(right, across, step));
+                let (l, r) = (
+                    column(left, work.left_stride, step),
+                    column(right, work.stride, step),
+                );
                 if COMPLEX {
-                    let l = [l, column(left, left_across, step + 1)];
-                    let r = [r, column(right, across, step + 1)];
+                    let l = [l, column(left, work.left_stride, step + 1)];
+                    let r = [r, column(right, work.stride, step + 1)];
                     sums[group] = sums[group].fused(l[0], r[0]).fused_negated(l[1], r[1]);
                     imaginary[group] = if work.exchanged {
                         imaginary[group].fused(l[0], r[1]).fused(l[1], r[0])
@@ -208,6 +227,97 @@ unsafe fn turn_tile<V: Lanes, const G: usize, const COMPLEX: bool, const EACH: b
             }
         }
         [sums, imaginary]
+    }
+}
+
+/// Writes the chains of lines of 16-bit floats, eight steps at a time: pairs of them are turned as one
+/// number each, and taken apart.
+///
+/// # Safety
+/// As [`turn`].
+#[inline(always)]
+unsafe fn turn_narrow<V: Halves, const G: usize>(work: &NarrowLines<'_, f32>, sums: &mut [f32]) {
+    let (mut line, lines) = (0, work.lines);
+    while line < lines {
+        let left = lines - line;
+        // SAFETY: the caller's promise; there are so many lines, and chains for them.
+        unsafe {
+            let to = sums.as_mut_ptr().add(line);
+            if left >= G * V::LANES {
+                let chains = narrow_tile::<V, G>(work, line, V::LANES - 1);
+                for (group, chain) in chains.into_iter().enumerate() {
+                    chain.store(to.add(group * V::LANES));
+                }
+                line += G * V::LANES;
+            } else {
+                let count = left.min(V::LANES);
+                let [chain] = narrow_tile::<V, 1>(work, line, count - 1);
+                chain.store_some(to, count);
+                line += count;
+            }
+        }
+    }
+}
+
+/// The chains of `G` vectors of lines of 16-bit floats.
+#[inline(always)]
+unsafe fn narrow_tile<V: Halves, const G: usize>(
+    work: &NarrowLines<'_, f32>,
+    first: usize,
+    last: usize,
+) -> [V; G] {
+    /// Bytes that are asked for ahead.
+    const AHEAD: usize = 384;
+    let across = (work.stride * size_of::<u16>()) as isize;
+    let right = work.right.as_ptr().wrapping_add(first * work.stride);
+    let (left, count) = (work.left.as_ptr(), work.left.len());
+    // SAFETY: the caller's promise: every line has as many numbers as the left vector.
+    unsafe {
+        let mut sums = [V::zero(); G];
+        let whole = count - count % 8;
+        for step in (0..whole).step_by(8) {
+            if step % 32 == 0 {
+                for line in 0..G * V::LANES {
+                    let place = right.wrapping_add(line * work.stride + step).cast::<u8>();
+                    simd::prefetch_line(place.wrapping_add(AHEAD));
+                }
+            }
+            let mut l = [V::zero(); 8];
+            for (i, l) in l.iter_mut().enumerate() {
+                *l = V::splat(left.add(step + i).read());
+            }
+            for (group, sum) in sums.iter_mut().enumerate() {
+                let place = right.add(group * V::LANES * work.stride + step);
+                let pairs = V::columns(place.cast(), across, last);
+                for (i, pair) in pairs.into_iter().enumerate() {
+                    let [even, odd] = if work.brain {
+                        pair.brain_floats()
+                    } else {
+                        pair.half_floats()
+                    };
+                    *sum = sum.fused(l[2 * i], even).fused(l[2 * i + 1], odd);
+                }
+            }
+        }
+        for step in whole..count {
+            let l = V::splat(left.add(step).read());
+            for (group, sum) in sums.iter_mut().enumerate() {
+                // The low bits of each lane; the high ones stay zero.
+                let mut codes = [0_u32; WIDEST];
+                for (line, code) in codes.iter_mut().enumerate().take(last + 1) {
+                    let line = group * V::LANES + line;
+                    *code = u32::from(right.add(line * work.stride + step).read());
+                }
+                let pair = V::load(codes.as_ptr().cast());
+                let [number, _] = if work.brain {
+                    pair.brain_floats()
+                } else {
+                    pair.half_floats()
+                };
+                *sum = sum.fused(l, number);
+            }
+        }
+        sums
     }
 }
 
@@ -313,7 +423,7 @@ unsafe fn go_on_some<V: Lanes, const S: usize, const COMPLEX: bool, const EXCHAN
 }
 
 macro_rules! kernels {
-    ($($name:ident, $T:ty, $plain:literal, $avx2:ident, $avx512:ident;)*) => {$(
+    ($($name:ident, $T:ty, $plain:literal, $avx2:ident, $avx512:ident, $narrow:expr;)*) => {$(
         /// The chains of these numbers.
         pub(super) const $name: Kernels<$T> = Kernels {
             turned: |level, work, sums| {
@@ -342,17 +452,49 @@ macro_rules! kernels {
                     }
                 }
             },
+            narrow: $narrow,
         };
     )*};
 }
 kernels! {
-    SINGLE, f32, 4, F32x8, F32x16;
-    DOUBLE, f64, 2, F64x4, F64x8;
+    SINGLE, f32, 4, F32x8, F32x16, Some(narrow);
+    DOUBLE, f64, 2, F64x4, F64x8, None;
+}
+
+/// [`turn_narrow`] at a level; false where that has no instructions for it.
+fn narrow(level: Level, work: &NarrowLines<'_, f32>, sums: &mut [f32]) -> bool {
+    let last = usize::saturating_mul(work.lines.saturating_sub(1), work.stride);
+    let numbers = work.left.len();
+    assert!(work.lines * numbers == 0 || work.right.len() >= last.saturating_add(numbers));
+    assert!(sums.len() >= work.lines && isize::try_from(work.stride).is_ok());
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the lines were checked; the level was detected.
+        Level::Avx2(_) => unsafe { x86::narrow_avx2(work, sums) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Level::Avx512(_) => unsafe { x86::narrow_avx512(work, sums) },
+        _ => return false,
+    }
+    true
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lanes, Lines, go_on, turn};
+    use super::{Lanes, Lines, NarrowLines, go_on, turn, turn_narrow};
+    use crate::gemm::vector::{F32x8, F32x16};
+
+    #[target_feature(enable = "avx2,fma,f16c")]
+    pub(super) unsafe fn narrow_avx2(work: &NarrowLines<'_, f32>, sums: &mut [f32]) {
+        // SAFETY: the caller's promise.
+        unsafe { turn_narrow::<F32x8, 4>(work, sums) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+    pub(super) unsafe fn narrow_avx512(work: &NarrowLines<'_, f32>, sums: &mut [f32]) {
+        // SAFETY: the caller's promise.
+        unsafe { turn_narrow::<F32x16, 2>(work, sums) }
+    }
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) unsafe fn turn_avx2<V: Lanes>(work: &Lines<'_, V::Item>, sums: &mut [V::Item]) {

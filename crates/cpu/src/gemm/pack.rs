@@ -158,6 +158,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The codes of 16-bit floats that lie along their lines and become float32 as they are, and from one
+    /// line to the next.
+    pub(super) fn narrow_lines(&self) -> Option<(DType, &'a [u16], isize)> {
+        let Factor::Stored(matrix) = self.factor else {
+            return None;
+        };
+        let is_narrow = matches!(matrix.dtype, DType::F16 | DType::BF16);
+        (is_narrow && self.along == 1 && self.decoding.conversions.len() == 1)
+            .then(|| (matrix.dtype, elements(&matrix), self.across))
+    }
+
     /// Whether the elements are made while they are packed.
     pub(super) fn is_made(&self) -> bool {
         matches!(self.factor, Factor::Made { .. })

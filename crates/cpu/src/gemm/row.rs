@@ -5,11 +5,12 @@
     reason = "writes to the row of the result that is this thread's"
 )]
 
+use allotrope_dtype::{DType, Level};
 use bytemuck::Zeroable;
 
 use super::arithmetic::Arithmetic;
 use super::block::Worker;
-use super::gemv::{Kernels, Lines};
+use super::gemv::{Kernels, Lines, NarrowLines};
 use super::pack::{Block, Reader};
 use super::{Factor, Output, Product};
 
@@ -295,6 +296,16 @@ impl<A: Arithmetic> Worker<'_, A> {
                     (kernels.turned)(level, &work, chains);
                     return false;
                 }
+                None if turn_narrow::<A>(
+                    kernels,
+                    level,
+                    (right_reader, right),
+                    cast::<A>(left_lines),
+                    chains,
+                ) =>
+                {
+                    return false;
+                }
                 _ if right_reader.lies_across() => {
                     // bounded: the columns of a block.
                     right_lines.resize(STEPS * lines, Zeroable::zeroed());
@@ -375,6 +386,38 @@ impl<A: Arithmetic> Worker<'_, A> {
         }
         false
     }
+}
+
+/// Writes the chains of lines of 16-bit floats that lie along memory; false where they do not, or the
+/// level has no kernel.
+fn turn_narrow<A: Arithmetic>(
+    kernels: &Kernels<A::Sum>,
+    level: Level,
+    (reader, course): (&Reader<'_>, Course),
+    left: &[A::Sum],
+    chains: &mut [A::Sum],
+) -> bool {
+    let (Some(narrow), Some((dtype, codes, across))) = (kernels.narrow, reader.narrow_lines())
+    else {
+        return false;
+    };
+    let place = (course.offset + course.index).checked_add_signed(course.line as isize * across);
+    let stride = if chains.len() == 1 {
+        Some(0)
+    } else {
+        usize::try_from(across).ok()
+    };
+    let (Some(right), Some(stride)) = (place.and_then(|place| codes.get(place..)), stride) else {
+        return false;
+    };
+    let work = NarrowLines {
+        right,
+        stride,
+        brain: dtype == DType::BF16,
+        left,
+        lines: chains.len(),
+    };
+    A::ROWS == 1 && narrow(level, &work, chains)
 }
 
 /// Lines of numbers with their strides.

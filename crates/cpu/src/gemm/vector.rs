@@ -39,7 +39,7 @@ pub(super) trait Lanes: Vector<Item: std::ops::Neg<Output = Self::Item>> {
     /// `self - a * b`
     unsafe fn fused_negated(self, a: Self, b: Self) -> Self;
     /// Four neighbouring numbers of each line, one vector for each: lane `i` is line `i`, which begins
-    /// `across` numbers after the line before it. Lanes after `last` repeat that line.
+    /// `across` bytes after the line before it. Lanes after `last` repeat that line.
     unsafe fn columns(from: *const Self::Item, across: isize, last: usize) -> [Self; 4];
     /// The first `count` numbers, and zeros.
     unsafe fn load_some(from: *const Self::Item, count: usize) -> Self;
@@ -53,6 +53,17 @@ pub(super) trait Lanes: Vector<Item: std::ops::Neg<Output = Self::Item>> {
     unsafe fn second_twice(self) -> Self;
     /// The numbers of each pair exchanged.
     unsafe fn exchanged(self) -> Self;
+}
+
+/// Vectors of float32 that take both 16-bit floats of each lane's bits apart.
+///
+/// # Safety
+/// As for [`Vector`].
+pub(super) trait Halves: Lanes<Item = f32> {
+    /// The bfloat16 in the low and in the high bits.
+    unsafe fn brain_floats(self) -> [Self; 2];
+    /// The float16 in the low and in the high bits.
+    unsafe fn half_floats(self) -> [Self; 2];
 }
 
 /// A vector without any instructions of its own, for the baseline of the architecture.
@@ -127,7 +138,7 @@ macro_rules! plain_lanes {
             #[inline(always)]
             unsafe fn columns(from: *const $T, across: isize, last: usize) -> [Self; 4] {
                 let at = |line: usize, step: usize| {
-                    let place = from.wrapping_offset(line.min(last) as isize * across);
+                    let place = from.wrapping_byte_offset(line.min(last) as isize * across);
                     // SAFETY: the caller promises four readable numbers of each line.
                     unsafe { place.wrapping_add(step).read() }
                 };
@@ -185,7 +196,7 @@ fn add_products(sum: i32, a: i32, b: i32) -> i32 {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Lanes, Vector};
+    use super::{Halves, Lanes, Vector};
 
     macro_rules! vectors {
         ($($(#[doc = $doc:literal])* $name:ident($raw:ty), $T:ty, $lanes:literal, $zero:ident, $splat:ident, $load:ident,
@@ -281,7 +292,7 @@ mod x86 {
                 }
                 #[inline(always)]
                 unsafe fn columns(from: *const $T, across: isize, last: usize) -> [Self; 4] {
-                    let line = |line: usize| from.wrapping_offset(line.min(last) as isize * across);
+                    let line = |line: usize| from.wrapping_byte_offset(line.min(last) as isize * across);
                     // SAFETY: the caller has the instructions, and promises four numbers of each line.
                     unsafe {
                         let [a, b, c, d] = $turn!($parts, line);
@@ -441,6 +452,65 @@ mod x86 {
             |x, y| _mm512_setr4_pd(x, y, x, y),
             |from, count| _mm512_maskz_loadu_pd(((1_u32 << count.min(8)) - 1) as u8, from),
             |to, value, count| _mm512_mask_storeu_pd(to, ((1_u32 << count.min(8)) - 1) as u8, value);
+    }
+
+    impl Halves for F32x8 {
+        #[inline(always)]
+        unsafe fn brain_floats(self) -> [Self; 2] {
+            // SAFETY: the caller has the instructions.
+            unsafe {
+                let bits = _mm256_castps_si256(self.0);
+                let high = _mm256_and_si256(bits, _mm256_set1_epi32(0xFFFF_0000_u32 as i32));
+                let low = _mm256_slli_epi32::<16>(bits);
+                [
+                    Self(_mm256_castsi256_ps(low)),
+                    Self(_mm256_castsi256_ps(high)),
+                ]
+            }
+        }
+        #[inline(always)]
+        unsafe fn half_floats(self) -> [Self; 2] {
+            // SAFETY: the caller has the instructions.
+            unsafe {
+                let bits = _mm256_castps_si256(self.0);
+                let low = _mm256_and_si256(bits, _mm256_set1_epi32(0xFFFF));
+                // Within each half: four low numbers, four high ones.
+                let packed = _mm256_packus_epi32(low, _mm256_srli_epi32::<16>(bits));
+                let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
+                [
+                    Self(_mm256_cvtph_ps(_mm256_castsi256_si128(packed))),
+                    Self(_mm256_cvtph_ps(_mm256_extracti128_si256::<1>(packed))),
+                ]
+            }
+        }
+    }
+
+    impl Halves for F32x16 {
+        #[inline(always)]
+        unsafe fn brain_floats(self) -> [Self; 2] {
+            // SAFETY: the caller has the instructions.
+            unsafe {
+                let bits = _mm512_castps_si512(self.0);
+                let high = _mm512_and_si512(bits, _mm512_set1_epi32(0xFFFF_0000_u32 as i32));
+                let low = _mm512_slli_epi32::<16>(bits);
+                [
+                    Self(_mm512_castsi512_ps(low)),
+                    Self(_mm512_castsi512_ps(high)),
+                ]
+            }
+        }
+        #[inline(always)]
+        unsafe fn half_floats(self) -> [Self; 2] {
+            // SAFETY: the caller has the instructions.
+            unsafe {
+                let bits = _mm512_castps_si512(self.0);
+                let [low, high] = [bits, _mm512_srli_epi32::<16>(bits)];
+                [
+                    Self(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(low))),
+                    Self(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(high))),
+                ]
+            }
+        }
     }
 
     /// The low halves of products of 64-bit integers, of three products of their halves.
