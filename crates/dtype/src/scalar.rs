@@ -30,6 +30,16 @@ impl WeakScalar {
         }
     }
 
+    /// Whether it is neither an infinity nor NaN.
+    #[must_use]
+    pub fn is_finite(self) -> bool {
+        match self {
+            Self::Bool(_) | Self::Int(_) => true,
+            Self::Float(value) => value.is_finite(),
+            Self::Complex(value) => value.re.is_finite() && value.im.is_finite(),
+        }
+    }
+
     /// The same number of the kind of a dtype, where that is lower and has it: `1.0` for integers, `1`
     /// for truth values. Complex numbers stay what they are.
     ///
@@ -125,6 +135,28 @@ impl Scalar {
             }
         };
         Ok(Self { dtype, value })
+    }
+
+    /// [`new`](Self::new) for a number that somebody assigns: a finite one stays finite.
+    ///
+    /// ```
+    /// use allotrope_dtype::{DType, Scalar, WeakScalar};
+    /// assert!(Scalar::assigned(65_504.0, DType::F16).is_ok());
+    /// assert!(Scalar::assigned(1e6, DType::F16).is_err());
+    /// assert!(Scalar::assigned(f64::INFINITY, DType::F16).is_ok());
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and an overflow error for a finite number that would become infinite.
+    pub fn assigned(value: impl Into<WeakScalar>, dtype: DType) -> Result<Self, Error> {
+        let value = value.into();
+        let made = Self::new(value, dtype)?;
+        if value.is_finite() && !made.value.is_finite() {
+            let value = value.to_string();
+            let problem = Problem::ScalarOverflow { value, dtype };
+            return Err(Error::new("scalar", problem));
+        }
+        Ok(made)
     }
 
     /// Zero, or false.

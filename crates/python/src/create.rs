@@ -1,9 +1,7 @@
 //! Tensors from numbers, lists and arrays.
 
 use allotrope_cpu::memory::try_reserve;
-use allotrope_dtype::{
-    CastOptions, DType, Error, Numeric, Problem, Scalar, ScalarKind, Set, WeakScalar, c128,
-};
+use allotrope_dtype::{DType, Error, Numeric, Problem, Scalar, ScalarKind, Set, WeakScalar, c128};
 use allotrope_tensor::{Options, Tensor};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -255,9 +253,7 @@ impl Lists {
             if inner.shape()[..] != self.sizes[depth..] {
                 return Err(mixed(self.op));
             }
-            let inner = inner
-                .to_with(self.dtype, CastOptions::default())
-                .map_err(raise)?;
+            let inner = inner.to_holding(self.op, self.dtype).map_err(raise)?;
             let bytes = inner.to_bytes().map_err(raise)?;
             return self.append(&bytes);
         }
@@ -275,7 +271,7 @@ impl Lists {
             DType::Bool => WeakScalar::Bool(is_nonzero(value)),
             dtype => value.lowered_to(dtype),
         };
-        let scalar = Scalar::new(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
+        let scalar = Scalar::assigned(value, self.dtype).map_err(|e| raise(e.in_op(self.op)))?;
         self.append(&scalar.to_bytes()[..self.dtype.itemsize()])
     }
 

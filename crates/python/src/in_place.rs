@@ -413,7 +413,7 @@ impl PyTensor {
         }
         let dtype = this.get().tensor().dtype();
         let number = crate::create::number_of(op, value, dtype)?.lowered_to(dtype);
-        Scalar::new(number, dtype).map_err(|error| raise(error.in_op(op)))?;
+        Scalar::assigned(number, dtype).map_err(|error| raise(error.in_op(op)))?;
         this.get().assign(py, op, &[], Value::Number(number))?;
         Ok(this.clone())
     }

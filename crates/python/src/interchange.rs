@@ -177,7 +177,9 @@ pub(crate) fn convert_data(
     let is_copied = copy == Some(true) && (is_own || source.is_foreign()) && !is_moved;
     let converted = detach(py, || match options.dtype == from && is_copied {
         true => source.copied(),
-        false => source.to(options.dtype),
+        // A tensor's dtype= is a cast; of what comes from outside nothing is lost.
+        false if is_own => source.to(options.dtype),
+        false => source.to_holding(op, options.dtype),
     });
     // A variable over the array's memory, where nothing is converted.
     Ok(Variable::new(placed(op, converted, options)?).into())

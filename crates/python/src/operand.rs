@@ -97,6 +97,18 @@ pub(crate) fn check_ints(op: &str, values: &[Value]) -> PyResult<()> {
     Ok(())
 }
 
+/// What meets a tensor in an operation that is no elementwise one.
+pub(crate) fn read_beside(
+    op: &'static str,
+    tensor: &Tensor,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Value> {
+    let pair = [read_other(op, object)?, Value::Tensor(tensor.clone())];
+    check_ints(op, &pair)?;
+    let [value, _] = pair;
+    Ok(value)
+}
+
 /// Elements from which Python's lock is given to other threads meanwhile.
 pub(crate) const RELEASE_FROM: usize = 32 << 10;
 

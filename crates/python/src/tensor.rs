@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyIterator, PyModule, PyRange, PyTuple, PyType};
 
-use crate::arguments::{self, Int};
+use crate::arguments::{self, DTypeOrFamily, Int};
 use crate::convert;
 use crate::create::{self, as_leaf};
 use crate::device::device_or_cpu;
@@ -20,6 +20,7 @@ use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::raise;
 use crate::hooks::Kept;
 use crate::index;
+use crate::interchange::convert_data;
 use crate::interrupt::detach;
 use crate::memory_format::{arrange, is_arranged};
 use crate::place::Place;
@@ -238,41 +239,71 @@ pub(crate) fn wrap(result: Result<Tensor, allotrope_dtype::Error>) -> PyResult<P
 #[pymethods]
 impl PyTensor {
     /// A tensor of another one's memory, without its history; of the numbers of lists and arrays, in the
-    /// default dtype; or of sizes, with elements of unknown values.
+    /// default dtype unless another is given; or of sizes, with elements of unknown values.
     ///
     /// >>> al.Tensor([1, 2]), al.Tensor(2, 3).shape
     /// (tensor([1., 2.]), (2, 3))
+    /// >>> al.Tensor([1, 2], dtype="int8")
+    /// tensor([1, 2], dtype=int8)
     #[new]
     #[classmethod]
-    #[pyo3(signature = (*args, requires_grad=false, **_options))]
+    #[pyo3(signature = (*args, dtype=None, device=None, requires_grad=false, **options))]
     fn new(
         class: &Bound<'_, PyType>,
         args: &Bound<'_, PyTuple>,
+        dtype: Option<DTypeOrFamily>,
+        device: Option<&str>,
         requires_grad: bool,
-        _options: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        const OP: &str = "Tensor";
         let py = class.py();
+        // A subclass with an `__init__` of its own has more arguments.
+        let init = intern!(py, "__init__");
+        let is_plain = class
+            .getattr(init)?
+            .is(py.get_type::<Self>().getattr(init)?);
+        if let Some(name) = options
+            .and_then(|options| options.keys().iter().next())
+            .filter(|_| is_plain)
+        {
+            return Err(PyTypeError::new_err(format!(
+                "{OP}: an unknown argument: {name}; dtype, device and requires_grad are accepted"
+            )));
+        }
         let is_size = |object: Bound<'_, PyAny>| object.is_exact_instance_of::<PyInt>();
         let data = args.get_item(0).ok();
         let made = match data {
-            None => wrap(Tensor::zeros(&[0], default_dtype()))?,
-            Some(_) if args.iter().all(is_size) => wrap(Tensor::empty(
-                &arguments::sizes("Tensor", args, None)?,
-                default_dtype(),
-            ))?,
-            // What follows is for the `__init__` of a subclass.
-            Some(_) if args.len() > 1 && class.is(py.get_type::<Self>()) => {
-                return Err(PyTypeError::new_err(
-                    "Tensor: too many arguments; data or sizes are accepted (hint: al.tensor(data, dtype=))",
-                ));
-            }
-            Some(data) => match data.cast::<Self>() {
-                Ok(tensor) => made(tensor.get().variable.detach())?.into(),
-                Err(_) => {
-                    let data = create::tensor(&data, None, None, false)?.tensor();
-                    wrap(data.to(default_dtype()))?
+            Some(data) if !args.iter().all(is_size) => {
+                if args.len() > 1 && is_plain {
+                    return Err(PyTypeError::new_err(
+                        "Tensor: too many arguments; data or sizes are accepted (hint: al.tensor(data, dtype=))",
+                    ));
                 }
-            },
+                match data.cast::<Self>() {
+                    Ok(tensor) if dtype.is_none() && device.is_none() => {
+                        made(tensor.get().variable.detach())?.into()
+                    }
+                    Ok(tensor) => {
+                        let value = tensor.get().tensor().detach();
+                        let options = create::resolve_like(OP, dtype, device, &value)?;
+                        create::placed(OP, value.to(options.dtype), options)?.into()
+                    }
+                    Err(_) => {
+                        let default = wrap_dtype(py, default_dtype())?.into_bound(py).into_any();
+                        let dtype = dtype.unwrap_or(&default);
+                        convert_data(OP, &data, Some(dtype), device, Some(true))?
+                    }
+                }
+            }
+            sizes => {
+                let options = create::resolve(OP, dtype, device, || Ok(None))?;
+                let sizes = match sizes {
+                    None => vec![0],
+                    Some(_) => arguments::sizes(OP, args, None)?,
+                };
+                wrap(Tensor::empty(&sizes, options))?
+            }
         };
         if requires_grad {
             made.variable.requires_grad_(true).map_err(raise)?;

@@ -2,7 +2,10 @@
 
 use crate::host::CPU;
 use crate::host::memory::try_to_vec;
-use allotrope_dtype::{CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast};
+use allotrope_dtype::{
+    CastOptions, Casting, DType, Element, Error, Policy, Problem, Scalar, WeakScalar, can_cast,
+    scoped_promotion,
+};
 use allotrope_op::task::{Task, Values};
 use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
@@ -36,6 +39,69 @@ impl Tensor {
         let task = Task::Values(Values::Cast(options));
         let cast = perform_one("to", &task, &[self], dtype, self.shape())?;
         cast.with_rule("to", &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
+    }
+
+    /// The values in another dtype that holds them: floats may round, but integers must fit, fractions
+    /// are no integers, and what is finite stays finite. Bool is value ≠ 0.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0, 300.0])?;
+    /// assert_eq!(x.to_holding("tensor", DType::I64)?.to_vec::<i64>()?, [1, 300]);
+    /// let error = x.to_holding("tensor", DType::U8).unwrap_err();
+    /// assert!(error.to_string().contains("out of range at index 1: 300"));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An overflow error or a dtype error that names the first value that the dtype does not hold, and
+    /// its index; as [`to`](Self::to).
+    pub fn to_holding(&self, op: &'static str, dtype: DType) -> Result<Self, Error> {
+        let from = self.dtype();
+        let converted = self.to(dtype).map_err(|error| error.in_op(op))?;
+        if dtype == DType::Bool || from.fits_in(dtype) {
+            return Ok(converted);
+        }
+        // What was made is looked at, and only where that may have lost something, what it was made of.
+        let _standard = scoped_promotion(Policy::Standard);
+        let (x, made) = (self.detach(), converted.detach());
+        let is_finite = || made.isfinite()?.all(None, false)?.is_true();
+        let lost = match dtype.is_integer() {
+            true if x.equal(&made)? => return Ok(converted),
+            true => x.ne(&made)?,
+            false if is_finite()? => return Ok(converted),
+            false => x
+                .isfinite()?
+                .bitwise_and(&made.isfinite()?.logical_not()?)?,
+        };
+        if !lost.any(None, false)?.is_true()? {
+            return Ok(converted);
+        }
+        let index = lost.to(DType::U8)?.argmax(None, false)?.item()?.value();
+        let WeakScalar::Int(index) = index else {
+            return Ok(converted);
+        };
+        let index = index as usize;
+        let value = x.ravel()?.select(0, index as isize)?.item()?.value();
+        let is_fraction =
+            dtype.is_integer() && matches!(value, WeakScalar::Float(value) if value.fract() != 0.0);
+        let value = value.to_string();
+        let to = dtype;
+        let problem = match is_fraction {
+            true => Problem::Fraction {
+                index,
+                value,
+                from,
+                to,
+            },
+            false => Problem::CastOverflow {
+                index,
+                value,
+                from,
+                to,
+            },
+        };
+        Err(Error::new(op, problem).hint(format!("a cast: .to({to})")))
     }
 
     /// The values in another dtype by the default rules, in tiles on all threads.

@@ -135,6 +135,7 @@ impl Error {
             | Problem::NoPromotion { .. }
             | Problem::NoScalarPromotion { .. }
             | Problem::ScalarKindMismatch { .. }
+            | Problem::Fraction { .. }
             | Problem::HigherKind { .. }
             | Problem::ComplexToReal { .. }
             | Problem::WrongElement { .. }

@@ -119,6 +119,18 @@ pub enum Problem {
         /// The target dtype.
         to: DType,
     },
+    /// A conversion met a fraction that an integer dtype cannot hold.
+    #[error("a fraction at index {index}: {value} of {from}; {to} holds {}", range(*to))]
+    Fraction {
+        /// The first offending index, in row-major order.
+        index: usize,
+        /// The value there.
+        value: String,
+        /// The source dtype.
+        from: DType,
+        /// The target dtype.
+        to: DType,
+    },
     /// A cast that would drop the imaginary part.
     #[error("complex to real: {from} to {to}; {} and bool are accepted", list(Set::Complex.members()))]
     ComplexToReal {

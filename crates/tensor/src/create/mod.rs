@@ -212,7 +212,7 @@ impl Tensor {
         dtype: DType,
         backend: &dyn Backend,
     ) -> Result<Self, Error> {
-        let element = Scalar::new(value, dtype)
+        let element = Scalar::assigned(value, dtype)
             .map_err(|error| error.in_op(op))?
             .to_bytes();
         let shape = Shape::new(op, sizes)?;

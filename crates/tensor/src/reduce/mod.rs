@@ -603,7 +603,7 @@ impl Tensor {
     }
 
     /// The truth of a tensor with one element.
-    fn is_true(&self) -> Result<bool, Error> {
+    pub(crate) fn is_true(&self) -> Result<bool, Error> {
         Ok(self.item()?.value() == WeakScalar::Bool(true))
     }
 }

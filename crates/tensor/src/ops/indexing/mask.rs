@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use allotrope_dtype::{DType, Error, Set};
+use allotrope_dtype::{DType, Error, Scalar, Set};
 use allotrope_op::structured::indexing::{
     ARGWHERE, MASKED_FILL, MASKED_SCATTER, MASKED_SELECT, NONZERO,
 };
@@ -16,7 +16,7 @@ use super::super::scan::scan_lines;
 use super::{chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
 use crate::reduce::reading;
@@ -50,6 +50,10 @@ impl Tensor {
         {
             let accepted = "a number or a tensor without dimensions";
             return Err(wrong_shape(op, "value", tensor.shape(), accepted));
+        }
+        if let Operand::Scalar(number) = value {
+            let dtype = call::result_of(&MASKED_FILL, [self.into(), value])?;
+            Scalar::assigned(number, dtype).map_err(|error| error.in_op(op))?;
         }
         record(Op::Where, &[mask.into(), value, self.into()]).map_err(|error| error.in_op(op))
     }
