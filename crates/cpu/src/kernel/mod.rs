@@ -24,6 +24,7 @@ mod resample;
 mod rowwise;
 mod scan;
 mod softmax;
+mod softmax_backward;
 pub(crate) mod sort;
 
 pub use allotrope_op::{Fold, Scan};
@@ -47,3 +48,4 @@ pub(crate) use resample::{interpolate, nearest};
 pub(crate) use rowwise::{LineInput, are_lines_short, pick};
 pub use scan::scan;
 pub(crate) use softmax::softmax;
+pub(crate) use softmax_backward::softmax_backward;

@@ -12,6 +12,7 @@ use crate::kernel::{
     self, ChannelStatistics, ClassLines, ClassTargets, LineInput, NormGradients, are_lines_short,
     class_indices, entropy_backward, label_counts, multilabel_margin, normalize_channels,
     normalize_channels_backward, normalize_lines, normalize_lines_backward, pick, softmax,
+    softmax_backward,
 };
 use crate::memory::{try_collect, try_vec};
 
@@ -29,6 +30,23 @@ pub(super) fn perform(call: &Call<'_>, task: &Rowwise<'_>) -> Result<Option<Resu
             let mut buffer = call.room(0)?;
             let from = lines(call, 0, program, sizes)?;
             softmax(kind, from, call.outputs[0].dtype, &mut buffer)?;
+            Ok(call.done([buffer]))
+        }
+        Rowwise::SoftmaxBackward {
+            kind,
+            programs,
+            sizes,
+            // What is decoded and encoded takes no longer in passes over all of memory.
+        } if sizes[2] == 1
+            && are_lines_short(sizes[1], 1)
+            && matches!(call.outputs[0].dtype, DType::F32 | DType::F64) =>
+        {
+            let mut buffer = call.room(0)?;
+            let from = [
+                lines(call, 0, programs[0], sizes)?,
+                lines(call, 1, programs[1], sizes)?,
+            ];
+            softmax_backward(kind, from, &mut buffer)?;
             Ok(call.done([buffer]))
         }
         Rowwise::Norm(norm) if are_lines_short(norm.length, 1) => normalize(call, norm),

@@ -22,6 +22,16 @@ pub enum Rowwise<'a> {
         /// Outer, length, inner.
         sizes: [usize; 3],
     },
+    /// The gradient of a softmax: `y (g - Σ g y)` of shares, `g - e^y Σ g` of their logarithms. Reads
+    /// what was written and its gradient, by a program each; writes as many elements.
+    SoftmaxBackward {
+        /// Shares or their logarithms.
+        kind: Softmax,
+        /// What reads the results and their gradient; the outputs are float32 or float64.
+        programs: [&'a Program; 2],
+        /// Outer, length, inner.
+        sizes: [usize; 3],
+    },
     /// Every line normalised. Reads the input of the program, then weights and biases as far as there
     /// are any; writes as many elements as it reads, in the dtype of the output.
     Norm(Norm<'a>),

@@ -4,9 +4,7 @@ use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
 use allotrope_op::task::Task;
 use allotrope_op::task::rowwise::{Rowwise, Softmax};
-use allotrope_op::{
-    Builder, Dims, Fold, Structured, Var, normalize_axis, sizes_around, sort_few_by_key,
-};
+use allotrope_op::{Builder, Fold, Structured, Var, normalize_axis, sizes_around};
 use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range};
@@ -156,24 +154,8 @@ fn softmax_along(
     working: Working,
     negates: bool,
 ) -> Result<Tensor, Error> {
-    if !x.is_contiguous() {
-        let (order, back) = memory_order(x);
-        let axis = order.iter().position(|dim| *dim as usize == axis);
-        let (x, axis) = (x.permute(&order)?, axis.unwrap_or_default());
-        return softmax_in_order(op, &x, kind, axis, working, negates)?.permute(&back);
-    }
-    softmax_in_order(op, x, kind, axis, working, negates)
-}
-
-/// The same of elements in the order that they lie in.
-fn softmax_in_order(
-    op: &'static str,
-    x: &Tensor,
-    kind: Softmax,
-    axis: usize,
-    working: Working,
-    negates: bool,
-) -> Result<Tensor, Error> {
+    // In the order of the dimensions, so that sums do not depend on where elements lie.
+    let x = &x.contiguous()?;
     let builder = Builder::new(&[x.dtype()]);
     let program = builder.finish(&[read(&working, builder.input(0), negates)]);
     let task = Task::Rowwise(Rowwise::Softmax {
@@ -196,6 +178,31 @@ pub(super) fn softmax_gradient(
     negates: bool,
 ) -> Result<Tensor, Error> {
     let working = Working::in_dtype(y.dtype());
+    let read = |x: &Tensor, negates: bool| {
+        let builder = Builder::new(&[x.dtype()]);
+        builder.finish(&[read(&working, builder.input(0), negates)])
+    };
+    // The gradient is linear in that of the results.
+    let programs = [&read(y, false), &read(gradient, negates)];
+    let axis = normalize_axis(op, axis, y.rank())?;
+    let task = Task::Rowwise(Rowwise::SoftmaxBackward {
+        kind,
+        programs,
+        sizes: sizes_around(y.shape(), axis, axis),
+    });
+    perform_or(op, &task, &[y, gradient], working.result, y.shape(), || {
+        softmax_gradient_in_passes(op, kind, [y, gradient], axis as isize, (working, negates))
+    })
+}
+
+/// The same in passes over all lines.
+fn softmax_gradient_in_passes(
+    op: &'static str,
+    kind: Softmax,
+    [y, gradient]: [&Tensor; 2],
+    axis: isize,
+    (working, negates): (Working, bool),
+) -> Result<Tensor, Error> {
     let dtypes = [y.dtype(), gradient.dtype()];
     let program = working.program(&dtypes, |v| match kind {
         Softmax::Softmax => v[0] * v[1],
@@ -213,20 +220,6 @@ pub(super) fn softmax_gradient(
     let value = if negates { -value } else { value };
     let program = builder.finish(&[value.to(working.result)]);
     evaluate_one(op, &program, &[y, gradient, &total])
-}
-
-/// The dimensions in the order of memory, and the way back.
-fn memory_order(x: &Tensor) -> (Dims<isize>, Dims<isize>) {
-    let strides = x.layout().strides();
-    let mut order: Dims<isize> = (0..x.rank() as isize).collect();
-    sort_few_by_key(&mut order, |dim| {
-        std::cmp::Reverse(strides[*dim as usize].unsigned_abs())
-    });
-    let mut back: Dims<isize> = order.clone();
-    for (place, dim) in order.iter().enumerate() {
-        back[*dim as usize] = place as isize;
-    }
-    (order, back)
 }
 
 /// The operand as it is computed in.
