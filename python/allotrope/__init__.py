@@ -146,6 +146,7 @@ _LAZY = {
     "masked": "masked",
     "optim": "optim",
     "progress": "_progress:progress",
+    "reproducibility": "inspection.reproducibility:reproducibility",
     "save_checkpoint": "checkpoint:save_checkpoint",
     "signal": "signal",
     "summary": "_summary:summary",

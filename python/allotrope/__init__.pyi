@@ -64,6 +64,7 @@ from .checkpoint import save_checkpoint as save_checkpoint
 from .func import vmap as vmap
 from .inspection.audit import audit as audit
 from .inspection.explain import explain as explain
+from .inspection.reproducibility import reproducibility as reproducibility
 from .nn.functional import alpha_dropout as alpha_dropout
 from .nn.functional import bilinear as bilinear
 from .nn.functional import channel_shuffle as channel_shuffle
@@ -806,7 +807,7 @@ class Tensor:
     def var_mean(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None) -> tuple[Tensor, Tensor]: """The variance and the mean along dim, or of everything."""
     def std_mean(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None) -> tuple[Tensor, Tensor]: """The standard deviation and the mean along dim, or of everything."""
     def aminmax(self, *, dim: _Dims | None = None, keepdim: builtins.bool | None = None) -> return_types.aminmax: """The least and the greatest along dim, or of everything."""
-    def __new__(cls, *args: Any, requires_grad: builtins.bool = False, **_options: Any) -> Self: """A tensor of another one's memory, without its history; of the numbers of lists and arrays, in the default dtype; or of sizes, with elements of unknown values."""
+    def __new__(cls, *args: Any, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False, **options: Any) -> Self: """A tensor of another one's memory, without its history; of the numbers of lists and arrays, in the default dtype unless another is given; or of sizes, with elements of unknown values."""
     @property
     def shape(self) -> tuple[builtins.int, ...]: """The sizes of the dimensions."""
     @property
@@ -1195,6 +1196,7 @@ def set_inference(*, float64: _Float64) -> None: """Sets what inference makes of
 def set_num_threads(num_threads: _Int) -> None: """Sets how many threads share large work: at most as many as the machine has, or as the first number set before any large work. Results do not depend on it."""
 def set_printoptions(precision: _Int | None = None, threshold: _Operand | None = None, edgeitems: _Int | None = None, linewidth: _Int | None = None, profile: str | None = None, sci_mode: builtins.bool | None = None) -> None: """Sets how tensors are printed: digits after the point, elements from which they are summarised, elements at either end of a summarised dimension, characters per line, and whether floats have an exponent (None: by their range). profile is "default", "short" or "full"."""
 def set_promotion(policy: _Policy) -> None: """Sets the promotion policy: of the scope this thread is in, else of the process."""
+def simd_level() -> str: """The set of instructions that kernels use: "scalar", "avx2" or "avx512". `ALLOTROPE_SIMD` lowers it."""
 def dtype_table() -> Table: """The dtypes with what the table says of each; print it."""
 def promotion_table(policy: _Policy | None = None) -> Table: """The common dtype of every pair under a policy, by default the one in force; print it."""
 def support(op: str | None = None, dtype: _DTypeLike = None, *, device: str | None = None) -> Any: """What operations do with dtypes: "computes", "promotes" (to the default float, or int64) or "undefined", which is a TypeError. Without arguments the whole table, to print; of an operation a dict by dtype; of both one word."""

@@ -461,6 +461,7 @@ from . import sign as sign
 from . import signbit as signbit
 from . import signed_integer_dtypes as signed_integer_dtypes
 from . import silu as silu
+from . import simd_level as simd_level
 from . import sin as sin
 from . import sinc as sinc
 from . import sinh as sinh

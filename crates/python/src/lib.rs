@@ -177,7 +177,7 @@ mod core {
         },
         settings::{
             Promotion, get_default_dtype, get_num_threads, get_promotion, set_default_dtype,
-            set_inference, set_num_threads, set_printoptions, set_promotion,
+            set_inference, set_num_threads, set_printoptions, set_promotion, simd_level,
         },
         table::{
             _structured_operations, _ways, _without_gradient, dtype_table, promotion_table, support,

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-use allotrope_dtype::{DType, Error, Float64Inference, Policy, ScopeId};
+use allotrope_dtype::{DType, Error, Float64Inference, Level, Policy, ScopeId};
 use allotrope_tensor::{
     PrintOptions, print_options, set_print_options, set_thread_count, thread_count,
 };
@@ -313,6 +313,15 @@ pub(crate) fn parse_inference(op: &'static str, name: &str) -> PyResult<Float64I
 #[pyfunction]
 pub(crate) fn get_num_threads() -> usize {
     thread_count()
+}
+
+/// The set of instructions that kernels use: "scalar", "avx2" or "avx512". `ALLOTROPE_SIMD` lowers it.
+///
+/// >>> al.simd_level() in ("scalar", "avx2", "avx512")
+/// True
+#[pyfunction]
+pub(crate) fn simd_level() -> &'static str {
+    Level::current().name()
 }
 
 /// Sets how many threads share large work: at most as many as the machine has, or as the first number

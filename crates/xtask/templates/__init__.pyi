@@ -63,6 +63,7 @@ from .checkpoint import save_checkpoint as save_checkpoint
 from .func import vmap as vmap
 from .inspection.audit import audit as audit
 from .inspection.explain import explain as explain
+from .inspection.reproducibility import reproducibility as reproducibility
 {{functional}}
 from .tracing import trace_dtypes as trace_dtypes
 
