@@ -50,12 +50,7 @@ _WRITTEN = dict(_core._written_results())
 
 
 # Functions of special that torch has in its package too, and as methods.
-_SPECIAL = {
-    "igamma": "gammainc",
-    "igammac": "gammaincc",
-    "mvlgamma": "multigammaln",
-    "polygamma": "polygamma",
-}
+_SPECIAL = {"mvlgamma": "multigammaln"}
 
 
 def _add_synonyms() -> None:

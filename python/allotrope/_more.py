@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import linalg
 from ._core import (
-    Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, int32, int64, ldexp, linspace, randn, searchsorted, stack, where,
+    Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, int32, int64, ldexp, linspace, randn, result_type, searchsorted, stack, where,
 )
 from ._examples import as_copy
 from ._operand import operand
@@ -84,6 +84,13 @@ def _strides(self: Tensor) -> tuple[int, ...]:
     (12, 4)
     """
     return tuple(step * self.itemsize for step in self.stride())
+
+
+def _met(*given: Any) -> list[Tensor]:
+    """The operands in the dtype in which they meet."""
+    tensors = [operand(each) for each in given]
+    common = result_type(*tensors)
+    return [tensor.to(common) for tensor in tensors]
 
 
 # Views that torch has as copies too.
@@ -246,15 +253,15 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The solution of A X = B with a triangle A, and the matrix.
+    """The solution of A X = B with a triangle A, and the matrix, in the dtype in which both meet.
 
     >>> al.triangular_solve(al.ones(2, 1), al.tensor([[2.0, 0.0], [0.0, 4.0]]))[0]
     tensor([[0.5000],
             [0.2500]])
     """
-    matrix = operand(A)
+    matrix, right = _met(A, b)
     turned = matrix.mT if transpose else matrix
-    solution = linalg.solve_triangular(turned, operand(b), upper=upper != transpose, unitriangular=unitriangular)
+    solution = linalg.solve_triangular(turned, right, upper=upper != transpose, unitriangular=unitriangular)
     return solution, matrix
 
 
@@ -307,7 +314,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     tensor([[1.],
             [1.]])
     """
-    a, tau, c = operand(input), operand(tau), operand(other)
+    a, tau, c = _met(input, tau, other)
     rows = a.shape[-2]
     square = a.new_zeros(*a.shape[:-1], rows)
     shared = min(rows, a.shape[-1])
@@ -407,7 +414,7 @@ def histogramdd(
     tensor([[0., 1.],
             [1., 1.]])
     """
-    x = operand(input)
+    x, *weights_given = _met(input) if weight is None else _met(input, weight)
     x = x.reshape(-1, x.shape[-1])
     points, dims = x.shape
     counts = [bins] * dims if isinstance(bins, int) else list(_sequence("histogramdd", bins))
@@ -436,7 +443,7 @@ def histogramdd(
         inside = inside & (index >= 0) & (index < len(edge) - 1)
         place = place * shape[i] + index.clamp(0, max(shape[i] - 1, 0))
     kept = place[inside]
-    weights = (x.new_ones(points) if weight is None else operand(weight).reshape(-1).to(x.dtype))[inside]
+    weights = (weights_given[0].reshape(-1) if weights_given else x.new_ones(points))[inside]
     hist = bincount(kept, weights, minlength=math.prod(shape)).to(x.dtype).reshape(shape)
     if density:
         hist = hist / hist.sum()

@@ -338,6 +338,99 @@ def xlog1py(x, y):
     return np.where((x == 0) & ~np.isnan(y), 0, x * np.log1p(y))
 
 
+def log_gamma_above(a):
+    """`ln Γ(1 + a)` of positive numbers: a series near 0, else Stirling's from 25 on."""
+    zetas = [WIDE("0.57721566490153286060651209008240243"), PI**2 / 6, WIDE("1.20205690315959428539973816151144999"),
+             PI**4 / 90, WIDE("1.03692775514336992633136548645703417"), PI**6 / 945]  # fmt: skip
+    near = sum((-1) ** k * z * np.minimum(a, 1) ** k / k for k, z in enumerate(zetas, 1))
+    y, product = a + 1, np.ones_like(a)
+    for _ in range(25):
+        small = y < 25
+        product = np.where(small, product * y, product)
+        y = np.where(small, y + 1, y)
+    inverse = 1 / (y * y)
+    terms = [1 / WIDE(12), -1 / WIDE(360), 1 / WIDE(1260), -1 / WIDE(1680), 1 / WIDE(1188), -691 / WIDE(360360)]
+    series = sum(term * inverse**k for k, term in enumerate(terms)) / y
+    far = (y - 0.5) * np.log(y) - y + np.log(2 * PI) / 2 + series - np.log(product)
+    return np.where(a < 1e-3, near, far)
+
+
+def gamma_share(is_upper):
+    """A share of the gamma function by the series of the one or the continued fraction of the other, from its far end."""
+
+    def call(a, x):
+        is_plain = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        b, z = np.where(is_plain, a, 1), np.where(is_plain, x, 1)
+        off = (z - b) / b
+        depth = np.where(np.abs(off) < 1e-4, b * off * off * (0.5 - off / 3), b * (off - np.log(z / b)))
+        # From here on the shares are 0 and 1, or both of the normal distribution.
+        is_far, is_great = depth > 800, (depth <= 800) & (b > 1e5)
+        b, z = np.where(is_far | is_great, 1, b), np.where(is_far | is_great, 1, z)
+        raised = b * np.log(z) - log_gamma_above(b)
+        term = total = np.ones_like(b)
+        for n in range(1, 200 + int(12 * np.sqrt(b.max()))):
+            term = term * z / (b + n)
+            total = total + term
+        lower = np.exp(raised - z) * total
+        # Of small numbers: 1 - P, in which ones cancel.
+        little, rest = np.minimum(z, 1), np.zeros_like(b)
+        term = -np.ones_like(b)
+        for n in range(1, 40):
+            term = -term * little / n
+            rest = rest + term / (b + n)
+        tiny = -np.expm1(raised) + np.exp(raised) * b * rest
+        upper = np.where((z <= 1) & (b < 0.5), tiny, 1 - lower)
+        count = (80 if b.size > 20_000 else 300) + int(12 * np.sqrt(b.max()))
+        tail = z + 2 * count + 1 - b
+        for n in range(count, 0, -1):
+            tail = z + 2 * n - 1 - b + n * (b - n) / tail
+        is_high = (z > 1) & (z > b)
+        above = np.exp(raised - z) * b / tail
+        lower, upper = np.where(is_high, 1 - above, lower), np.where(is_high, above, upper)
+        half = np.where(off == 0, 1 / (3 * np.sqrt(2 * PI * np.maximum(a, 1))), 0)
+        lower = np.where(is_far, np.where(off < 0, 0, 1), np.where(is_great, 0.5 + half, lower))
+        upper = np.where(is_far, np.where(off < 0, 1, 0), np.where(is_great, 0.5 - half, upper))
+        share = upper if is_upper else lower
+        ends = (1, 0) if is_upper else (0, 1)
+        is_ordered = ~(np.isnan(a) | np.isnan(x)) & (a >= 0) & (x >= 0)
+        end = np.where((x == 0) & (a > 0) | (a == np.inf) & (x < np.inf), ends[0], np.nan)
+        end = np.where((a == 0) & (x > 0) | (x == np.inf) & (a < np.inf), ends[1], end)
+        return np.where(is_plain, share, np.where(is_ordered, end, np.nan))
+
+    return call
+
+
+def zeta(x, q):
+    """Sixty terms as they stand, of negative numbers more, and Euler's and Maclaurin's formula for the rest."""
+    is_plain = (x > 1) & np.isfinite(x) & np.isfinite(q) & ((q > 0) | (q != np.floor(q)))
+    s, base = np.where(is_plain, x, 2), np.where(is_plain, q, 1)
+    is_odd = np.fmod(s, 2) == 1
+    end = base + np.ceil(np.maximum(-base, 0)) + 60
+    total, at = np.zeros_like(s), base
+    least = np.min(np.abs(np.stack([base - np.floor(base), np.ceil(base) - base])), axis=0)
+    while (at < end).any():
+        term = np.abs(at) ** -s
+        term = np.where((at < 0) & is_odd, -term, term)
+        total = np.where(at < end, total + term, total)
+        at = at + 1
+    bernoulli = [1 / WIDE(12), -1 / WIDE(720), 1 / WIDE(30240), -1 / WIDE(1209600), 1 / WIDE(47900160), -691 / WIDE(1307674368000)]
+    factor, rest = s / end, WIDE(0.5)
+    for j, number in enumerate(bernoulli):
+        rest = rest + number * factor
+        factor = factor * ((s + 2 * j + 1) / end) * ((s + 2 * j + 2) / end)
+    power = end ** (1 - s)
+    total = total + np.where(power == 0, 0, power * (1 / (s - 1) + rest / end))
+    # Between infinities the nearer pole decides.
+    nearest = np.where(least == base - np.floor(base), np.where(is_odd & (q < 0), -np.inf, np.inf), np.inf)
+    total = np.where(np.isnan(total), nearest, total)
+    limit = np.where(q > 1, 0, np.where(q == 1, 1, np.inf))
+    value = np.where(is_plain, total, np.where(q == np.inf, 0, limit))
+    value = np.where((q <= 0) & (q == np.floor(q)), np.inf, value)
+    value = np.where((q < 0) & (x != np.floor(x)) & (q != np.floor(q)), np.nan, value)
+    value = np.where(x == 1, np.inf, np.where(x < 1, np.nan, value))
+    return np.where(np.isnan(x) | np.isnan(q), np.nan, value)
+
+
 def heaviside(x, value):
     return np.where(x == 0, value, np.heaviside(x, x))
 
@@ -415,6 +508,9 @@ BINARY = {
     "logaddexp2": near_two(np.logaddexp2, ulp=4, absolute=4),
     "xlogy": near_two(xlogy, ulp=4),
     "xlog1py": near_two(xlog1py, ulp=4),
+    "igamma": near_two(gamma_share(False), ulp=10),
+    "igammac": near_two(gamma_share(True), ulp=12),
+    "zeta": near_two(zeta, ulp=8),
     "heaviside": two("===x", heaviside, lambda x, v: np.where(x == 0, v, x > 0)),
     "ldexp": near_two(lambda x, n: x * np.exp2(np.clip(n, -15000, 15000)), 4, 0, lambda x, n: x * np.exp2(n)),
     "gcd": two("i=xx", None, wrapping(math.gcd)),

@@ -12,7 +12,7 @@ OPTIONAL = {
     "conv2d": lambda m, v: F.conv2d(m[None, None], m[None, None], v[:1]),
     "conv_transpose2d": lambda m, v: F.conv_transpose2d(m[None, None], m[None, None], v[:1]),
     "layer_norm": lambda m, v: F.layer_norm(m, (2,), v, v),
-    "rms_norm": lambda m, v: F.rms_norm(m, (2,), v, 1e-5),
+    "rms_norm": lambda m, v: F.rms_norm(m, (2,), v),
     "group_norm": lambda m, v: F.group_norm(m[..., None], 1, v, v),
     "batch_norm": lambda m, v: F.batch_norm(m, v, v, v, v),
     "instance_norm": lambda m, v: F.instance_norm(m[None], v, v, v, v, False),

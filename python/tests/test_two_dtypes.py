@@ -22,6 +22,23 @@ WITHOUT_VOTE = {
     "batch_norm": [(0, 1), (0, 2)],
     "instance_norm": [(0, 1), (0, 2)],
 }
+# Compositions that are no calls of the probes.
+COMPOSED = {
+    "triangular_solve": lambda m, v: al.triangular_solve(v[:, None], m),
+    "lu_solve": lambda m, v: al.lu_solve(v[:, None], *al.linalg.lu_factor(m)),
+    "ormqr": lambda m, v: al.ormqr(m, v, m),
+    "histogramdd": lambda m, v: al.histogramdd(m, 2, weight=v),
+    "dist": lambda m, v: al.dist(m, v),
+    "float_power": lambda m, v: al.float_power(m, v),
+    "polar": lambda m, v: al.polar(m, m),
+    "complex": lambda m, v: al.complex(m, m),
+    "mse_loss": lambda m, v: al.nn.functional.mse_loss(m, m + 1, weight=m),
+    "l1_loss": lambda m, v: al.nn.functional.l1_loss(m, m + 1, weight=m),
+    "huber_loss": lambda m, v: al.nn.functional.huber_loss(m, m + 1, weight=m),
+    "special.zeta": lambda m, v: al.special.zeta(m + 1, m),
+    "special.gammainc": lambda m, v: al.special.gammainc(m, m),
+    "special.hermite_polynomial_h": lambda m, v: al.special.hermite_polynomial_h(m, m),
+}
 # Their operands never meet: each result is of one of them.
 APART = {"meshgrid"}
 
@@ -80,4 +97,15 @@ def test_calls_of_the_probes(name, narrow, wide, monkeypatch):
 def test_optional_operands(name, narrow, wide, monkeypatch):
     matrix, vector = al.tensor(MATRIX).to(wide) * 1.1, al.tensor(VECTOR).to(wide)
     call = caught(name, lambda: OPTIONAL[name](matrix, vector), monkeypatch)
+    compare(name, call, narrow, wide)
+
+
+@pytest.mark.parametrize("narrow, wide", PAIRS)
+@pytest.mark.parametrize("name", COMPOSED)
+def test_compositions(name, narrow, wide, monkeypatch):
+    matrix, vector = al.tensor(MATRIX).to(wide) * 1.1, al.tensor(VECTOR).to(wide)
+    try:
+        call = caught(name, lambda: COMPOSED[name](matrix, vector), monkeypatch)
+    except TypeError:
+        pytest.skip("undefined")
     compare(name, call, narrow, wide)

@@ -4,7 +4,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::double::{Double, LN_2, LN_10, PI, SQRT_PI};
-use crate::special::{sin_pi, winitzki};
+use crate::special::{gamma_shares, sin_pi, winitzki, zeta};
 
 /// A real number with more digits than the results it is compared with. Methods with a body are
 /// textbook formulas, good enough where there are digits to spare.
@@ -53,6 +53,10 @@ pub trait Precise:
     fn lgamma(self) -> Self;
     /// The slope of `lgamma`.
     fn digamma(self) -> Self;
+    /// The shares of `Γ(self)` below and above `x`.
+    fn gamma_shares(self, x: Self) -> (Self, Self);
+    /// Hurwitz' zeta function.
+    fn zeta(self, q: Self) -> Self;
     /// The power; the base is not negative unless the exponent is whole.
     fn pow(self, exponent: Self) -> Self;
 
@@ -243,6 +247,14 @@ impl Precise for Double {
         self.atan2(x)
     }
 
+    fn gamma_shares(self, x: Self) -> (Self, Self) {
+        gamma_shares(self, x)
+    }
+
+    fn zeta(self, q: Self) -> Self {
+        zeta(self, q)
+    }
+
     fn pow(self, exponent: Self) -> Self {
         let y = (self.abs().ln() * exponent).exp();
         let is_odd = exponent.hi.rem_euclid(2.0) == 1.0;
@@ -304,6 +316,15 @@ impl Precise for f64 {
 
     fn hypot(self, other: Self) -> Self {
         libm::hypot(self, other)
+    }
+
+    fn gamma_shares(self, x: Self) -> (Self, Self) {
+        let (lower, upper) = gamma_shares(Double::new(self), Double::new(x));
+        (lower.hi, upper.hi)
+    }
+
+    fn zeta(self, q: Self) -> Self {
+        zeta(Double::new(self), Double::new(q)).hi
     }
 
     fn pow(self, exponent: Self) -> Self {

@@ -134,6 +134,140 @@ impl Double {
     }
 }
 
+/// The shares of `Γ(a)` below and above `x`: the series of the one or, from its far end, the continued
+/// fraction of the other, with as many terms as change something.
+pub(crate) fn gamma_shares(a: Double, x: Double) -> (Double, Double) {
+    let wide = [a, x];
+    let (a, x) = (a.hi, x.hi);
+    let both = |lower: f64, upper: f64| (double(lower), double(upper));
+    match (a, x) {
+        _ if a.is_nan() || x.is_nan() || a < 0.0 || x < 0.0 => return both(f64::NAN, f64::NAN),
+        _ if a == 0.0 && x == 0.0 || a.is_infinite() && x.is_infinite() => {
+            return both(f64::NAN, f64::NAN);
+        }
+        _ if x == 0.0 || a.is_infinite() => return both(0.0, 1.0),
+        _ if a == 0.0 || x.is_infinite() => return both(1.0, 0.0),
+        _ => {}
+    }
+    // The logarithm of the height of the normal distribution there.
+    let off = (x - a) / a;
+    let depth = match off.abs() < 1e-3 {
+        true => a * off * off * (0.5 - off / 3.0),
+        false => a * (off - libm::log(x / a)),
+    };
+    if depth > 800.0 {
+        return if x < a {
+            both(0.0, 1.0)
+        } else {
+            both(1.0, 0.0)
+        };
+    }
+    if a > 1e12 {
+        // Too near to tell from the middle.
+        return both(0.5, 0.5);
+    }
+    let ([a, x], one) = (wide, double(1.0));
+    let gamma = match a.hi < 1e-12 {
+        // -γ a
+        true => a * Double::pair(-0.577_215_664_901_532_9, 4.942_915_152_430_645e-18),
+        false => (a + one).lgamma(),
+    };
+    let raised = a * x.ln() - gamma;
+    if x.hi > 1.0 && x.hi > a.hi {
+        let count = 400.0 + 12.0 * a.hi.sqrt();
+        let mut tail = x + double(2.0 * count.floor() + 1.0) - a;
+        let mut n = count.floor();
+        while n > 0.0 {
+            let base = x + double(2.0 * n - 1.0) - a;
+            tail = base + double(n) * (a - double(n)) / tail;
+            n -= 1.0;
+        }
+        let upper = (raised - x).exp() * a / tail;
+        return (one - upper, upper);
+    }
+    let (mut term, mut total, mut n) = (one, one, one);
+    while term.hi > total.hi * 1e-34 {
+        term = term * x / (a + n);
+        total = total + term;
+        n = n + one;
+    }
+    let lower = (raised - x).exp() * total;
+    if x.hi > 1.0 || a.hi > 0.5 {
+        return (lower, one - lower);
+    }
+    // Small numbers: 1 - P = -(xᵃ/Γ(1 + a) - 1) - xᵃ/Γ(1 + a) a Σ (-x)ⁿ / (n! (a + n)).
+    let (mut term, mut total, mut n) = (-x, -x / (a + one), 1.0);
+    while term.hi.abs() > total.hi.abs() * 1e-36 {
+        n += 1.0;
+        term = -(term * x) / double(n);
+        total = total + term / (a + double(n));
+    }
+    let upper = -raised.expm1() - raised.exp() * a * total;
+    (lower, upper)
+}
+
+/// Hurwitz' zeta function: sixty terms as they stand, the rest by Euler's and Maclaurin's formula; of
+/// negative numbers more terms.
+pub(crate) fn zeta(x: Double, q: Double) -> Double {
+    const TERMS: f64 = 60.0;
+    let wide = q;
+    let (x, q) = (x.hi, q.hi);
+    let is_pole = q <= 0.0 && q == q.floor();
+    match (x, q) {
+        _ if x.is_nan() || q.is_nan() || x < 1.0 => return double(f64::NAN),
+        _ if x == 1.0 || is_pole => return double(f64::INFINITY),
+        _ if q < 0.0 && x.is_finite() && x != x.floor() => return double(f64::NAN),
+        _ if q.is_infinite() => return double(0.0),
+        _ if x.is_infinite() => {
+            let limit = [(q > 1.0, 0.0), (q == 1.0, 1.0)];
+            let limit = limit.iter().find(|(holds, _)| *holds);
+            return double(limit.map_or(f64::INFINITY, |(_, limit)| *limit));
+        }
+        _ => {}
+    }
+    let power = |base: Double, exponent: f64| {
+        let raised = base.abs().ln() * double(exponent);
+        if raised.hi > 720.0 {
+            return double(f64::INFINITY);
+        }
+        raised.exp()
+    };
+    let is_odd = x.rem_euclid(2.0) == 1.0;
+    let least = (-q).ceil().max(0.0) + TERMS;
+    let (mut total, mut k) = (double(0.0), 0.0);
+    while k < least {
+        let base = wide + double(k);
+        let term = power(base, -x);
+        let term = if base.hi < 0.0 && is_odd { -term } else { term };
+        if term.hi.is_infinite() && total.hi.is_infinite() {
+            // Between two infinities the nearer pole decides.
+            let nearest = q - q.floor();
+            let sign = if nearest > 0.5 || !is_odd { 1.0 } else { -1.0 };
+            return double(sign * f64::INFINITY);
+        }
+        total = total + term;
+        if !total.hi.is_finite() {
+            total = double(total.hi);
+        }
+        k += 1.0;
+    }
+    if !total.hi.is_finite() {
+        return total;
+    }
+    let end = wide + double(least);
+    let one = double(1.0);
+    // Σ B₂ⱼ/(2j)! x (x + 1) … (x + 2j - 2) / e^(2j - 1), whose terms fall.
+    let (mut factor, mut series, mut factorial) = (double(x) / end, double(0.5), 2.0);
+    for (j, (above, below)) in BERNOULLI.iter().enumerate() {
+        let j = 2.0 * (j as f64 + 1.0);
+        series = series + factor * double(*above) / double(*below * factorial);
+        factor = factor * (double(x + j - 1.0) / end) * (double(x + j) / end);
+        factorial *= (j + 1.0) * (j + 2.0);
+    }
+    let lift = power(end, 1.0 - x);
+    total + lift * (one / (double(x) - one) + series / end)
+}
+
 /// An approximation of `erfinv(x)` to two digits (Winitzki 2008), given `1 - x` too.
 pub(crate) fn winitzki(x: f64, rest: f64) -> f64 {
     let log = libm::log(rest * (1.0 + x));

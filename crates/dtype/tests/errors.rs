@@ -252,12 +252,21 @@ fn refused_arguments() {
 
 #[test]
 fn refused_filters() {
-    let problem = Problem::BadFilters {
-        input: vec![1, 3, 8, 8],
-        weight: vec![4, 2, 3, 3],
-        groups: 1,
+    let filters = |weight: &[usize], groups: usize, taken| {
+        let (input, weight) = (vec![1, 3, 8, 8], weight.to_vec());
+        let problem = Problem::BadFilters {
+            input,
+            weight,
+            groups,
+            taken,
+        };
+        message::<()>(Err(Error::new("conv2d", problem)))
     };
-    assert_messages!(message::<()>(Err(Error::new("conv2d", problem))));
+    assert_messages!(
+        filters(&[4, 2, 3, 3], 1, Some(2)),
+        filters(&[4, 2, 3, 3], 2, Some(4)),
+        filters(&[4, 2, 3], 1, None),
+    );
 }
 
 #[test]

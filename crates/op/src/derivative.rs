@@ -51,6 +51,10 @@ pub fn gradients<'b>(
             $(let _ = $arg;)*
             Some(SmallVec::from_slice(&[$($each),*]))
         }};
+        // Where there is none, and nobody may ask for it, not a number.
+        ($gradient:ident [$first:ident $($arg:ident)*] [none, $($slope:expr),*]) => {
+            Some(SmallVec::from_slice(&[$first.lit(f64::NAN), $(along($gradient, $slope)),*]))
+        };
         ($gradient:ident [$($arg:ident)*] [$($slope:expr),*]) => {
             Some(SmallVec::from_slice(&[$(along($gradient, $slope)),*]))
         };
@@ -77,6 +81,35 @@ fn atan2_slopes<'b>(y: Var<'b>, x: Var<'b>) -> [Var<'b>; 2] {
     let x = is_origin.pick(x.one(), x);
     let r = x.hypot(y);
     [x, -y].map(|across| is_origin.pick(x.zero(), across / r / r))
+}
+
+/// The slope of `igamma` by `x`: `xᵃ⁻¹ e⁻ˣ / Γ(a)`, for large `a` with Stirling's formula, where terms
+/// would cancel.
+fn gamma_density<'b>(a: Var<'b>, x: Var<'b>) -> Var<'b> {
+    /// Where the series of the correction has all digits.
+    const LARGE: f64 = 10.0;
+    // B₂ₙ / (2n (2n - 1)), last first.
+    const SERIES: [f64; 7] = [
+        1.0 / 156.0,
+        -691.0 / 360_360.0,
+        1.0 / 1188.0,
+        -1.0 / 1680.0,
+        1.0 / 1260.0,
+        -1.0 / 360.0,
+        1.0 / 12.0,
+    ];
+    let plain = (a - 1.0).xlogy(x) - x - a.lgamma();
+    let is_large = a.ge(a.lit(LARGE));
+    // One where it is not taken, so that no order of derivatives divides by zero.
+    let large = is_large.pick(a, a.one());
+    let inverse = large.reciprocal();
+    let square = inverse * inverse;
+    let terms = SERIES[1..].iter();
+    let series = terms.fold(a.lit(SERIES[0]), |sum, term| sum * square + *term);
+    let off = (x - large) * inverse;
+    let bent = (off.log1p() - off) * large - series * inverse;
+    let height = large.sqrt() * NORMAL_DENSITY / x;
+    is_large.pick(bent.exp() * height, plain.exp())
 }
 
 /// The share of `bˣ` in `bˣ + bʸ`, given `ln b`: a logistic function of the distance, which large

@@ -122,6 +122,24 @@ pub fn differentiate(
     }
 }
 
+/// The first operation of a program of which a derivative is wanted that it has not.
+#[must_use]
+pub fn without_derivative(program: &Program, wanted: &[bool]) -> Option<Op> {
+    if !program.steps().iter().any(lacks_one) {
+        return None;
+    }
+    let depends = dependent(program, wanted);
+    let lacking = program.steps().iter().filter(|step| lacks_one(step));
+    lacking.into_iter().find_map(|step| match step {
+        Step::Apply { op, args } if depends[usize::from(args[0])] => Some(*op),
+        _ => None,
+    })
+}
+
+fn lacks_one(step: &Step) -> bool {
+    matches!(step, Step::Apply { op, .. } if op.row().lacks_first)
+}
+
 /// The values of a program in another that has its inputs first, then its outputs. Outputs that are
 /// offered, and have the precision that was computed in, are read instead of being computed.
 fn replay<'b>(program: &Program, builder: &'b Builder, offers: bool) -> Vec<Var<'b>> {

@@ -30,6 +30,7 @@ pub const IN_PLACE: &[&str] = &[
     "clamp_min",
     "conj_physical",
     "float_power",
+    "polygamma",
 ];
 
 /// Views. The tensor takes their shape, too.

@@ -67,6 +67,9 @@ pub trait Lane:
     fn eq(self, other: Self) -> Self::Mask;
     /// `yes` where the mask is true, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// What a mask is, where that is known while the formula is followed: work whose result would not
+    /// be chosen, or would change nothing, can be left out there.
+    fn decided(mask: Self::Mask) -> Option<bool>;
     /// The bits of the float.
     fn to_bits(self) -> Self::Bits;
     /// The float with these bits.
@@ -323,6 +326,11 @@ macro_rules! impl_lane {
             #[inline(always)]
             fn select(mask: bool, yes: Self, no: Self) -> Self {
                 if mask { yes } else { no }
+            }
+
+            #[inline(always)]
+            fn decided(mask: bool) -> Option<bool> {
+                Some(mask)
             }
 
             #[inline(always)]

@@ -65,7 +65,7 @@ pub use backend::{Backend, DeviceId, Memory, Origin, Rewrite, Shared, Target, Vi
 pub use build::{Builder, Var};
 pub use complex::Complex;
 pub use derivative::gradients;
-pub use differentiate::{Differential, Needs, Read, differentiate};
+pub use differentiate::{Differential, Needs, Read, differentiate, without_derivative};
 pub use distribution::{Distribution, DistributionParameter};
 pub use fault::{Askers, Faults, Lineage};
 pub use hosting::Hosting;

@@ -60,11 +60,14 @@ macro_rules! rows {
     };
 }
 
-const ROWS_64: [Row<f64>; 7] = rows! {
+const ROWS_64: [Row<f64>; 10] = rows! {
     f64;
     erfinv     erfinv64      ()  2.0 itself;
     lgamma     lgamma64      ()  2.0 one;
     digamma    digamma64     ()  2.0 one;
+    igamma     igamma64      (x) 8.0 itself;
+    igammac    igammac64     (x) 10.0 itself;
+    zeta       zeta64        (q) 6.0 itself;
     hypot      hypot         (y) 2.0 itself;
     logaddexp  logaddexp64   (y) 2.5 larger_term;
     logaddexp2 logaddexp2_64 (y) 3.5 larger_term_2;
@@ -113,11 +116,14 @@ fn float64_within_bounds() {
     println!("{report}");
 }
 
-const ROWS_32: [Row<f32>; 7] = rows! {
+const ROWS_32: [Row<f32>; 10] = rows! {
     f32;
     erfinv     erfinv32      ()  2.0 itself;
     lgamma     lgamma32      ()  2.0 one;
     digamma    digamma32     ()  2.0 one;
+    igamma     igamma32      (x) 8.0 itself;
+    igammac    igammac32     (x) 10.0 itself;
+    zeta       zeta32        (q) 6.0 itself;
     hypot      hypot         (y) 2.0 itself;
     logaddexp  logaddexp32   (y) 2.5 larger_term;
     logaddexp2 logaddexp2_32 (y) 3.5 larger_term_2;
@@ -197,7 +203,7 @@ fn same(got: f64, want: f64) -> bool {
 fn special_values() {
     const INF: f64 = f64::INFINITY;
     const NAN: f64 = f64::NAN;
-    let rows: [(&str, f64, f64, f64); 34] = [
+    let rows: [(&str, f64, f64, f64); 57] = [
         ("erfinv", 0.0, 0.0, 0.0),
         ("erfinv", -0.0, 0.0, -0.0),
         ("erfinv", 1.0, 0.0, INF),
@@ -232,6 +238,29 @@ fn special_values() {
         ("logaddexp", -INF, INF, INF),
         ("logaddexp", NAN, INF, NAN),
         ("logaddexp2", 3.0, 3.0, 4.0),
+        ("igamma", 0.0, 1.0, 1.0),
+        ("igamma", 1.0, 0.0, 0.0),
+        ("igamma", 1.0, INF, 1.0),
+        ("igamma", INF, 1.0, 0.0),
+        ("igamma", INF, INF, NAN),
+        ("igamma", 0.0, 0.0, NAN),
+        ("igamma", -1.0, 1.0, NAN),
+        ("igamma", 1.0, -1.0, NAN),
+        ("igamma", NAN, 1.0, NAN),
+        ("igamma", 1.0, NAN, NAN),
+        ("igamma", INF, -1.0, NAN),
+        ("igammac", 0.0, 1.0, 0.0),
+        ("igammac", 1.0, 0.0, 1.0),
+        ("igammac", 1.0, INF, 0.0),
+        ("igammac", INF, 1.0, 1.0),
+        ("igammac", 1e300, 1e300, 0.5),
+        ("zeta", 1.0, 2.0, INF),
+        ("zeta", 0.5, 2.0, NAN),
+        ("zeta", 2.0, -3.0, INF),
+        ("zeta", 2.5, -0.5, NAN),
+        ("zeta", 2.0, INF, 0.0),
+        ("zeta", INF, 1.0, 1.0),
+        ("zeta", NAN, -1.0, NAN),
     ];
     for (name, x, y, want) in rows {
         let row = ROWS_64.iter().find(|row| row.name == name).unwrap();

@@ -1,8 +1,8 @@
 //! Short compositions that torch has a name for: each is a method of `Tensor` and a function of the
 //! module, and keeps the gradients of what it is made of.
 
-use allotrope_dtype::{DType, Error, Set, WeakScalar};
-use allotrope_op::{Op, Reduction, Shape};
+use allotrope_dtype::Error;
+use allotrope_op::{Op, Shape};
 use allotrope_tensor::{Tensor, sub_scaled};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -14,7 +14,6 @@ use crate::error::raise;
 use crate::memory_format::arrange;
 use crate::operand::{self, Value, run};
 use crate::options::scaled;
-use crate::scopes::{default_dtype, promotion};
 use crate::tensor::{PyTensor, wrap};
 
 forms! {
@@ -51,7 +50,7 @@ forms! {
     /// tensor([0.5000, 0.3333], dtype=float64)
     float_power[exponent](exponent: Operand) -> PyTensor |py, op, x| {
         let exponent = operand::read_other(op, exponent)?;
-        run(py, x.count(), || float_power_of(x, &exponent).map_err(|error| error.in_op(op)))
+        run(py, x.count(), || x.float_power(exponent.as_operand()))
     };
 
     /// other minus alpha times the number.
@@ -73,7 +72,7 @@ forms! {
     /// tensor(5.)
     dist[other, p=2.0](other: Operand, p: f64) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        run(py, x.count(), || distance(op, x, &other, p).map_err(|error| error.in_op(op)))
+        run(py, x.count(), || x.dist(&other, p))
     };
 
     /// The sums along the dimensions that sizes were repeated along to give this shape, in the dtype
@@ -85,7 +84,7 @@ forms! {
     /// tensor([300], dtype=uint64)
     sum_to_size[*sizes, size=None](sizes: &Bound<'_, PyTuple>, size: Option<Ints>) -> PyTensor |py, op, x| {
         let sizes = spread(op, sizes, size)?;
-        run(py, x.count(), || sum_to(x, &sizes))
+        run(py, x.count(), || x.sum_to_size(&sizes))
     };
 
     /// The complex conjugate; real numbers as they are.
@@ -136,59 +135,6 @@ pub(crate) fn adjoint_of(x: &Tensor) -> Result<Tensor, Error> {
     } else {
         Ok(turned)
     }
-}
-
-fn float_power_of(x: &Tensor, exponent: &Value) -> Result<Tensor, Error> {
-    let is_complex = x.dtype().is_complex()
-        || match exponent {
-            Value::Tensor(tensor) => tensor.dtype().is_complex(),
-            Value::Number(number) => matches!(number, WeakScalar::Complex(_)),
-        };
-    let wide = if is_complex { DType::C128 } else { DType::F64 };
-    let x = x.to(wide)?;
-    match exponent {
-        Value::Tensor(tensor) => x.pow(&tensor.to(wide)?),
-        Value::Number(number) => x.pow(*number),
-    }
-}
-
-/// The norm of a difference, which is formed in float64 where the common dtype is no float.
-fn distance(op: &'static str, x: &Tensor, other: &Tensor, p: f64) -> Result<Tensor, Error> {
-    let common = promotion().promote_types(op, x.dtype(), other.dtype())?;
-    if Set::Inexact.contains(common) {
-        return x.sub(other)?.norm(p, None, false);
-    }
-    let away = x.to(DType::F64)?.sub(&other.to(DType::F64)?)?;
-    away.norm(p, None, false)?.to(default_dtype())
-}
-
-/// The sums along the dimensions in which sizes are one, and along those before them.
-fn sum_to(x: &Tensor, sizes: &[isize]) -> Result<Tensor, Error> {
-    let op = "sum_to_size";
-    let fits = sizes.len() <= x.rank();
-    let extra = x.rank().saturating_sub(sizes.len());
-    let own = x.shape().iter().skip(extra).zip(sizes);
-    let fits = fits
-        && own
-            .clone()
-            .all(|(own, asked)| *asked == 1 || *own as isize == *asked);
-    if !fits {
-        let problem = allotrope_dtype::Problem::NotBroadcastable {
-            lhs: x.shape().to_vec(),
-            rhs: sizes.iter().map(|size| size.unsigned_abs()).collect(),
-        };
-        return Err(Error::new(op, problem));
-    }
-    let single = own
-        .enumerate()
-        .filter(|(_, (own, asked))| **own != 1 && **asked == 1);
-    let axes = (0..extra).chain(single.map(|(place, _)| place + extra));
-    let axes: Vec<isize> = axes.map(|axis| axis as isize).collect();
-    if axes.is_empty() {
-        return x.to(Reduction::Sum.outcome().of(x.dtype()));
-    }
-    let sums = x.sum(Some(&axes), true, None)?;
-    sums.reshape(sizes)
 }
 
 /// Adds them all.

@@ -81,6 +81,9 @@ macro_rules! example {
     ($as:ident i1)                  => { shown!($as i1 ["al.tensor([0.0, 1.0])"] "tensor([0.0000, 0.5652])") };
     ($as:ident i1e)                 => { shown!($as i1e ["al.tensor([0.0, 1.0, 100.0])"] "tensor([0.0000, 0.2079, 0.0397])") };
     ($as:ident lgamma)              => { shown!($as lgamma ["al.tensor([1.0, 5.0])"] "tensor([0.0000, 3.1781])") };
+    ($as:ident igamma)              => { shown!($as igamma ["al.tensor([1.0, 2.0])", "al.tensor([2.0, 2.0])"] "tensor([0.8647, 0.5940])") };
+    ($as:ident igammac)             => { shown!($as igammac ["al.tensor([1.0, 2.0])", "al.tensor([2.0, 2.0])"] "tensor([0.1353, 0.4060])") };
+    ($as:ident zeta)                => { shown!($as zeta ["al.tensor([2.0, 4.0])", "1.0"] "tensor([1.6449, 1.0823])") };
     ($as:ident digamma)             => { shown!($as digamma ["al.tensor([1.0, 2.0])"] "tensor([-0.5772,  0.4228])") };
     ($as:ident sigmoid)             => { shown!($as sigmoid ["al.tensor([0.0, 2.0])"] "tensor([0.5000, 0.8808])", ["al.tensor([0, 2])"] "tensor([0.5000, 0.8808])") };
     ($as:ident log_sigmoid)         => { shown!($as log_sigmoid ["al.tensor([0.0, -100.0])"] "tensor([  -0.6931, -100.0000])") };

@@ -1,7 +1,7 @@
 //! Elementwise operations with torch's options: each is declared once, as a method of `Tensor` and
 //! as a function of the module.
 
-use allotrope_dtype::{DType, Error, Problem, Set, WeakScalar};
+use allotrope_dtype::{Error, Problem, WeakScalar};
 use allotrope_op::Op;
 use allotrope_tensor::{Operand as Of, Tensor, add_scaled, sub_scaled};
 use pyo3::exceptions::PyTypeError;
@@ -110,15 +110,9 @@ forms! {
     /// >>> al.tensor([2.5, 3.14159]).round(decimals=2)
     /// tensor([2.5000, 3.1400])
     round[*, decimals=Clamped(0)](decimals: Clamped) |py, x| {
-        // Numbers have no more digits than that.
-        let decimals = decimals.0.clamp(-MOST_DECIMALS, MOST_DECIMALS) as i32;
+        let decimals = i32::try_from(decimals.0).unwrap_or(if decimals.0 < 0 { i32::MIN } else { i32::MAX });
         let x = as_tensor("round", &x)?;
-        let is_float = Set::Inexact.contains(x.dtype());
-        operand::run(py, x.count(), || match (is_float, decimals) {
-            (_, 0) | (false, 1..) => x.round(),
-            (true, _) => round_floats(&x, decimals),
-            (false, _) => round_integers(&x, decimals.unsigned_abs()),
-        })
+        operand::run(py, x.count(), || x.round_decimals(decimals))
     };
 
     /// The inverse of the logistic function, `log(x / (1 - x))`, of numbers within eps and 1 - eps.
@@ -289,9 +283,6 @@ forms! {
     };
 }
 
-/// Decimals beyond which rounding changes nothing, or leaves nothing.
-const MOST_DECIMALS: isize = 10_000;
-
 /// Refuses a number.
 #[cold]
 fn out_of_range(op: &'static str, what: &'static str, value: f64, accepted: &'static str) -> PyErr {
@@ -360,59 +351,6 @@ fn slopes(x: &Tensor, weight: &Tensor) -> Result<Tensor, Error> {
             Err(Error::new("prelu", problem))
         }
     }
-}
-
-/// Rounds in float64, so that scaling does not overflow a narrow dtype; what has no such decimals
-/// is left alone.
-fn round_floats(x: &Tensor, decimals: i32) -> Result<Tensor, Error> {
-    let rounded = round_values(&x.detach(), decimals)?;
-    if !x.requires_grad() {
-        return Ok(rounded);
-    }
-    // No slope, as that of the nearest whole number, which nothing is taken of.
-    let unvarying = x.round()?;
-    Tensor::apply(
-        Op::Where,
-        &[false.into(), (&unvarying).into(), (&rounded).into()],
-    )
-}
-
-fn round_values(x: &Tensor, decimals: i32) -> Result<Tensor, Error> {
-    let wide = x.to(if x.dtype().is_complex() {
-        DType::C128
-    } else {
-        DType::F64
-    })?;
-    let scale = 10_f64.powi(decimals.saturating_abs());
-    let rounded = if decimals > 0 {
-        wide.mul(scale)?.round()?.div(scale)?
-    } else if scale.is_finite() {
-        wide.div(scale)?.round()?.mul(scale)?
-    } else {
-        wide.mul(0.0)?
-    };
-    let kept = rounded.isfinite()?;
-    Tensor::apply(
-        Op::Where,
-        &[(&kept).into(), (&rounded).into(), (&wide).into()],
-    )?
-    .to(x.dtype())
-}
-
-/// Rounds integers to a power of ten, ties to even.
-fn round_integers(x: &Tensor, digits: u32) -> Result<Tensor, Error> {
-    let x = x.round()?;
-    let most = x.dtype().integer_range().map_or(0, |(_, most)| most);
-    let Some(scale) = 10_i128.checked_pow(digits).filter(|scale| *scale <= most) else {
-        return x.bitwise_and(0);
-    };
-    let scale = WeakScalar::Int(scale);
-    let down = x.floor_divide(scale)?;
-    let rest = x.remainder(scale)?;
-    let missing = Tensor::apply(Op::Sub, &[scale.into(), (&rest).into()])?;
-    let odd = down.bitwise_and(1)?.logical_and(&rest.eq(&missing)?)?;
-    let up = rest.gt(&missing)?.logical_or(&odd)?;
-    down.add(&up)?.mul(scale)
 }
 
 /// A tensor of an operand: a number as a tensor of its default dtype.

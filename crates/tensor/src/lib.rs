@@ -115,8 +115,9 @@ pub use ops::attention::AttentionOptions;
 pub use ops::{
     AverageOptions, BagMode, Bags, BatchNorm, BatchNormOptions, Beside, Beyond, Blocks,
     ConvolutionOptions, Edges, Embedding, IndexReduction, Interpolation, InterpolationOptions,
-    LossReduction, PadMode, Padding, QuantileInterpolation, Resized, Sampling, Search, Spacing,
-    TransposedOptions, Unique, Window, add_scaled, einsum, fft, linalg, multi_dot, sub_scaled,
+    LossReduction, PadMode, Padding, Polynomial, QuantileInterpolation, Resized, Sampling, Search,
+    Spacing, TransposedOptions, Unique, Window, add_scaled, einsum, fft, linalg, multi_dot,
+    polynomial, sub_scaled,
 };
 pub use random::{Generator, Parameter};
 pub use tensor::Tensor;

@@ -44,10 +44,6 @@ from ._more import svd as svd
 from ._more import svd_lowrank as svd_lowrank
 from ._more import triangular_solve as triangular_solve
 from ._progress import progress as progress
-from ._special import gammainc as igamma
-from ._special import gammaincc as igammac
-from ._special import multigammaln as mvlgamma
-from ._special import polygamma as polygamma
 from ._summary import summary as summary
 from .amp import autocast as autocast
 from .amp import get_autocast_dtype as get_autocast_dtype

@@ -80,8 +80,8 @@ rows("conj_ conj_physical_ conjugate_", "fc")
 rows("bitwise_not_ bitwise_invert_", "ib")
 rows("bitwise_count_", "i")
 rows(
-    """arctan2_ atan2_ copysign_ float_power_ heaviside_ hypot_ isclose_ logaddexp2_ logaddexp_
-    nextafter_ xlog1py_ xlogy_""",
+    """arctan2_ atan2_ copysign_ float_power_ heaviside_ hypot_ igamma_ igammac_ isclose_ logaddexp2_ logaddexp_
+    nextafter_ xlog1py_ xlogy_ zeta_""",
     "f", operand,
 )
 rows(
@@ -94,6 +94,7 @@ rows("div_ divide_ true_divide_ __itruediv__", "fc", operand)
 rows("bitwise_and_ bitwise_or_ bitwise_xor_ __iand__ __ior__ __ixor__", "ib", operand)
 rows("logical_and_ logical_or_ logical_xor_", "fb", operand)
 rows("bitwise_left_shift_ bitwise_right_shift_ gcd_ lcm_ __ilshift__ __irshift__", "i", operand)
+rows("polygamma_", "f", lambda x: (2,))
 rows("ldexp_", "f", lambda x: (tensor(numbers(x.shape, "int64")),))
 rows("addcdiv_ addcmul_", "f", lambda x: (like(x), like(x) + 1))
 rows("lerp_", "f", lambda x: (like(x), 0.25))

@@ -58,6 +58,8 @@ pub fn is_defined(op: Op, args: &[f64]) -> bool {
             let ordinary = args.iter().all(|x| x.is_finite()) && ends.iter().all(|x| *x != 0.0);
             args.iter().any(|x| x.is_nan()) || ordinary
         }
+        // Between -1e5 and where all numbers are whole, whose sums take too long to form.
+        Op::Zeta => args[1] > -1e5 || args[1] == args[1].floor() || args[1].is_nan(),
         // Two to an infinite power undoes a zero or an infinity, or not.
         Op::Ldexp => args[1].is_finite() || args[1].is_nan() || args[0].is_normal(),
         _ => true,
@@ -90,6 +92,11 @@ pub fn scale(op: Op, dtype: DType, args: &[f64]) -> f64 {
             args[0].abs() * least
         }
         Op::Lgamma | Op::Digamma => 1.0,
+        // The terms next to the poles on either side, which cancel.
+        Op::Zeta if args[1] < 0.0 => {
+            let off = args[1] - args[1].floor();
+            libm::pow(off.min(1.0 - off), -args[0]).min(1e300)
+        }
         // The larger of two terms that may cancel.
         Op::Logaddexp | Op::Logaddexp2 => {
             let larger = args[0].max(args[1]);
@@ -450,6 +457,9 @@ pub fn real<R: Precise>(op: Op, a: &[R]) -> R {
             (_, true) => x,
             _ => -greater(-x, -a[1]),
         },
+        Op::Igamma => x.gamma_shares(second()).0,
+        Op::Igammac => x.gamma_shares(second()).1,
+        Op::Zeta => x.zeta(second()),
         Op::Atan2 => x.atan2(second()),
         Op::Hypot => x.hypot(second()),
         Op::Copysign => {

@@ -171,6 +171,9 @@ pub(super) fn answer(op: Op, dtype: DType, a: &[i128]) -> Exact {
         | Op::Softshrink
         | Op::Hardshrink
         | Op::Div
+        | Op::Igamma
+        | Op::Igammac
+        | Op::Zeta
         | Op::Atan2
         | Op::Hypot
         | Op::Copysign

@@ -12,6 +12,12 @@ pub enum GradientProblem {
         /// The dtype.
         dtype: DType,
     },
+    /// An operation has no derivative by an operand of which one is wanted.
+    #[error("no derivative by {operand} (hint: {operand}.detach())")]
+    NoDerivative {
+        /// The operand as the operation names it.
+        operand: &'static str,
+    },
     /// A gradient is wanted of something that was not recorded.
     #[error("nothing to go back through: the tensor does not require a gradient{}", non_differentiable(*through))]
     NotRecorded {

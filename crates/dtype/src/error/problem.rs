@@ -2,8 +2,8 @@
 
 use super::gradient::GradientProblem;
 use super::wording::{
-    LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, list, misfits,
-    names, outside, range, refusal,
+    LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, filters, list,
+    misfits, names, outside, range, refusal,
 };
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
@@ -350,10 +350,7 @@ pub enum Problem {
         available: usize,
     },
     /// Filters that do not fit the channels of an image.
-    #[error(
-        "channels do not fit: {input:?} with filters {weight:?} in {groups} groups; \
-         sizes of channels and filters must be multiples of the groups"
-    )]
+    #[error("channels do not fit: {}", filters(input, weight, *groups, *taken))]
     BadFilters {
         /// The shape of the images.
         input: Vec<usize>,
@@ -361,6 +358,8 @@ pub enum Problem {
         weight: Vec<usize>,
         /// The number of groups.
         groups: usize,
+        /// The channels that the filters take; none where they have not the right number of dimensions.
+        taken: Option<usize>,
     },
     /// Bounds in the wrong order, or with nothing between them.
     #[error("nothing between the bounds: {low} and {high}; the first must be the lower one")]

@@ -165,3 +165,23 @@ pub(super) fn outside(dim: Option<usize>) -> String {
         None => "sizes must be equal".to_owned(),
     }
 }
+
+/// What images, filters and groups that do not fit are.
+pub(super) fn filters(
+    input: &[usize],
+    weight: &[usize],
+    groups: usize,
+    taken: Option<usize>,
+) -> String {
+    let both = format!("images {input:?} with filters {weight:?}");
+    match taken {
+        None => format!(
+            "{both}; one dimension of filters, one of channels and the window's are accepted"
+        ),
+        Some(taken) if groups == 1 => format!("{both}, which take {taken}"),
+        Some(taken) => format!(
+            "{both} in {groups} groups, which take {taken}; \
+             sizes of channels and filters must be multiples of the groups"
+        ),
+    }
+}

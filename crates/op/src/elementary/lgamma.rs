@@ -205,3 +205,24 @@ pub fn lgamma64<L: Lane>(x: L) -> L {
     let center = center(a, CENTER_64, CENTER_BELOW_64);
     join(x, center, far, missing, log_parts64(missing))
 }
+
+macro_rules! parts {
+    ($($center:ident $correction:ident $above:ident $below:ident $stirling:ident;)*) => {$(
+        /// `ln Γ(a)` as a rounded value and the rest, from 1 to 5/2; `ln Γ(1 + a)` below 1.
+        #[inline(always)]
+        pub(super) fn $center<L: Lane>(a: L) -> (L, L) {
+            center(a, $above, $below)
+        }
+
+        /// What `(a - 1/2) ln a - a + ln(2π)/2` leaves out of `ln Γ(a)`, for `a ≥ 5/2`.
+        #[inline(always)]
+        pub(super) fn $correction<L: Lane>(a: L) -> L {
+            let inverse = L::lit(1.0) / a;
+            horner(inverse * inverse, $stirling) * inverse
+        }
+    )*};
+}
+parts! {
+    center32 correction32 CENTER_32 CENTER_BELOW_32 STIRLING_32;
+    center64 correction64 CENTER_64 CENTER_BELOW_64 STIRLING_64;
+}

@@ -12,6 +12,8 @@
 //! | `erfinv` | erfinv |
 //! | `lgamma` | lgamma |
 //! | `digamma` | digamma |
+//! | `igamma` | igamma, igammac |
+//! | `zeta` | zeta |
 //! | `cbrt` | cbrt |
 //! | `power` | pow |
 //! | `hypot` | hypot, rsqrt |
@@ -36,6 +38,7 @@ mod erfinv;
 mod exp;
 mod hyperbolic;
 mod hypot;
+mod igamma;
 mod inverse;
 mod lgamma;
 mod log;
@@ -43,6 +46,7 @@ mod logaddexp;
 mod power;
 mod reduction;
 mod trigonometric;
+mod zeta;
 
 pub use bessel::{i0_32, i0_64, i0e32, i0e64, i1_32, i1_64, i1e32, i1e64};
 pub use bits::{copysign, nextafter};
@@ -63,6 +67,7 @@ pub use hyperbolic::{
     tanh_rough32, tanh32, tanh64, tanhshrink32, tanhshrink64,
 };
 pub use hypot::{hypot, rsqrt};
+pub use igamma::{igamma32, igamma64, igammac32, igammac64};
 pub use inverse::{acos32, acos64, asin32, asin64, atan2_32, atan2_64, atan32, atan64};
 pub use lgamma::{lgamma32, lgamma64};
 pub(crate) use log::{log_parts32, log_parts64};
@@ -74,6 +79,7 @@ pub use trigonometric::{
     cos_near32, cos_near64, cos32, cos64, sin_near32, sin_near64, sin32, sin64, tan_near32,
     tan_near64, tan32, tan64,
 };
+pub use zeta::{zeta32, zeta64};
 
 use crate::wgsl::Expression;
 use crate::{Lane, LaneBits, Number};
@@ -234,6 +240,9 @@ elementary! {
     erfinv()        erfinv32      erfinv64      "The inverse of the error function: [`erfinv32`], [`erfinv64`]."
     lgamma()        lgamma32      lgamma64      "The logarithm of the gamma function: [`lgamma32`], [`lgamma64`]."
     digamma()       digamma32     digamma64     "The derivative of `lgamma`: [`digamma32`], [`digamma64`]."
+    igamma(x)       igamma32      igamma64      "The share of `Γ(self)` below `x`: [`igamma32`], [`igamma64`]."
+    igammac(x)      igammac32     igammac64     "The share of `Γ(self)` above `x`: [`igammac32`], [`igammac64`]."
+    zeta(q)         zeta32        zeta64        "Hurwitz' zeta function: [`zeta32`], [`zeta64`]."
     hypot(y)        hypot         hypot         "The length of the vector (self, y): [`hypot()`]."
     rsqrt()         rsqrt         rsqrt         "One over the square root: [`rsqrt`]."
     logaddexp(y)    logaddexp32   logaddexp64   "`ln(exp self + exp y)`: [`logaddexp32`], [`logaddexp64`]."

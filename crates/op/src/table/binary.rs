@@ -85,6 +85,15 @@ macro_rules! for_each_binary {
             { Ldexp, ldexp, (x, exponent) -> out, Map, Widest, "`x` times two to the exponent.",
               float { ldexp(x, exponent) } complex { ldexp_complex(x, exponent) } int promote bool promote,
               d [exponent.exp2(), out * std::f64::consts::LN_2], domain [(-10.0, 10.0), (-5.0, 5.0)], ulp 4.0 }
+            { Igamma, igamma, (a, x) -> out, Map, Widest, "The share of the gamma function of `a` that lies below `x`.",
+              float { a.igamma(x) } complex refuse int promote bool promote,
+              d [none, gamma_density(a, x)], domain [(0.1, 50.0), (0.1, 50.0)], ulp 8.0 }
+            { Igammac, igammac, (a, x) -> out, Map, Widest, "The share of the gamma function of `a` that lies above `x`.",
+              float { a.igammac(x) } complex refuse int promote bool promote,
+              d [none, -gamma_density(a, x)], domain [(0.1, 50.0), (0.1, 50.0)], ulp 8.0 }
+            { Zeta, zeta, (x, q) -> out, Map, Widest, "Hurwitz' zeta function, the sum of `(k + q)⁻ˣ` over all `k` from 0.",
+              float { x.zeta(q) } complex refuse int promote bool promote,
+              d [none, -x * (x + 1.0).zeta(q)], domain [(1.25, 20.0), (0.25, 50.0)], ulp 6.0 }
             { Gcd, gcd, (x, y) -> out, Map, Keep, "The greatest common divisor.",
               float refuse complex refuse int { x.gcd(y) } bool integer,
               d none, domain [(-10.0, 10.0), (-10.0, 10.0)], ulp 0.5 }

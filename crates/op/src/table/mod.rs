@@ -39,7 +39,7 @@ pub use reduce::{Outcome, Reduction, float_of};
 /// | signature | a [`Signature`]: what comes out |
 /// | autocast | an [`Autocast`]: what becomes of half precision |
 /// | cell | `{ formula }`, or `promote` to the default float, `integer` (as int64), `refuse` |
-/// | derivative | `[by each operand]`, `{ g => [gradients] }` where it is not holomorphic, `none` |
+/// | derivative | `[by each operand]`, the first of which may be `none`, `{ g => [gradients] }` where it is not holomorphic, `none` |
 /// | ulp | the greatest error of float32 and float64 results over the domain |
 ///
 /// Formulas know the operands by name, and `L`, `R`, `I`: the type of a float, of the parts of a
@@ -133,6 +133,8 @@ pub struct Row {
     pub bool: Cell,
     /// Whether there is a derivative.
     pub is_differentiable: bool,
+    /// Whether there is none by the first operand.
+    pub lacks_first: bool,
     /// Where each operand is tested and measured.
     pub domain: &'static [(f64, f64)],
     /// The greatest error over the domain, in units in the last place of float32 and float64.
@@ -208,6 +210,15 @@ macro_rules! has_derivative {
     };
 }
 
+macro_rules! lacks_first {
+    ([none, $($rest:tt)*]) => {
+        true
+    };
+    ($derivative:tt) => {
+        false
+    };
+}
+
 /// Whether a row has a formula for results of 16 bits.
 macro_rules! has_rough {
     () => {
@@ -250,6 +261,7 @@ macro_rules! define_ops {
             int: cell!($int),
             bool: cell!($bool),
             is_differentiable: has_derivative!($d),
+            lacks_first: lacks_first!($d),
             domain: &[$($domain),*],
             ulp: $ulp,
             has_rough: has_rough!($($($faster)+)?),

@@ -88,6 +88,10 @@ impl<T: Float> Lane for Expression<T> {
         Self::choose(mask, yes, no)
     }
 
+    fn decided(_: Self::Mask) -> Option<bool> {
+        None
+    }
+
     fn to_bits(self) -> Self::Bits {
         Expression::unary(Operation::Reinterpret, self)
     }

@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 
-use allotrope_dtype::{Error, Problem};
 use allotrope_op::Shape;
 use allotrope_tensor::{LossReduction, Tensor};
 use pyo3::exceptions::PyUserWarning;
@@ -35,34 +34,6 @@ fn reduction_of(
             (true, false) => LossReduction::Sum,
         },
     )
-}
-
-/// The losses of elements, each times a weight; a mean is that of the weights unless all count alike.
-fn weigh(
-    op: &'static str,
-    losses: &Tensor,
-    weight: &Tensor,
-    how: LossReduction,
-    count_alike: bool,
-) -> Result<Tensor, Error> {
-    if weight.shape() != losses.shape() {
-        let problem = Problem::WrongShape {
-            what: "weight",
-            given: weight.shape().to_vec(),
-            accepted: format!("that of the losses, {}", losses.shape()),
-        };
-        return Err(Error::new(op, problem));
-    }
-    let losses = losses.mul(weight)?;
-    match how {
-        LossReduction::None => Ok(losses),
-        LossReduction::Sum => losses.sum(None, false, None),
-        LossReduction::Mean if count_alike => losses.mean(None, false, None),
-        LossReduction::Mean => {
-            let total = weight.sum(None, false, None)?;
-            losses.sum(None, false, None)?.div(&total)
-        }
-    }
 }
 
 /// Losses of differences, which broadcast; where that happens it is seldom meant.
@@ -142,7 +113,7 @@ losses! {
     mse_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
             None => input.mse_loss(target, how),
-            Some(weight) => weigh("mse_loss", &input.mse_loss(target, LossReduction::None)?, weight, how, false),
+            Some(weight) => input.weighted_mse_loss(target, weight, how),
         };
 
     /// The magnitude of the difference, times a weight if there is one.
@@ -152,7 +123,7 @@ losses! {
     l1_loss[input, target, size_average=None, reduce=None, reduction="mean", weight=None](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| match weight {
             None => input.l1_loss(target, how),
-            Some(weight) => weigh("l1_loss", &input.l1_loss(target, LossReduction::None)?, weight, how, false),
+            Some(weight) => input.weighted_l1_loss(target, weight, how),
         };
 
     /// The magnitude of the difference minus beta / 2, and below beta its square over 2 beta.
@@ -170,7 +141,7 @@ losses! {
     huber_loss[input, target, reduction="mean", delta=1.0, weight=None](input: Operand, target: Operand, reduction: &str, delta: f64, weight: Option<Operand>)
         tensors [input, target] maybe [weight] by (None, None, reduction) |how| match weight {
             None => input.huber_loss(target, delta, how),
-            Some(weight) => weigh("huber_loss", &input.huber_loss(target, delta, LossReduction::None)?, weight, how, true),
+            Some(weight) => input.weighted_huber_loss(target, weight, delta, how),
         };
 
     /// The cross entropy of the softmax over classes (dimension 1) and a target: classes in any

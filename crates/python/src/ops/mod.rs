@@ -14,6 +14,7 @@
 //! | `order` | elements in order, and running totals |
 //! | `sequence` | `ctc_loss` and others beside the tables of layers and losses |
 //! | `signal` | transforms of short windows, and windows |
+//! | `special` | special functions that are compositions |
 //! | `sums` | tensors plus products |
 
 mod activation;
@@ -28,6 +29,7 @@ mod neural;
 mod order;
 mod sequence;
 mod signal;
+mod special;
 mod sums;
 
 use pyo3::prelude::*;
@@ -42,6 +44,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     order::register(module)?;
     sequence::register(module)?;
     signal::register(module)?;
+    special::register(module)?;
     sums::functions::register(module)?;
     fft::register(&add_namespace(module, "fft")?)?;
     linalg::register_plain(module)?;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use allotrope_dtype::{DType, Error, GradientProblem, Problem};
 use allotrope_op::Fold;
-use allotrope_op::{Differential, Op, Program, Read, Shape, compute_dtype, differentiate};
+use allotrope_op::{
+    Differential, Op, Program, Read, Shape, compute_dtype, differentiate, without_derivative,
+};
 use smallvec::SmallVec;
 
 use super::mode::is_grad_enabled;
@@ -211,6 +213,11 @@ impl Elementwise {
             .iter()
             .map(|flow| flow.as_ref().map(Flow::dtype))
             .collect();
+        if let Some(op) = without_derivative(&self.program, wanted) {
+            let operand = op.row().operands[0];
+            let problem = GradientProblem::NoDerivative { operand };
+            return Err(Error::new(op.name(), problem.into()));
+        }
         let offers = self.outputs.iter().any(Option::is_some);
         let back = differentiate(&self.program, wanted, offers, &dtypes);
         let shape = &self.shape;

@@ -5,6 +5,7 @@ use smallvec::smallvec;
 
 use super::operands::wrong_shape;
 use crate::autograd::is_recorded;
+use crate::call;
 use crate::transfer::gathered;
 use crate::{Index, Tensor};
 
@@ -55,8 +56,9 @@ impl Tensor {
                 return Err(Error::not_in_set(op, part.dtype(), Set::Float, None));
             }
         }
-        // Rounded once: products of halves are formed in float32.
-        let wide = |x: &Self| x.to(x.dtype().compute());
+        // Rounded once: products of halves are formed in float32, and what meets before it turns.
+        let common = call::common_dtype(op, [self, angle])?;
+        let wide = |x: &Self| x.to(common)?.to(common.compute());
         let (size, angle) = (wide(self)?, wide(angle)?);
         let parts = [size.mul(&angle.cos()?)?, size.mul(&angle.sin()?)?];
         parts[0].complex(&parts[1]).map_err(|error| error.in_op(op))

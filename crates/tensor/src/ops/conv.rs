@@ -103,7 +103,12 @@ fn slide(
         && filters.is_multiple_of(groups)
         && weight.shape()[1].checked_mul(groups) == Some(channels);
     if !fits {
-        return Err(bad_filters(op, x, weight, groups));
+        let taken = weight
+            .shape()
+            .get(1)
+            .map(|size| size.saturating_mul(groups));
+        let taken = taken.filter(|_| weight.rank() == rank + 2);
+        return Err(bad_filters(op, x, weight, groups, taken));
     }
     check_bias(op, bias, filters)?;
     let axes = axes(op, x, weight, options, rank)?;
@@ -156,11 +161,18 @@ pub(super) fn common_dtype(
 
 /// Filters that do not fit the channels.
 #[cold]
-pub(super) fn bad_filters(op: &'static str, x: &Tensor, weight: &Tensor, groups: usize) -> Error {
+pub(super) fn bad_filters(
+    op: &'static str,
+    x: &Tensor,
+    weight: &Tensor,
+    groups: usize,
+    taken: Option<usize>,
+) -> Error {
     let problem = Problem::BadFilters {
         input: x.shape().to_vec(),
         weight: weight.shape().to_vec(),
         groups,
+        taken,
     };
     Error::new(op, problem)
 }

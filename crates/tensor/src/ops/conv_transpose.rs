@@ -89,11 +89,13 @@ fn spread(
         && groups > 0
         && channels.is_multiple_of(groups)
         && weight.shape()[0] == channels;
+    let taken = weight.shape().first().copied();
+    let taken = taken.filter(|_| weight.rank() == rank + 2);
     if !fits {
-        return Err(bad_filters(op, x, weight, groups));
+        return Err(bad_filters(op, x, weight, groups, taken));
     }
     let Some(filters) = weight.shape()[1].checked_mul(groups) else {
-        return Err(bad_filters(op, x, weight, groups));
+        return Err(bad_filters(op, x, weight, groups, taken));
     };
     check_bias(op, bias, filters)?;
     let axes = axes(op, x, weight, options, rank)?;

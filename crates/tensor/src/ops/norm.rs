@@ -13,7 +13,6 @@ use super::norm_gradient::{recorded_batch, recorded_groups, recorded_last};
 use super::operands::{Working, out_of_range, signed, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call;
 use crate::device::{perform_here, perform_or};
 use crate::elementwise::evaluate_one;
 use crate::reduce::Plan;
@@ -127,9 +126,9 @@ impl Tensor {
         if let Some((x, weight)) = gathered((self, weight))? {
             return x.rms_norm(normalized_shape, weight.as_ref(), eps);
         }
-        let own = call::expected_dtype(&RMS_NORM, self.dtype())?;
-        let eps = eps.map_or_else(|| own.to_real().finfo().map(|info| info.eps), Ok)?;
         let working = Working::of(&RMS_NORM, &with_terms(self, [weight, None]))?;
+        let real = working.result.to_real();
+        let eps = eps.map_or_else(|| real.finfo().map(|info| info.eps), Ok)?;
         if working.result.is_complex() {
             return self.complex_rms_norm(working, normalized_shape, weight, eps);
         }

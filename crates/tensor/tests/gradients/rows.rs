@@ -31,7 +31,8 @@ fn operands(op: Op, dtype: DType, seed: u64) -> Vec<Tensor> {
         }
         let re = uniform(&[4], middle - reach, middle + reach, seed + i as u64);
         if dtype == DType::F64 {
-            return re.requires_grad_(true).unwrap();
+            let has_slope = i > 0 || !row.lacks_first;
+            return re.requires_grad_(has_slope).unwrap();
         }
         let im = uniform(&[4], -0.8, 0.8, seed + 50 + i as u64);
         let unit = Tensor::full(&[], c128::new(0.0, 1.0), DType::C128).unwrap();
@@ -78,7 +79,12 @@ fn gradients(op: Op, dtype: DType, values: &[Tensor]) -> Vec<Tensor> {
         .iter()
         .map(|x| match x.dtype() {
             DType::Bool => x.clone(),
-            _ => x.to(dtype).unwrap().requires_grad_(true).unwrap(),
+            _ => x.to(dtype).unwrap(),
+        })
+        .enumerate()
+        .map(|(i, x)| match x.dtype() {
+            DType::Bool => x,
+            _ => x.requires_grad_(i > 0 || !op.row().lacks_first).unwrap(),
         })
         .collect();
     let result = apply(op, &leaves).unwrap();

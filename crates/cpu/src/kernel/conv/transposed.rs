@@ -2,7 +2,8 @@
 //!
 //! With a stride `s`, results at places of equal remainder by `s` know only every `s`th tap: each
 //! such class is a convolution of stride 1 with some of the taps in reverse, and nothing is
-//! multiplied by the zeros between the elements. Classes are interleaved in the end.
+//! multiplied by the zeros between the elements. Classes are interleaved in the end. Under filters larger
+//! than the image a class is cut further, so that nothing much is multiplied by the zeros around it either.
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::task::{Axis, Edge};
@@ -31,43 +32,63 @@ struct Class {
 }
 
 impl Class {
-    /// The classes of an axis that something reaches.
+    /// The classes of an axis that something reaches. Where there are more taps than elements, most taps
+    /// reach most results from beyond the image: results are cut into pieces, each with its own taps,
+    /// so that the work is elements times taps.
     fn all(axis: &Axis) -> Vec<Self> {
+        /// Results of a piece, which has a price of its own.
+        const LEAST: usize = 32;
         let divisor = greatest_divisor(axis.stride, axis.dilation);
         let step = axis.stride / divisor;
-        let class = |first: usize| {
+        let dilation = axis.dilation / divisor;
+        let mut classes = Vec::new();
+        for first in 0..axis.stride.min(axis.output) {
             // Tap k reaches place o from element (o + padding - k dilation) / stride.
             let start = first + axis.padding;
             let reaches = |tap: &usize| (tap * axis.dilation) % axis.stride == start % axis.stride;
-            let tap = (0..step.min(axis.kernel)).find(reaches);
-            let count = (axis.output - first).div_ceil(axis.stride);
-            let (tap, taps) = match tap {
-                Some(tap) => (tap, (axis.kernel - tap).div_ceil(step)),
-                None => (0, 0),
+            let Some(tap) = (0..step.min(axis.kernel)).find(reaches) else {
+                continue;
             };
-            let dilation = axis.dilation / divisor;
-            let last = (tap + taps.saturating_sub(1) * step) * axis.dilation;
-            // Where the last tap, which comes first in reverse, reads for the first place.
-            let origin = (start as isize - last as isize) / axis.stride as isize;
-            let skipped = (origin.max(0).unsigned_abs()).min(axis.input);
-            Self {
-                first,
-                count,
-                tap,
-                step,
-                taps,
-                skipped,
-                axis: Axis {
-                    padding: (-origin).max(0).unsigned_abs(),
-                    dilation,
-                    ..Axis::sliding(axis.input - skipped, taps, 1, count)
-                },
+            let taps = (axis.kernel - tap).div_ceil(step);
+            let count = (axis.output - first).div_ceil(axis.stride);
+            let piece = match taps > 2 * axis.input {
+                true => axis.input.max(LEAST),
+                false => count,
+            };
+            let element = (start as isize - (tap * axis.dilation) as isize) / axis.stride as isize;
+            for begin in (0..count).step_by(piece) {
+                let count = piece.min(count - begin);
+                // The j-th of the taps reads element + c - j dilation for result c.
+                let element = element + begin as isize;
+                let least = (element - (axis.input as isize - 1)).max(0).unsigned_abs();
+                let least = least.div_ceil(dilation);
+                let Ok(highest) = usize::try_from(element + count as isize - 1) else {
+                    continue;
+                };
+                let taps = taps.min(highest / dilation + 1).saturating_sub(least);
+                if taps == 0 {
+                    continue;
+                }
+                // Where the last tap, which comes first in reverse, reads for the first place.
+                let origin = element - ((least + taps - 1) * dilation) as isize;
+                let skipped = (origin.max(0).unsigned_abs()).min(axis.input);
+                classes.push(Self {
+                    first: first + begin * axis.stride,
+                    count,
+                    tap: tap + least * step,
+                    step,
+                    taps,
+                    skipped,
+                    axis: Axis {
+                        padding: (-origin).max(0).unsigned_abs(),
+                        dilation,
+                        ..Axis::sliding(axis.input - skipped, taps, 1, count)
+                    },
+                });
             }
-        };
-        let classes = (0..axis.stride.min(axis.output)).map(class);
+        }
+        classes.retain(|class| class.axis.input > 0);
         classes
-            .filter(|class| class.taps > 0 && class.axis.input > 0)
-            .collect()
     }
 }
 
@@ -109,9 +130,13 @@ impl Transposed<'_> {
         let places: usize = self.axes.iter().map(|axis| axis.output).product();
         let size = self.dtype.itemsize();
         let classes = self.classes();
-        let all = self.axes.iter().map(|axis| axis.stride.min(axis.output));
-        let count: usize = all.product();
-        if classes.len() < count {
+        let results = |class: &[Class; 3]| class.iter().map(|class| class.count).product::<usize>();
+        let is_whole = classes
+            .first()
+            .is_some_and(|first| results(first) == places);
+        let count = self.axes.iter().map(|axis| axis.stride.min(axis.output));
+        let count: usize = count.product();
+        if classes.iter().map(results).sum::<usize>() < places {
             // What results are that nothing reaches.
             match self.bias {
                 Some(bias) => fill_with_bias(self.op, bias, [batch, filters, places], out)?,
@@ -126,11 +151,11 @@ impl Transposed<'_> {
             let part = self.image.layout.slice(self.op, 0, range(first, images))?;
             let out = &mut out[first * per_image..(first + images) * per_image];
             for classes in &classes {
-                if count == 1 {
+                if is_whole {
                     self.run_class(&part, &weight, classes, out)?;
                     continue;
                 }
-                let results: usize = classes.iter().map(|class| class.count).product();
+                let results = results(classes);
                 let mut scratch =
                     Buffer::for_elements(self.op, self.dtype, images * filters * results)?;
                 self.run_class(&part, &weight, classes, &mut scratch)?;

@@ -87,6 +87,10 @@ impl<L: Lane> Lane for Near<L> {
         Self(L::select(mask, yes.0, no.0))
     }
     #[inline(always)]
+    fn decided(mask: L::Mask) -> Option<bool> {
+        L::decided(mask)
+    }
+    #[inline(always)]
     fn to_bits(self) -> L::Bits {
         self.0.to_bits()
     }
@@ -118,6 +122,7 @@ impl<L: Elementary> Elementary for Near<L> {
         sinh(); cosh(); tanh(); tanh_rough(); tanhshrink(); asinh(); acosh(); atanh();
         erf(); erfc(); erfcx(); ndtr(); log_ndtr(); i0(); i0e(); i1(); i1e();
         gelu(); cbrt(); pow(y); erfinv(); lgamma(); digamma(); hypot(y); rsqrt();
+        igamma(x); igammac(x); zeta(q);
         logaddexp(y); logaddexp2(y); fmod(y); remainder(y); floor_divide(y); copysign(y); nextafter(y);
     }
 }

@@ -12,7 +12,7 @@ use allotrope_op::structured::neural::{
 use allotrope_op::task::values::Refusal;
 use allotrope_op::{Shape, Var};
 
-use super::{LossReduction, reduce_formula};
+use super::{LossReduction, reduce_formula, reduce_weighted};
 use crate::Tensor;
 use crate::autograd::is_recorded;
 use crate::call;
@@ -83,6 +83,35 @@ fn check_target(op: &'static str, x: &Tensor, target: &Tensor) -> Result<(), Err
     }
     let accepted = format!("the input's, {:?}", x.shape().to_vec());
     Err(wrong_shape(op, "target", target, accepted))
+}
+
+fn check_delta(delta: f64) -> Result<(), Error> {
+    if delta.is_nan() || delta <= 0.0 {
+        return Err(out_of_range(
+            HUBER_LOSS.name,
+            "delta",
+            delta,
+            "numbers above 0",
+        ));
+    }
+    Ok(())
+}
+
+/// Half the square of a difference, and above `delta` the line that goes on from there.
+fn huber(difference: Var<'_>, delta: f64) -> Var<'_> {
+    let away = difference.abs();
+    let line = (away - 0.5 * delta) * delta;
+    away.le(away.lit(delta)).pick(away.square() * 0.5, line)
+}
+
+/// Refuses weights of another shape than that of the losses.
+fn check_weight(op: &'static str, [x, target, weight]: [&Tensor; 3]) -> Result<(), Error> {
+    let shape = Shape::broadcast(op, &[x.shape(), target.shape()])?;
+    if weight.shape() == &shape {
+        return Ok(());
+    }
+    let accepted = format!("that of the losses, {shape}");
+    Err(wrong_shape(op, "weight", weight, accepted))
 }
 
 /// The binary cross entropy of a probability and a target, times a weight if there is one.
@@ -178,6 +207,67 @@ impl Tensor {
         })
     }
 
+    /// [`mse_loss`](Self::mse_loss) with a weight for each loss; a mean is over the sum of the weights.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let x = Tensor::from_slice(&[1.0_f32, 3.0], &[2])?;
+    /// let y = Tensor::from_slice(&[0.0_f32, 1.0], &[2])?;
+    /// let weight = Tensor::from_slice(&[3.0_f32, 1.0], &[2])?;
+    /// let loss = x.weighted_mse_loss(&y, &weight, LossReduction::Mean)?;
+    /// assert_eq!(loss.to_vec::<f32>()?, [1.75]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    pub fn weighted_mse_loss(
+        &self,
+        target: &Self,
+        weight: &Self,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let tensors = [self, target, weight];
+        check_weight(MSE_LOSS.name, tensors)?;
+        reduce_weighted(&MSE_LOSS, &tensors, reduction, Some(2), |v| {
+            (v[0] - v[1]).square() * v[2]
+        })
+    }
+
+    /// [`l1_loss`](Self::l1_loss) with a weight for each loss; a mean is over the sum of the weights.
+    pub fn weighted_l1_loss(
+        &self,
+        target: &Self,
+        weight: &Self,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        let tensors = [self, target, weight];
+        check_weight(L1_LOSS.name, tensors)?;
+        reduce_weighted(&L1_LOSS, &tensors, reduction, Some(2), |v| {
+            // Weights of complex numbers have met them.
+            let weight = if v[2].dtype().is_complex() {
+                v[2].real()
+            } else {
+                v[2]
+            };
+            (v[0] - v[1]).abs() * weight
+        })
+    }
+
+    /// [`huber_loss`](Self::huber_loss) with a weight for each loss; a mean is over all of them,
+    /// whatever their weights.
+    pub fn weighted_huber_loss(
+        &self,
+        target: &Self,
+        weight: &Self,
+        delta: f64,
+        reduction: LossReduction,
+    ) -> Result<Self, Error> {
+        check_delta(delta)?;
+        let tensors = [self, target, weight];
+        check_weight(HUBER_LOSS.name, tensors)?;
+        reduce_formula(&HUBER_LOSS, &tensors, reduction, |v| {
+            huber(v[0] - v[1], delta) * v[2]
+        })
+    }
+
     /// The magnitude of the difference minus `beta / 2`, and below `beta` its square over `2 beta`.
     pub fn smooth_l1_loss(
         &self,
@@ -206,14 +296,9 @@ impl Tensor {
         delta: f64,
         reduction: LossReduction,
     ) -> Result<Self, Error> {
-        let row = &HUBER_LOSS;
-        if delta.is_nan() || delta <= 0.0 {
-            return Err(out_of_range(row.name, "delta", delta, "numbers above 0"));
-        }
-        reduce_formula(row, &[self, target], reduction, |v| {
-            let away = (v[0] - v[1]).abs();
-            let line = (away - 0.5 * delta) * delta;
-            away.le(away.lit(delta)).pick(away.square() * 0.5, line)
+        check_delta(delta)?;
+        reduce_formula(&HUBER_LOSS, &[self, target], reduction, |v| {
+            huber(v[0] - v[1], delta)
         })
     }
 

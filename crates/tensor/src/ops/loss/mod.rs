@@ -20,7 +20,7 @@ use std::str::FromStr;
 
 use allotrope_dtype::{DType, Error};
 use allotrope_op::Fold;
-use allotrope_op::{Shape, Structured, Var};
+use allotrope_op::{Shape, Structured, Var, compute_dtype};
 
 use super::operands::{Working, dtypes_of};
 use crate::elementwise::evaluate_one;
@@ -82,9 +82,20 @@ fn reduce_formula(
     reduction: LossReduction,
     formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
 ) -> Result<Tensor, Error> {
+    reduce_weighted(row, tensors, reduction, None, formula)
+}
+
+/// The same; a mean is over the sum of one of the tensors, if it is said which.
+fn reduce_weighted(
+    row: &Structured,
+    tensors: &[&Tensor],
+    reduction: LossReduction,
+    weights: Option<usize>,
+    formula: impl for<'b> Fn(&[Var<'b>]) -> Var<'b>,
+) -> Result<Tensor, Error> {
     if let Some(moved) = gathered(tensors)? {
         let tensors: Vec<&Tensor> = moved.iter().collect();
-        return reduce_formula(row, &tensors, reduction, formula);
+        return reduce_weighted(row, &tensors, reduction, weights, formula);
     }
     let op = row.name;
     let (working, result) = Working::and_result(row, tensors)?;
@@ -100,7 +111,12 @@ fn reduce_formula(
     let total = plan.fold(op, Fold::Sum, &program, tensors, &shape)?;
     let total = total.squeeze(None)?;
     if reduction == LossReduction::Mean {
-        return total.div(shape.count() as f64)?.to(result);
+        let Some(weights) = weights.and_then(|place| tensors.get(place)) else {
+            return total.div(shape.count() as f64)?.to(result);
+        };
+        // Not rounded either, so that the quotient alone is.
+        let weights = weights.to(result)?.to(compute_dtype(result))?;
+        return total.div(&weights.sum(None, false, None)?)?.to(result);
     }
     total.to(result)
 }
