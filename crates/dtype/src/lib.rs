@@ -80,7 +80,7 @@ pub use element::{
     Bool, Complex, Compute, Element, Float, Inexact, Integer, Number, Real, Signed, Unsigned, bf16,
     c64, c128, f16,
 };
-pub use error::{Error, ErrorKind, GradientProblem, Problem};
+pub use error::{Cause, Error, ErrorKind, GradientProblem, Problem};
 pub use family::{Family, Numeric};
 pub use format::{Bfloat16, Binary16, Binary32, Binary64, FloatFormat, Format, Specials};
 pub use kind::{Kind, Set};
