@@ -2,7 +2,7 @@
 
 use allotrope_dtype::{DType, Element, Error, Problem, Scalar};
 
-use crate::Tensor;
+use crate::{IntoShape, Tensor};
 
 impl Tensor {
     /// Row-major elements of a vector.
@@ -10,14 +10,14 @@ impl Tensor {
     /// ```
     /// use allotrope_tensor::Tensor;
     /// let squares: Vec<i64> = (0..6).map(|i| i * i).collect();
-    /// let x = Tensor::from_vec(squares, &[2, 3])?;
+    /// let x = Tensor::from_vec(squares, (2, 3))?;
     /// assert_eq!(x, Tensor::new([[0_i64, 1, 4], [9, 16, 25]])?);
     /// # Ok::<(), allotrope_tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the length; a memory error.
-    pub fn from_vec<T: Element>(elements: Vec<T>, sizes: &[usize]) -> Result<Self, Error> {
+    pub fn from_vec<T: Element>(elements: Vec<T>, sizes: impl IntoShape) -> Result<Self, Error> {
         Self::from_slice(&elements, sizes).map_err(|error| error.in_op("from_vec"))
     }
 

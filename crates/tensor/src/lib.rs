@@ -10,6 +10,7 @@
 //! | `numeric` | bit-free tensors, whose width is the device's to choose |
 //! | `host` | what is needed of the machine, whatever the device |
 //! | `create` | constructors |
+//! | `sizes` | sizes as tuples, arrays and numbers |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
 //! | `elements` | elements borrowed, in vectors, or one of them |
 //! | `random/` | random tensors, and [`Generator`]: where a sequence of draws stands |
@@ -73,6 +74,7 @@ mod split;
 mod strided;
 mod tensor;
 mod trace;
+mod sizes;
 mod transfer;
 mod variable;
 mod view;
@@ -123,6 +125,7 @@ pub use tensor::Tensor;
 pub use trace::{
     Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes, trace_value,
 };
+pub use sizes::{Extent, IntoShape, IntoSizes};
 pub use transfer::{Operands, Transfer, gathered, take_transfers};
 pub use variable::{
     CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,

@@ -6,8 +6,8 @@ use allotrope_op::{
 };
 use smallvec::smallvec;
 
-use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::{IntoShape, IntoSizes, Tensor};
 
 /// The bytes of zero in any dtype.
 pub(crate) const ZERO: [u8; 16] = [0; 16];
@@ -49,21 +49,22 @@ impl Tensor {
         copy.with_rule(op, &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
-    /// The same elements in the same order with other sizes; one size may be -1 and is inferred.
-    /// A view where the layout allows it, else a copy.
+    /// The same elements in the same order with other sizes; one size may be -1, or `()` in a tuple, and
+    /// is inferred. A view where the layout allows it, else a copy.
     ///
     /// ```
     /// use allotrope_dtype::DType;
     /// use allotrope_tensor::Tensor;
     /// let x = Tensor::zeros(&[4, 6], DType::F8E5M2)?;
-    /// assert_eq!(x.reshape(&[3, -1])?.shape().to_string(), "[3, 8]");
+    /// assert_eq!(x.reshape((3, -1))?.shape().to_string(), "[3, 8]");
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error if the number of elements differs; a memory error.
-    pub fn reshape(&self, sizes: &[isize]) -> Result<Self, Error> {
-        self.reshape_to(infer_sizes("reshape", self.shape(), sizes)?)
+    pub fn reshape(&self, sizes: impl IntoSizes) -> Result<Self, Error> {
+        let sizes = sizes.into_sizes();
+        self.reshape_to(infer_sizes("reshape", self.shape(), sizes.as_ref())?)
     }
 
     /// The same elements with other sizes, which multiply to the same.
@@ -321,8 +322,8 @@ impl Tensor {
     ///
     /// # Errors
     /// A value error if a size is neither equal nor one.
-    pub fn expand(&self, sizes: &[usize]) -> Result<Self, Error> {
-        let shape = Shape::new("expand", sizes)?;
+    pub fn expand(&self, sizes: impl IntoShape) -> Result<Self, Error> {
+        let shape = Shape::new("expand", sizes.into_shape().as_ref())?;
         self.repeated_to("expand", &shape)
     }
 

@@ -5,26 +5,28 @@ use allotrope_op::Shape;
 
 use super::eye_on;
 use super::range::{arange_on, linspace_on};
-use crate::Tensor;
 use crate::transfer::upload;
+use crate::{IntoShape, Tensor};
 
 impl Tensor {
     /// All zero, on the device of this tensor.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn new_zeros(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let zero = WeakScalar::Bool(false);
-        Self::filled("zeros", sizes, zero, dtype, self.backend()).map(|made| made.following(self))
+    pub fn new_zeros(&self, sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
+        let (sizes, zero) = (sizes.into_shape(), WeakScalar::Bool(false));
+        Self::filled("zeros", sizes.as_ref(), zero, dtype, self.backend())
+            .map(|made| made.following(self))
     }
 
     /// All one, on the device of this tensor.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn new_ones(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let one = WeakScalar::Bool(true);
-        Self::filled("ones", sizes, one, dtype, self.backend()).map(|made| made.following(self))
+    pub fn new_ones(&self, sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
+        let (sizes, one) = (sizes.into_shape(), WeakScalar::Bool(true));
+        Self::filled("ones", sizes.as_ref(), one, dtype, self.backend())
+            .map(|made| made.following(self))
     }
 
     /// All of one value, on the device of this tensor.
@@ -33,11 +35,12 @@ impl Tensor {
     /// As [`Tensor::full`].
     pub fn new_full(
         &self,
-        sizes: &[usize],
+        sizes: impl IntoShape,
         value: impl Into<WeakScalar>,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::filled("full", sizes, value.into(), dtype, self.backend())
+        let sizes = sizes.into_shape();
+        Self::filled("full", sizes.as_ref(), value.into(), dtype, self.backend())
             .map(|made| made.following(self))
     }
 
@@ -45,8 +48,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn new_empty(&self, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let shape = Shape::new("empty", sizes)?;
+    pub fn new_empty(&self, sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
+        let shape = Shape::new("empty", sizes.into_shape().as_ref())?;
         let memory = self.backend().allocate("empty", dtype, shape.count())?;
         Ok(Self::from_memory_of(memory, shape, dtype).following(self))
     }
@@ -58,12 +61,13 @@ impl Tensor {
     pub fn new_from_slice<T: Element>(
         &self,
         elements: &[T],
-        sizes: &[usize],
+        sizes: impl IntoShape,
     ) -> Result<Self, Error> {
         if self.host_address().is_some() {
             return Ok(Self::from_slice(elements, sizes)?.following(self));
         }
-        let (op, shape) = ("from_slice", Shape::new("from_slice", sizes)?);
+        let (op, sizes) = ("from_slice", sizes.into_shape());
+        let shape = Shape::new(op, sizes.as_ref())?;
         let (from, to) = (elements.len(), shape.count());
         if from != to {
             return Err(Error::new(op, Problem::LengthMismatch { from, to }));

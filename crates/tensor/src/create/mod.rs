@@ -18,8 +18,8 @@ pub use options::Options;
 pub(crate) use range::arange_on;
 pub use window::SignalWindow;
 
-use crate::Tensor;
 use crate::view::out_of_memory;
+use crate::{IntoShape, Tensor};
 
 impl Tensor {
     /// Row-major elements from a slice.
@@ -33,8 +33,8 @@ impl Tensor {
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the length; a memory error.
-    pub fn from_slice<T: Element>(elements: &[T], sizes: &[usize]) -> Result<Self, Error> {
-        let shape = Shape::new("from_slice", sizes)?;
+    pub fn from_slice<T: Element>(elements: &[T], sizes: impl IntoShape) -> Result<Self, Error> {
+        let shape = Shape::new("from_slice", sizes.into_shape().as_ref())?;
         if shape.count() != elements.len() {
             let problem = Problem::LengthMismatch {
                 from: elements.len(),
@@ -52,8 +52,8 @@ impl Tensor {
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the number of elements; a memory error.
-    pub fn from_bytes(bytes: &[u8], sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let (shape, room) = room("from_bytes", sizes, dtype)?;
+    pub fn from_bytes(bytes: &[u8], sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
+        let (shape, room) = room("from_bytes", sizes.into_shape().as_ref(), dtype)?;
         if bytes.len() != room {
             let problem = Problem::LengthMismatch {
                 from: dtype.count_in(bytes.len()),
@@ -87,23 +87,25 @@ impl Tensor {
     /// ```
     /// use allotrope_tensor::{Device, DType, Tensor};
     /// let device: Device = "cpu".parse()?;
-    /// let x = Tensor::zeros(&[2, 3], (DType::BF16, device))?;
+    /// let x = Tensor::zeros((2, 3), (DType::BF16, device))?;
     /// assert_eq!((x.dtype(), x.device()), (DType::BF16, device));
     /// # Ok::<(), allotrope_tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error for sizes that overflow, a memory error, a device error.
-    pub fn zeros(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
-        Self::filled_with("zeros", sizes, WeakScalar::Bool(false), options.into())
+    pub fn zeros(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
+        let (sizes, zero) = (sizes.into_shape(), WeakScalar::Bool(false));
+        Self::filled_with("zeros", sizes.as_ref(), zero, options.into())
     }
 
     /// All one.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn ones(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
-        Self::filled_with("ones", sizes, WeakScalar::Bool(true), options.into())
+    pub fn ones(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
+        let (sizes, one) = (sizes.into_shape(), WeakScalar::Bool(true));
+        Self::filled_with("ones", sizes.as_ref(), one, options.into())
     }
 
     /// All of one value, which the dtype must hold.
@@ -112,21 +114,22 @@ impl Tensor {
     /// An overflow error for an integer out of range, a dtype error for a value of a higher kind;
     /// otherwise as [`Tensor::zeros`].
     pub fn full(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         value: impl Into<WeakScalar>,
         options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        Self::filled_with("full", sizes, value.into(), options.into())
+        let sizes = sizes.into_shape();
+        Self::filled_with("full", sizes.as_ref(), value.into(), options.into())
     }
 
     /// Elements of unknown values, to be overwritten.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn empty(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
+    pub fn empty(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
         let (op, options) = ("empty", options.into());
         let Options { dtype, device, .. } = options.check(op)?;
-        let shape = Shape::new(op, sizes)?;
+        let shape = Shape::new(op, sizes.into_shape().as_ref())?;
         let memory = device.backend().allocate(op, dtype, shape.count())?;
         Ok(options.finish(Self::from_memory_of(memory, shape, dtype)))
     }

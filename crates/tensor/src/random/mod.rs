@@ -18,7 +18,7 @@ use allotrope_op::{Backend, Draw, Shape, Stream, Target};
 
 use crate::device::{common_backend, perform_on};
 use crate::transfer::gathered;
-use crate::{Options, Tensor};
+use crate::{IntoShape, Options, Tensor};
 
 pub use generator::Generator;
 pub use parameters::Parameter;
@@ -42,10 +42,12 @@ impl Tensor {
     /// # Errors
     /// A dtype error for integers and bool, a value error for sizes that overflow, a memory error.
     pub fn rand(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options.into().make("rand", |backend, dtype| {
             draw_uniform(backend, "rand", sizes, (0.0, 1.0), dtype, generator)
         })
@@ -58,7 +60,7 @@ impl Tensor {
     /// A value error for bounds in the wrong order or too far apart, an overflow error for bounds
     /// that the dtype does not hold; otherwise as [`Tensor::rand`].
     pub fn uniform(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         low: f64,
         high: f64,
         options: impl Into<Options>,
@@ -71,11 +73,13 @@ impl Tensor {
 
     /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
     /// Narrow floats are rounded from float32.
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
     ///
     /// # Errors
     /// As [`Tensor::rand`].
     pub fn randn(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
@@ -90,9 +94,11 @@ impl Tensor {
     /// # Errors
     /// A value error for a negative deviation; otherwise as [`Tensor::rand`].
     pub fn normal(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         mean: f64,
         std: f64,
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
@@ -117,6 +123,8 @@ impl Tensor {
     /// A dtype error unless the common dtype is a float, a value error for a negative deviation or
     /// for shapes that do not broadcast; a memory error.
     pub fn normal_each(
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         mean: &Self,
         std: &Self,
         generator: Option<&Generator>,
@@ -156,7 +164,7 @@ impl Tensor {
     pub fn randint(
         low: i128,
         high: i128,
-        sizes: &[usize],
+        sizes: impl IntoShape,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
@@ -181,6 +189,8 @@ impl Tensor {
 
     /// Ones and zeros of the same shape and dtype: a one with the probability that stands there.
     ///
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
     /// # Errors
     /// A dtype error unless the probabilities are floats, a value error for one outside 0 to 1; a
     /// memory error.
