@@ -53,6 +53,7 @@ mod autograd;
 mod call;
 mod convert;
 mod create;
+mod collect;
 mod device;
 mod elements;
 mod elementwise;

@@ -391,3 +391,11 @@ impl fmt::Debug for Tensor {
         fmt::Display::fmt(self, f)
     }
 }
+    /// The bytes of a contiguous tensor in memory that nothing else has, to be written by the CPU.
+    pub(crate) fn ordered_bytes_mut(&mut self, op: &'static str) -> Result<&mut [u8], Error> {
+        let (start, count, dtype) = (self.layout.offset(), self.count(), self.dtype);
+        let mut target = Target::new(op, &mut self.memory, count)?;
+        target.start = start;
+        target.on_host(op, dtype)
+    }
+
