@@ -1,6 +1,6 @@
 //! Printing, in torch's manner: aligned columns, long tensors summarised, scientific when needed.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use crate::host::CPU;
@@ -68,16 +68,46 @@ impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host_address().is_none() {
             let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
-            let mut text = here.to_string();
+            let mut text = match f.precision() {
+                Some(precision) => format!("{here:.precision$}"),
+                None => here.to_string(),
+            };
             text.pop();
-            return f.pad(&format!("{text}, device='{}')", self.device()));
+            return pad(f, &format!("{text}, device='{}')", self.device()));
         }
-        let options = print_options();
+        let mut options = print_options();
+        options.precision = f.precision().unwrap_or(options.precision);
         let edge = (self.count() > options.threshold).then_some(options.edge_items);
         let mut cells = Vec::new();
         // Beside a size of zero the others may be as large as they like.
         if self.count() > 0 {
             self.collect_cells(&mut vec![0; self.rank()], 0, edge, &mut cells);
+/// Writes a text in the width that is asked for. Unlike [`fmt::Formatter::pad`] it is never cut: a
+/// precision is that of the numbers.
+fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let missing = f.width().unwrap_or(0).saturating_sub(text.chars().count());
+    let before = match f.align() {
+        Some(fmt::Alignment::Right) => missing,
+        Some(fmt::Alignment::Center) => missing / 2,
+        _ => 0,
+    };
+    let fill = |count: usize, f: &mut fmt::Formatter<'_>| {
+        (0..count).try_for_each(|_| f.write_char(f.fill()))
+    };
+    fill(before, f)?;
+    f.write_str(text)?;
+    fill(missing - before, f)
+}
+
+/// In torch's manner, by [`print_options`], with as many digits as a precision asks for.
+///
+/// ```
+/// use allotrope_tensor::Tensor;
+/// let x = Tensor::new([1.5_f32, 0.125])?;
+/// assert_eq!(format!("{x}"), "tensor([1.5000, 0.1250])");
+/// assert_eq!(format!("{x:.1}"), "tensor([1.5, 0.1])");
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
         }
         let style = Style::of(&cells, options);
         let cells: Vec<String> = cells.iter().map(|value| style.show(*value)).collect();
@@ -104,7 +134,7 @@ impl fmt::Display for Tensor {
             body.text += &format!(", dtype={}", self.dtype());
         }
         body.text.push(')');
-        f.pad(&body.text)
+        pad(f, &body.text)
     }
 }
 
