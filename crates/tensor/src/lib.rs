@@ -12,6 +12,8 @@
 //! | `create` | constructors |
 //! | `sizes` | sizes as tuples, arrays and numbers |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
+//! | `collect` | tensors of iterators |
+//! | `interop` | arrays and matrices of other crates, each with the feature of its name; tensors in serde's formats |
 //! | `elements` | elements borrowed, in vectors, or one of them |
 //! | `random/` | random tensors, and [`Generator`]: where a sequence of draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
@@ -63,6 +65,7 @@ mod fork;
 mod format;
 mod host;
 mod index;
+mod interop;
 mod key;
 mod nested;
 mod notice;
