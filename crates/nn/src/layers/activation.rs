@@ -117,13 +117,7 @@ impl Prelu {
 
 impl Layer for Prelu {
     fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
-        let slopes = self.weight.value();
-        if slopes.count() == 1 || input.rank() < 2 {
-            return input.leaky_relu(&slopes);
-        }
-        let mut sizes = vec![1_isize; input.rank()];
-        sizes[1] = slopes.count() as isize;
-        input.leaky_relu(&slopes.reshape(&sizes)?)
+        input.prelu(&self.weight.value())
     }
 }
 
