@@ -201,6 +201,21 @@ impl Buffer {
     }
 }
 
+/// As [`Buffer::new`].
+impl From<Tensor> for Buffer {
+    fn from(value: Tensor) -> Self {
+        Self::new(value)
+    }
+}
+
+/// As [`Parameter::new`].
+impl TryFrom<Tensor> for Parameter {
+    type Error = Error;
+    fn try_from(value: Tensor) -> Result<Self, Error> {
+        Self::new(value)
+    }
+}
+
 /// What has a place that is written to: a parameter, a buffer, a variable.
 pub trait Place {
     /// What is written to.
