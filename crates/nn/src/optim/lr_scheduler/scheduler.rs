@@ -7,7 +7,7 @@ use allotrope_tensor::Error;
 
 use super::cycle::{CyclicLR, OneCycleLR, restart_after};
 use super::schedule::{Moment, Schedule};
-use crate::optim::{Algorithm, Optimizer, OptionValue};
+use crate::optim::{Algorithm, OptimizerOf, OptionValue};
 
 /// What has learning rates, and perhaps momenta, to be scheduled.
 pub trait Rates {
@@ -27,13 +27,13 @@ pub trait Rates {
     fn set_momenta(&mut self, momenta: &[f64]) -> Result<(), Error>;
 }
 
-impl<A: Algorithm + Clone> Rates for Optimizer<A> {
+impl<A: Algorithm + Clone> Rates for OptimizerOf<A> {
     fn lrs(&self) -> Vec<f64> {
-        Optimizer::lrs(self)
+        OptimizerOf::lrs(self)
     }
 
     fn set_lrs(&mut self, lrs: &[f64]) -> Result<(), Error> {
-        Optimizer::set_lrs(self, lrs)
+        OptimizerOf::set_lrs(self, lrs)
     }
 
     fn set_momenta(&mut self, momenta: &[f64]) -> Result<(), Error> {
