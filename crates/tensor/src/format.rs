@@ -51,12 +51,26 @@ impl Default for PrintOptions {
 static OPTIONS: Mutex<PrintOptions> = Mutex::new(PrintOptions::DEFAULT);
 
 /// How tensors are printed.
+///
+/// ```
+/// use allotrope_tensor::print_options;
+/// assert_eq!(print_options().precision, 4);
+/// ```
 #[must_use]
 pub fn print_options() -> PrintOptions {
     *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets how tensors are printed.
+///
+/// ```
+/// use allotrope_tensor::{DType, PrintOptions, Tensor, print_options, set_print_options};
+/// let before = print_options();
+/// set_print_options(PrintOptions { threshold: 4, edge_items: 1, ..before });
+/// assert_eq!(Tensor::arange(0, 9, 1, DType::I64)?.to_string(), "tensor([0,  ..., 8])");
+/// set_print_options(before);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 pub fn set_print_options(options: PrintOptions) {
     *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner) = options;
 }
@@ -64,24 +78,6 @@ pub fn set_print_options(options: PrintOptions) {
 /// What stands before the brackets, which later lines are indented by.
 const PREFIX: &str = "tensor(";
 
-impl fmt::Display for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host_address().is_none() {
-            let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
-            let mut text = match f.precision() {
-                Some(precision) => format!("{here:.precision$}"),
-                None => here.to_string(),
-            };
-            text.pop();
-            return pad(f, &format!("{text}, device='{}')", self.device()));
-        }
-        let mut options = print_options();
-        options.precision = f.precision().unwrap_or(options.precision);
-        let edge = (self.count() > options.threshold).then_some(options.edge_items);
-        let mut cells = Vec::new();
-        // Beside a size of zero the others may be as large as they like.
-        if self.count() > 0 {
-            self.collect_cells(&mut vec![0; self.rank()], 0, edge, &mut cells);
 /// Writes a text in the width that is asked for. Unlike [`fmt::Formatter::pad`] it is never cut: a
 /// precision is that of the numbers.
 fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
@@ -108,6 +104,24 @@ fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 /// assert_eq!(format!("{x:.1}"), "tensor([1.5, 0.1])");
 /// # Ok::<(), allotrope_tensor::Error>(())
 /// ```
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host_address().is_none() {
+            let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
+            let mut text = match f.precision() {
+                Some(precision) => format!("{here:.precision$}"),
+                None => here.to_string(),
+            };
+            text.pop();
+            return pad(f, &format!("{text}, device='{}')", self.device()));
+        }
+        let mut options = print_options();
+        options.precision = f.precision().unwrap_or(options.precision);
+        let edge = (self.count() > options.threshold).then_some(options.edge_items);
+        let mut cells = Vec::new();
+        // Beside a size of zero the others may be as large as they like.
+        if self.count() > 0 {
+            self.collect_cells(&mut vec![0; self.rank()], 0, edge, &mut cells);
         }
         let style = Style::of(&cells, options);
         let cells: Vec<String> = cells.iter().map(|value| style.show(*value)).collect();

@@ -53,9 +53,9 @@ mod amp;
 mod assign;
 mod autograd;
 mod call;
+mod collect;
 mod convert;
 mod create;
-mod collect;
 mod device;
 mod elements;
 mod elementwise;
@@ -74,11 +74,11 @@ mod operator;
 mod ops;
 mod random;
 mod reduce;
+mod sizes;
 mod split;
 mod strided;
 mod tensor;
 mod trace;
-mod sizes;
 mod transfer;
 mod variable;
 mod view;
@@ -125,11 +125,11 @@ pub use ops::{
     TransposedOptions, Unique, Window, add_scaled, einsum, fft, linalg, multi_dot, sub_scaled,
 };
 pub use random::{Generator, Parameter};
+pub use sizes::{Extent, IntoShape, IntoSizes};
 pub use tensor::Tensor;
 pub use trace::{
     Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes, trace_value,
 };
-pub use sizes::{Extent, IntoShape, IntoSizes};
 pub use transfer::{Operands, Transfer, gathered, take_transfers};
 pub use variable::{
     CheckedRewrite, Link, Rewriting, Rewritten, RowOperand, Variable, Written, set_pause,

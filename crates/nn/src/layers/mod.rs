@@ -54,6 +54,11 @@ pub use transformer::*;
 use crate::Parameter;
 
 /// One number for every dimension of a grid, or a number for each.
+///
+/// ```
+/// use allotrope_nn::Sizes;
+/// assert_eq!((Sizes::<2>::sizes(3), [3, 4].sizes()), ([3, 3], [3, 4]));
+/// ```
 pub trait Sizes<const RANK: usize> {
     /// A number for each.
     fn sizes(self) -> [usize; RANK];

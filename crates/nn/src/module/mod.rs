@@ -232,6 +232,15 @@ pub trait Module: Visit {
 }
 
 /// A module that makes one tensor of another.
+///
+/// ```
+/// use allotrope_nn::{Error, Layer, Relu, Tensor};
+/// fn twice(layer: &impl Layer, x: &Tensor) -> Result<Tensor, Error> {
+///     layer.forward(&layer.forward(x)?)
+/// }
+/// assert_eq!(twice(&Relu, &Tensor::new([-1.0])?)?, Tensor::new([0.0])?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub trait Layer: Module {
     /// The result for an input.
     ///

@@ -11,6 +11,13 @@ use crate::{IntoShape, Tensor};
 impl Tensor {
     /// All zero, on the device of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_zeros(2, DType::I64)?, Tensor::new([0_i64, 0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn new_zeros(&self, sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
@@ -21,6 +28,13 @@ impl Tensor {
 
     /// All one, on the device of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_ones((1, 2), DType::U8)?, Tensor::new([[1_u8, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn new_ones(&self, sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
@@ -30,6 +44,13 @@ impl Tensor {
     }
 
     /// All of one value, on the device of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_full(2, 0.5, DType::F64)?, Tensor::new([0.5, 0.5])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::full`].
@@ -46,6 +67,13 @@ impl Tensor {
 
     /// Elements of unknown values, on the device of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_empty((2, 3), DType::F16)?.shape(), [2, 3]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn new_empty(&self, sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
@@ -55,6 +83,13 @@ impl Tensor {
     }
 
     /// Elements of a slice, on the device of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_from_slice(&[1_u8, 2], (2, 1))?, Tensor::new([[1_u8], [2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::from_slice`].
@@ -79,6 +114,13 @@ impl Tensor {
 
     /// Numbers in a row, on the device of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_arange(0, 6, 2, DType::I32)?, Tensor::new([0, 2, 4])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::arange`].
     pub fn new_arange(
@@ -94,6 +136,13 @@ impl Tensor {
 
     /// Evenly spaced numbers between two, on the device of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_linspace(0, 1, 3, DType::F64)?, Tensor::new([0.0, 0.5, 1.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::linspace`].
     pub fn new_linspace(
@@ -108,6 +157,13 @@ impl Tensor {
     }
 
     /// One on the diagonal, zero elsewhere, on the device of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.0])?;
+    /// assert_eq!(x.new_eye(1, 2, DType::U8)?, Tensor::new([[1_u8, 0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::eye`].

@@ -50,6 +50,13 @@ impl Tensor {
 
     /// Row-major elements from their bytes.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::from_bytes(&[1, 0, 2, 1], 2, DType::U16)?;
+    /// assert_eq!(x, Tensor::new([1_u16, 258])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error if the sizes do not multiply to the number of elements; a memory error.
     pub fn from_bytes(bytes: &[u8], sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
@@ -101,6 +108,12 @@ impl Tensor {
 
     /// All one.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::ones((1, 2), DType::I8)?, Tensor::new([[1_i8, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::zeros`].
     pub fn ones(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
@@ -109,6 +122,13 @@ impl Tensor {
     }
 
     /// All of one value, which the dtype must hold.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::full(2, 7, DType::U8)?, Tensor::new([7_u8, 7])?);
+    /// assert!(Tensor::full(2, 300, DType::U8).is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An overflow error for an integer out of range, a dtype error for a value of a higher kind;
@@ -123,6 +143,12 @@ impl Tensor {
     }
 
     /// Elements of unknown values, to be overwritten.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::empty((2, 3), DType::F16)?.shape(), [2, 3]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
@@ -155,6 +181,12 @@ impl Tensor {
 
     /// All zero, in the shape and dtype of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1_u8, 2])?.zeros_like()?, Tensor::new([0_u8, 0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn zeros_like(&self) -> Result<Self, Error> {
@@ -162,6 +194,12 @@ impl Tensor {
     }
 
     /// All one, in the shape and dtype of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([3_u8, 2])?.ones_like()?, Tensor::new([1_u8, 1])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.
@@ -171,6 +209,12 @@ impl Tensor {
 
     /// All of one value, in the shape and dtype of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([3_u8, 2])?.full_like(9)?, Tensor::new([9_u8, 9])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::full`].
     pub fn full_like(&self, value: impl Into<WeakScalar>) -> Result<Self, Error> {
@@ -178,6 +222,13 @@ impl Tensor {
     }
 
     /// Elements of unknown values, in the shape and dtype of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([[3_u8, 2]])?.empty_like()?;
+    /// assert_eq!((x.dtype(), x.shape().to_vec()), (DType::U8, vec![1, 2]));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.
