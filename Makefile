@@ -34,8 +34,13 @@ test: driver test-rust test-python test-gpu ## run all tests but the exhaustive 
 driver:
 	@.ci/driver
 
+# Everything that cargo builds, with all features: one build for all that follows.
+FEATURES := --workspace --features allotrope/gpu,allotrope/ndarray,allotrope/nalgebra,allotrope/faer,allotrope/serde
+
+# The last is a crate of its own, as users have theirs.
 test-rust:
-	cargo test --workspace --features allotrope/gpu
+	cargo test $(FEATURES)
+	cargo run --quiet --manifest-path tests/stranger/Cargo.toml --target-dir target/stranger
 
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.
 test-python: build
@@ -85,9 +90,10 @@ deny: ## licences, versions, sources and known holes of the dependencies, by car
 
 check: ## formatting, lints, documentation, shaders, generated files
 	cargo fmt --all --check
-	cargo clippy --workspace --features allotrope/gpu --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features allotrope/gpu --no-deps --document-private-items --quiet
-	cargo test --quiet --workspace --features allotrope/gpu --test shaders --test compilers
+	cargo fmt --manifest-path tests/stranger/Cargo.toml --check
+	cargo clippy $(FEATURES) --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(FEATURES) --no-deps --document-private-items --quiet
+	cargo test --quiet $(FEATURES) --test shaders --test compilers
 	$(TABLES) --check
 
 generate: ## write the files that are made from the tables

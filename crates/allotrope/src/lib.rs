@@ -1,5 +1,19 @@
 //! A tensor library built around one unified dtype system: one dependency for all of it.
 //!
+//! It needs Rust 1.95. `cargo run --release --example digits` trains a network that reads digits,
+//! `--example gpt` a small GPT; the book (`book/src` in the repository) has a guide for Rust and a
+//! page for those who come from candle, burn or ndarray.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `gpu` | GPUs of every maker, through Vulkan, Metal and DX12 |
+//! | `ndarray` | `ArrayD`, `Array2` and views from and to tensors |
+//! | `nalgebra` | `DMatrix`, `DVector` and views |
+//! | `faer` | `Mat`, `MatRef` |
+//! | `serde` | dtypes, shapes, tensors and state dicts in all formats of serde |
+//!
+//! None is on by default.
+//!
 //! # A first tensor
 //! A [`Tensor`] is an immutable value of one dtype: elements, sizes, a layout. Views share its memory.
 //!
@@ -22,7 +36,7 @@
 //! use allotrope::prelude::*;
 //!
 //! let bytes = Tensor::arange(0, 3, 1, DType::U8)?;
-//! let halves = Tensor::ones(&[3], DType::BF16)?;
+//! let halves = Tensor::ones(3, DType::BF16)?;
 //! assert_eq!((&bytes + &halves).dtype(), DType::BF16);
 //! assert_eq!((&bytes + 1).dtype(), DType::U8);
 //! assert_eq!(bytes.exp()?.dtype(), DType::F32);
@@ -71,7 +85,7 @@
 //! manual_seed(7);
 //! let net = Net { first: nn::Linear::new(2, 16)?, second: nn::Linear::new(16, 1)? };
 //! let mut optimizer = AdamW::new(net.parameters(), AdamWOptions { lr: 0.05, ..Default::default() })?;
-//! let x = Tensor::uniform(&[64, 2], -1.0, 1.0, DType::F32, None)?;
+//! let x = Tensor::uniform((64, 2), -1.0, 1.0, DType::F32, None)?;
 //! let target = x.select(1, 0)?.mul(&x.select(1, 1)?)?.unsqueeze(1)?;
 //! let mut last = f32::INFINITY;
 //! for _ in 0..100 {
@@ -101,7 +115,7 @@
 //! other.load(&path)?;
 //! assert_eq!(one.state_dict(), other.state_dict());
 //!
-//! save([("x", Tensor::ones(&[2], DType::F16)?)], &path)?;
+//! save([("x", Tensor::ones(2, DType::F16)?)], &path)?;
 //! assert!(load(&path)?.get("x").is_some());
 //! # std::fs::remove_file(path).ok();
 //! # Ok::<(), Error>(())
@@ -129,7 +143,7 @@
 //! use allotrope::prelude::*;
 //!
 //! let device: Device = "cpu".parse()?;
-//! let x = Tensor::ones(&[2, 3], (DType::F32, device))?;
+//! let x = Tensor::ones((2, 3), (DType::F32, device))?;
 //! let layer = nn::Linear::new(3, 2)?;
 //! layer.to_device(device)?;
 //! assert_eq!(layer.forward(&x)?.device(), device);
@@ -152,6 +166,14 @@ pub use allotrope_tensor as tensor;
 pub use allotrope_tensor::*;
 
 /// What fails with an [`Error`] of this library.
+///
+/// ```
+/// fn first(x: &allotrope::Tensor) -> allotrope::Result<f64> {
+///     x.i(0)?.to_scalar()
+/// }
+/// assert_eq!(first(&allotrope::Tensor::new([3.0])?)?, 3.0);
+/// # Ok::<(), allotrope::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What most programs need: `use allotrope::prelude::*;`.
@@ -172,6 +194,15 @@ pub mod amp {
 
 /// Writes a tensor, or tensors by names, to a file in the format that the path asks for.
 ///
+/// ```
+/// use allotrope::prelude::*;
+/// let path = std::env::temp_dir().join(format!("save-{}.npy", std::process::id()));
+/// save(Tensor::new([1_u8, 2])?, &path)?;
+/// assert_eq!(Tensor::try_from(load(&path)?)?, Tensor::new([1_u8, 2])?);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// # Errors
 /// As [`io::save`].
 pub fn save(value: impl Into<Value>, path: impl AsRef<Path>) -> Result<()> {
@@ -180,6 +211,15 @@ pub fn save(value: impl Into<Value>, path: impl AsRef<Path>) -> Result<()> {
 
 /// Reads a file: a tensor, or tensors by names.
 ///
+/// ```
+/// use allotrope::prelude::*;
+/// let path = std::env::temp_dir().join(format!("load-{}.safetensors", std::process::id()));
+/// save([("x", Tensor::new([1_u8, 2])?)], &path)?;
+/// assert!(load(&path)?.get("x").is_some());
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// # Errors
 /// As [`io::load`].
 pub fn load(path: impl AsRef<Path>) -> Result<Value> {
@@ -187,6 +227,15 @@ pub fn load(path: impl AsRef<Path>) -> Result<Value> {
 }
 
 /// Goes to the start of a seed's sequence, for all draws without a generator of their own.
+///
+/// ```
+/// use allotrope::prelude::*;
+/// # let draw = || Tensor::rand(4, DType::F64, Some(&Generator::new(7)));
+/// manual_seed(7);
+/// let x = Tensor::rand(4, DType::F64, None)?;
+/// # assert_eq!(x, draw()?);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn manual_seed(seed: u64) {
     Generator::of_process().manual_seed(seed);
 }

@@ -168,6 +168,11 @@ impl Options {
                     options.flatten = true;
                 } else if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("buffer") {
+                    let what = "a buffer is a field of the type Buffer, which keeps its dtype with \
+                                Buffer::keep_dtype; modules are moved and loaded behind a shared \
+                                reference, and a Tensor never changes";
+                    return Err(meta.error(what));
                 } else {
                     let what = "no such option; skip, flatten and name = \"…\" are accepted";
                     return Err(meta.error(what));

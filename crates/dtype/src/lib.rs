@@ -21,6 +21,7 @@
 //! | `simd` | [`Level`]: instruction sets with their proofs, and loops compiled for each (unsafe) |
 //! | `dispatch` | [`dispatch!`] and [`dispatch_width!`] |
 //! | `error` | [`Error`]: the one error type |
+//! | `serde` | dtypes by their names, with the feature of that name |
 //!
 //! ```
 //! use allotrope_dtype::{CastOptions, DType, Policy, bf16, cast_slice};
@@ -61,6 +62,8 @@ pub mod promote;
 mod random;
 mod scalar;
 mod scope;
+#[cfg(feature = "serde")]
+mod serde;
 pub mod simd;
 
 pub use bool8::Bool8;
@@ -80,7 +83,7 @@ pub use element::{
     Bool, Complex, Compute, Element, Float, Inexact, Integer, Number, Real, Signed, Unsigned, bf16,
     c64, c128, f16,
 };
-pub use error::{Error, ErrorKind, GradientProblem, Problem};
+pub use error::{Cause, Error, ErrorKind, GradientProblem, Problem};
 pub use family::{Family, Numeric};
 pub use format::{Bfloat16, Binary16, Binary32, Binary64, FloatFormat, Format, Specials};
 pub use kind::{Kind, Set};

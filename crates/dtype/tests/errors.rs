@@ -6,8 +6,8 @@
 )]
 
 use allotrope_dtype::{
-    CastOptions, DType, Error, Family, Nested, Operand, Overflow, Policy, Problem, Rounding,
-    Scalar, ScalarKind, WeakScalar, c64, cast_bytes, cast_slice, f16, set_default_dtype,
+    CastOptions, DType, Error, ErrorKind, Family, Nested, Operand, Overflow, Policy, Problem,
+    Rounding, Scalar, ScalarKind, WeakScalar, c64, cast_bytes, cast_slice, f16, set_default_dtype,
 };
 use insta::assert_snapshot;
 
@@ -523,4 +523,35 @@ fn refused_writes() {
             }
         ),
     );
+}
+
+#[test]
+fn errors_of_programs_themselves() {
+    use std::error::Error as _;
+    let other = Error::other("no labels").in_op("checkpoint");
+    assert_eq!((other.op(), other.to_string().as_str()), ("", "no labels"));
+    assert!(other.source().is_none() && other == Error::other("no labels"));
+    assert_eq!(other.kind(), ErrorKind::Other);
+
+    let refused = || std::io::Error::new(std::io::ErrorKind::NotFound, "gone");
+    let file = Error::wrap(refused());
+    assert_eq!(
+        (file.kind(), file.to_string().as_str()),
+        (ErrorKind::File, "gone")
+    );
+    let source = file
+        .source()
+        .and_then(|source| source.downcast_ref::<std::io::Error>());
+    assert_eq!(
+        source.map(std::io::Error::kind),
+        Some(std::io::ErrorKind::NotFound)
+    );
+    // Two refusals are two errors; a copy is the same one.
+    assert!(file == file.clone() && file != Error::wrap(refused()));
+
+    // What `anyhow` and threads want of an error.
+    fn kept<E: std::error::Error + Send + Sync + 'static>(error: E) -> Box<dyn std::error::Error> {
+        Box::new(error)
+    }
+    assert_eq!(kept(file).to_string(), "gone");
 }

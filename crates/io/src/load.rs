@@ -20,6 +20,16 @@ const NAMELESS: &str = "bytes";
 /// change as long as one of them exists. What lies at an address that its dtype does not allow is
 /// copied, and checksums of npz files are not looked at.
 ///
+/// ```
+/// use allotrope_io::{load, save};
+/// use allotrope_tensor::Tensor;
+/// let path = std::env::temp_dir().join(format!("io-load-{}.npy", std::process::id()));
+/// save(&Tensor::new([1_u8, 2])?.into(), &path, &[])?;
+/// assert_eq!(Tensor::try_from(load(&path, false)?)?, Tensor::new([1_u8, 2])?);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A file error if the system refuses or the file is damaged, a dtype error for elements that no
 /// dtype here has, a memory error.
@@ -29,6 +39,15 @@ pub fn load(path: impl AsRef<Path>, map: bool) -> Result<Value, Error> {
 
 /// Reads the bytes of a file.
 ///
+/// ```
+/// use allotrope_io::{Format, load_bytes, write};
+/// use allotrope_tensor::Tensor;
+/// let mut bytes = Vec::new();
+/// write(&Tensor::new([1_u8, 2])?.into(), Format::Npy, &[], &mut bytes)?;
+/// assert_eq!(Tensor::try_from(load_bytes(&bytes)?)?, Tensor::new([1_u8, 2])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`load`].
 pub fn load_bytes(bytes: &[u8]) -> Result<Value, Error> {
@@ -37,6 +56,16 @@ pub fn load_bytes(bytes: &[u8]) -> Result<Value, Error> {
 
 /// The metadata of a safetensors file; npy and npz files have none.
 ///
+/// ```
+/// use allotrope_io::{load_metadata, save};
+/// use allotrope_tensor::Tensor;
+/// let path = std::env::temp_dir().join(format!("io-meta-{}.safetensors", std::process::id()));
+/// save(&Tensor::new([1])?.into(), &path, &[("step".to_owned(), "7".to_owned())])?;
+/// assert_eq!(load_metadata(&path)?, [("step".to_owned(), "7".to_owned())]);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`load`].
 pub fn load_metadata(path: impl AsRef<Path>) -> Result<Vec<(String, String)>, Error> {
@@ -44,6 +73,16 @@ pub fn load_metadata(path: impl AsRef<Path>) -> Result<Vec<(String, String)>, Er
 }
 
 /// The metadata of the bytes of a file.
+///
+/// ```
+/// use allotrope_io::{Format, load_metadata_bytes, write};
+/// use allotrope_tensor::Tensor;
+/// let mut bytes = Vec::new();
+/// let metadata = [("step".to_owned(), "7".to_owned())];
+/// write(&Tensor::new([1])?.into(), Format::Safetensors, &metadata, &mut bytes)?;
+/// assert_eq!(load_metadata_bytes(&bytes)?, metadata);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`load`].

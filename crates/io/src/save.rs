@@ -15,6 +15,11 @@ use crate::{npy, safetensors, zip};
 const OP: &str = "save";
 
 /// What a file is written as.
+///
+/// ```
+/// use allotrope_io::Format;
+/// assert_eq!(Format::of_path("x.npz"), Format::Npz);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Any value, with metadata.
@@ -42,6 +47,16 @@ impl Format {
 /// The file is replaced as a whole: an error, or the end of the process at any moment, leaves the old
 /// one as it was. Every dtype comes back exactly.
 ///
+/// ```
+/// use allotrope_io::{load, save};
+/// use allotrope_tensor::Tensor;
+/// let path = std::env::temp_dir().join(format!("io-save-{}.npy", std::process::id()));
+/// save(&Tensor::new([1_u8, 2])?.into(), &path, &[])?;
+/// assert_eq!(Tensor::try_from(load(&path, false)?)?, Tensor::new([1_u8, 2])?);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A file error if the system refuses, a value error for what the format has no place for (metadata
 /// or containers in npy files, the metadata key `allotrope`), a memory error.
@@ -62,6 +77,15 @@ pub fn save(
 }
 
 /// Writes a value as a file of a format would have it.
+///
+/// ```
+/// use allotrope_io::{Format, write};
+/// use allotrope_tensor::Tensor;
+/// let mut bytes = Vec::new();
+/// write(&Tensor::new([1_u8, 2])?.into(), Format::Npy, &[], &mut bytes)?;
+/// assert!(bytes.starts_with(b"\x93NUMPY"));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`save`].

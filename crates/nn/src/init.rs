@@ -30,6 +30,14 @@ fn overwrite(
 
 /// Numbers from `low` to below `high`, evenly.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 2)?.weight;
+/// init::uniform_(&weight, 2.0, 3.0, None)?;
+/// assert!(weight.value().min_all()?.to_scalar::<f32>()? >= 2.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A dtype error for integers and bool, a value error for bounds in the wrong order or beyond the dtype.
 pub fn uniform_(
@@ -43,6 +51,14 @@ pub fn uniform_(
 
 /// Normal numbers.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 2)?.weight;
+/// init::normal_(&weight, 0.0, 0.02, None)?;
+/// assert!(weight.value().abs()?.max_all()?.to_scalar::<f32>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A dtype error for integers and bool, a value error for a negative deviation.
 pub fn normal_(
@@ -55,6 +71,14 @@ pub fn normal_(
 }
 
 /// Normal numbers between two bounds: what lies beyond them is drawn again.
+///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 2)?.weight;
+/// init::trunc_normal_(&weight, 0.0, 1.0, -0.5, 0.5, None)?;
+/// assert!(weight.value().abs()?.max_all()?.to_scalar::<f32>()? <= 0.5);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A dtype error for anything but floats, a value error for bounds in the wrong order or a deviation
@@ -75,6 +99,14 @@ pub fn trunc_normal_(
 
 /// One number everywhere.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 2)?.weight;
+/// init::constant_(&weight, 0.5)?;
+/// assert_eq!(weight.value().to_vec::<f32>()?, [0.5; 6]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// An overflow error for a number that the dtype does not hold.
 pub fn constant_(place: &impl Place, value: impl Into<WeakScalar>) -> Result<Written, Error> {
@@ -84,6 +116,14 @@ pub fn constant_(place: &impl Place, value: impl Into<WeakScalar>) -> Result<Wri
 
 /// Ones.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 2)?.weight;
+/// init::ones_(&weight)?;
+/// assert_eq!(weight.value().to_vec::<f32>()?, [1.0; 6]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A memory error.
 pub fn ones_(place: &impl Place) -> Result<Written, Error> {
@@ -92,6 +132,14 @@ pub fn ones_(place: &impl Place) -> Result<Written, Error> {
 
 /// Zeros.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 2)?.weight;
+/// init::zeros_(&weight)?;
+/// assert_eq!(weight.value().to_vec::<f32>()?, [0.0; 6]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A memory error.
 pub fn zeros_(place: &impl Place) -> Result<Written, Error> {
@@ -99,6 +147,14 @@ pub fn zeros_(place: &impl Place) -> Result<Written, Error> {
 }
 
 /// The identity: ones on the diagonal of a matrix.
+///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(2, 2)?.weight;
+/// init::eye_(&weight)?;
+/// assert_eq!(weight.value().to_vec::<f32>()?, [1.0, 0.0, 0.0, 1.0]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for anything but a matrix.
@@ -109,6 +165,15 @@ pub fn eye_(place: &impl Place) -> Result<Written, Error> {
 }
 
 /// Filters that hand channels on: a one in the middle of each group's diagonal.
+///
+/// ```
+/// use allotrope_nn::{Conv1d, DType, Tensor, init};
+/// let conv = Conv1d::new(2, 2, 3)?;
+/// init::dirac_(&conv.weight, 1)?;
+/// let x = Tensor::ones((1, 2, 5), DType::F32)?;
+/// assert_eq!(conv.weight.value().i((.., .., 1))?, Tensor::eye(2, 2, x.dtype())?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for anything but filters of 3 to 5 dimensions whose number the groups divide.
@@ -148,6 +213,14 @@ pub fn dirac_(place: &impl Place, groups: usize) -> Result<Written, Error> {
 
 /// Glorot's uniform numbers: variance `gain² · 2 / (fan_in + fan_out)`.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 3)?.weight;
+/// init::xavier_uniform_(&weight, 1.0, None)?;
+/// assert!(weight.value().abs()?.max_all()?.to_scalar::<f32>()? <= 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for fewer than two dimensions, and as [`uniform_`].
 pub fn xavier_uniform_(
@@ -161,6 +234,14 @@ pub fn xavier_uniform_(
 }
 
 /// Glorot's normal numbers: variance `gain² · 2 / (fan_in + fan_out)`.
+///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(300, 300)?.weight;
+/// init::xavier_normal_(&weight, 1.0, None)?;
+/// assert!((weight.value().std_all()?.to_scalar::<f64>()? - (1.0_f64 / 300.0).sqrt()).abs() < 1e-3);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for fewer than two dimensions, and as [`normal_`].
@@ -181,6 +262,14 @@ fn glorot(op: &'static str, place: &impl Place, gain: f64) -> Result<f64, Error>
 
 /// He's uniform numbers: variance `gain² / fan`, with the gain of what follows.
 ///
+/// ```
+/// use allotrope_nn::{Linear, Relu, init};
+/// let weight = Linear::new(6, 3)?.weight;
+/// init::kaiming_uniform_(&weight, init::Nonlinearity::Relu, init::Fan::In, None)?;
+/// assert!(weight.value().abs()?.max_all()?.to_scalar::<f32>()? <= 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for fewer than two dimensions, and as [`uniform_`].
 pub fn kaiming_uniform_(
@@ -195,6 +284,14 @@ pub fn kaiming_uniform_(
 }
 
 /// He's normal numbers: variance `gain² / fan`, with the gain of what follows.
+///
+/// ```
+/// use allotrope_nn::{Linear, Relu, init};
+/// let weight = Linear::new(300, 300)?.weight;
+/// init::kaiming_normal_(&weight, init::Nonlinearity::Relu, init::Fan::In, None)?;
+/// assert!((weight.value().std_all()?.to_scalar::<f64>()? - (2.0_f64 / 300.0).sqrt()).abs() < 1e-3);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for fewer than two dimensions, and as [`normal_`].
@@ -225,6 +322,15 @@ fn he(
 
 /// A matrix with orthonormal rows or columns, whichever are fewer, times a gain. Dimensions after the
 /// first are one.
+///
+/// ```
+/// use allotrope_nn::{DType, Linear, Tensor, init};
+/// let weight = Linear::new(3, 3)?.weight;
+/// init::orthogonal_(&weight, 1.0, None)?;
+/// let product = weight.value().matmul(&weight.value().t()?)?;
+/// assert!(product.allclose(&Tensor::eye(3, 3, DType::F32)?, 0.0, 1e-5, false)?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for fewer than two dimensions, a dtype error for integers and bool.
@@ -264,6 +370,14 @@ pub fn orthogonal_(
 
 /// Normal numbers of which a share, the same in each column of a matrix, is zero.
 ///
+/// ```
+/// use allotrope_nn::{Linear, init};
+/// let weight = Linear::new(3, 4)?.weight;
+/// init::sparse_(&weight, 0.5, 0.01, None)?;
+/// assert_eq!(weight.value().count_nonzero(None, false)?.to_scalar::<i64>()?, 6);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for anything but a matrix or for a share beyond 0 to 1, and as [`normal_`].
 pub fn sparse_(
@@ -293,6 +407,12 @@ pub fn sparse_(
 }
 
 /// Which of the two counts of a weight the variance of results is kept by.
+///
+/// ```
+/// use allotrope_nn::init;
+/// assert_eq!(init::Fan::parse("kaiming_normal_", "fan_in")?, init::Fan::In);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fan {
     /// How many inputs an output is made of, which keeps the variance on the way forward.

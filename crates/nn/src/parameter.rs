@@ -201,7 +201,30 @@ impl Buffer {
     }
 }
 
+/// As [`Buffer::new`].
+impl From<Tensor> for Buffer {
+    fn from(value: Tensor) -> Self {
+        Self::new(value)
+    }
+}
+
+/// As [`Parameter::new`].
+impl TryFrom<Tensor> for Parameter {
+    type Error = Error;
+    fn try_from(value: Tensor) -> Result<Self, Error> {
+        Self::new(value)
+    }
+}
+
 /// What has a place that is written to: a parameter, a buffer, a variable.
+///
+/// ```
+/// use allotrope_nn::{DType, Parameter, Place, Tensor, init};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F32)?)?;
+/// init::zeros_(&weight)?;
+/// assert_eq!(weight.place().value().to_vec::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub trait Place {
     /// What is written to.
     fn place(&self) -> &Variable;

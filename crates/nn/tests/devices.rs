@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{Notify, set_fallback};
 use allotrope_nn::optim::{
-    Adam, AdamOptions, AdamW, AdamWOptions, Algorithm, Optimizer, Precision, RMSprop,
+    Adam, AdamOptions, AdamW, AdamWOptions, Algorithm, OptimizerOf, Precision, RMSprop,
     RMSpropOptions, SGD, SGDOptions,
 };
 use allotrope_nn::{
@@ -92,7 +92,7 @@ fn batch(number: i64) -> (Tensor, Tensor) {
 
 fn train<O: Algorithm + Clone>(
     net: &Classifier,
-    optimizer: &mut Optimizer<O>,
+    optimizer: &mut OptimizerOf<O>,
     device: Device,
     is_moved: bool,
 ) -> Result<(), Error> {
@@ -131,7 +131,7 @@ fn assert_close(what: &str, here: &StateDict, there: &StateDict, tolerance: f64)
 fn compare<O: Algorithm + Clone>(
     what: &str,
     dtype: DType,
-    make: impl Fn(Vec<Parameter>) -> Result<Optimizer<O>, Error>,
+    make: impl Fn(Vec<Parameter>) -> Result<OptimizerOf<O>, Error>,
 ) {
     set_fallback(Notify::Silent);
     let here = Classifier::new(dtype, Device::cpu()).unwrap();

@@ -5,7 +5,7 @@ use allotrope_nn::optim::lr_scheduler::{
     LinearLR, OneCycleLR, Scheduler, SequentialLR, StepLR, Steps,
 };
 use allotrope_nn::optim::{
-    Adam, AdamOptions, AdamW, AdamWOptions, Algorithm, Group, Item, Optimizer, OptionValue,
+    Adam, AdamOptions, AdamW, AdamWOptions, Algorithm, Group, Item, OptimizerOf, OptionValue,
     Precision, SGD, SGDOptions, algorithm, algorithm_names, initial_state, step,
 };
 use allotrope_nn::{DType, Error, Parameter, Tensor, Variable};
@@ -115,7 +115,7 @@ fn training_goes_on_from_a_state_dict() -> Result<(), Error> {
         stochastic_rounding: true,
         ..Default::default()
     };
-    let begin = |value: &[f32]| -> Result<(Parameter, Optimizer<AdamOptions>), Error> {
+    let begin = |value: &[f32]| -> Result<(Parameter, OptimizerOf<AdamOptions>), Error> {
         let weight = parameter(value, DType::BF16)?;
         let adam = Adam::with_precision([weight.clone()], AdamOptions::default(), precision)?;
         Ok((weight, adam))

@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `shape` | [`Shape`]: sizes, broadcasting, axis arithmetic |
+//! | `serde` | shapes as lists of sizes, with the feature of that name |
 //! | `layout` | [`Layout`]: strides and offset, and every view as a change of them |
 //! | `per_dim` | a number per dimension, as both keep it |
 //! | `range` | ranges of Rust as [`Slice`]s |
@@ -52,6 +53,8 @@ mod nest;
 mod per_dim;
 mod program;
 mod range;
+#[cfg(feature = "serde")]
+mod serde;
 mod shape;
 pub mod structured;
 mod support;

@@ -27,7 +27,9 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Overflow => PyOverflowError::new_err(message),
         ErrorKind::ZeroDivision => PyZeroDivisionError::new_err(message),
         ErrorKind::Memory => crate::objects::memory_error(&message),
-        ErrorKind::Device | ErrorKind::Gradient => PyRuntimeError::new_err(message),
+        ErrorKind::Device | ErrorKind::Gradient | ErrorKind::Other => {
+            PyRuntimeError::new_err(message)
+        }
         ErrorKind::File => match error.problem() {
             Problem::FileAccess { cause, .. } => match cause {
                 io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),

@@ -154,7 +154,7 @@ forms! {
     prelu[weight](weight: Operand) |py, x| {
         let weight = operand::read("prelu", weight)?;
         let weight = match (&x, weight) {
-            (Value::Tensor(x), Value::Tensor(weight)) => Value::Tensor(slopes(x, &weight).map_err(raise)?),
+            (Value::Tensor(x), Value::Tensor(weight)) => Value::Tensor(x.prelu_slopes(&weight).map_err(raise)?),
             (_, weight) => weight,
         };
         apply_as(py, "prelu", Op::LeakyRelu, &[x, weight])
@@ -329,28 +329,6 @@ fn or_one(op: &'static str, value: Option<Operand>) -> PyResult<Value> {
     value.map_or(Ok(Value::Number(WeakScalar::Bool(true))), |value| {
         operand::read_other(op, value)
     })
-}
-
-/// The weights of `prelu` as they are broadcast to its input: one for all, or one per channel.
-fn slopes(x: &Tensor, weight: &Tensor) -> Result<Tensor, Error> {
-    let channels = x.shape().get(1).copied().unwrap_or(1);
-    match weight.rank() {
-        0 => Ok(weight.clone()),
-        1 if weight.count() == 1 => weight.reshape(&[]),
-        1 if weight.count() == channels => {
-            let mut sizes = vec![1; x.rank() - 1];
-            sizes[0] = -1;
-            weight.reshape(&sizes)
-        }
-        _ => {
-            let problem = Problem::WrongShape {
-                what: "weight",
-                given: weight.shape().to_vec(),
-                accepted: format!("[1] or [{channels}], the number of channels"),
-            };
-            Err(Error::new("prelu", problem))
-        }
-    }
 }
 
 /// A tensor of an operand: a number as a tensor of its default dtype.

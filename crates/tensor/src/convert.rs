@@ -18,6 +18,14 @@ impl Tensor {
     /// The values in another dtype, rounded once, with the default overflow; the tensor itself if
     /// the dtype is the same.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1.7, -300.0])?;
+    /// assert_eq!(x.to(DType::I8)?, Tensor::new([1_i8, -128])?);
+    /// assert_eq!(x.to(DType::BF16)?.to(DType::F32)?, Tensor::new([1.703125_f32, -300.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex to real, a memory error.
     pub fn to(&self, dtype: DType) -> Result<Self, Error> {
@@ -25,6 +33,15 @@ impl Tensor {
     }
 
     /// The values in another dtype, with rounding and overflow as given.
+    ///
+    /// ```
+    /// use allotrope_tensor::{CastOptions, DType, Overflow, Tensor};
+    /// let x = Tensor::new([1.0, 300.0])?;
+    /// assert!(x.to_with(DType::U8, CastOptions::overflow(Overflow::Raise)).is_err());
+    /// let wrapped = x.to_with(DType::U8, CastOptions::overflow(Overflow::Wrap))?;
+    /// assert_eq!(wrapped, Tensor::new([1_u8, 44])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cast_bytes`](allotrope_dtype::cast_bytes): an overflow error if it is to be raised, a dtype error for complex to
@@ -191,6 +208,14 @@ impl Tensor {
 
     /// The elements in row-major order.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1_u8, 2], [3, 4]])?;
+    /// assert_eq!(x.t()?.to_vec::<u8>()?, [1, 3, 2, 4]);
+    /// assert!(x.to_vec::<i8>().is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error unless `T` is the tensor's element type; a memory error.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
@@ -200,6 +225,12 @@ impl Tensor {
 
     /// The bytes of the elements in row-major order.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1_u16, 258])?.to_bytes()?, [1, 0, 2, 1]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
@@ -207,6 +238,14 @@ impl Tensor {
     }
 
     /// The value of a tensor with one element.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor, WeakScalar};
+    /// let x = Tensor::new([[1.5_f32]])?;
+    /// assert_eq!((x.item()?.dtype(), x.item()?.value()), (DType::F32, WeakScalar::Float(1.5)));
+    /// assert!(Tensor::new([1, 2])?.item().is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for any other number of elements.

@@ -1,8 +1,8 @@
 //! Elements as Rust has them: borrowed, in vectors, or one of them.
 
-use allotrope_dtype::{DType, Element, Error, Problem, Scalar};
+use allotrope_dtype::{DType, Element, Error, GradientProblem, Problem, Scalar};
 
-use crate::Tensor;
+use crate::{IntoShape, Tensor};
 
 impl Tensor {
     /// Row-major elements of a vector.
@@ -10,14 +10,14 @@ impl Tensor {
     /// ```
     /// use allotrope_tensor::Tensor;
     /// let squares: Vec<i64> = (0..6).map(|i| i * i).collect();
-    /// let x = Tensor::from_vec(squares, &[2, 3])?;
+    /// let x = Tensor::from_vec(squares, (2, 3))?;
     /// assert_eq!(x, Tensor::new([[0_i64, 1, 4], [9, 16, 25]])?);
     /// # Ok::<(), allotrope_tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the length; a memory error.
-    pub fn from_vec<T: Element>(elements: Vec<T>, sizes: &[usize]) -> Result<Self, Error> {
+    pub fn from_vec<T: Element>(elements: Vec<T>, sizes: impl IntoShape) -> Result<Self, Error> {
         Self::from_slice(&elements, sizes).map_err(|error| error.in_op("from_vec"))
     }
 
@@ -63,6 +63,102 @@ impl Tensor {
         bytemuck::try_cast_slice(bytes).map_err(|error| {
             let (dtype, reason) = (self.dtype(), error.to_string());
             Error::new(op, Problem::BadBuffer { dtype, reason })
+        })
+    }
+
+    /// The elements in row-major order, to be written where they lie. Memory that views, clones or other
+    /// values have is copied first, so that they keep what they are; elements in another order are put
+    /// in it.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let mut x = Tensor::new([[1.0_f32, 2.0], [3.0, 4.0]])?;
+    /// let before = x.clone();
+    /// for value in x.as_mut_slice::<f32>()? {
+    ///     *value = value.max(2.5);
+    /// }
+    /// assert_eq!(x, Tensor::new([[2.5_f32, 2.5], [3.0, 4.0]])?);
+    /// assert_eq!(before, Tensor::new([[1.0_f32, 2.0], [3.0, 4.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error unless `T` is the tensor's element type, a gradient error where a history would no
+    /// longer be true, a device error if the CPU cannot write to them, a memory error.
+    pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], Error> {
+        let op = "as_mut_slice";
+        self.check_element(op, T::DTYPE)?;
+        if self.requires_grad() {
+            return Err(Error::new(op, GradientProblem::LeafChanged.into()).hint("x.detach()"));
+        }
+        if !self.is_contiguous() || !self.has_own_memory() {
+            *self = self.copied()?;
+        }
+        let bytes = self.ordered_bytes_mut(op)?;
+        if bytes.is_empty() {
+            return Ok(&mut []);
+        }
+        bytemuck::try_cast_slice_mut(bytes).map_err(|error| {
+            let (dtype, reason) = (T::DTYPE, error.to_string());
+            Error::new(op, Problem::BadBuffer { dtype, reason })
+        })
+    }
+
+    /// The rows of a matrix.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2, 3], [4, 5, 6]])?;
+    /// assert_eq!(x.t()?.to_vec2::<i32>()?, [[1, 4], [2, 5], [3, 6]]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error unless `T` is the tensor's element type, a value error for another number of
+    /// dimensions, a memory error.
+    pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>, Error> {
+        let op = "to_vec2";
+        self.check_element(op, T::DTYPE)?;
+        let [rows, _] = self.sizes_of(op, "2 are")?;
+        (0..rows as isize)
+            .map(|row| self.select(0, row)?.to_vec())
+            .collect()
+    }
+
+    /// The matrices along the first dimension of three, each as its rows.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[[1, 2]], [[3, 4]]])?;
+    /// assert_eq!(x.to_vec3::<i32>()?, [[[1, 2]], [[3, 4]]]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`to_vec2`](Self::to_vec2).
+    pub fn to_vec3<T: Element>(&self) -> Result<Vec<Vec<Vec<T>>>, Error> {
+        let op = "to_vec3";
+        self.check_element(op, T::DTYPE)?;
+        let [matrices, _, _] = self.sizes_of(op, "3 are")?;
+        (0..matrices as isize)
+            .map(|matrix| self.select(0, matrix)?.to_vec2())
+            .collect()
+    }
+
+    /// The sizes of so many dimensions.
+    fn sizes_of<const RANK: usize>(
+        &self,
+        op: &'static str,
+        accepted: &'static str,
+    ) -> Result<[usize; RANK], Error> {
+        <[usize; RANK]>::try_from(&**self.shape()).map_err(|_| {
+            let (what, shape) = ("the tensor", self.shape().to_vec());
+            let problem = Problem::WrongRank {
+                what,
+                shape,
+                accepted,
+            };
+            Error::new(op, problem)
         })
     }
 

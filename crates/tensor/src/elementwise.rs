@@ -19,6 +19,14 @@ use crate::trace::{elementwise as trace_elementwise, is_tracing};
 use crate::transfer::gathered;
 
 /// What an operation is applied to: a tensor, or a number without a dtype of its own.
+///
+/// ```
+/// use allotrope_tensor::Operand;
+/// fn twice<'a>(x: impl Into<Operand<'a>>) -> Operand<'a> {
+///     x.into()
+/// }
+/// assert!(matches!(twice(2.0), Operand::Scalar(_)));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
     /// A tensor.
@@ -460,9 +468,27 @@ fn check_integers(op: &'static str, integers: &Tensor, refused: Refused) -> Resu
     Err(Error::new(op, refused.fault(place)))
 }
 
+/// How the method of a row is called, by what it takes: truth values, integers or floats.
+macro_rules! example {
+    (Select $name:ident [$($arg:ident)*] $float:tt) => { example!("[true, false]" $name [$($arg)*]) };
+    ($signature:ident $name:ident [$($arg:ident)*] refuse) => { example!("[1, 2]" $name [$($arg)*]) };
+    ($signature:ident $name:ident [$($arg:ident)*] $float:tt) => { example!("[0.5, 0.25]" $name [$($arg)*]) };
+    ($data:literal $name:ident []) => { example!(@ $data $name "") };
+    ($data:literal $name:ident [$a:ident]) => { example!(@ $data $name "2") };
+    ($data:literal $name:ident [$a:ident $b:ident]) => { example!(@ $data $name "1, 2") };
+    ($data:literal $name:ident [$a:ident $b:ident $c:ident]) => { example!(@ $data $name "1, 2, 3") };
+    (@ $data:literal $name:ident $arguments:literal) => {
+        concat!(
+            "\n```\nuse allotrope_tensor::Tensor;\nlet x = Tensor::new(", $data, ")?;\nlet y = x.",
+            stringify!($name), "(", $arguments, ")?;\nassert_eq!(y.shape(), x.shape());\n",
+            "# Ok::<(), allotrope_tensor::Error>(())\n```"
+        )
+    };
+}
+
 macro_rules! methods {
     ($({ $variant:ident, $name:ident, ($first:ident $(, $arg:ident)*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
-         $($rest:tt)* })*) => {
+         float $float:tt $($rest:tt)* })*) => {
         /// Elementwise operations, one per row of the op tables.
         ///
         /// All broadcast their operands and promote dtypes by the policy in force. They fail with a
@@ -475,6 +501,7 @@ macro_rules! methods {
         #[allow(clippy::wrong_self_convention, reason = "rows are named as in torch")]
         impl Tensor {$(
             #[doc = $doc]
+            #[doc = example!($signature $name [$($arg)*] $float)]
             pub fn $name<'a>(&'a self $(, $arg: impl Into<Operand<'a>>)*) -> Result<Self, Error> {
                 record(Op::$variant, &[Operand::Tensor(self) $(, $arg.into())*])
             }

@@ -1,6 +1,6 @@
 //! Printing, in torch's manner: aligned columns, long tensors summarised, scientific when needed.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use crate::host::CPU;
@@ -51,12 +51,26 @@ impl Default for PrintOptions {
 static OPTIONS: Mutex<PrintOptions> = Mutex::new(PrintOptions::DEFAULT);
 
 /// How tensors are printed.
+///
+/// ```
+/// use allotrope_tensor::print_options;
+/// assert_eq!(print_options().precision, 4);
+/// ```
 #[must_use]
 pub fn print_options() -> PrintOptions {
     *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets how tensors are printed.
+///
+/// ```
+/// use allotrope_tensor::{DType, PrintOptions, Tensor, print_options, set_print_options};
+/// let before = print_options();
+/// set_print_options(PrintOptions { threshold: 4, edge_items: 1, ..before });
+/// assert_eq!(Tensor::arange(0, 9, 1, DType::I64)?.to_string(), "tensor([0,  ..., 8])");
+/// set_print_options(before);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 pub fn set_print_options(options: PrintOptions) {
     *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner) = options;
 }
@@ -64,15 +78,45 @@ pub fn set_print_options(options: PrintOptions) {
 /// What stands before the brackets, which later lines are indented by.
 const PREFIX: &str = "tensor(";
 
+/// Writes a text in the width that is asked for. Unlike [`fmt::Formatter::pad`] it is never cut: a
+/// precision is that of the numbers.
+fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let missing = f.width().unwrap_or(0).saturating_sub(text.chars().count());
+    let before = match f.align() {
+        Some(fmt::Alignment::Right) => missing,
+        Some(fmt::Alignment::Center) => missing / 2,
+        _ => 0,
+    };
+    let fill = |count: usize, f: &mut fmt::Formatter<'_>| {
+        (0..count).try_for_each(|_| f.write_char(f.fill()))
+    };
+    fill(before, f)?;
+    f.write_str(text)?;
+    fill(missing - before, f)
+}
+
+/// In torch's manner, by [`print_options`], with as many digits as a precision asks for.
+///
+/// ```
+/// use allotrope_tensor::Tensor;
+/// let x = Tensor::new([1.5_f32, 0.125])?;
+/// assert_eq!(format!("{x}"), "tensor([1.5000, 0.1250])");
+/// assert_eq!(format!("{x:.1}"), "tensor([1.5, 0.1])");
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host_address().is_none() {
             let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
-            let mut text = here.to_string();
+            let mut text = match f.precision() {
+                Some(precision) => format!("{here:.precision$}"),
+                None => here.to_string(),
+            };
             text.pop();
-            return f.pad(&format!("{text}, device='{}')", self.device()));
+            return pad(f, &format!("{text}, device='{}')", self.device()));
         }
-        let options = print_options();
+        let mut options = print_options();
+        options.precision = f.precision().unwrap_or(options.precision);
         let edge = (self.count() > options.threshold).then_some(options.edge_items);
         let mut cells = Vec::new();
         // Beside a size of zero the others may be as large as they like.
@@ -104,7 +148,7 @@ impl fmt::Display for Tensor {
             body.text += &format!(", dtype={}", self.dtype());
         }
         body.text.push(')');
-        f.pad(&body.text)
+        pad(f, &body.text)
     }
 }
 

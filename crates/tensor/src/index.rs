@@ -35,6 +35,13 @@ fn view_of(layout: &Layout, items: &[Index], gathers: bool) -> Result<Layout, Er
 }
 
 /// One item between brackets.
+///
+/// ```
+/// use allotrope_tensor::{Index, Tensor};
+/// let x = Tensor::new([[1, 2], [3, 4]])?;
+/// assert_eq!(x.index(&[Index::Ellipsis, Index::At(-1)])?, Tensor::new([2, 4])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Index {
     /// One index: the dimension disappears.

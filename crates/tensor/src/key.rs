@@ -67,6 +67,13 @@ index_from!(i32 i64 isize u32 u64 usize);
 /// | [`NewAxis`](Index::NewAxis) | a new dimension of size one |
 /// | [`Ellipsis`](Index::Ellipsis) | the dimensions that other items leave |
 /// | a tensor | indices of an integer dtype, or a mask of truth values |
+///
+/// ```
+/// use allotrope_tensor::{Index, Slice, Tensor};
+/// let x = Tensor::new([[1, 2], [3, 4]])?;
+/// assert_eq!(x.i((1, ..))?, x.i(&[Index::At(1), Index::Range(Slice::ALL)][..])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 pub trait IntoKey {
     /// The items.
     fn into_key(self) -> impl AsRef<[Index]>;

@@ -10,7 +10,10 @@
 //! | `numeric` | bit-free tensors, whose width is the device's to choose |
 //! | `host` | what is needed of the machine, whatever the device |
 //! | `create` | constructors |
+//! | `sizes` | sizes as tuples, arrays and numbers |
 //! | `nested` | tensors written down as numbers, arrays and vectors |
+//! | `collect` | tensors of iterators |
+//! | `interop` | arrays and matrices of other crates, each with the feature of its name; tensors in serde's formats |
 //! | `elements` | elements borrowed, in vectors, or one of them |
 //! | `random/` | random tensors, and [`Generator`]: where a sequence of draws stands |
 //! | `foreign` | tensors in memory that someone else owns |
@@ -50,6 +53,7 @@ mod amp;
 mod assign;
 mod autograd;
 mod call;
+mod collect;
 mod convert;
 mod create;
 mod device;
@@ -61,6 +65,7 @@ mod fork;
 mod format;
 mod host;
 mod index;
+mod interop;
 mod key;
 mod nested;
 mod notice;
@@ -69,6 +74,7 @@ mod operator;
 mod ops;
 mod random;
 mod reduce;
+mod sizes;
 mod split;
 mod strided;
 mod tensor;
@@ -78,9 +84,9 @@ mod variable;
 mod view;
 
 pub use allotrope_dtype::{
-    Bool8, Capabilities, CastOptions, DType, Element, Error, ErrorKind, Family, Kind, Nested,
-    Notify, Numeric, Overflow, Policy, Problem, Rounding, Scalar, Scope, ScopeId, Set, WeakScalar,
-    bf16, c64, c128, default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16,
+    Bool8, Capabilities, CastOptions, Cause, DType, Element, Error, ErrorKind, Family, Kind,
+    Nested, Notify, Numeric, Overflow, Policy, Problem, Rounding, Scalar, Scope, ScopeId, Set,
+    WeakScalar, bf16, c64, c128, default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16,
     scoped_default_dtype, scoped_demotion, scoped_fallback, scoped_promotion, set_default_dtype,
     set_demotion, set_fallback, set_promotion,
 };
@@ -120,6 +126,7 @@ pub use ops::{
     polynomial, sub_scaled,
 };
 pub use random::{Generator, Parameter};
+pub use sizes::{Extent, IntoShape, IntoSizes};
 pub use tensor::Tensor;
 pub use trace::{
     Trace, TraceFlow, TraceGuard, TracedOperation, trace_cast, trace_dtypes, trace_value,

@@ -31,12 +31,21 @@ impl Tensor {
     /// # Errors
     /// A value error if vectors of one depth have different lengths; a memory error.
     pub fn new<N: Nested>(data: N) -> Result<Self, Error> {
+        Self::from_items(OP, &[data], &[])
+    }
+
+    /// A tensor of numbers, arrays or vectors, as many as the sizes multiply to.
+    pub(crate) fn from_items<N: Nested>(
+        op: &'static str,
+        items: &[N],
+        sizes: &[usize],
+    ) -> Result<Self, Error> {
         let dtype = N::Element::DTYPE;
-        let data = [data];
-        let (shape, bytes) = room(OP, &N::sizes(OP, &data)?, dtype)?;
-        let mut buffer = Buffer::for_overwrite(OP, bytes)?;
+        let sizes = [sizes, &N::sizes(op, items)?].concat();
+        let (shape, bytes) = room(op, &sizes, dtype)?;
+        let mut buffer = Buffer::for_overwrite(op, bytes)?;
         let mut written = 0;
-        N::visit(&data, &mut |piece| {
+        N::visit(items, &mut |piece| {
             let bytes: &[u8] = bytemuck::cast_slice(piece);
             buffer[written..written + bytes.len()].copy_from_slice(bytes);
             written += bytes.len();

@@ -35,6 +35,13 @@ impl Tensor {
     }
 
     /// The same tensor with a width that is the device's to choose, or exact.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Family, Tensor};
+    /// let x = Tensor::new([1.0])?.with_bit_free(true);
+    /// assert_eq!(x.numeric(), Family::Float.into());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn with_bit_free(self, is_bit_free: bool) -> Self {
         let width = self.width().unwrap_or(self.dtype());

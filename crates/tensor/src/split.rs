@@ -70,6 +70,13 @@ impl Tensor {
 
     /// Parts of these sizes along a dimension.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([1, 2, 3])?.split_sizes(&[1, 2], 0)?;
+    /// assert_eq!(parts, [Tensor::new([1])?, Tensor::new([2, 3])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a value error if the sizes do not add up to that of
     /// the dimension.
@@ -96,6 +103,13 @@ impl Tensor {
     /// At most `chunks` parts of equal size along a dimension, the last one of those that are left.
     /// There are fewer where the size is not a multiple, as in torch.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([1, 2, 3])?.chunk(2, 0)?;
+    /// assert_eq!(parts, [Tensor::new([1, 2])?, Tensor::new([3])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a value error for no chunks.
     pub fn chunk(&self, chunks: usize, axis: isize) -> Result<Vec<Self>, Error> {
@@ -116,6 +130,13 @@ impl Tensor {
 
     /// Exactly `sections` parts along a dimension, of sizes that differ by at most one, the larger
     /// ones first.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([1, 2, 3])?.tensor_split(2, 0)?;
+    /// assert_eq!(parts, [Tensor::new([1, 2])?, Tensor::new([3])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index error for an axis out of range, a value error for no sections.
@@ -158,6 +179,13 @@ impl Tensor {
     }
 
     /// The tensor at each index of a dimension, which disappears.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let rows = Tensor::new([[1, 2], [3, 4]])?.unbind(0)?;
+    /// assert_eq!(rows, [Tensor::new([1, 2])?, Tensor::new([3, 4])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index error for an axis out of range.

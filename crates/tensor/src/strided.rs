@@ -96,6 +96,13 @@ impl Tensor {
 
     /// Windows of `size` elements every `step` along a dimension, as a new last dimension.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let windows = Tensor::new([1, 2, 3])?.unfold(0, 2, 1)?;
+    /// assert_eq!(windows, Tensor::new([[1, 2], [2, 3]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a value error for a window that does not fit.
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {

@@ -15,6 +15,14 @@ use crate::autograd::History;
 ///
 /// A view shares its bytes with the tensor it was made from. Nothing is ever written behind a
 /// view's back, since a tensor never changes; what is written to is a [`Variable`](crate::Variable).
+///
+/// ```
+/// use allotrope_tensor::Tensor;
+/// let x = Tensor::new([[1.0_f32, 2.0], [3.0, 4.0]])?;
+/// let y = x.clone();
+/// assert!(y.shares_storage_with(&x) && y == x);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Tensor {
     memory: Shared,
@@ -71,12 +79,24 @@ impl Tensor {
     }
 
     /// Whether an operation moves the tensor to the device of its partner.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert!(!Tensor::new([1])?.is_device_free());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn is_device_free(&self) -> bool {
         self.is_device_free
     }
 
     /// The same tensor, which an operation moves to the device of its partner, or not.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert!(Tensor::new([1])?.with_device_free(true).is_device_free());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn with_device_free(mut self, is_device_free: bool) -> Self {
         self.is_device_free = is_device_free;
@@ -159,36 +179,76 @@ impl Tensor {
     }
 
     /// Sizes, strides and offset.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2, 3], [4, 5, 6]])?.t()?;
+    /// assert_eq!(x.layout().strides(), [1, 3]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The element type.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::new([1.5_f32])?.dtype(), DType::F32);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The sizes of the dimensions.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 3), DType::F32)?;
+    /// assert_eq!(x.shape(), [2, 3]);
+    /// assert_eq!((x.shape()[1], x.shape().to_string().as_str()), (3, "[2, 3]"));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn shape(&self) -> &Shape {
         self.layout.shape()
     }
 
     /// The number of dimensions.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::zeros((2, 3), DType::F32)?.rank(), 2);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn rank(&self) -> usize {
         self.layout.rank()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::zeros((2, 3), DType::F32)?.count(), 6);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         self.shape().count()
     }
 
     /// Whether the elements lie in row-major order without gaps.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 3), DType::F32)?;
+    /// assert!(x.is_contiguous() && !x.t()?.is_contiguous());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
@@ -198,6 +258,13 @@ impl Tensor {
     /// cannot.
     ///
     /// The address is valid while this tensor or a view of it exists.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1_u16, 2])?;
+    /// assert_eq!(x.i(1..)?.address(), x.address() + 2);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn address(&self) -> usize {
         let start = self.memory.host().map(|b| b.as_ptr().expose_provenance());
@@ -296,6 +363,12 @@ impl Tensor {
     }
 
     /// How many bytes the elements take, each once, whatever memory the tensor is a view of.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::zeros((2, 3), DType::BF16)?.byte_count(), 12);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn byte_count(&self) -> usize {
         // Elements that are there have found room.
@@ -340,12 +413,24 @@ impl Tensor {
     }
 
     /// Whether the bytes are in memory that someone else owns, who may be able to write to it.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert!(!Tensor::new([1])?.is_foreign());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.memory.is_foreign()
     }
 
     /// Whether the bytes are in memory that can be written to, which a mapped file is not.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert!(Tensor::new([1])?.is_writable());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.memory.is_writable()
@@ -360,23 +445,53 @@ impl Tensor {
     }
 
     /// Whether two tensors are the same value: one memory, read in one way.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert!(x.is_same_value(&x.clone()) && !x.is_same_value(&Tensor::new([1, 2])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn is_same_value(&self, other: &Self) -> bool {
         self.shares_storage_with(other) && self.dtype == other.dtype && self.layout == other.layout
     }
 
     /// Whether two tensors share their bytes.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert!(x.shares_storage_with(&x.i(1..)?) && !x.shares_storage_with(&x.copied()?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn shares_storage_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
     /// The bytes of the elements, if they lie in row-major order where the CPU can read them.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1_u8, 2], [3, 4]])?;
+    /// assert_eq!(x.contiguous_bytes(), Some(&[1, 2, 3, 4][..]));
+    /// assert!(x.t()?.contiguous_bytes().is_none());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn contiguous_bytes(&self) -> Option<&[u8]> {
         let bytes = self.memory.host().filter(|_| self.is_contiguous())?;
         let start = self.dtype.bytes_for(self.layout.offset())?;
         Some(&bytes[start..start + self.byte_count()])
+    }
+
+    /// The bytes of a contiguous tensor in memory that nothing else has, to be written by the CPU.
+    pub(crate) fn ordered_bytes_mut(&mut self, op: &'static str) -> Result<&mut [u8], Error> {
+        let (start, count, dtype) = (self.layout.offset(), self.count(), self.dtype);
+        let mut target = Target::new(op, &mut self.memory, count)?;
+        target.start = start;
+        target.on_host(op, dtype)
     }
 
     /// The bytes of a contiguous tensor, for an operation that only the CPU has.

@@ -89,6 +89,12 @@ impl Deref for Bytes<'_> {
 
 impl Tensor {
     /// The device that the tensor is on.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Device, Tensor};
+    /// assert_eq!(Tensor::new([1])?.device(), Device::cpu());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn device(&self) -> Device {
         self.backend().into()
@@ -96,6 +102,12 @@ impl Tensor {
 
     /// The dtype in which the device stores the elements: a narrower one than the tensor's where a
     /// device without it must demote, else the same.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::new([1.0])?.storage_dtype(), DType::F64);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn storage_dtype(&self) -> DType {
         self.backend().capabilities().storage(self.dtype())

@@ -6,14 +6,21 @@ use allotrope_op::{
 };
 use smallvec::smallvec;
 
-use crate::Tensor;
 use crate::autograd::is_recorded;
+use crate::{IntoShape, IntoSizes, Tensor};
 
 /// The bytes of zero in any dtype.
 pub(crate) const ZERO: [u8; 16] = [0; 16];
 
 impl Tensor {
     /// The same elements in row-major order: the tensor itself if they already are, else a copy.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [3, 4]])?.t()?;
+    /// assert_eq!(x.contiguous()?.as_slice::<i32>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.
@@ -40,6 +47,13 @@ impl Tensor {
 
     /// A copy in row-major order.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert!(x.copied()? == x && !x.copied()?.shares_storage_with(&x));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn copied(&self) -> Result<Self, Error> {
@@ -49,21 +63,22 @@ impl Tensor {
         copy.with_rule(op, &[self], |pass| Ok(smallvec![Some(pass.gradient()?)]))
     }
 
-    /// The same elements in the same order with other sizes; one size may be -1 and is inferred.
-    /// A view where the layout allows it, else a copy.
+    /// The same elements in the same order with other sizes; one size may be -1, or `()` in a tuple, and
+    /// is inferred. A view where the layout allows it, else a copy.
     ///
     /// ```
     /// use allotrope_dtype::DType;
     /// use allotrope_tensor::Tensor;
     /// let x = Tensor::zeros(&[4, 6], DType::F8E5M2)?;
-    /// assert_eq!(x.reshape(&[3, -1])?.shape().to_string(), "[3, 8]");
+    /// assert_eq!(x.reshape((3, -1))?.shape().to_string(), "[3, 8]");
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error if the number of elements differs; a memory error.
-    pub fn reshape(&self, sizes: &[isize]) -> Result<Self, Error> {
-        self.reshape_to(infer_sizes("reshape", self.shape(), sizes)?)
+    pub fn reshape(&self, sizes: impl IntoSizes) -> Result<Self, Error> {
+        let sizes = sizes.into_sizes();
+        self.reshape_to(infer_sizes("reshape", self.shape(), sizes.as_ref())?)
     }
 
     /// The same elements with other sizes, which multiply to the same.
@@ -160,6 +175,13 @@ impl Tensor {
 
     /// The dimensions from `start` to `end`, both included, as one.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 3, 4), DType::F32)?;
+    /// assert_eq!(x.flatten(1, -1)?.shape(), [2, 12]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a value error if `end` is before `start`.
     pub fn flatten(&self, start: isize, end: isize) -> Result<Self, Error> {
@@ -183,6 +205,12 @@ impl Tensor {
     }
 
     /// All elements in row-major order as one dimension.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2], [3, 4]])?.ravel()?, Tensor::new([1, 2, 3, 4])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.
@@ -219,6 +247,13 @@ impl Tensor {
 
     /// With the sizes of another tensor, in the same order.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, y) = (Tensor::new([1, 2])?, Tensor::zeros((2, 1), DType::F32)?);
+    /// assert_eq!(x.reshape_as(&y)?, Tensor::new([[1], [2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error if the number of elements differs; a memory error.
     pub fn reshape_as(&self, other: &Self) -> Result<Self, Error> {
@@ -228,6 +263,13 @@ impl Tensor {
     }
 
     /// Two dimensions exchanged. A single element has none, and takes 0 and -1 for itself.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 3, 4), DType::F32)?;
+    /// assert_eq!(x.transpose(0, -1)?.shape(), [4, 3, 2]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index error for an axis out of range.
@@ -243,6 +285,13 @@ impl Tensor {
     }
 
     /// The dimensions in another order.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 3, 4), DType::F32)?;
+    /// assert_eq!(x.permute(&[2, 0, 1])?.shape(), [4, 2, 3]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index or value error unless every dimension is named exactly once.
@@ -286,6 +335,12 @@ impl Tensor {
 
     /// A matrix with its dimensions exchanged; fewer dimensions stay as they are.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2]])?.t()?, Tensor::new([[1], [2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for more than two dimensions.
     pub fn t(&self) -> Result<Self, Error> {
@@ -319,14 +374,27 @@ impl Tensor {
 
     /// Repeated along dimensions of size one and new leading dimensions, without a copy.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1], [2]])?.expand((2, 2))?, Tensor::new([[1, 1], [2, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error if a size is neither equal nor one.
-    pub fn expand(&self, sizes: &[usize]) -> Result<Self, Error> {
-        let shape = Shape::new("expand", sizes)?;
+    pub fn expand(&self, sizes: impl IntoShape) -> Result<Self, Error> {
+        let shape = Shape::new("expand", sizes.into_shape().as_ref())?;
         self.repeated_to("expand", &shape)
     }
 
     /// Repeated to the sizes of another tensor, without a copy.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, y) = (Tensor::new([1, 2])?, Tensor::zeros((2, 2), DType::F32)?);
+    /// assert_eq!(x.expand_as(&y)?, Tensor::new([[1, 2], [1, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error if a size is neither equal nor one.
@@ -335,6 +403,12 @@ impl Tensor {
     }
 
     /// A new dimension of size one before `axis`.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1, 2])?.unsqueeze(-1)?.shape(), [2, 1]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index error for an axis out of range.
@@ -345,6 +419,14 @@ impl Tensor {
 
     /// Without the named dimensions of size one, or without all of them.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((1, 2, 1), DType::F32)?;
+    /// assert_eq!(x.squeeze(None)?.shape(), [2]);
+    /// assert_eq!(x.squeeze(Some(&[0]))?.shape(), [2, 1]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range.
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Self, Error> {
@@ -354,6 +436,12 @@ impl Tensor {
 
     /// One index of a dimension, which disappears.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2], [3, 4]])?.select(1, -1)?, Tensor::new([2, 4])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis or index out of range.
     pub fn select(&self, axis: isize, index: isize) -> Result<Self, Error> {
@@ -362,6 +450,13 @@ impl Tensor {
 
     /// A range of one dimension, as Python slices it.
     ///
+    /// ```
+    /// use allotrope_tensor::{Slice, Tensor};
+    /// let x = Tensor::new([0, 1, 2, 3, 4])?;
+    /// assert_eq!(x.slice(0, Slice::from(1..).step_by(2))?, Tensor::new([1, 3])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a value error for a step of zero.
     pub fn slice(&self, axis: isize, slice: Slice) -> Result<Self, Error> {
@@ -369,6 +464,12 @@ impl Tensor {
     }
 
     /// The dimensions with their elements in reverse.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2], [3, 4]])?.flip(&[0])?, Tensor::new([[3, 4], [1, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index error for an axis out of range.

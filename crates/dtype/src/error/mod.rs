@@ -3,12 +3,14 @@
 //! It lives in the lowest crate so that every crate above speaks with the same words. The form is
 //! `{op}: {what is wrong}: {what was given}; {what is accepted} (hint: …)`.
 
+mod cause;
 mod gradient;
 mod problem;
 mod wording;
 
 use std::fmt;
 
+pub use cause::Cause;
 pub use gradient::GradientProblem;
 pub use problem::Problem;
 use wording::{LONGEST_NAME, brief, nearest_name};
@@ -38,6 +40,8 @@ pub enum ErrorKind {
     File,
     /// A matrix without an answer: `LinAlgError`, which is both a `ValueError` and a `RuntimeError`.
     LinearAlgebra,
+    /// What a program refuses itself, or meets elsewhere: `RuntimeError`.
+    Other,
 }
 
 /// An error of any Allotrope crate. One pointer wide.
@@ -103,17 +107,17 @@ impl Error {
         matches!(self.0.when, When::Later)
     }
 
-    /// The same error, raised by another operation.
+    /// The same error, raised by another operation. What a program refuses itself is no operation's.
     #[cold]
     #[must_use]
     pub fn in_op(mut self, op: &'static str) -> Self {
-        if !self.is_late() {
+        if !self.is_late() && !matches!(self.0.problem, Problem::Other { .. }) {
             self.0.op = op;
         }
         self
     }
 
-    /// The operation that failed.
+    /// The operation that failed; empty of what a program refuses itself.
     #[must_use]
     pub fn op(&self) -> &'static str {
         self.0.op
@@ -151,6 +155,10 @@ impl Error {
             Problem::OutOfMemory { .. } => ErrorKind::Memory,
             Problem::FileAccess { .. } | Problem::DamagedFile { .. } => ErrorKind::File,
             Problem::Gradient(_) => ErrorKind::Gradient,
+            Problem::Other { ref cause, .. } => match cause.as_ref().is_some_and(Cause::is_file) {
+                true => ErrorKind::File,
+                false => ErrorKind::Other,
+            },
             Problem::UnknownDevice { .. }
             | Problem::ForeignDevice { .. }
             | Problem::DevicesDiffer { .. }
@@ -263,11 +271,23 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.problem {
+            Problem::Other {
+                cause: Some(cause), ..
+            } => Some(cause.error()),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.op, self.0.problem)?;
+        match &self.0.problem {
+            problem @ Problem::Other { .. } => write!(f, "{problem}")?,
+            problem => write!(f, "{}: {problem}", self.0.op)?,
+        }
         match &self.0.hint {
             Some(hint) => write!(f, " (hint: {hint})"),
             None => Ok(()),

@@ -1,5 +1,6 @@
 //! What can be wrong: one variant per mistake, with its payload and its wording.
 
+use super::cause::Cause;
 use super::gradient::GradientProblem;
 use super::wording::{
     LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, filters, list,
@@ -732,5 +733,13 @@ pub enum Problem {
         unexpected: Vec<String>,
         /// Values that do not fit their place, and why.
         wrong: Vec<String>,
+    },
+    /// What a program refuses in its own words, or fails with.
+    #[error("{text}")]
+    Other {
+        /// The words.
+        text: String,
+        /// The error that was met, if there was one.
+        cause: Option<Cause>,
     },
 }

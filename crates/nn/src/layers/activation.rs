@@ -8,6 +8,7 @@ use crate::{Layer, Module, Parameter, Training};
 macro_rules! plain {
     ($($doc:literal $name:ident $method:ident;)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::{Layer, Tensor, ", stringify!($name), "};\nlet x = Tensor::new([-1.0, 0.0, 2.0])?;\nassert_eq!(", stringify!($name), ".forward(&x)?.shape(), [3]);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Default, Module)]
         pub struct $name;
 
@@ -38,6 +39,7 @@ plain! {
 macro_rules! with_numbers {
     ($($doc:literal $name:ident $method:ident ($($field:ident $field_doc:literal $default:literal),*);)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::{Layer, Tensor, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::default();\nassert_eq!(layer.forward(&Tensor::new([-1.0, 2.0])?)?.shape(), [2]);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $name {
             $(
@@ -71,6 +73,13 @@ with_numbers! {
 }
 
 /// What is not above a limit becomes a value.
+///
+/// ```
+/// use allotrope_nn::{Layer, Tensor, Threshold};
+/// let layer = Threshold { threshold: 0.5, value: 9.0 };
+/// assert_eq!(layer.forward(&Tensor::new([0.0, 1.0])?)?, Tensor::new([9.0, 1.0])?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Module)]
 pub struct Threshold {
     /// The limit.
@@ -86,6 +95,15 @@ impl Layer for Threshold {
 }
 
 /// Negative numbers are multiplied by a slope that is learned, of all or of each channel.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Prelu, Tensor};
+/// let layer = Prelu::with(2, 0.5, DType::F64)?;
+/// let x = Tensor::new([[-2.0, 2.0]])?;
+/// assert_eq!(layer.forward(&x)?, Tensor::new([[-1.0, 2.0]])?);
+/// assert!(layer.forward(&Tensor::ones((1, 3), DType::F64)?).is_err());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Prelu {
     /// The slopes.
@@ -117,17 +135,19 @@ impl Prelu {
 
 impl Layer for Prelu {
     fn forward(&self, input: &Tensor) -> Result<Tensor, Error> {
-        let slopes = self.weight.value();
-        if slopes.count() == 1 || input.rank() < 2 {
-            return input.leaky_relu(&slopes);
-        }
-        let mut sizes = vec![1_isize; input.rank()];
-        sizes[1] = slopes.count() as isize;
-        input.leaky_relu(&slopes.reshape(&sizes)?)
+        input.prelu(&self.weight.value())
     }
 }
 
 /// Negative numbers are multiplied by a slope that is drawn in training.
+///
+/// ```
+/// use allotrope_nn::{Layer, Module, Rrelu, Tensor};
+/// let layer = Rrelu { lower: 0.25, upper: 0.75, ..Default::default() };
+/// layer.eval();
+/// assert_eq!(layer.forward(&Tensor::new([-2.0, 2.0])?)?, Tensor::new([-1.0, 2.0])?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Rrelu {
     /// The least slope.
@@ -157,6 +177,7 @@ impl Layer for Rrelu {
 macro_rules! along_a_dimension {
     ($($doc:literal $name:ident |$x:ident, $dim:ident| $body:expr;)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::{Layer, Tensor, ", stringify!($name), "};\nlet x = Tensor::new([[1.0, 2.0], [4.0, 3.0]])?;\nassert_eq!(", stringify!($name), "::new(-1).forward(&x)?.shape()[0], 2);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $name {
             /// The dimension.

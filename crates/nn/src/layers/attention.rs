@@ -7,6 +7,15 @@ use super::{Linear, LinearOptions, value, zeros};
 use crate::{Layer, Module, Parameter, Training, init};
 
 /// How attention of several heads is made.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, MultiheadAttention, MultiheadAttentionOptions, Tensor};
+/// let options = MultiheadAttentionOptions { batch_first: true, ..Default::default() };
+/// let attention = MultiheadAttention::with(8, 2, options)?;
+/// let x = Tensor::ones((3, 5, 8), DType::F32)?;
+/// assert_eq!(attention.forward(&x, &x, &x, Default::default())?.output.shape(), [3, 5, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct MultiheadAttentionOptions {
     /// The share of weights that is dropped in training.
@@ -41,6 +50,15 @@ impl Default for MultiheadAttentionOptions {
 
 /// What attention may be told beside its operands. Masks are torch's: true is for what does not count,
 /// floats are added.
+///
+/// ```
+/// use allotrope_nn::{AttentionArguments, DType, Layer, MultiheadAttention, Tensor};
+/// let arguments = AttentionArguments { need_weights: true, ..Default::default() };
+/// let x = Tensor::ones((5, 3, 8), DType::F32)?;
+/// let attended = MultiheadAttention::new(8, 2)?.forward(&x, &x, &x, arguments)?;
+/// assert_eq!(attended.weights.map(|weights| weights.shape().to_vec()), Some(vec![3, 5, 5]));
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttentionArguments<'a> {
     /// Keys that do not count, `[batch, keys]`.
@@ -54,6 +72,14 @@ pub struct AttentionArguments<'a> {
 }
 
 /// What attention gives.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, MultiheadAttention, Tensor};
+/// let x = Tensor::ones((5, 3, 8), DType::F32)?;
+/// let attended = MultiheadAttention::new(8, 2)?.forward(&x, &x, &x, Default::default())?;
+/// assert!(attended.output.shape() == [5, 3, 8] && attended.weights.is_none());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Attended {
     /// Values, weighted and brought together.
@@ -63,6 +89,14 @@ pub struct Attended {
 }
 
 /// Values weighted by how queries and keys fit each other, in several parts side by side.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, MultiheadAttention, Tensor};
+/// let attention = MultiheadAttention::new(8, 2)?;
+/// let x = Tensor::ones((5, 3, 8), DType::F32)?;
+/// assert_eq!(attention.forward(&x, &x, &x, Default::default())?.output.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct MultiheadAttention {
     /// The weights of queries, keys and values, one below the other, where all have one size.

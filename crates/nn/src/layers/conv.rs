@@ -9,6 +9,14 @@ use super::{Sizes, root_share, uniform, value};
 use crate::{Layer, Module, Parameter};
 
 /// Places around the grid of a convolution.
+///
+/// ```
+/// use allotrope_nn::{Conv2d, ConvOptions, ConvPadding, DType, Layer, Tensor};
+/// let options = ConvOptions { padding: ConvPadding::Same, ..Default::default() };
+/// let conv = Conv2d::with(3, 4, 3, options)?;
+/// assert_eq!(conv.forward(&Tensor::ones((1, 3, 8, 8), DType::F32)?)?.shape(), [1, 4, 8, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConvPadding<const RANK: usize> {
     /// So many on each side of each dimension.
@@ -30,6 +38,14 @@ impl<const RANK: usize> From<[usize; RANK]> for ConvPadding<RANK> {
 }
 
 /// How filters slide over a grid.
+///
+/// ```
+/// use allotrope_nn::{Conv2d, ConvOptions, DType, Layer, Tensor};
+/// let options = ConvOptions { stride: [2, 1], groups: 3, ..Default::default() };
+/// let conv = Conv2d::with(3, 6, 3, options)?;
+/// assert_eq!(conv.forward(&Tensor::ones((1, 3, 9, 9), DType::F32)?)?.shape(), [1, 6, 4, 7]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ConvOptions<const RANK: usize> {
     /// From a window to the next.
@@ -66,6 +82,14 @@ impl<const RANK: usize> Default for ConvOptions<RANK> {
 }
 
 /// How filters spread over a grid.
+///
+/// ```
+/// use allotrope_nn::{ConvTranspose1d, ConvTransposeOptions, DType, Layer, Tensor};
+/// let options = ConvTransposeOptions { stride: [2], ..Default::default() };
+/// let conv = ConvTranspose1d::with(3, 6, 2, options)?;
+/// assert_eq!(conv.forward(&Tensor::ones((1, 3, 5), DType::F32)?)?.shape(), [1, 6, 10]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ConvTransposeOptions<const RANK: usize> {
     /// From the place of an element to that of the next.
@@ -130,6 +154,7 @@ fn filters(
 macro_rules! convolutions {
     ($($rank:literal, $what:literal, $name:ident $method:ident, $transposed:ident $transposed_method:ident;)*) => {$(
         #[doc = concat!("Sums of products of windows over ", $what, " with filters.")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::new(6, 4, 3)?;\nlet y = layer.forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (4, 4));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
             /// `[filters, channels / groups, window]`.
@@ -191,6 +216,7 @@ macro_rules! convolutions {
         }
 
         #[doc = concat!("Filters over ", $what, " times each element, summed where they overlap.")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($transposed), "};\nlet layer = ", stringify!($transposed), "::new(6, 4, 3)?;\nlet y = layer.forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (4, 8));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $transposed {
             /// `[channels, filters / groups, window]`.

@@ -8,6 +8,7 @@ use crate::{Layer, Module, Training};
 macro_rules! dropouts {
     ($($(#[doc = $doc:literal])* $name:ident $method:ident;)*) => {$(
         $(#[doc = $doc])*
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Module, Tensor, ", stringify!($name), "};\nlet (layer, x) = (", stringify!($name), "::new(0.5)?, Tensor::ones((2, 3, 4, 4, 4), DType::F32)?);\nlayer.eval();\nassert_eq!(layer.forward(&x)?, x);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
             /// The share that is dropped.

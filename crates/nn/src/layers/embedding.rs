@@ -6,6 +6,14 @@ use allotrope_tensor::{BagMode, Bags, Device, Embedding as Lookup, Index, Tensor
 use crate::{Layer, Module, Parameter};
 
 /// How rows are looked up.
+///
+/// ```
+/// use allotrope_nn::{DType, Embedding, EmbeddingOptions, Layer, Tensor};
+/// let options = EmbeddingOptions { padding_idx: Some(0), ..Default::default() };
+/// let table = Embedding::with(10, 4, options)?;
+/// assert_eq!(table.forward(&Tensor::new([0_i64])?)?, Tensor::zeros((1, 4), DType::F32)?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingOptions {
     /// The index of a row of zeros that is not learned.
@@ -110,6 +118,15 @@ impl Layer for Embedding {
 }
 
 /// How the rows of a bag become one.
+///
+/// ```
+/// use allotrope_nn::{EmbeddingBag, EmbeddingBagOptions, Layer, Tensor};
+/// let options = EmbeddingBagOptions { include_last_offset: true, ..Default::default() };
+/// let bags = EmbeddingBag::with(10, 4, options)?;
+/// let (x, offsets) = (Tensor::new([1_i64, 2, 4])?, Tensor::new([0_i64, 2, 3])?);
+/// assert_eq!(bags.forward(&x, Some(&offsets), None)?.shape(), [2, 4]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbeddingBagOptions {
     /// Their mean, sum, or the greatest.
@@ -121,6 +138,13 @@ pub struct EmbeddingBagOptions {
 }
 
 /// The mean, sum or greatest of the rows of a table at the indices of each bag.
+///
+/// ```
+/// use allotrope_nn::{EmbeddingBag, Layer, Tensor};
+/// let bags = EmbeddingBag::new(10, 4)?;
+/// assert_eq!(bags.forward(&Tensor::new([[1_i64, 2], [3, 4]])?, None, None)?.shape(), [2, 4]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct EmbeddingBag {
     /// `[rows, size]`.

@@ -7,6 +7,13 @@ use super::{root_share, uniform, value};
 use crate::{Layer, Module, Parameter};
 
 /// How a linear layer is made.
+///
+/// ```
+/// use allotrope_nn::{Linear, LinearOptions};
+/// let layer = Linear::with(3, 2, LinearOptions { bias: false, ..Default::default() })?;
+/// assert!(layer.bias.is_none());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LinearOptions {
     /// Whether there is a summand.
@@ -83,6 +90,14 @@ impl Layer for Linear {
 }
 
 /// `x₁ᵀ W x₂ + b` over the last dimensions.
+///
+/// ```
+/// use allotrope_nn::{Bilinear, DType, Layer, Tensor};
+/// let layer = Bilinear::new(3, 4, 2)?;
+/// let (x, y) = (Tensor::ones((5, 3), DType::F32)?, Tensor::ones((5, 4), DType::F32)?);
+/// assert_eq!(layer.forward(&x, &y)?.shape(), [5, 2]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Bilinear {
     /// `[out, first, second]`.
@@ -127,6 +142,13 @@ impl Bilinear {
 }
 
 /// Hands its input on.
+///
+/// ```
+/// use allotrope_nn::{Identity, Layer, Tensor};
+/// let x = Tensor::new([1.0])?;
+/// assert_eq!(Identity.forward(&x)?, x);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, Module)]
 pub struct Identity;
 

@@ -8,6 +8,7 @@ use crate::Module;
 macro_rules! losses {
     ($($doc:literal $name:ident ($($operand:ident),*) {$($field:ident: $type:ty = $default:expr, $field_doc:literal;)*} |$self:ident, $x:ident| $body:expr;)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::", stringify!($name), ";\nuse allotrope_tensor::LossReduction;\nlet loss = ", stringify!($name), " { reduction: LossReduction::Sum, ..Default::default() };\nassert_eq!(loss.reduction, LossReduction::Sum);\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $name {
             $(

@@ -16,7 +16,7 @@
 //! | `attention` | [`MultiheadAttention`] |
 //! | `transformer` | layers of attention, and stacks of them |
 //! | `activation` | elementwise functions and softmax |
-//! | `container` | [`Sequential`] |
+//! | `container` | [`Sequential`], and functions as layers |
 //! | `shape` | padding, resizing, shuffling, flattening |
 //! | `loss` | losses as structs |
 
@@ -39,7 +39,7 @@ use allotrope_tensor::{Options, Tensor};
 
 pub use activation::*;
 pub use attention::{Attended, AttentionArguments, MultiheadAttention, MultiheadAttentionOptions};
-pub use container::Sequential;
+pub use container::{Func, Sequential, func};
 pub use conv::*;
 pub use dropout::*;
 pub use embedding::{Embedding, EmbeddingBag, EmbeddingBagOptions, EmbeddingOptions};
@@ -54,6 +54,11 @@ pub use transformer::*;
 use crate::Parameter;
 
 /// One number for every dimension of a grid, or a number for each.
+///
+/// ```
+/// use allotrope_nn::Sizes;
+/// assert_eq!((Sizes::<2>::sizes(3), [3, 4].sizes()), ([3, 3], [3, 4]));
+/// ```
 pub trait Sizes<const RANK: usize> {
     /// A number for each.
     fn sizes(self) -> [usize; RANK];

@@ -7,6 +7,13 @@ use super::{ones, value, zeros};
 use crate::{Buffer, Layer, Module, Parameter, Training};
 
 /// How numbers of each sample are normalised.
+///
+/// ```
+/// use allotrope_nn::{DType, LayerNorm, Module, NormOptions};
+/// let options = NormOptions { dtype: DType::F64, ..Default::default() };
+/// assert_eq!(LayerNorm::with(&[4], options)?.num_parameters(), 8);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NormOptions {
     /// What is added to the variance.
@@ -43,6 +50,14 @@ impl NormOptions {
 }
 
 /// The last dimensions brought to mean 0 and variance 1, times a weight plus a bias.
+///
+/// ```
+/// use allotrope_nn::{Layer, LayerNorm, Tensor};
+/// let x = Tensor::new([[1.0_f32, 3.0]])?;
+/// let y = LayerNorm::new(&[2])?.forward(&x)?;
+/// assert!(y.allclose(&Tensor::new([[-1.0_f32, 1.0]])?, 0.0, 1e-4, false)?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct LayerNorm {
     /// The sizes of the last dimensions.
@@ -92,6 +107,14 @@ impl Layer for LayerNorm {
 }
 
 /// The last dimensions divided by the root of the mean of their squares, times a weight.
+///
+/// ```
+/// use allotrope_nn::{Layer, RmsNorm, Tensor};
+/// let x = Tensor::new([[3.0_f32, 3.0]])?;
+/// let y = RmsNorm::new(&[2])?.forward(&x)?;
+/// assert!(y.allclose(&Tensor::new([[1.0_f32, 1.0]])?, 0.0, 1e-4, false)?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct RmsNorm {
     /// The sizes of the last dimensions.
@@ -138,6 +161,13 @@ impl Layer for RmsNorm {
 }
 
 /// Groups of channels brought to mean 0 and variance 1, times a weight plus a bias per channel.
+///
+/// ```
+/// use allotrope_nn::{DType, GroupNorm, Layer, Tensor};
+/// let y = GroupNorm::new(2, 4)?.forward(&Tensor::ones((3, 4, 5), DType::F32)?)?;
+/// assert_eq!(y.shape(), [3, 4, 5]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct GroupNorm {
     /// How many groups.
@@ -190,6 +220,13 @@ impl Layer for GroupNorm {
 }
 
 /// How channels are normalised over a batch, or over each sample.
+///
+/// ```
+/// use allotrope_nn::{BatchNorm1d, BatchNormOptions, Module};
+/// let options = BatchNormOptions { track_running_stats: false, ..Default::default() };
+/// assert!(BatchNorm1d::with(4, options)?.named_buffers().is_empty());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct BatchNormOptions {
     /// What is added to the variance.
@@ -302,6 +339,7 @@ macro_rules! batch_norms {
         #[doc = concat!("Channels brought to mean 0 and variance 1 over the batch; inputs of ", $accepted, " accepted.")]
         ///
         /// In training the batch is measured, and running numbers follow it; else these are used.
+        #[doc = concat!("\n```\nuse allotrope_nn::{Module, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::new(4)?;\nassert_eq!((layer.num_parameters(), layer.named_buffers().len()), (8, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
             #[module(flatten)]
@@ -348,6 +386,7 @@ macro_rules! instance_norms {
         #[doc = concat!("Channels of each sample brought to mean 0 and variance 1; inputs of ", $accepted, " accepted.")]
         ///
         /// Without options there are neither parameters nor running numbers, as in torch.
+        #[doc = concat!("\n```\nuse allotrope_nn::{Module, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::new(4)?;\nassert_eq!((layer.num_parameters(), layer.named_buffers().len()), (0, 0));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
             #[module(flatten)]

@@ -7,6 +7,14 @@ use super::Sizes;
 use crate::{Layer, Module};
 
 /// Windows that slide over a grid.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, MaxPool2d, PoolOptions, Tensor};
+/// let options = PoolOptions { stride: Some([1, 1]), ..Default::default() };
+/// let x = Tensor::ones((1, 3, 8, 8), DType::F32)?;
+/// assert_eq!(MaxPool2d::with(2, options).forward(&x)?.shape(), [1, 3, 7, 7]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolOptions<const RANK: usize> {
     /// From the start of a window to that of the next; none is the size of the window.
@@ -60,6 +68,7 @@ macro_rules! pools {
        $lp:ident $lp_method:ident, $adaptive_max:ident $adaptive_max_method:ident,
        $adaptive_avg:ident $adaptive_avg_method:ident;)*) => {$(
         #[doc = concat!("The greatest of each window over ", $what, ".")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($max), "};\nlet y = ", stringify!($max), "::new(2).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $max {
             /// The elements of a window.
@@ -90,6 +99,7 @@ macro_rules! pools {
         }
 
         #[doc = concat!("The mean of each window over ", $what, ".")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($avg), "};\nlet y = ", stringify!($avg), "::new(2).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $avg {
             /// The elements of a window.
@@ -121,6 +131,7 @@ macro_rules! pools {
         }
 
         #[doc = concat!("`(Σ xᵖ)^(1/p)` of each window over ", $what, ".")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($lp), "};\nlet y = ", stringify!($lp), "::new(2.0, 2).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $lp {
             /// The power.
@@ -147,6 +158,7 @@ macro_rules! pools {
         }
 
         #[doc = concat!("The greatest of each of as many windows as asked for, which share ", $what, " out.")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($adaptive_max), "};\nlet y = ", stringify!($adaptive_max), "::new(4).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 4));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $adaptive_max {
             /// How many windows along each dimension; none keeps the size.
@@ -168,6 +180,7 @@ macro_rules! pools {
         }
 
         #[doc = concat!("The mean of each of as many windows as asked for, which share ", $what, " out.")]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($adaptive_avg), "};\nlet y = ", stringify!($adaptive_avg), "::new(4).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 4));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $adaptive_avg {
             /// How many windows along each dimension; none keeps the size.

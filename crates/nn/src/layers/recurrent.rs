@@ -8,9 +8,26 @@ use crate::rnn::{Recurrence, Recurrent, RecurrentOptions, recurrent, recurrent_c
 use crate::{Module, Parameter, Training, Visit, Walk};
 
 /// Initial states: the hidden ones, and the cells of a long short-term memory.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Lstm, States, Tensor};
+/// let (h, c) = (Tensor::zeros((1, 2, 4), DType::F32)?, Tensor::zeros((1, 2, 4), DType::F32)?);
+/// let initial: States<'_> = (&h, Some(&c));
+/// let states = Lstm::new(3, 4)?.forward(&Tensor::ones((5, 2, 3), DType::F32)?, Some(initial))?;
+/// assert_eq!(states.output.shape(), [5, 2, 4]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub type States<'a> = (&'a Tensor, Option<&'a Tensor>);
 
 /// How a recurrent network is made.
+///
+/// ```
+/// use allotrope_nn::{DType, Gru, Layer, RnnOptions, Tensor};
+/// let options = RnnOptions { bidirectional: true, batch_first: true, ..Default::default() };
+/// let states = Gru::with(3, 4, options)?.forward(&Tensor::ones((2, 5, 3), DType::F32)?, None)?;
+/// assert_eq!(states.output.shape(), [2, 5, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RnnOptions {
     /// Layers, each over the results of the one before.
@@ -146,6 +163,7 @@ impl Layers {
 macro_rules! networks {
     ($($doc:literal $name:ident |$options:ident| $kind:expr;)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Tensor, ", stringify!($name), "};\nlet states = ", stringify!($name), "::new(3, 4)?.forward(&Tensor::ones((5, 2, 3), DType::F32)?, None)?;\nassert_eq!(states.output.shape(), [5, 2, 4]);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
             #[module(flatten)]
@@ -206,6 +224,7 @@ networks! {
 macro_rules! cells {
     ($($doc:literal $name:ident $kind:expr;)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Tensor, ", stringify!($name), "};\nlet (hidden, _) = ", stringify!($name), "::new(3, 4)?.forward(&Tensor::ones((2, 3), DType::F32)?, None)?;\nassert_eq!(hidden.shape(), [2, 4]);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
             /// `[gates * hidden, features]`.

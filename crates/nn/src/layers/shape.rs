@@ -6,6 +6,13 @@ use allotrope_tensor::{Interpolation, InterpolationOptions, PadMode, Resized, Te
 use crate::{Layer, Module};
 
 /// The dimensions from one to another as one.
+///
+/// ```
+/// use allotrope_nn::{DType, Flatten, Layer, Tensor};
+/// let x = Tensor::ones((2, 3, 4), DType::F32)?;
+/// assert_eq!(Flatten::default().forward(&x)?.shape(), [2, 12]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Module)]
 pub struct Flatten {
     /// The first of them.
@@ -31,6 +38,13 @@ impl Layer for Flatten {
 }
 
 /// A dimension as several.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, Unflatten};
+/// let layer = Unflatten { dim: 1, sizes: vec![3, -1] };
+/// assert_eq!(layer.forward(&Tensor::ones((2, 12), DType::F32)?)?.shape(), [2, 3, 4]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Unflatten {
     /// The dimension.
@@ -46,6 +60,13 @@ impl Layer for Unflatten {
 }
 
 /// Elements added at the ends of dimensions, two sizes for each, the last dimension first.
+///
+/// ```
+/// use allotrope_nn::{Layer, Pad, Tensor};
+/// let x = Tensor::new([1, 2])?;
+/// assert_eq!(Pad::zeros(&[1, 0]).forward(&x)?, Tensor::new([0, 1, 2])?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Pad {
     /// How many.
@@ -77,6 +98,14 @@ impl Layer for Pad {
 }
 
 /// Grids of another size.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, Upsample};
+/// let x = Tensor::ones((1, 3, 4, 4), DType::F32)?;
+/// assert_eq!(Upsample::by_factors(&[2.0]).forward(&x)?.shape(), [1, 3, 8, 8]);
+/// assert_eq!(Upsample::to_sizes(&[5, 6]).forward(&x)?.shape(), [1, 3, 5, 6]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Upsample {
     /// How results are made of the elements near them.
@@ -133,6 +162,7 @@ impl Layer for Upsample {
 macro_rules! shuffles {
     ($($doc:literal $name:ident $method:ident;)*) => {$(
         #[doc = $doc]
+        #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($name), "};\nlet x = Tensor::ones((1, 4, 2, 2), DType::F32)?;\nassert_eq!(", stringify!($name), "::new(2).forward(&x)?.count(), 16);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $name {
             /// The factor, or the number of groups.

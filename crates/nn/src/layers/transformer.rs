@@ -20,6 +20,14 @@ pub enum Between {
 }
 
 /// How a layer of attention is made.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, TransformerEncoderLayer, TransformerOptions};
+/// let options = TransformerOptions { norm_first: true, ..Default::default() };
+/// let layer = TransformerEncoderLayer::with(8, 2, options)?;
+/// assert_eq!(layer.forward(&Tensor::ones((5, 3, 8), DType::F32)?)?.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TransformerOptions {
     /// The size between the two products.
@@ -113,6 +121,13 @@ fn residual(
 }
 
 /// Attention to itself, then two products.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, TransformerEncoderLayer};
+/// let layer = TransformerEncoderLayer::new(8, 2)?;
+/// assert_eq!(layer.forward(&Tensor::ones((5, 3, 8), DType::F32)?)?.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct TransformerEncoderLayer {
     /// Attention to itself.
@@ -184,6 +199,15 @@ impl Layer for TransformerEncoderLayer {
 }
 
 /// Attention to itself, attention to something else, then two products.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, TransformerDecoderLayer};
+/// let layer = TransformerDecoderLayer::new(8, 2)?;
+/// let (x, memory) = (Tensor::ones((5, 3, 8), DType::F32)?, Tensor::ones((4, 3, 8), DType::F32)?);
+/// let y = layer.forward(&x, &memory, Default::default(), Default::default())?;
+/// assert_eq!(y.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct TransformerDecoderLayer {
     /// Attention to itself.
@@ -261,6 +285,13 @@ impl TransformerDecoderLayer {
 }
 
 /// Encoder layers one after the other, and a norm.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, TransformerEncoder};
+/// let encoder = TransformerEncoder::new(8, 2, 3, Default::default())?;
+/// assert_eq!(encoder.forward(&Tensor::ones((5, 3, 8), DType::F32)?)?.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct TransformerEncoder {
     /// The layers.
@@ -309,6 +340,15 @@ impl Layer for TransformerEncoder {
 }
 
 /// Decoder layers one after the other, and a norm.
+///
+/// ```
+/// use allotrope_nn::{DType, Layer, Tensor, TransformerDecoder};
+/// let decoder = TransformerDecoder::new(8, 2, 3, Default::default())?;
+/// let (x, memory) = (Tensor::ones((5, 3, 8), DType::F32)?, Tensor::ones((4, 3, 8), DType::F32)?);
+/// let y = decoder.forward(&x, &memory, Default::default(), Default::default())?;
+/// assert_eq!(y.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct TransformerDecoder {
     /// The layers.
@@ -353,6 +393,15 @@ impl TransformerDecoder {
 }
 
 /// An encoder, and a decoder that attends to its results.
+///
+/// ```
+/// use allotrope_nn::{AttentionArguments, DType, Layer, Tensor, Transformer};
+/// let network = Transformer::new(8, 2, (1, 1), Default::default())?;
+/// let (source, target) = (Tensor::ones((4, 3, 8), DType::F32)?, Tensor::ones((5, 3, 8), DType::F32)?);
+/// let none = AttentionArguments::default();
+/// assert_eq!(network.forward(&source, &target, none, none, none)?.shape(), [5, 3, 8]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Module)]
 pub struct Transformer {
     /// What reads the source.

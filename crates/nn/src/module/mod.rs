@@ -44,7 +44,29 @@ use crate::{Buffer, Parameter};
 /// ```
 ///
 /// Fields of plain types (numbers, text, dtypes) are no part of the walk. Other types have to say so with
-/// `#[module(skip)]`: a weight that nobody trains is an error of the compiler.
+/// `#[module(skip)]`: a weight that nobody trains is an error of the compiler. A tensor that is kept but
+/// not trained is a [`Buffer`], since modules are moved and loaded behind a shared reference, and a
+/// `Tensor` never changes.
+///
+/// ```
+/// use std::{ops::Range, path::PathBuf};
+/// use allotrope_nn::{Buffer, DType, Module, Tensor};
+///
+/// #[derive(Module)]
+/// struct Scaled {
+///     mean: Buffer,
+///     #[module(skip)]
+///     columns: Range<usize>,
+///     #[module(skip)]
+///     source: PathBuf,
+/// }
+///
+/// let mean = Buffer::from(Tensor::zeros(3, DType::F32)?).keep_dtype();
+/// let scaled = Scaled { mean, columns: 0..3, source: "numbers.npy".into() };
+/// scaled.to(DType::F16)?;
+/// assert_eq!(scaled.state_dict()["mean"].dtype(), DType::F32);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// ```compile_fail
 /// use allotrope_nn::{Module, Tensor};
@@ -210,6 +232,15 @@ pub trait Module: Visit {
 }
 
 /// A module that makes one tensor of another.
+///
+/// ```
+/// use allotrope_nn::{Error, Layer, Relu, Tensor};
+/// fn twice(layer: &impl Layer, x: &Tensor) -> Result<Tensor, Error> {
+///     layer.forward(&layer.forward(x)?)
+/// }
+/// assert_eq!(twice(&Relu, &Tensor::new([-1.0])?)?, Tensor::new([0.0])?);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub trait Layer: Module {
     /// The result for an input.
     ///

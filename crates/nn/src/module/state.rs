@@ -13,9 +13,24 @@ use crate::{Buffer, Parameter};
 const OP: &str = "load_state_dict";
 
 /// Values by the paths of the places they are for.
+///
+/// ```
+/// use allotrope_nn::{Linear, Module, StateDict};
+/// let state: StateDict = Linear::new(3, 2)?.state_dict();
+/// assert_eq!(state["weight"].shape(), [2, 3]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub type StateDict = BTreeMap<String, Tensor>;
 
 /// What did not meet when values were loaded.
+///
+/// ```
+/// use allotrope_nn::{Linear, LinearOptions, Module};
+/// let (one, other) = (Linear::new(3, 2)?, Linear::with(3, 2, LinearOptions { bias: false, ..Default::default() })?);
+/// let report = one.load_state_dict(&other.state_dict(), false)?;
+/// assert_eq!((report.missing, report.unexpected), (vec!["bias".to_owned()], vec![]));
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Places that have no value, and keep theirs.

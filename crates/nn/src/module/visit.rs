@@ -26,6 +26,20 @@ pub trait Visit {
 }
 
 /// What sees the places of a module.
+///
+/// ```
+/// use allotrope_nn::{Linear, Parameter, Visit, Visitor, Walk};
+/// struct Sizes(usize);
+/// impl Visitor for Sizes {
+///     fn parameter(&mut self, _: &str, parameter: &Parameter) {
+///         self.0 += parameter.value().byte_count();
+///     }
+/// }
+/// let mut sizes = Sizes(0);
+/// Linear::new(3, 2)?.visit(&mut Walk::new(&mut sizes));
+/// assert_eq!(sizes.0, 32);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub trait Visitor {
     /// A parameter, and the path to it.
     fn parameter(&mut self, _path: &str, _parameter: &Parameter) {}
@@ -71,6 +85,15 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether a module is being trained: a field of those that behave differently then.
+///
+/// ```
+/// use allotrope_nn::{Dropout, Module};
+/// let layer = Dropout::new(0.5)?;
+/// assert!(layer.training.is_on());
+/// layer.eval();
+/// assert!(!layer.training.is_on());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Training(AtomicBool);
 

@@ -186,11 +186,23 @@ const ALGORITHMS: &[(&str, Make)] = &[
 ];
 
 /// The names of all algorithms.
+///
+/// ```
+/// use allotrope_nn::optim::algorithm_names;
+/// assert!(algorithm_names().any(|name| name == "AdamW"));
+/// ```
 pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
     ALGORITHMS.iter().map(|(name, _)| *name)
 }
 
 /// An algorithm with its default hyper-parameters, by name.
+///
+/// ```
+/// use allotrope_nn::optim::algorithm;
+/// assert_eq!(algorithm("AdamW")?.name(), "AdamW");
+/// assert!(algorithm("AdamX").is_err());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error that names those there are.

@@ -8,7 +8,7 @@
 //! | `step` | one step of many parameters: checked, then one pass over memory |
 //! | `sgd` … `muon` | the algorithms |
 //! | `lbfgs` | L-BFGS, which evaluates the loss itself |
-//! | `optimizer` | [`Optimizer`]: groups of parameters with their state |
+//! | `optimizer` | [`Optimizer`]: what every optimizer does; [`OptimizerOf`]: groups of parameters with their state |
 //! | `lr_scheduler/` | learning rates over time |
 //!
 //! ```
@@ -63,7 +63,7 @@ pub use muon::{AdjustLr, MuonOptions};
 pub use nadam::NAdamOptions;
 pub use optimizer::{
     ASGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, GroupState, Lion, Muon, NAdam,
-    Optimizer, RAdam, RMSprop, Rprop, SGD, StateDict, StateValue,
+    Optimizer, OptimizerOf, RAdam, RMSprop, Rprop, SGD, StateDict, StateValue,
 };
 pub use options::{OptionKind, OptionValue, Options};
 pub use precision::Precision;

@@ -2,11 +2,13 @@
 //! groups and state are dicts there; the steps are the same.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use allotrope_tensor::{DType, Error, Generator, Problem, Tensor, Variable};
 use smallvec::SmallVec;
 
 use super::algorithm::{Algorithm, Numbers};
+use super::lr_scheduler::Rates;
 use super::options::OptionValue;
 use super::precision::Precision;
 use super::step::{Group, Item, MASTER, initial_state, number, step, widened};
@@ -35,6 +37,88 @@ struct Members<A> {
     state: Vec<Remembered>,
 }
 
+/// What changes parameters by their gradients, whatever its rule: what a program holds that chooses its
+/// optimizer while it runs, or has one of its own. Schedulers take it as they take any other.
+///
+/// ```
+/// use allotrope_nn::optim::{AdamW, AdamWOptions, Optimizer, SGD, SGDOptions};
+/// use allotrope_nn::{DType, Error, Parameter, Tensor};
+///
+/// fn by_name(name: &str, weight: &Parameter) -> Result<Box<dyn Optimizer>, Error> {
+///     let weights = [weight.clone()];
+///     Ok(match name {
+///         "sgd" => Box::new(SGD::new(weights, SGDOptions::default())?),
+///         _ => Box::new(AdamW::new(weights, AdamWOptions::default())?),
+///     })
+/// }
+///
+/// let weight = Parameter::new(Tensor::ones(2, DType::F32)?)?;
+/// let mut optimizer = by_name("sgd", &weight)?;
+/// optimizer.set_lr(0.25)?;
+/// weight.value().sum_all()?.backward()?;
+/// optimizer.step()?;
+/// optimizer.zero_grad()?;
+/// assert_eq!((optimizer.lr(), weight.value().to_vec::<f32>()?), (0.25, vec![0.75; 2]));
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Optimizer: Rates + fmt::Debug + Send + Sync {
+    /// Takes a step of every parameter that has a gradient.
+    ///
+    /// # Errors
+    /// A value error for hyper-parameters without a meaning, a memory error.
+    fn step(&mut self) -> Result<(), Error>;
+
+    /// Forgets all gradients.
+    ///
+    /// # Errors
+    /// As [`Parameter::zero_grad`].
+    fn zero_grad(&self) -> Result<(), Error>;
+
+    /// What is remembered, in torch's form.
+    ///
+    /// # Errors
+    /// A memory error.
+    fn state_dict(&self) -> Result<StateDict, Error>;
+
+    /// Goes on from what was remembered.
+    ///
+    /// # Errors
+    /// A value error for other groups, names or shapes; then nothing has changed.
+    fn load_state_dict(&mut self, dict: &StateDict) -> Result<(), Error>;
+
+    /// The learning rate of the first group.
+    fn lr(&self) -> f64 {
+        self.lrs().first().copied().unwrap_or(0.0)
+    }
+
+    /// Sets the learning rate of every group.
+    ///
+    /// # Errors
+    /// As [`Rates::set_lrs`].
+    fn set_lr(&mut self, lr: f64) -> Result<(), Error> {
+        let lrs = vec![lr; self.lrs().len()];
+        self.set_lrs(&lrs)
+    }
+}
+
+impl<A: Algorithm + Clone> Optimizer for OptimizerOf<A> {
+    fn step(&mut self) -> Result<(), Error> {
+        self.step()
+    }
+
+    fn zero_grad(&self) -> Result<(), Error> {
+        self.zero_grad()
+    }
+
+    fn state_dict(&self) -> Result<StateDict, Error> {
+        self.state_dict()
+    }
+
+    fn load_state_dict(&mut self, dict: &StateDict) -> Result<(), Error> {
+        self.load_state_dict(dict)
+    }
+}
+
 /// Parameters, and the rule that changes them by their gradients.
 ///
 /// ```
@@ -53,39 +137,193 @@ struct Members<A> {
 /// # Ok::<(), allotrope_nn::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Optimizer<A> {
+pub struct OptimizerOf<A> {
     groups: Vec<Members<A>>,
     generator: Generator,
 }
 
 /// Gradient descent, with momentum.
-pub type SGD = Optimizer<SGDOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = SGD::new([weight.clone()], SGDOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type SGD = OptimizerOf<SGDOptions>;
 /// Adam.
-pub type Adam = Optimizer<AdamOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Adam, AdamOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Adam::new([weight.clone()], AdamOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Adam = OptimizerOf<AdamOptions>;
 /// Adam with weights that shrink beside the step.
-pub type AdamW = Optimizer<AdamWOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{AdamW, AdamWOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = AdamW::new([weight.clone()], AdamWOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type AdamW = OptimizerOf<AdamWOptions>;
 /// Adam by the largest gradient of late.
-pub type Adamax = Optimizer<AdamaxOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Adamax, AdamaxOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Adamax::new([weight.clone()], AdamaxOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Adamax = OptimizerOf<AdamaxOptions>;
 /// Adam with Nesterov's momentum.
-pub type NAdam = Optimizer<NAdamOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{NAdam, NAdamOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = NAdam::new([weight.clone()], NAdamOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type NAdam = OptimizerOf<NAdamOptions>;
 /// Adam without a divisor until enough squares are known.
-pub type RAdam = Optimizer<RAdamOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{RAdam, RAdamOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = RAdam::new([weight.clone()], RAdamOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type RAdam = OptimizerOf<RAdamOptions>;
 /// Steps by the root of the mean square.
-pub type RMSprop = Optimizer<RMSpropOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{RMSprop, RMSpropOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = RMSprop::new([weight.clone()], RMSpropOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type RMSprop = OptimizerOf<RMSpropOptions>;
 /// Steps by the sign of the gradient.
-pub type Rprop = Optimizer<RpropOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Rprop, RpropOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Rprop::new([weight.clone()], RpropOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Rprop = OptimizerOf<RpropOptions>;
 /// Steps by the root of the sum of squares.
-pub type Adagrad = Optimizer<AdagradOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Adagrad, AdagradOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Adagrad::new([weight.clone()], AdagradOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Adagrad = OptimizerOf<AdagradOptions>;
 /// Steps in the units of the steps before.
-pub type Adadelta = Optimizer<AdadeltaOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Adadelta, AdadeltaOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Adadelta::new([weight.clone()], AdadeltaOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Adadelta = OptimizerOf<AdadeltaOptions>;
 /// Averaged gradient descent.
-pub type ASGD = Optimizer<ASGDOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{ASGD, ASGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = ASGD::new([weight.clone()], ASGDOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type ASGD = OptimizerOf<ASGDOptions>;
 /// Steps by the sign of the momentum.
-pub type Lion = Optimizer<LionOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Lion, LionOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Lion::new([weight.clone()], LionOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Lion = OptimizerOf<LionOptions>;
 /// Adam with a mean of squares that is a product of rows and columns.
-pub type Adafactor = Optimizer<AdafactorOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Adafactor, AdafactorOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(2, DType::F64)?)?;
+/// let mut optimizer = Adafactor::new([weight.clone()], AdafactorOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Adafactor = OptimizerOf<AdafactorOptions>;
 /// Steps by the orthogonal matrix next to the momentum.
-pub type Muon = Optimizer<MuonOptions>;
+///
+/// ```
+/// use allotrope_nn::optim::{Muon, MuonOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones((2, 2), DType::F64)?)?;
+/// let mut optimizer = Muon::new([weight.clone()], MuonOptions::default())?;
+/// weight.value().square()?.sum_all()?.backward()?;
+/// optimizer.step()?;
+/// assert!(weight.value().max_all()?.to_scalar::<f64>()? < 1.0);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
+pub type Muon = OptimizerOf<MuonOptions>;
 
 /// What an optimizer remembers, in torch's form.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +348,7 @@ pub struct GroupState {
 /// What stands in a [`StateDict`] under a name: numbers are tensors of no dimension.
 pub type StateValue = Tensor;
 
-impl<A: Algorithm + Clone> Optimizer<A> {
+impl<A: Algorithm + Clone> OptimizerOf<A> {
     /// An optimizer of one group of parameters.
     ///
     /// # Errors

@@ -12,6 +12,13 @@ use allotrope_tensor::{DType, Error, Problem, Set};
 ///
 /// State is never narrower than that unless `state_dtype` says so, and never rounded: a parameter that
 /// gets another dtype, or a state that was saved in another one, is met by widening the state.
+///
+/// ```
+/// use allotrope_nn::optim::Precision;
+/// use allotrope_nn::DType;
+/// let precision = Precision { master_weights: true, ..Default::default() };
+/// assert_eq!(precision.master_of(DType::BF16), Some(DType::F32));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Precision {
     /// The dtype of the state, if it is another.

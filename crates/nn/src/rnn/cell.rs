@@ -6,6 +6,12 @@ use allotrope_dtype::DType;
 use allotrope_op::{Builder, Program, Var};
 
 /// Which recurrence.
+///
+/// ```
+/// use allotrope_nn::rnn::Recurrence;
+/// use allotrope_nn::Gru;
+/// assert_eq!((Recurrence::Lstm.gates(), Recurrence::Gru.gates()), (4, 3));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recurrence {
     /// `h' = tanh(x + h)`, of products with weights.

@@ -54,6 +54,14 @@ impl Default for RecurrentOptions<'_> {
 }
 
 /// What a recurrent network gives.
+///
+/// ```
+/// use allotrope_nn::rnn::Recurrent;
+/// use allotrope_nn::{DType, Lstm, Tensor};
+/// let Recurrent { output, hidden, cell } = Lstm::new(3, 4)?.forward(&Tensor::ones((5, 2, 3), DType::F32)?, None)?;
+/// assert!(output.shape() == [5, 2, 4] && hidden.shape() == [1, 2, 4] && cell.is_some());
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Recurrent {
     /// The hidden states of the last layer at every step.

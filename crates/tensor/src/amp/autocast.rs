@@ -81,6 +81,14 @@ thread_local! {
 }
 
 /// Whether operations of this thread are cast.
+///
+/// ```
+/// use allotrope_tensor::{DType, autocast, is_autocast_enabled};
+/// assert!(!is_autocast_enabled());
+/// let _cast = autocast(DType::BF16, true)?;
+/// assert!(is_autocast_enabled());
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[must_use]
 pub fn is_autocast_enabled() -> bool {
     match HERE.get() {

@@ -21,6 +21,11 @@ pub fn autocast_policy(name: &str) -> Option<Autocast> {
 }
 
 /// Every operation with what autocast does, elementwise ones first.
+///
+/// ```
+/// use allotrope_tensor::autocast_policies;
+/// assert!(autocast_policies().any(|(name, _)| name == "exp"));
+/// ```
 pub fn autocast_policies() -> impl Iterator<Item = (&'static str, Autocast)> {
     let rows = Op::ALL.iter().map(|op| (op.name(), op.row().autocast));
     let reductions = Reduction::ALL

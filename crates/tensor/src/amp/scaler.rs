@@ -6,6 +6,12 @@ use crate::Tensor;
 use crate::autograd::no_grad;
 
 /// How a scale grows and shrinks.
+///
+/// ```
+/// use allotrope_tensor::ScalerOptions;
+/// let options = ScalerOptions { init_scale: 8.0, ..Default::default() };
+/// assert_eq!(options.init_scale, 8.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScalerOptions {
     /// The first scale.

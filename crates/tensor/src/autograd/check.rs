@@ -93,6 +93,13 @@ fn check(
 
 /// Checks the gradients of the gradients of a function, as [`gradcheck`] does those of the function.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, gradgradcheck};
+/// let x = Tensor::new([0.5, 2.0])?.requires_grad_(true)?;
+/// gradgradcheck(&|x| Ok(vec![x[0].exp()?]), &[x], Default::default())?;
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`gradcheck`].
 pub fn gradgradcheck(

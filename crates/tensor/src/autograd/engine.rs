@@ -49,6 +49,14 @@ impl Tensor {
 
     /// [`backward`](Self::backward) with a gradient of the tensor's own.
     ///
+    /// ```
+    /// use allotrope_tensor::{BackwardOptions, Tensor};
+    /// let x = Tensor::new([1.0, 2.0])?.requires_grad_(true)?;
+    /// x.square()?.backward_with(&Tensor::new([1.0, 10.0])?, BackwardOptions::default())?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([2.0, 40.0])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`backward`](Self::backward); a gradient error for one of another shape.
     pub fn backward_with(&self, gradient: &Self, options: BackwardOptions) -> Result<(), Error> {
@@ -58,6 +66,14 @@ impl Tensor {
 
 /// Adds the gradients of results to the leaves that they were computed from, or to those of the
 /// `inputs` alone.
+///
+/// ```
+/// use allotrope_tensor::{BackwardOptions, Tensor, backward};
+/// let (x, y) = (Tensor::new(2.0)?.requires_grad_(true)?, Tensor::new(3.0)?.requires_grad_(true)?);
+/// backward(&[&x.square()?, &y.square()?], &[None, None], None, BackwardOptions::default())?;
+/// assert_eq!((x.grad(), y.grad()), (Some(Tensor::new(4.0)?), Some(Tensor::new(6.0)?)));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`Tensor::backward`].

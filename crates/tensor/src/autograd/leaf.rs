@@ -10,12 +10,28 @@ use crate::{Tensor, Variable};
 
 impl Tensor {
     /// Whether operations on the tensor are recorded, so that a gradient can come back to it.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0])?.requires_grad_(true)?;
+    /// assert!(x.exp()?.requires_grad() && !x.detach().requires_grad());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn requires_grad(&self) -> bool {
         self.history().is_some()
     }
 
     /// The tensor as a leaf that collects gradients, or, if not `required`, as one without.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([3.0])?.requires_grad_(true)?;
+    /// x.square()?.sum_all()?.backward()?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([6.0])?));
+    /// assert!(Tensor::new([3])?.requires_grad_(true).is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A gradient error for a dtype without gradients, or if a computed tensor is to become one
@@ -45,12 +61,26 @@ impl Tensor {
     }
 
     /// Whether the tensor was not computed from others that require a gradient.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0])?.requires_grad_(true)?;
+    /// assert!(x.is_leaf() && !x.exp()?.is_leaf());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn is_leaf(&self) -> bool {
         self.history().is_none_or(|history| history.node.is_leaf())
     }
 
     /// The operation that the tensor was computed by, if a gradient can go back through it.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0])?.requires_grad_(true)?;
+    /// assert_eq!((x.exp()?.made_by(), x.made_by()), (Some("exp"), None));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn made_by(&self) -> Option<&'static str> {
         let node = &self.history()?.node;
@@ -58,6 +88,14 @@ impl Tensor {
     }
 
     /// The same value without its history: no gradient comes back through it.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([2.0])?.requires_grad_(true)?;
+    /// (x.detach() * &x).sum_all()?.backward()?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([2.0])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn detach(&self) -> Self {
         self.clone().with_history(None)
@@ -81,6 +119,15 @@ impl Tensor {
     }
 
     /// The gradient that [`backward`](Self::backward) has added up.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([2.0])?.requires_grad_(true)?;
+    /// assert!(x.grad().is_none());
+    /// x.square()?.sum_all()?.backward()?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([4.0])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn grad(&self) -> Option<Self> {
         self.history()?.with_kept(Variable::value)
@@ -112,6 +159,16 @@ impl Tensor {
     }
 
     /// Puts another gradient in the place of what was added up, or none.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([2.0])?.requires_grad_(true)?;
+    /// x.set_grad(Some(Tensor::new([1.5])?))?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([1.5])?));
+    /// x.set_grad(None)?;
+    /// assert!(x.grad().is_none());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A gradient error if the tensor does not require one, or for another shape or dtype; a device
@@ -182,6 +239,16 @@ impl Tensor {
 
     /// Keeps the gradient of a computed tensor too, when one comes back.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([2.0])?.requires_grad_(true)?;
+    /// let y = x.square()?;
+    /// y.retain_grad()?;
+    /// (&y * 3).sum_all()?.backward()?;
+    /// assert_eq!(y.grad(), Some(Tensor::new([3.0])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A gradient error if the tensor does not require one.
     pub fn retain_grad(&self) -> Result<(), Error> {
@@ -193,6 +260,15 @@ impl Tensor {
     }
 
     /// Whether the gradient of a computed tensor is kept.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([2.0])?.requires_grad_(true)?;
+    /// let y = x.square()?;
+    /// y.retain_grad()?;
+    /// assert!(y.retains_grad() && !x.retains_grad());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     #[must_use]
     pub fn retains_grad(&self) -> bool {
         self.history().is_some_and(|history| {
@@ -206,6 +282,15 @@ impl Tensor {
     /// Calls a function with every gradient that comes back to the tensor; what it gives takes the
     /// gradient's place. The number names the hook for [`remove_hook`](Self::remove_hook).
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 2.0])?.requires_grad_(true)?;
+    /// x.register_hook(std::sync::Arc::new(|gradient| Ok(Some(gradient * 10))))?;
+    /// x.square()?.sum_all()?.backward()?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([20.0, 40.0])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A gradient error if the tensor does not require one.
     pub fn register_hook(&self, hook: Hook) -> Result<u64, Error> {
@@ -218,6 +303,16 @@ impl Tensor {
     }
 
     /// Removes a hook.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0])?.requires_grad_(true)?;
+    /// let hook = x.register_hook(std::sync::Arc::new(|gradient| Ok(Some(gradient * 10))))?;
+    /// x.remove_hook(hook);
+    /// x.square()?.sum_all()?.backward()?;
+    /// assert_eq!(x.grad(), Some(Tensor::new([2.0])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn remove_hook(&self, number: u64) {
         if let Some(history) = self.history()
             && let Some(wishes) = history.node.wishes().as_mut()

@@ -141,18 +141,34 @@ fn set_innermost<T: Copy>(layers: &mut Layers<T>, flow: &Flow<T>, value: T) -> F
 }
 
 /// Whether operations on tensors that require a gradient are recorded in this thread.
+///
+/// ```
+/// use allotrope_tensor::{is_grad_enabled, no_grad};
+/// let _off = no_grad();
+/// assert!(!is_grad_enabled());
+/// ```
 #[must_use]
 pub fn is_grad_enabled() -> bool {
     MODE.get() == Mode::Recording
 }
 
 /// Whether this thread is in inference mode, where nothing can be recorded at all.
+///
+/// ```
+/// use allotrope_tensor::is_inference_mode;
+/// assert!(!is_inference_mode());
+/// ```
 #[must_use]
 pub fn is_inference_mode() -> bool {
     MODE.get() == Mode::Inference
 }
 
 /// Whether this thread looks for the first number that is not finite.
+///
+/// ```
+/// use allotrope_tensor::is_anomaly_enabled;
+/// assert!(!is_anomaly_enabled());
+/// ```
 #[must_use]
 pub fn is_anomaly_enabled() -> bool {
     ANOMALY.get()
@@ -199,11 +215,28 @@ pub fn no_grad() -> GradMode {
 }
 
 /// Operations are recorded while the guard lives, also within [`no_grad`].
+///
+/// ```
+/// use allotrope_tensor::{Tensor, enable_grad, no_grad};
+/// let _off = no_grad();
+/// let x = Tensor::new(2.0)?.requires_grad_(true)?;
+/// let on = enable_grad();
+/// assert!(x.square()?.requires_grad());
+/// drop(on);
+/// assert!(!x.square()?.requires_grad());
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 pub fn enable_grad() -> GradMode {
     set_grad_enabled(true)
 }
 
 /// Operations are recorded, or not, while the guard lives. Inference mode stays what it is.
+///
+/// ```
+/// use allotrope_tensor::{is_grad_enabled, set_grad_enabled};
+/// let _mode = set_grad_enabled(false);
+/// assert!(!is_grad_enabled());
+/// ```
 pub fn set_grad_enabled(enabled: bool) -> GradMode {
     GradMode::set(match MODE.get() {
         Mode::Inference => Mode::Inference,
@@ -214,6 +247,14 @@ pub fn set_grad_enabled(enabled: bool) -> GradMode {
 
 /// Nothing is recorded while the guard lives, and nothing can turn recording on; if `enabled` is
 /// false, inference mode is left.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, inference_mode};
+/// let _inference = inference_mode(true);
+/// let x = Tensor::new(2.0)?.requires_grad_(true);
+/// assert!(x.is_err() || !x?.square()?.requires_grad());
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 pub fn inference_mode(enabled: bool) -> GradMode {
     GradMode::set(if enabled {
         Mode::Inference
@@ -238,6 +279,12 @@ impl Drop for AnomalyMode {
 
 /// While the guard lives, recorded operations fail at the first result or gradient that is not
 /// finite, and name the operation and the line that called it.
+///
+/// ```
+/// use allotrope_tensor::{detect_anomaly, is_anomaly_enabled};
+/// let _mode = detect_anomaly(true);
+/// assert!(is_anomaly_enabled());
+/// ```
 pub fn detect_anomaly(enabled: bool) -> AnomalyMode {
     AnomalyMode {
         scope: change_anomaly(|layers| layers.scopes.push(enabled)),

@@ -36,6 +36,12 @@ pub fn fftfreq_on(device: Device, n: usize, d: f64, dtype: Option<DType>) -> Res
 
 /// The frequencies of a transform of `n` real samples `d` apart: `0, 1, …, n / 2` over `n d`.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, fft};
+/// assert_eq!(fft::rfftfreq(4, 1.0, Some(DType::F64))?, Tensor::new([0.0, 0.25, 0.5])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`fftfreq`].
 pub fn rfftfreq(n: usize, d: f64, dtype: Option<DType>) -> Result<Tensor, Error> {

@@ -18,8 +18,8 @@ pub use options::Options;
 pub(crate) use range::arange_on;
 pub use window::SignalWindow;
 
-use crate::Tensor;
 use crate::view::out_of_memory;
+use crate::{IntoShape, Tensor};
 
 impl Tensor {
     /// Row-major elements from a slice.
@@ -33,8 +33,8 @@ impl Tensor {
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the length; a memory error.
-    pub fn from_slice<T: Element>(elements: &[T], sizes: &[usize]) -> Result<Self, Error> {
-        let shape = Shape::new("from_slice", sizes)?;
+    pub fn from_slice<T: Element>(elements: &[T], sizes: impl IntoShape) -> Result<Self, Error> {
+        let shape = Shape::new("from_slice", sizes.into_shape().as_ref())?;
         if shape.count() != elements.len() {
             let problem = Problem::LengthMismatch {
                 from: elements.len(),
@@ -50,10 +50,17 @@ impl Tensor {
 
     /// Row-major elements from their bytes.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::from_bytes(&[1, 0, 2, 1], 2, DType::U16)?;
+    /// assert_eq!(x, Tensor::new([1_u16, 258])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error if the sizes do not multiply to the number of elements; a memory error.
-    pub fn from_bytes(bytes: &[u8], sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let (shape, room) = room("from_bytes", sizes, dtype)?;
+    pub fn from_bytes(bytes: &[u8], sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
+        let (shape, room) = room("from_bytes", sizes.into_shape().as_ref(), dtype)?;
         if bytes.len() != room {
             let problem = Problem::LengthMismatch {
                 from: dtype.count_in(bytes.len()),
@@ -87,46 +94,68 @@ impl Tensor {
     /// ```
     /// use allotrope_tensor::{Device, DType, Tensor};
     /// let device: Device = "cpu".parse()?;
-    /// let x = Tensor::zeros(&[2, 3], (DType::BF16, device))?;
+    /// let x = Tensor::zeros((2, 3), (DType::BF16, device))?;
     /// assert_eq!((x.dtype(), x.device()), (DType::BF16, device));
     /// # Ok::<(), allotrope_tensor::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error for sizes that overflow, a memory error, a device error.
-    pub fn zeros(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
-        Self::filled_with("zeros", sizes, WeakScalar::Bool(false), options.into())
+    pub fn zeros(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
+        let (sizes, zero) = (sizes.into_shape(), WeakScalar::Bool(false));
+        Self::filled_with("zeros", sizes.as_ref(), zero, options.into())
     }
 
     /// All one.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::ones((1, 2), DType::I8)?, Tensor::new([[1_i8, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn ones(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
-        Self::filled_with("ones", sizes, WeakScalar::Bool(true), options.into())
+    pub fn ones(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
+        let (sizes, one) = (sizes.into_shape(), WeakScalar::Bool(true));
+        Self::filled_with("ones", sizes.as_ref(), one, options.into())
     }
 
     /// All of one value, which the dtype must hold.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::full(2, 7, DType::U8)?, Tensor::new([7_u8, 7])?);
+    /// assert!(Tensor::full(2, 300, DType::U8).is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An overflow error for an integer out of range, a dtype error for a value of a higher kind;
     /// otherwise as [`Tensor::zeros`].
     pub fn full(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         value: impl Into<WeakScalar>,
         options: impl Into<Options>,
     ) -> Result<Self, Error> {
-        Self::filled_with("full", sizes, value.into(), options.into())
+        let sizes = sizes.into_shape();
+        Self::filled_with("full", sizes.as_ref(), value.into(), options.into())
     }
 
     /// Elements of unknown values, to be overwritten.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::empty((2, 3), DType::F16)?.shape(), [2, 3]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::zeros`].
-    pub fn empty(sizes: &[usize], options: impl Into<Options>) -> Result<Self, Error> {
+    pub fn empty(sizes: impl IntoShape, options: impl Into<Options>) -> Result<Self, Error> {
         let (op, options) = ("empty", options.into());
         let Options { dtype, device, .. } = options.check(op)?;
-        let shape = Shape::new(op, sizes)?;
+        let shape = Shape::new(op, sizes.into_shape().as_ref())?;
         let memory = device.backend().allocate(op, dtype, shape.count())?;
         Ok(options.finish(Self::from_memory_of(memory, shape, dtype)))
     }
@@ -152,6 +181,12 @@ impl Tensor {
 
     /// All zero, in the shape and dtype of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1_u8, 2])?.zeros_like()?, Tensor::new([0_u8, 0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn zeros_like(&self) -> Result<Self, Error> {
@@ -159,6 +194,12 @@ impl Tensor {
     }
 
     /// All one, in the shape and dtype of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([3_u8, 2])?.ones_like()?, Tensor::new([1_u8, 1])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.
@@ -168,6 +209,12 @@ impl Tensor {
 
     /// All of one value, in the shape and dtype of this tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([3_u8, 2])?.full_like(9)?, Tensor::new([9_u8, 9])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::full`].
     pub fn full_like(&self, value: impl Into<WeakScalar>) -> Result<Self, Error> {
@@ -175,6 +222,13 @@ impl Tensor {
     }
 
     /// Elements of unknown values, in the shape and dtype of this tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([[3_u8, 2]])?.empty_like()?;
+    /// assert_eq!((x.dtype(), x.shape().to_vec()), (DType::U8, vec![1, 2]));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.

@@ -44,6 +44,13 @@ impl Tensor {
 
     /// Complex numbers of magnitudes and angles, as [`complex`](Self::complex).
     ///
+    /// ```
+    /// use allotrope_tensor::{Tensor, c128};
+    /// let x = Tensor::new([2.0])?.polar(&Tensor::new([0.0])?)?;
+    /// assert_eq!(x, Tensor::new([c128::new(2.0, 0.0)])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`complex`](Self::complex); a dtype error unless both are floats.
     pub fn polar(&self, angle: &Self) -> Result<Self, Error> {
@@ -66,6 +73,13 @@ impl Tensor {
 
     /// The real parts where they lie, a view; real numbers are their own.
     ///
+    /// ```
+    /// use allotrope_tensor::{Tensor, c64};
+    /// let x = Tensor::new([c64::new(1.0, 2.0)])?;
+    /// assert_eq!(x.real_view()?, Tensor::new([1.0_f32])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None that a user can cause.
     pub fn real_view(&self) -> Result<Self, Error> {
@@ -76,6 +90,13 @@ impl Tensor {
     }
 
     /// The imaginary parts where they lie, a view; zeros for real numbers.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Tensor, c64};
+    /// let x = Tensor::new([c64::new(1.0, 2.0)])?;
+    /// assert_eq!(x.imag_view()?, Tensor::new([2.0_f32])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.
@@ -114,6 +135,13 @@ impl Tensor {
 
     /// Complex numbers of the pairs along the last dimension: a view where they lie side by side,
     /// else a copy.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Tensor, c64};
+    /// let x = Tensor::new([[1.0_f32, 2.0]])?;
+    /// assert_eq!(x.view_as_complex()?, Tensor::new([c64::new(1.0, 2.0)])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A dtype error unless the parts are float32 or float64, a value error unless the last dimension

@@ -58,6 +58,8 @@ macro_rules! convolutions {
             /// Operands are promoted to their common dtype; 8- and 16-bit floats are summed in
             /// float32 and rounded once, integers wrap, truth values are joined by or.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{ConvolutionOptions, DType, Padding, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet options = ConvolutionOptions { padding: Padding::Same, ..Default::default() };\nassert_eq!(x.", stringify!($name), "(&x, None, &options)?.shape(), x.shape());\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error where promotion refuses, a value error for shapes or windows that do
             /// not fit, a memory error.

@@ -46,6 +46,8 @@ macro_rules! convolutions {
             /// Operands are promoted to their common dtype; 8- and 16-bit floats are summed in
             /// float32 and rounded once, integers wrap, truth values are joined by or.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, TransposedOptions};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet y = x.", stringify!($name), "(&x, None, &TransposedOptions::default())?;\nassert_eq!(y.shape()[2], 7);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error where promotion refuses, a value error for shapes or windows that do
             /// not fit, a memory error.

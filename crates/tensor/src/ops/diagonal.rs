@@ -49,6 +49,13 @@ impl Tensor {
 
     /// A matrix with all elements, in row-major order, on a diagonal and zero elsewhere.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?.diagflat(0)?;
+    /// assert_eq!(x, Tensor::new([[1, 0], [0, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn diagflat(&self, offset: isize) -> Result<Self, Error> {
@@ -58,6 +65,13 @@ impl Tensor {
     /// Matrices in dimensions `a` and `b` of the result, with the last dimension on a diagonal and
     /// zero elsewhere.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2]])?.diag_embed(0, -2, -1)?;
+    /// assert_eq!(x, Tensor::new([[[1, 0], [0, 2]]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for a tensor without dimensions or the same axis twice, an index error for an
     /// axis out of range, a memory error.
@@ -66,6 +80,13 @@ impl Tensor {
     }
 
     /// The tensor with other elements on a diagonal, in the common dtype.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 2), DType::I32)?.diagonal_scatter(&Tensor::new([1, 2])?, 0, 0, 1)?;
+    /// assert_eq!(x, Tensor::new([[1, 0], [0, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error unless `source` has the shape of the diagonal, otherwise as
@@ -111,6 +132,14 @@ impl Tensor {
 
     /// The tensor with other elements in a range of a dimension, in the common dtype.
     ///
+    /// ```
+    /// use allotrope_tensor::{Slice, Tensor};
+    /// let x = Tensor::new([0, 0, 0, 0])?;
+    /// let y = x.slice_scatter(&Tensor::new([1, 2])?, 0, Slice::from(1..3))?;
+    /// assert_eq!(y, Tensor::new([0, 1, 2, 0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error unless `source` has the shape of what it replaces or for a step of zero, an
     /// index error for an axis out of range, a dtype error where promotion refuses, a memory error.
@@ -124,6 +153,12 @@ impl Tensor {
     }
 
     /// The sum of the diagonal of a matrix; int64 or uint64 of integers and bool.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2], [3, 4]])?.trace()?.to_scalar::<i64>()?, 5);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for other numbers of dimensions than two, a memory error.

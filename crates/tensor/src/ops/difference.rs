@@ -20,6 +20,12 @@ impl Tensor {
     /// its ends; of truth values whether they differ. Integers wrap. Without a difference, for an
     /// `n` of 0, the tensor itself.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1, 4, 9])?.diff(1, 0, None, None)?, Tensor::new([3, 5])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for a dimension out of range, a value error for sizes that do not fit, a dtype
     /// error where promotion refuses, a memory error.
@@ -74,6 +80,13 @@ impl Tensor {
 
     /// The integral along `dim` by the trapezoidal rule: over points `x`, or evenly spaced ones.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let area = Tensor::new([1.0, 2.0, 3.0])?.trapezoid(None, 1.0, 0)?;
+    /// assert_eq!(area.to_scalar::<f64>()?, 4.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for a dimension out of range, a value error for points that do not fit, a
     /// memory error.
@@ -106,6 +119,13 @@ impl Tensor {
 
     /// The integral up to each element but the first along `dim`, as
     /// [`trapezoid`](Self::trapezoid).
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let areas = Tensor::new([1.0, 2.0, 3.0])?.cumulative_trapezoid(None, 1.0, 0)?;
+    /// assert_eq!(areas, Tensor::new([1.5, 4.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`trapezoid`](Self::trapezoid).

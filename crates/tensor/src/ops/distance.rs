@@ -20,6 +20,13 @@ const AT_A_TIME: usize = 1 << 17;
 impl Tensor {
     /// The cosine of the angle between vectors along a dimension; lengths below `eps` count as it.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[3.0, 4.0]])?;
+    /// assert_eq!(x.cosine_similarity(&(&x * 2), 1, 1e-8)?, Tensor::new([1.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers or where promotion refuses, a value error for shapes that
     /// do not broadcast, an index error for a dimension out of range, a memory error.
@@ -81,6 +88,13 @@ impl Tensor {
     /// The distance of every row of `[…, P, M]` from every row of `[…, R, M]` by the norm of order
     /// `p`, as `[…, P, R]`. No difference is stored. The gradient of Euclidean ones
     /// of float32 is formed by a product in float64.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (x, y) = (Tensor::new([[0.0, 0.0]])?, Tensor::new([[3.0, 4.0], [0.0, 1.0]])?);
+    /// assert_eq!(x.cdist(&y, 2.0)?, Tensor::new([[5.0, 1.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cosine_similarity`](Self::cosine_similarity); a value error for a negative order or

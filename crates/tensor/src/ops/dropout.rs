@@ -45,6 +45,13 @@ impl Tensor {
 
     /// Zeros in the place of whole channels of `[N, C, L]` or `[C, L]`, each with probability `p`.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::ones((2, 3, 4), DType::F32)?.dropout1d(0.5, Some(&Generator::new(0)))?;
+    /// assert_eq!(x.amax(Some(&[2]), false)?, x.amin(Some(&[2]), false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`dropout`](Self::dropout); a value error for another number of dimensions.
     pub fn dropout1d(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
@@ -53,6 +60,13 @@ impl Tensor {
 
     /// Zeros in the place of whole channels of `[N, C, H, W]` or `[C, H, W]`.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::ones((2, 3, 4, 4), DType::F32)?.dropout2d(0.5, Some(&Generator::new(0)))?;
+    /// assert_eq!(x.amax(Some(&[2, 3]), false)?, x.amin(Some(&[2, 3]), false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`dropout1d`](Self::dropout1d).
     pub fn dropout2d(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
@@ -60,6 +74,13 @@ impl Tensor {
     }
 
     /// Zeros in the place of whole channels of `[N, C, D, H, W]` or `[C, D, H, W]`.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::ones((2, 3, 2, 2, 2), DType::F32)?.dropout3d(0.5, Some(&Generator::new(0)))?;
+    /// assert_eq!(x.amax(Some(&[2, 3, 4]), false)?, x.amin(Some(&[2, 3, 4]), false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`dropout1d`](Self::dropout1d).
@@ -70,6 +91,14 @@ impl Tensor {
     /// The lower bound of `selu` in the place of random numbers, all scaled and moved so that mean 0
     /// and variance 1 stay.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::randn(1000, DType::F32, Some(&Generator::new(0)))?;
+    /// let y = x.alpha_dropout(0.2, Some(&Generator::new(1)))?;
+    /// assert!((y.std_all()?.to_scalar::<f32>()? - 1.0).abs() < 0.2);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`dropout`](Self::dropout).
     pub fn alpha_dropout(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
@@ -77,6 +106,13 @@ impl Tensor {
     }
 
     /// [`alpha_dropout`](Self::alpha_dropout) of whole channels (dimension 1).
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::ones((2, 3, 4), DType::F32)?.feature_alpha_dropout(0.5, Some(&Generator::new(0)))?;
+    /// assert_eq!(x.amax(Some(&[2]), false)?, x.amin(Some(&[2]), false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`dropout`](Self::dropout); a value error for less than two dimensions, unless nothing or

@@ -11,6 +11,13 @@ use crate::elementwise::evaluate_one;
 impl Tensor {
     /// The first half of a dimension times the logistic function of the second.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([4.0, 6.0, 0.0, 0.0])?;
+    /// assert_eq!(x.glu(0)?, Tensor::new([2.0, 3.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers, an index error for a dimension out of range, a value error
     /// for one of an odd size, a memory error.

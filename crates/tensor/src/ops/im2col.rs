@@ -86,6 +86,14 @@ impl Tensor {
     /// The windows of images `[N, C, H, W]` or `[C, H, W]` as columns: `[N, C * kernel, windows]`,
     /// both in row-major order.
     ///
+    /// ```
+    /// use allotrope_tensor::{Blocks, DType, Tensor};
+    /// let x = Tensor::ones((1, 3, 4, 4), DType::F32)?;
+    /// let blocks = Blocks { kernel: [2, 2], stride: [2, 2], ..Default::default() };
+    /// assert_eq!(x.unfold_windows(blocks)?.shape(), [1, 12, 4]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for other numbers of dimensions and for windows that do not fit, a memory error.
     pub fn unfold_windows(&self, blocks: Blocks) -> Result<Self, Error> {
@@ -102,6 +110,14 @@ impl Tensor {
     /// Images of `sizes` of which each place is the sum of what windows have there: the reverse of
     /// [`unfold_windows`](Self::unfold_windows), from `[N, C * kernel, windows]` or
     /// `[C * kernel, windows]`. Narrow floats are added in float32, integers wrap.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Blocks, DType, Tensor};
+    /// let x = Tensor::ones((1, 12, 4), DType::F32)?;
+    /// let blocks = Blocks { kernel: [2, 2], stride: [2, 2], ..Default::default() };
+    /// assert_eq!(x.fold_windows([4, 4], blocks)?.shape(), [1, 3, 4, 4]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for other numbers of dimensions, for windows that do not fit, and for another

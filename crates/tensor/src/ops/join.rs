@@ -64,6 +64,13 @@ impl Tensor {
     /// Tensors side by side in columns: along the second dimension, or the first of those that have
     /// one.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert_eq!(Tensor::hstack(&[&x, &x])?, Tensor::new([1, 2, 1, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`cat`](Self::cat).
     pub fn hstack(tensors: &[&Self]) -> Result<Self, Error> {
@@ -77,6 +84,13 @@ impl Tensor {
 
     /// Tensors one below the other: along the first dimension of two or more.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert_eq!(Tensor::vstack(&[&x, &x])?, Tensor::new([[1, 2], [1, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`cat`](Self::cat).
     pub fn vstack(tensors: &[&Self]) -> Result<Self, Error> {
@@ -84,6 +98,13 @@ impl Tensor {
     }
 
     /// Tensors side by side along the third dimension.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert_eq!(Tensor::dstack(&[&x, &x])?, Tensor::new([[[1, 1], [2, 2]]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cat`](Self::cat).
@@ -93,6 +114,13 @@ impl Tensor {
 
     /// Tensors of at most one dimension as columns, others side by side as in
     /// [`hstack`](Self::hstack).
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert_eq!(Tensor::column_stack(&[&x, &x])?, Tensor::new([[1, 1], [2, 2]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cat`](Self::cat).

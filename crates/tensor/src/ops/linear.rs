@@ -77,6 +77,13 @@ impl Tensor {
 
     /// `x1[…, i] * weight[o, i, j] * x2[…, j]`, summed over `i` and `j`, plus a bias.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, weight) = (Tensor::new([[1.0, 2.0]])?, Tensor::ones((1, 2, 2), DType::F64)?);
+    /// assert_eq!(x.bilinear(&x, &weight, None)?, Tensor::new([[9.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for shapes that do not fit, a dtype error where promotion refuses, a memory
     /// error.

@@ -100,6 +100,13 @@ impl Tensor {
 
     /// The product of two matrices.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [3, 4]])?;
+    /// assert_eq!(x.mm(&x, None, None)?, Tensor::new([[7, 10], [15, 22]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`matmul`](Self::matmul); a value error for anything but two dimensions.
     pub fn mm(
@@ -115,6 +122,13 @@ impl Tensor {
     }
 
     /// The product of each pair of two lists of matrices.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::ones((5, 2, 3), DType::F32)?;
+    /// assert_eq!(x.bmm(&Tensor::ones((5, 3, 4), DType::F32)?, None, None)?.shape(), [5, 2, 4]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul); a value error for anything but three dimensions, or lists of
@@ -133,6 +147,13 @@ impl Tensor {
 
     /// The product of a matrix and a vector.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1.0, 2.0], [3.0, 4.0]])?;
+    /// assert_eq!(x.mv(&Tensor::new([1.0, 10.0])?, None, None)?, Tensor::new([21.0, 43.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`matmul`](Self::matmul); a value error for anything but a matrix and a vector.
     pub fn mv(
@@ -148,6 +169,13 @@ impl Tensor {
     }
 
     /// The sum of the products of two vectors.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 2.0])?;
+    /// assert_eq!(x.dot(&Tensor::new([3.0, 4.0])?, None, None)?.to_scalar::<f64>()?, 11.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul); a value error for anything but vectors of one length.
@@ -222,6 +250,13 @@ impl Tensor {
     /// `beta * self + alpha * (a @ b)` of matrices, rounded once; with a `beta` of zero the tensor
     /// is not read.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, one) = (Tensor::new([[1.0, 2.0], [3.0, 4.0]])?, Tensor::eye(2, 2, DType::F64)?);
+    /// assert_eq!(one.addmm(&x, &one, 10, 1)?, Tensor::new([[11.0, 2.0], [3.0, 14.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`mm`](Self::mm); a value error if the tensor does not broadcast to the product.
     pub fn addmm(
@@ -238,6 +273,13 @@ impl Tensor {
     }
 
     /// `beta * self + alpha * (a @ b)` of a matrix and a vector.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (x, y) = (Tensor::new([[1.0, 2.0], [3.0, 4.0]])?, Tensor::new([1.0, 0.0])?);
+    /// assert_eq!(y.addmv(&x, &y, 10, 1)?, Tensor::new([11.0, 3.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`mv`](Self::mv); a value error if the tensor does not broadcast to the product.
@@ -256,6 +298,13 @@ impl Tensor {
 
     /// `beta * self + alpha * (a @ b)` of lists of matrices.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, zero) = (Tensor::ones((5, 2, 2), DType::F32)?, Tensor::zeros((5, 2, 2), DType::F32)?);
+    /// assert_eq!(zero.baddbmm(&x, &x, 1, 1)?, x.bmm(&x, None, None)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`bmm`](Self::bmm); a value error if the tensor does not broadcast to the product.
     pub fn baddbmm(
@@ -272,6 +321,13 @@ impl Tensor {
     }
 
     /// `beta * self + alpha * Σ (a[i] @ b[i])` of lists of matrices.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, zero) = (Tensor::ones((5, 2, 2), DType::F32)?, Tensor::zeros((2, 2), DType::F32)?);
+    /// assert_eq!(zero.addbmm(&x, &x, 1, 1)?, x.bmm(&x, None, None)?.sum_axis(0)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`bmm`](Self::bmm); a value error if the tensor does not broadcast to the sum.
@@ -300,6 +356,13 @@ impl Tensor {
     }
 
     /// `beta * self + alpha * outer(a, b)` of vectors.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let (x, zero) = (Tensor::new([1.0, 2.0])?, Tensor::zeros((2, 2), DType::F64)?);
+    /// assert_eq!(zero.addr(&x, &x, 1, 1)?, Tensor::new([[1.0, 2.0], [2.0, 4.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`outer`](Self::outer); a value error if the tensor does not broadcast to the products.

@@ -53,6 +53,13 @@ impl Tensor {
     /// Every choice of one element of each tensor, as rows, the last varying fastest; of one tensor
     /// the tensor itself. The dtype is the common one.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (x, y) = (Tensor::new([1, 2])?, Tensor::new([5])?);
+    /// assert_eq!(Tensor::cartesian_prod(&[&x, &y])?, Tensor::new([[1, 5], [2, 5]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`meshgrid`](Self::meshgrid); a dtype error where promotion refuses, a memory error.
     pub fn cartesian_prod(tensors: &[&Self]) -> Result<Self, Error> {
@@ -128,6 +135,13 @@ impl Tensor {
 
     /// The powers of each element as rows: from the highest of `columns` down to 0, or from 0 up.
     /// Without `columns` there are as many as elements. Integers and bool give int64 or uint64.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1_i64, 2])?;
+    /// assert_eq!(x.vander(Some(3), true)?, Tensor::new([[1_i64, 1, 1], [1, 2, 4]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for other numbers of dimensions than one, a memory error.

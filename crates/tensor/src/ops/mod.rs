@@ -40,6 +40,7 @@ mod operands;
 mod pad;
 mod pieces;
 mod pool;
+mod prelu;
 mod quantile;
 mod repeat;
 mod reshape_views;

@@ -19,6 +19,14 @@ use crate::reduce::Plan;
 use crate::transfer::gathered;
 
 /// What a normalisation over a batch gives.
+///
+/// ```
+/// use allotrope_tensor::{BatchNormOptions, Tensor};
+/// let options = BatchNormOptions { training: true, eps: 0.0, ..Default::default() };
+/// let x = Tensor::new([[1.0], [3.0]])?;
+/// assert_eq!(x.batch_norm(options)?.output, Tensor::new([[-1.0], [1.0]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BatchNorm {
     /// The normalised numbers.
@@ -115,6 +123,13 @@ impl Tensor {
     /// The last dimensions divided by the root of their mean square plus `eps` (that of the dtype if
     /// there is none), times `weight`. The squares of complex numbers are complex, as torch's are.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[3.0, 3.0]])?;
+    /// assert_eq!(x.rms_norm(&[2], None, Some(0.0))?, Tensor::new([[1.0, 1.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm), but for complex numbers.
     pub fn rms_norm(
@@ -210,6 +225,13 @@ impl Tensor {
 
     /// Groups of neighbouring channels (dimension 1) brought to mean 0 and variance 1, item by item;
     /// then times `weight` plus `bias`, one number per channel.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[[1.0], [3.0]]])?;
+    /// assert_eq!(x.group_norm(1, None, None, 0.0)?, Tensor::new([[[-1.0], [1.0]]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for a number of groups that does not divide the channels, and otherwise as
@@ -361,6 +383,14 @@ impl Tensor {
 
     /// Each channel of each item brought to mean 0 and variance 1, or with the running mean and
     /// variance; then times a weight plus a bias.
+    ///
+    /// ```
+    /// use allotrope_tensor::{BatchNormOptions, Tensor};
+    /// let options = BatchNormOptions { training: true, eps: 0.0, ..Default::default() };
+    /// let x = Tensor::new([[[1.0, 3.0]]])?;
+    /// assert_eq!(x.instance_norm(options)?.output, Tensor::new([[[-1.0, 1.0]]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`batch_norm`](Self::batch_norm).

@@ -12,6 +12,13 @@ impl Tensor {
     /// The numbers divided by their norm of order `p` along dimensions, or by `eps` if that is
     /// greater. The norm is formed in float64, of complex numbers from their magnitudes.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([3.0, 4.0])?;
+    /// assert!(x.normalize(2.0, &[0], 1e-12)?.allclose(&Tensor::new([0.6, 0.8])?, 1e-15, 0.0, false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for a dimension out of range, a value error
     /// for one named twice, a memory error.
@@ -38,6 +45,13 @@ impl Tensor {
 
     /// The numbers divided by `(k + alpha s)^beta`, where `s` is the mean of the squares of `size`
     /// neighbouring channels (dimension 1), those beyond the ends being zero.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::ones((1, 3, 4), DType::F32)?;
+    /// assert_eq!(x.local_response_norm(2, 1e-4, 0.75, 1.0)?.shape(), [1, 3, 4]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A dtype error for complex numbers, a value error for less than three dimensions or no

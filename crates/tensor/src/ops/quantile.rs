@@ -51,6 +51,14 @@ impl Tensor {
 
     /// [`quantile`](Self::quantile) of the elements that are not NaN.
     ///
+    /// ```
+    /// use allotrope_tensor::{QuantileInterpolation, Tensor};
+    /// let x = Tensor::new([1.0, f64::NAN, 3.0])?;
+    /// let q = x.nanquantile(&Tensor::new(0.5)?, None, false, QuantileInterpolation::Linear)?;
+    /// assert_eq!(q.to_scalar::<f64>()?, 2.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`quantile`](Self::quantile).
     pub fn nanquantile(

@@ -46,6 +46,12 @@ impl Tensor {
     /// The tensor so many times along the last dimensions; more counts than dimensions are for new
     /// leading ones.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1, 2])?.tile(&[2])?, Tensor::new([1, 2, 1, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn tile(&self, counts: &[usize]) -> Result<Self, Error> {

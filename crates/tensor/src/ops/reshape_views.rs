@@ -8,6 +8,12 @@ use crate::Tensor;
 impl Tensor {
     /// The tensor, or a single element as one dimension.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new(1)?.atleast_1d()?.shape(), [1]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None.
     pub fn atleast_1d(&self) -> Result<Self, Error> {
@@ -18,6 +24,12 @@ impl Tensor {
     }
 
     /// The tensor, or fewer than two dimensions as a row.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1, 2])?.atleast_2d()?.shape(), [1, 2]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// None.
@@ -31,6 +43,12 @@ impl Tensor {
     /// The tensor, or fewer than three dimensions with new ones of size one: a matrix has its third
     /// behind, one dimension stands in the middle.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1, 2])?.atleast_3d()?.shape(), [1, 2, 1]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None.
     pub fn atleast_3d(&self) -> Result<Self, Error> {
@@ -42,6 +60,12 @@ impl Tensor {
 
     /// The second dimension in reverse.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2]])?.fliplr()?, Tensor::new([[2, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for fewer than two dimensions.
     pub fn fliplr(&self) -> Result<Self, Error> {
@@ -50,6 +74,12 @@ impl Tensor {
     }
 
     /// The first dimension in reverse.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[1], [2]])?.flipud()?, Tensor::new([[2], [1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for a tensor without dimensions.
@@ -88,6 +118,13 @@ impl Tensor {
 
     /// Equal parts side by side: along the second dimension, or the first of those that have one.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([[1, 2]])?.hsplit(2)?;
+    /// assert_eq!(parts, [Tensor::new([[1]])?, Tensor::new([[2]])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for a tensor without dimensions, for no sections, and for a size that is not a
     /// multiple of them.
@@ -98,6 +135,13 @@ impl Tensor {
 
     /// Equal parts one below the other: along the first of at least two dimensions.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([[1], [2]])?.vsplit(2)?;
+    /// assert_eq!(parts, [Tensor::new([[1]])?, Tensor::new([[2]])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`hsplit`](Self::hsplit).
     pub fn vsplit(&self, sections: usize) -> Result<Vec<Self>, Error> {
@@ -106,6 +150,13 @@ impl Tensor {
     }
 
     /// Equal parts along the third of at least three dimensions.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([[[1, 2]]])?.dsplit(2)?;
+    /// assert_eq!(parts, [Tensor::new([[[1]]])?, Tensor::new([[[2]]])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`hsplit`](Self::hsplit).
@@ -116,6 +167,13 @@ impl Tensor {
 
     /// The parts before, between and after indices, side by side as in [`hsplit`](Self::hsplit).
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([1, 2, 3])?.hsplit_at(&[1])?;
+    /// assert_eq!(parts, [Tensor::new([1])?, Tensor::new([2, 3])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for a tensor without dimensions.
     pub fn hsplit_at(&self, indices: &[isize]) -> Result<Vec<Self>, Error> {
@@ -125,6 +183,13 @@ impl Tensor {
 
     /// The parts before, between and after indices of the first of at least two dimensions.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([[1], [2], [3]])?.vsplit_at(&[1])?;
+    /// assert_eq!(parts, [Tensor::new([[1]])?, Tensor::new([[2], [3]])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for fewer dimensions.
     pub fn vsplit_at(&self, indices: &[isize]) -> Result<Vec<Self>, Error> {
@@ -133,6 +198,13 @@ impl Tensor {
     }
 
     /// The parts before, between and after indices of the third of at least three dimensions.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let parts = Tensor::new([[[1, 2, 3]]])?.dsplit_at(&[1])?;
+    /// assert_eq!(parts, [Tensor::new([[[1]]])?, Tensor::new([[[2, 3]]])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for fewer dimensions.

@@ -12,6 +12,13 @@ impl Tensor {
     /// The number, or below 0 a part of it: a random one from `lower` to `upper` for each in
     /// `training`, else their mean.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([-1.0, 2.0])?;
+    /// assert_eq!(x.rrelu(0.25, 0.75, false, None)?, Tensor::new([-0.5, 2.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers, a value error for bounds in the wrong order, a memory
     /// error.

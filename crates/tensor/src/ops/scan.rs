@@ -40,6 +40,12 @@ impl Tensor {
 
     /// The product of the elements up to each one along `dim`.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([1.0, 2.0, 3.0])?.cumprod(0, None)?, Tensor::new([1.0, 2.0, 6.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`cumsum`](Self::cumsum).
     pub fn cumprod(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
@@ -49,6 +55,13 @@ impl Tensor {
     /// `log(Σ eˣ)` of the elements up to each one along `dim`, without overflow: `logaddexp` one after
     /// the other, also for the imaginary part of complex numbers.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([0.0, f64::NEG_INFINITY])?;
+    /// assert_eq!(x.logcumsumexp(0)?, Tensor::new([0.0, 0.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for a dimension out of range, a memory error.
     pub fn logcumsumexp(&self, dim: isize) -> Result<Self, Error> {
@@ -57,6 +70,13 @@ impl Tensor {
 
     /// [`cumsum`](Self::cumsum) by the array API's rules: the axis may only be left out of a tensor
     /// with one, and `include_initial` puts a 0 before the sums.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 2.0])?;
+    /// assert_eq!(x.cumulative_sum(None, None, true)?, Tensor::new([0.0, 1.0, 3.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cumsum`](Self::cumsum); a value error without an axis for several dimensions.
@@ -70,6 +90,13 @@ impl Tensor {
     }
 
     /// [`cumprod`](Self::cumprod) by the array API's rules, with a 1 before the products.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([2.0, 3.0])?;
+    /// assert_eq!(x.cumulative_prod(None, None, true)?, Tensor::new([1.0, 2.0, 6.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cumulative_sum`](Self::cumulative_sum).
@@ -150,6 +177,13 @@ impl Tensor {
     /// The greatest element up to each one along `dim`, and its place, the latest of equals; from
     /// the first NaN on, NaN.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (values, places) = Tensor::new([1, 3, 2])?.cummax(0)?;
+    /// assert_eq!((values, places), (Tensor::new([1, 3, 3])?, Tensor::new([0_i64, 1, 1])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers, an index error for a dimension out of range, a memory
     /// error.
@@ -158,6 +192,13 @@ impl Tensor {
     }
 
     /// The least element up to each one along `dim`, and its place; as [`cummax`](Self::cummax).
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (values, places) = Tensor::new([3, 1, 2])?.cummin(0)?;
+    /// assert_eq!((values, places), (Tensor::new([3, 1, 1])?, Tensor::new([0_i64, 1, 1])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cummax`](Self::cummax).

@@ -14,6 +14,13 @@ impl Tensor {
     /// The `k` greatest (or least) elements along `dim`, and their places; of equals the earliest.
     /// In order if `sorted`. NaN is the greatest.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (values, places) = Tensor::new([1, 3, 2])?.topk(2, 0, true, true)?;
+    /// assert_eq!((values, places), (Tensor::new([3, 2])?, Tensor::new([1_i64, 2])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for a `k` beyond the size, a dtype error for complex numbers, an index error
     /// for a dimension out of range, a memory error.
@@ -63,6 +70,13 @@ impl Tensor {
 
     /// The least element along `dim`, and its place, as [`max_dim`](Self::max_dim).
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (values, places) = Tensor::new([[3, 1]])?.min_dim(1, false)?;
+    /// assert_eq!((values, places), (Tensor::new([1])?, Tensor::new([1_i64])?));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`amin`](Self::amin).
     pub fn min_dim(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
@@ -75,6 +89,13 @@ impl Tensor {
     }
 
     /// The `k`-th least element along `dim`, counted from 1, and its place.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (value, place) = Tensor::new([30, 10, 20])?.kthvalue(2, 0, false)?;
+    /// assert_eq!((value.to_scalar::<i32>()?, place.to_scalar::<i64>()?), (20, 2));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for a `k` that is 0 or beyond the size, a dtype error for complex numbers, an
@@ -114,6 +135,13 @@ impl Tensor {
     /// The middle element along `dim` of those that are not NaN, as [`median`](Self::median); NaN
     /// if there are no others.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (value, place) = Tensor::new([f64::NAN, 3.0, 1.0, 2.0])?.nanmedian(0, false)?;
+    /// assert_eq!((value.to_scalar::<f64>()?, place.to_scalar::<i64>()?), (2.0, 3));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`median`](Self::median).
     pub fn nanmedian(&self, dim: isize, keepdim: bool) -> Result<(Self, Self), Error> {
@@ -122,6 +150,12 @@ impl Tensor {
 
     /// The [`median`](Self::median) of all elements; NaN of no floats.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([[3, 1, 2]])?.median_of_all()?.to_scalar::<i32>()?, 2);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for no integers, a dtype error for complex numbers, a memory error.
     pub fn median_of_all(&self) -> Result<Self, Error> {
@@ -129,6 +163,13 @@ impl Tensor {
     }
 
     /// The [`nanmedian`](Self::nanmedian) of all elements; NaN of no floats.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([f64::NAN, 3.0, 1.0, 2.0])?;
+    /// assert_eq!(x.nanmedian_of_all()?.to_scalar::<f64>()?, 2.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`median_of_all`](Self::median_of_all).
@@ -184,6 +225,13 @@ impl Tensor {
 
     /// The most frequent element along `dim`, the least of several, and its last place. Each NaN is
     /// unlike any other.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (value, _) = Tensor::new([3, 1, 3])?.mode(0, false)?;
+    /// assert_eq!(value.to_scalar::<i32>()?, 3);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`median`](Self::median).

@@ -9,6 +9,13 @@ use crate::call::Call;
 impl Tensor {
     /// Channels spread over squares of pixels: from `[…, C * r * r, H, W]` to `[…, C, H * r, W * r]`.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((1, 8, 3, 5), DType::F32)?;
+    /// assert_eq!(x.pixel_shuffle(2)?.shape(), [1, 2, 6, 10]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for fewer than three dimensions, for a factor of zero, and for channels that are
     /// not a multiple of its square; a memory error.
@@ -33,6 +40,13 @@ impl Tensor {
     /// Squares of pixels gathered into channels: from `[…, C, H * r, W * r]` to
     /// `[…, C * r * r, H, W]`.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((1, 2, 6, 10), DType::F32)?;
+    /// assert_eq!(x.pixel_unshuffle(2)?.shape(), [1, 8, 3, 5]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for fewer than three dimensions, for a factor of zero, and for sizes that are not
     /// multiples of it; a memory error.
@@ -56,6 +70,13 @@ impl Tensor {
     }
 
     /// The channels of groups in turns: the first of each group, then the second of each.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::arange(0, 4, 1, DType::I32)?.reshape((1, 4, 1))?;
+    /// assert_eq!(x.channel_shuffle(2)?.to_vec::<i32>()?, [0, 2, 1, 3]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for fewer than three dimensions, for no groups, and for channels that are not a

@@ -36,6 +36,13 @@ impl Tensor {
 
     /// The logarithms of [`softmax`](Self::softmax), without its loss of digits.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([0.0, 0.0])?.log_softmax(0, None)?;
+    /// assert!(x.allclose(&Tensor::new([0.5, 0.5])?.log()?, 1e-15, 0.0, false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
     pub fn log_softmax(&self, dim: isize, dtype: Option<DType>) -> Result<Self, Error> {
@@ -43,6 +50,13 @@ impl Tensor {
     }
 
     /// The [`softmax`](Self::softmax) of the negated numbers.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 2.0])?;
+    /// assert_eq!(x.softmin(0, None)?, (-&x).softmax(0, None)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
@@ -53,6 +67,14 @@ impl Tensor {
     /// Random shares along a dimension: the softmax of the numbers plus Gumbel noise, divided by
     /// `tau`. If `hard`, the greatest share is one and the others are zero: a choice with the
     /// probabilities of the softmax, whose gradient is that of the shares.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::zeros((4, 3), DType::F32)?;
+    /// let drawn = x.gumbel_softmax(1.0, true, -1, Some(&Generator::new(0)))?;
+    /// assert_eq!(drawn.sum_axis(-1)?, Tensor::ones(4, DType::F32)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax); a value error unless `tau` is positive.

@@ -49,6 +49,12 @@ impl Tensor {
 
     /// The places of the elements in order along `dim`, as [`sort`](Self::sort) has them.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([30, 10, 20])?.argsort(0, false)?, Tensor::new([1_i64, 2, 0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`sort`](Self::sort).
     pub fn argsort(&self, dim: isize, descending: bool) -> Result<Self, Error> {
@@ -62,6 +68,12 @@ impl Tensor {
     }
 
     /// The elements in order along the first dimension.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// assert_eq!(Tensor::new([30, 10, 20])?.msort()?, Tensor::new([10, 20, 30])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`sort`](Self::sort).

@@ -44,6 +44,13 @@ impl Tensor {
 
     /// The mean along axes, or of everything, of what is not NaN; NaN of nothing.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, f64::NAN, 3.0])?;
+    /// assert_eq!(x.nanmean(None, false, None)?.to_scalar::<f64>()?, 2.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`nansum`](Self::nansum); a dtype error if `dtype` is an integer.
     pub fn nanmean(
@@ -128,6 +135,14 @@ impl Tensor {
 
     /// The correlations of the rows of a matrix: their covariances, divided by the deviations of
     /// both, within 1 of zero.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])?;
+    /// let wanted = Tensor::new([[1.0, -1.0], [-1.0, 1.0]])?;
+    /// assert!(x.corrcoef()?.allclose(&wanted, 1e-12, 0.0, false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for more than two dimensions, a memory error.

@@ -125,6 +125,13 @@ impl Tensor {
     /// The sums of products along the last dimensions; with a tensor without dimensions the
     /// products themselves.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1.0, 2.0]])?;
+    /// assert_eq!(x.inner(&Tensor::new([3.0, 4.0])?, None, None)?, Tensor::new([11.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error if the last sizes differ, a dtype error where promotion refuses, a memory
     /// error.
@@ -146,6 +153,13 @@ impl Tensor {
     }
 
     /// The products of each element of a vector with each of another.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert_eq!(x.outer(&Tensor::new([3, 4])?)?, Tensor::new([[3, 4], [6, 8]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for anything but vectors, a dtype error where promotion refuses, a memory

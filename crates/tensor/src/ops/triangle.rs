@@ -34,6 +34,13 @@ impl Tensor {
 
     /// Matrices with zero below a diagonal, which is `diagonal` columns right of the main one.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [3, 4]])?;
+    /// assert_eq!(x.triu(0)?, Tensor::new([[1, 2], [0, 4]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`tril`](Self::tril).
     pub fn triu(&self, diagonal: isize) -> Result<Self, Error> {
@@ -41,6 +48,13 @@ impl Tensor {
     }
 
     /// The rows and columns of what [`tril`](Self::tril) keeps of a matrix, in row-major order.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let places = Tensor::tril_indices(2, 2, 0, DType::I64)?;
+    /// assert_eq!(places, Tensor::new([[0_i64, 1, 1], [0, 0, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A dtype error unless the dtype is one of integers, an overflow error for an index that it does
@@ -56,6 +70,13 @@ impl Tensor {
     }
 
     /// The rows and columns of what [`triu`](Self::triu) keeps of a matrix, in row-major order.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let places = Tensor::triu_indices(2, 2, 0, DType::I64)?;
+    /// assert_eq!(places, Tensor::new([[0_i64, 0, 1], [0, 1, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`tril_indices`](Self::tril_indices).

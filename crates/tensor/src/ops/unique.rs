@@ -15,6 +15,14 @@ use crate::device::perform;
 use crate::{Index, Tensor};
 
 /// Different elements, or parts along a dimension.
+///
+/// ```
+/// use allotrope_tensor::{Beside, Tensor, Unique};
+/// let beside = Beside { inverse: true, counts: true };
+/// let Unique { values, counts, .. } = Tensor::new([3, 1, 3])?.unique_with(None, beside)?;
+/// assert_eq!((values, counts), (Tensor::new([1, 3])?, Tensor::new([1_i64, 2])?));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Unique {
     /// One of each.
@@ -49,6 +57,13 @@ impl Tensor {
     /// [`unique`](Self::unique) with what is asked for beside the values; the rest is empty. Without the
     /// places of the elements no element has to be followed.
     ///
+    /// ```
+    /// use allotrope_tensor::{Beside, Tensor};
+    /// let unique = Tensor::new([3, 1, 3])?.unique_with(None, Beside::default())?;
+    /// assert_eq!(unique.values, Tensor::new([1, 3])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`unique`](Self::unique).
     pub fn unique_with(&self, dim: Option<isize>, beside: Beside) -> Result<Unique, Error> {
@@ -57,6 +72,13 @@ impl Tensor {
 
     /// The elements, or along `dim` the parts, without those that equal the one before, with what is
     /// asked for beside them; the rest is empty.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Beside, Tensor};
+    /// let unique = Tensor::new([3, 3, 1, 3])?.unique_consecutive(None, Beside::default())?;
+    /// assert_eq!(unique.values, Tensor::new([3, 1, 3])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`unique`](Self::unique).

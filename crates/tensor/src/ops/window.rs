@@ -10,6 +10,13 @@ use crate::Tensor;
 ///
 /// One number stands for all dimensions. Without strides windows touch each other, as in torch's
 /// pooling.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, Window};
+/// let window = Window { kernel: &[2], stride: &[2], padding: &[0], dilation: &[1], ceil_mode: false };
+/// assert_eq!(Tensor::new([[1.0, 3.0, 5.0, 4.0]])?.max_pool1d(&window)?, Tensor::new([[3.0, 5.0]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window<'a> {
     /// The elements of a window.

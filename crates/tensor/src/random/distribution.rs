@@ -93,6 +93,13 @@ impl Tensor {
     /// Shares that sum up to one along the last dimension, by Dirichlet's distribution of these
     /// concentrations. Integers and bool give the default dtype.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::ones((4, 3), DType::F64)?.dirichlet(Some(&Generator::new(0)))?;
+    /// assert!(x.sum_axis(1)?.allclose(&Tensor::ones(4, DType::F64)?, 1e-12, 0.0, false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers, an index error without dimensions, a value error for
     /// concentrations that are not positive; a memory error.

@@ -18,7 +18,7 @@ use allotrope_op::{Backend, Draw, Shape, Stream, Target};
 
 use crate::device::{common_backend, perform_on};
 use crate::transfer::gathered;
-use crate::{Options, Tensor};
+use crate::{IntoShape, Options, Tensor};
 
 pub use generator::Generator;
 pub use parameters::Parameter;
@@ -42,10 +42,12 @@ impl Tensor {
     /// # Errors
     /// A dtype error for integers and bool, a value error for sizes that overflow, a memory error.
     pub fn rand(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options.into().make("rand", |backend, dtype| {
             draw_uniform(backend, "rand", sizes, (0.0, 1.0), dtype, generator)
         })
@@ -54,16 +56,25 @@ impl Tensor {
     /// Numbers from `low` to below `high`, evenly, or `low` if they are equal; both parts of complex
     /// numbers. The bounds are rounded to the dtype first, and narrow floats as in [`Tensor::rand`].
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::uniform(100, 2.0, 3.0, DType::F64, Some(&Generator::new(0)))?;
+    /// assert!(x.to_vec::<f64>()?.iter().all(|x| (2.0..3.0).contains(x)));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for bounds in the wrong order or too far apart, an overflow error for bounds
     /// that the dtype does not hold; otherwise as [`Tensor::rand`].
     pub fn uniform(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         low: f64,
         high: f64,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options.into().make("uniform", |backend, dtype| {
             draw_uniform(backend, "uniform", sizes, (low, high), dtype, generator)
         })
@@ -72,13 +83,22 @@ impl Tensor {
     /// Normal numbers with mean 0 and variance 1; the parts of complex numbers have 1/2 each.
     /// Narrow floats are rounded from float32.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::randn((2, 3), DType::BF16, Some(&Generator::new(0)))?;
+    /// assert_eq!(x, Tensor::randn((2, 3), DType::BF16, Some(&Generator::new(0)))?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::rand`].
     pub fn randn(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options.into().make("randn", |backend, dtype| {
             draw_normal(backend, "randn", sizes, (0.0, 1.0), dtype, generator)
         })
@@ -87,15 +107,24 @@ impl Tensor {
     /// Normal numbers with this mean and standard deviation; the parts of complex numbers have half
     /// the variance each, and the mean is real.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::normal(10_000, 5.0, 2.0, DType::F64, Some(&Generator::new(0)))?;
+    /// assert!((x.mean_all()?.to_scalar::<f64>()? - 5.0).abs() < 0.1);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value error for a negative deviation; otherwise as [`Tensor::rand`].
     pub fn normal(
-        sizes: &[usize],
+        sizes: impl IntoShape,
         mean: f64,
         std: f64,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options.into().make("normal", |backend, dtype| {
             draw_normal(backend, "normal", sizes, (mean, std), dtype, generator)
         })
@@ -156,16 +185,25 @@ impl Tensor {
     pub fn randint(
         low: i128,
         high: i128,
-        sizes: &[usize],
+        sizes: impl IntoShape,
         options: impl Into<Options>,
         generator: Option<&Generator>,
     ) -> Result<Self, Error> {
+        let sizes = sizes.into_shape();
+        let sizes = sizes.as_ref();
         options.into().make("randint", |backend, dtype| {
             draw_integers(backend, "randint", sizes, (low, high), dtype, generator)
         })
     }
 
     /// The integers from 0 to below `count` in random order.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let (order, _) = Tensor::randperm(5, DType::I64, Some(&Generator::new(0)))?.sort(0, false)?;
+    /// assert_eq!(order, Tensor::arange(0, 5, 1, DType::I64)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An overflow error for integers that the dtype does not hold exactly, a memory error.
@@ -180,6 +218,13 @@ impl Tensor {
     }
 
     /// Ones and zeros of the same shape and dtype: a one with the probability that stands there.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Generator, Tensor};
+    /// let x = Tensor::new([0.0, 1.0])?.bernoulli(Some(&Generator::new(0)))?;
+    /// assert_eq!(x, Tensor::new([0.0, 1.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A dtype error unless the probabilities are floats, a value error for one outside 0 to 1; a
@@ -199,6 +244,13 @@ impl Tensor {
     /// Numbers evenly between two bounds, in the shape and dtype of this tensor: what `uniform_`
     /// gives it.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::zeros((2, 3), DType::F16)?.uniform_like(-1.0, 1.0, Some(&Generator::new(0)))?;
+    /// assert_eq!((x.dtype(), x.shape().to_vec()), (DType::F16, vec![2, 3]));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::uniform`].
     pub fn uniform_like(
@@ -212,6 +264,13 @@ impl Tensor {
     }
 
     /// Normal numbers in the shape and dtype of this tensor: what `normal_` gives it.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::zeros((2, 3), DType::F16)?.normal_like(0.0, 1.0, Some(&Generator::new(0)))?;
+    /// assert_eq!((x.dtype(), x.shape().to_vec()), (DType::F16, vec![2, 3]));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::normal`].
@@ -228,6 +287,13 @@ impl Tensor {
     /// Integers in the shape and dtype of this tensor: what `random_` gives it. Without a lower
     /// bound they begin at 0, without an upper one they end with the last that the dtype holds: its
     /// largest integer, or the last before the gaps of a float.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::zeros(100, DType::U8)?.random_like(Some(1), Some(7), Some(&Generator::new(0)))?;
+    /// assert!(x.to_vec::<u8>()?.iter().all(|side| (1..7).contains(side)));
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::randint`].
@@ -248,6 +314,13 @@ impl Tensor {
 
     /// Ones with probability `p` and zeros, in the shape and dtype of this tensor: what
     /// `bernoulli_` gives it.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::zeros(3, DType::U8)?.bernoulli_like(1.0, Some(&Generator::new(0)))?;
+    /// assert_eq!(x, Tensor::new([1_u8, 1, 1])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for a probability outside 0 to 1, a memory error.
@@ -271,6 +344,14 @@ impl Tensor {
 
     /// Ones with probabilities that broadcast to this shape and zeros, in the shape and dtype of
     /// this tensor: what `bernoulli_` gives it.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Generator, Tensor};
+    /// let x = Tensor::zeros((2, 2), DType::U8)?;
+    /// let drawn = x.bernoulli_like_each(&Tensor::new([0.0, 1.0])?, Some(&Generator::new(0)))?;
+    /// assert_eq!(drawn, Tensor::new([[0_u8, 1], [0, 1]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::bernoulli`]; a value error for shapes that do not broadcast.

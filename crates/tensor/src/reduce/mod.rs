@@ -108,6 +108,13 @@ impl Tensor {
 
     /// The product along axes, or of everything.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1_u8, 2], [3, 100]])?;
+    /// assert_eq!(x.prod(Some(&[0]), true, None)?, Tensor::new([[3_u64, 200]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`sum`](Self::sum).
     pub fn prod(
@@ -146,6 +153,13 @@ impl Tensor {
 
     /// The mean along axes, or of everything; NaN of nothing. Integers cannot overflow.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([[1_u8, 2], [3, 100]])?;
+    /// assert_eq!(x.mean(Some(&[0]), true, Some(DType::F64))?, Tensor::new([[2.0, 51.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`sum`](Self::sum); a dtype error if `dtype` is an integer.
     pub fn mean(
@@ -182,6 +196,14 @@ impl Tensor {
     /// The variance along axes, or of everything: the sum of squared distances from the mean,
     /// divided by the count minus `correction`.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1.0, 3.0]])?;
+    /// assert_eq!(x.var(Some(&[1]), 1.0, false)?, Tensor::new([2.0])?);
+    /// assert_eq!(x.var(Some(&[1]), 0.0, false)?, Tensor::new([1.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a memory error.
     pub fn var(
@@ -204,6 +226,13 @@ impl Tensor {
 
     /// The standard deviation along axes, or of everything: the root of [`var`](Self::var). The
     /// gradient of elements that do not deviate is zero.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1.0, 3.0]])?;
+    /// assert_eq!(x.std(Some(&[1]), 0.0, true)?, Tensor::new([[1.0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`var`](Self::var).
@@ -256,6 +285,13 @@ impl Tensor {
 
     /// The greatest along axes, or of everything.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [4, 3]])?;
+    /// assert_eq!(x.amax(Some(&[0]), true)?, Tensor::new([[4, 3]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers, a value error for no elements, an index error for an axis
     /// out of range, a memory error.
@@ -264,6 +300,13 @@ impl Tensor {
     }
 
     /// The least along axes, or of everything.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [4, 3]])?;
+    /// assert_eq!(x.amin(Some(&[0, 1]), false)?.to_scalar::<i32>()?, 1);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`amax`](Self::amax).
@@ -291,6 +334,13 @@ impl Tensor {
 
     /// The place of the greatest along an axis, or in the flattened tensor.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [4, 3]])?;
+    /// assert_eq!(x.argmax(Some(1), true)?, Tensor::new([[1_i64], [0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`amax`](Self::amax).
     pub fn argmax(&self, axis: Option<isize>, keepdim: bool) -> Result<Self, Error> {
@@ -299,6 +349,13 @@ impl Tensor {
     }
 
     /// The place of the least along an axis, or in the flattened tensor.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [4, 3]])?;
+    /// assert_eq!(x.argmin(Some(1), false)?, Tensor::new([0_i64, 1])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`amax`](Self::amax).
@@ -395,6 +452,13 @@ impl Tensor {
 
     /// Whether one is not zero, along axes or in everything: a bool for every dtype.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[0, 2], [0, 0]])?;
+    /// assert_eq!(x.any(Some(&[1]), false)?, Tensor::new([true, false])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a memory error.
     pub fn any(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
@@ -402,6 +466,13 @@ impl Tensor {
     }
 
     /// Whether none is zero, along axes or in everything: a bool for every dtype.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [0, 3]])?;
+    /// assert_eq!(x.all(Some(&[1]), false)?, Tensor::new([true, false])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`any`](Self::any).
@@ -426,6 +497,13 @@ impl Tensor {
 
     /// How many are not zero, along axes or in everything.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[1, 2], [0, 3]])?;
+    /// assert_eq!(x.count_nonzero(Some(&[1]), false)?, Tensor::new([2_i64, 1])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`any`](Self::any).
     pub fn count_nonzero(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
@@ -439,6 +517,14 @@ impl Tensor {
 
     /// The norm of order `p` along axes, or of everything: infinities give the extreme magnitude,
     /// 0 counts what is not zero. The gradient of the norm of zeros is zero.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([3.0, -4.0])?;
+    /// assert_eq!(x.norm(2.0, None, false)?.to_scalar::<f64>()?, 5.0);
+    /// assert_eq!(x.norm(f64::INFINITY, None, false)?.to_scalar::<f64>()?, 4.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An index error for an axis out of range, a value error for an extreme of nothing, a memory
@@ -490,6 +576,13 @@ impl Tensor {
     /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing. That of complex
     /// numbers has an imaginary part from -π to π.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1000.0, f64::NEG_INFINITY])?;
+    /// assert_eq!(x.logsumexp(None, false)?.to_scalar::<f64>()?, 1000.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An index error for an axis out of range, a memory error.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdim: bool) -> Result<Self, Error> {
@@ -528,6 +621,13 @@ impl Tensor {
 
     /// Whether two tensors have the same shape and equal elements.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2])?;
+    /// assert!(x.equal(&Tensor::new([1.0, 2.0])?)? && !x.equal(&Tensor::new([1])?)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A memory error.
     pub fn equal(&self, other: &Self) -> Result<bool, Error> {
@@ -542,6 +642,13 @@ impl Tensor {
 
     /// Whether all elements are within `atol + rtol |other|` of each other; NaN is close to NaN if
     /// `equal_nan`.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 1e-9])?;
+    /// assert!(x.allclose(&Tensor::new([1.0, 0.0])?, 1e-5, 1e-8, false)?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A value error for shapes that do not broadcast, a dtype error where promotion refuses.
@@ -562,6 +669,13 @@ impl Tensor {
     }
 
     /// Where elements are within `atol + rtol |other|` of each other, in float64: integers too.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 2.0])?;
+    /// assert_eq!(x.is_close_to(&Tensor::new([1.0, 2.1])?, 1e-5, 1e-8, false)?, Tensor::new([true, false])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`allclose`](Self::allclose); a value error for a tolerance that is negative or NaN.

@@ -42,6 +42,12 @@ impl CyclicMode {
 }
 
 /// Up from one rate to another and down again.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::{CyclicLR, CyclicMode};
+/// let cycle = CyclicLR { step_size_up: 4.0, step_size_down: 4.0, mode: CyclicMode::Triangular };
+/// assert_eq!((cycle.share(0.0), cycle.share(2.0), cycle.share(4.0)), (0.0, 0.5, 1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CyclicLR {
     /// The steps up.
@@ -76,6 +82,12 @@ impl CyclicLR {
 }
 
 /// Up to a rate and down to almost nothing, once.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::OneCycleLR;
+/// let cycle = OneCycleLR { total_steps: 10.0, pct_start: 0.3, three_phase: false, is_linear: true };
+/// assert!(cycle.check().is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OneCycleLR {
     /// All steps.

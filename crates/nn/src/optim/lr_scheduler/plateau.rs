@@ -26,6 +26,12 @@ pub enum ThresholdMode {
 }
 
 /// What counts as better, and for how long nothing may.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::Plateau;
+/// let plateau = Plateau { factor: 0.5, ..Default::default() };
+/// assert_eq!(plateau.reduced(0.1, 0.0), 0.05);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plateau {
     /// Whether less is better.

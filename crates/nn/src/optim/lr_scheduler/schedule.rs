@@ -283,10 +283,35 @@ impl Schedule for CosineAnnealingLR {
 type Factor = Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 /// The first rate times a function of the step.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::{LambdaLR, Scheduler, Steps};
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(1, DType::F32)?)?;
+/// let mut optimizer = SGD::new([weight], SGDOptions { lr: 1.0, ..Default::default() })?;
+/// let mut scheduler = Scheduler::new(LambdaLR::new(|epoch| 1.0 / (1.0 + epoch as f64)), &mut optimizer)?;
+/// scheduler.step(&mut optimizer)?;
+/// assert_eq!(optimizer.lrs(), [0.5]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct LambdaLR(Vec<Factor>);
 
 /// The last rate times a function of the step.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::{MultiplicativeLR, Scheduler, Steps};
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(1, DType::F32)?)?;
+/// let mut optimizer = SGD::new([weight], SGDOptions { lr: 1.0, ..Default::default() })?;
+/// let mut scheduler = Scheduler::new(MultiplicativeLR::new(|_| 0.5), &mut optimizer)?;
+/// scheduler.step(&mut optimizer)?;
+/// scheduler.step(&mut optimizer)?;
+/// assert_eq!(optimizer.lrs(), [0.25]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct MultiplicativeLR(Vec<Factor>);
 

@@ -7,9 +7,20 @@ use allotrope_tensor::Error;
 
 use super::cycle::{CyclicLR, OneCycleLR, restart_after};
 use super::schedule::{Moment, Schedule};
-use crate::optim::{Algorithm, Optimizer, OptionValue};
+use crate::optim::{Algorithm, OptimizerOf, OptionValue};
 
 /// What has learning rates, and perhaps momenta, to be scheduled.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::Rates;
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(1, DType::F32)?)?;
+/// let rates: &mut dyn Rates = &mut SGD::new([weight], SGDOptions::default())?;
+/// rates.set_lrs(&[0.5])?;
+/// assert_eq!(rates.lrs(), [0.5]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 pub trait Rates {
     /// The rate of each group.
     fn lrs(&self) -> Vec<f64>;
@@ -27,13 +38,13 @@ pub trait Rates {
     fn set_momenta(&mut self, momenta: &[f64]) -> Result<(), Error>;
 }
 
-impl<A: Algorithm + Clone> Rates for Optimizer<A> {
+impl<A: Algorithm + Clone> Rates for OptimizerOf<A> {
     fn lrs(&self) -> Vec<f64> {
-        Optimizer::lrs(self)
+        OptimizerOf::lrs(self)
     }
 
     fn set_lrs(&mut self, lrs: &[f64]) -> Result<(), Error> {
-        Optimizer::set_lrs(self, lrs)
+        OptimizerOf::set_lrs(self, lrs)
     }
 
     fn set_momenta(&mut self, momenta: &[f64]) -> Result<(), Error> {
@@ -182,6 +193,19 @@ impl<S: Schedule> Steps for Scheduler<S> {
 }
 
 /// Down along a cosine, and back to the first rate after `T_0` steps, then after `T_mult` times as many.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::{CosineAnnealingWarmRestarts, Steps};
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(1, DType::F32)?)?;
+/// let mut optimizer = SGD::new([weight], SGDOptions { lr: 1.0, ..Default::default() })?;
+/// let mut scheduler = CosineAnnealingWarmRestarts::new(4, 1, 0.0, &mut optimizer)?;
+/// scheduler.step(&mut optimizer)?;
+/// scheduler.step(&mut optimizer)?;
+/// assert!((optimizer.lrs()[0] - 0.5).abs() < 1e-12);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CosineAnnealingWarmRestarts {
     first: f64,
@@ -330,6 +354,23 @@ impl Steps for CycleScheduler {
 }
 
 /// Schedulers one after the other.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::{LambdaLR, Scheduler, SequentialLR, Steps};
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(1, DType::F32)?)?;
+/// let mut optimizer = SGD::new([weight], SGDOptions { lr: 1.0, ..Default::default() })?;
+/// let first = Scheduler::new(LambdaLR::new(|_| 0.25), &mut optimizer)?;
+/// let then = Scheduler::new(LambdaLR::new(|_| 0.5), &mut optimizer)?;
+/// let steps: Vec<Box<dyn Steps>> = vec![Box::new(first), Box::new(then)];
+/// let mut sequence = SequentialLR::new(steps, vec![2], &[1.0], &mut optimizer)?;
+/// for _ in 0..3 {
+///     sequence.step(&mut optimizer)?;
+/// }
+/// assert_eq!(sequence.last_epoch(), 3);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SequentialLR {
     schedulers: Vec<Box<dyn Steps>>,
@@ -402,6 +443,20 @@ impl Steps for SequentialLR {
 }
 
 /// Schedulers all at once.
+///
+/// ```
+/// use allotrope_nn::optim::lr_scheduler::{ChainedScheduler, LambdaLR, Scheduler, Steps};
+/// use allotrope_nn::optim::{SGD, SGDOptions};
+/// use allotrope_nn::{DType, Parameter, Tensor};
+/// let weight = Parameter::new(Tensor::ones(1, DType::F32)?)?;
+/// let mut optimizer = SGD::new([weight], SGDOptions { lr: 1.0, ..Default::default() })?;
+/// let half = LambdaLR::new(|epoch| if epoch > 0 { 0.5 } else { 1.0 });
+/// let one = Scheduler::new(half, &mut optimizer)?;
+/// let mut chain = ChainedScheduler::new(vec![Box::new(one)], &optimizer);
+/// chain.step(&mut optimizer)?;
+/// assert_eq!(optimizer.lrs(), [0.5]);
+/// # Ok::<(), allotrope_nn::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ChainedScheduler {
     schedulers: Vec<Box<dyn Steps>>,

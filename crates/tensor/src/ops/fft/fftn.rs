@@ -28,6 +28,8 @@ macro_rules! transforms {
         /// `s` gives the lengths, -1 for a dimension as long as it is; without dims they are those
         /// of the last dimensions.
         ///
+        #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, fft};\nlet x = Tensor::ones((2, 3, 4), DType::F32)?;\nassert_eq!(fft::", stringify!($name), "(&x, None, None, fft::Norm::Backward)?.rank(), 3);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+        ///
         /// # Errors
         /// An index error for a dimension out of range, a value error for one named twice, for
         /// another number of lengths than of dims and for a length of zero; a dtype error where real

@@ -10,6 +10,13 @@ use crate::call::Call;
 
 /// The elements of dimensions moved by half their length, so that frequency zero is in the middle.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, fft};
+/// let x = Tensor::new([0.0, 1.0, -1.0])?;
+/// assert_eq!(fft::fftshift(&x, None)?, Tensor::new([-1.0, 0.0, 1.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// An index error for a dimension out of range, a value error for one named twice, a memory error.
 pub fn fftshift(x: &Tensor, dims: Option<&[isize]>) -> Result<Tensor, Error> {
@@ -17,6 +24,13 @@ pub fn fftshift(x: &Tensor, dims: Option<&[isize]>) -> Result<Tensor, Error> {
 }
 
 /// The inverse of [`fftshift`].
+///
+/// ```
+/// use allotrope_tensor::{Tensor, fft};
+/// let x = Tensor::new([-1.0, 0.0, 1.0])?;
+/// assert_eq!(fft::ifftshift(&x, None)?, Tensor::new([0.0, 1.0, -1.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`fftshift`].

@@ -33,6 +33,14 @@ use crate::call::Call;
 pub use crate::create::{fftfreq, fftfreq_on, rfftfreq, rfftfreq_on};
 
 /// Which of a transform and its inverse is divided by the number of elements.
+///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, fft};
+/// let x = Tensor::ones(4, DType::F64)?;
+/// let y = fft::rfft(&x, None, -1, fft::Norm::Ortho)?;
+/// assert_eq!(y.real()?, Tensor::new([2.0, 0.0, 0.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Norm {
     /// The inverse.
@@ -93,6 +101,13 @@ pub fn fft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tenso
 
 /// The inverse of [`fft`]: `Σ x[k] exp(2πi jk / n) / n`.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, fft};
+/// let x = Tensor::new([4.0, 0.0, 0.0, 0.0])?;
+/// assert_eq!(fft::ifft(&x, None, -1, fft::Norm::Backward)?.real()?, Tensor::ones(4, DType::F64)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`fft`].
 pub fn ifft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
@@ -142,6 +157,13 @@ pub fn rfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 /// The real numbers whose [`rfft`] is given: `n` of them, `2 (m - 1)` for `m` numbers unless it is
 /// said. Imaginary parts that such a transform cannot have are left out.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, fft};
+/// let x = Tensor::new([4.0, 0.0, 0.0])?;
+/// assert_eq!(fft::irfft(&x, None, -1, fft::Norm::Backward)?, Tensor::ones(4, DType::F64)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`fft`].
 pub fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
@@ -154,6 +176,13 @@ pub fn irfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Ten
 /// The real transform of a Hermitian signal whose first half is given: `n` numbers, `2 (m - 1)` for
 /// `m` numbers unless it is said.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, fft};
+/// let x = Tensor::ones(3, DType::F64)?;
+/// assert_eq!(fft::hfft(&x, None, -1, fft::Norm::Backward)?, Tensor::new([4.0, 0.0, 0.0, 0.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`fft`].
 pub fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tensor, Error> {
@@ -164,6 +193,13 @@ pub fn hfft(x: &Tensor, n: Option<usize>, dim: isize, norm: Norm) -> Result<Tens
 }
 
 /// The first half of the Hermitian signal whose [`hfft`] is given.
+///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, fft};
+/// let x = Tensor::ones(4, DType::F64)?;
+/// assert_eq!(fft::ihfft(&x, None, -1, fft::Norm::Backward)?.real()?, Tensor::new([1.0, 0.0, 0.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`fft`]; a dtype error for complex numbers.

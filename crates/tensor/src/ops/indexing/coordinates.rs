@@ -40,6 +40,13 @@ impl Tensor {
     /// The indices into the elements of a shape in row-major order of an index in every dimension,
     /// which are broadcast together.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (rows, columns) = (Tensor::new([0_i64, 1])?, Tensor::new([2_i64, 0])?);
+    /// assert_eq!(Tensor::ravel_multi_index(&[&rows, &columns], &[2, 3])?, Tensor::new([2_i64, 3])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error unless these are integers, an index error for one out of range, a value error
     /// unless there is one for every dimension and they broadcast, a memory error.

@@ -101,6 +101,13 @@ impl Tensor {
     /// How many elements fall into each of `bins` of one width between two bounds, which are the
     /// least and the greatest element if they are equal. Elements outside are left out.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, 2.0, 2.5, 9.0])?;
+    /// assert_eq!(x.histc(2, 0.0, 4.0)?, Tensor::new([1.0, 2.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers, a value error for no bins or bounds that are not finite or
     /// not in order, a memory error.
@@ -122,6 +129,15 @@ impl Tensor {
     /// How many elements fall into each bin, or the sums of their weights, and the edges of the
     /// bins. A bin goes from its lower edge to below its upper one, which the last one includes.
     /// Densities are divided by their sum and the widths of the bins.
+    ///
+    /// ```
+    /// use allotrope_tensor::{Edges, Tensor};
+    /// let x = Tensor::new([1.0, 2.0, 2.5, 9.0])?;
+    /// let edges = Tensor::new([0.0, 2.0, 4.0])?;
+    /// let (counts, _) = x.histogram(Edges::Given(&edges), None, false)?;
+    /// assert_eq!(counts, Tensor::new([1.0, 2.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`histc`](Self::histc); a value error for weights of another shape, or edges that are not a

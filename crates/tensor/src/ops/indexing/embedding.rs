@@ -101,6 +101,13 @@ impl Tensor {
     /// One at the place that each index names in a new last dimension of `classes`, zero elsewhere.
     /// Without classes there are as many as the greatest index needs. False is class 0, true class 1.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([1_i64, 0])?.one_hot(Some(3), DType::U8)?;
+    /// assert_eq!(x, Tensor::new([[0_u8, 1, 0], [1, 0, 0]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error unless these are integers or bool, an index error for one that is no class, a value error
     /// for a negative one or if nothing tells the number of classes, a memory error.

@@ -198,6 +198,13 @@ impl Tensor {
     /// The elements along a dimension at an index for each; tensor and index are broadcast in the
     /// other dimensions. Without a dimension both are flattened.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([[30, 10, 20]])?;
+    /// assert_eq!(x.take_along_dim(&x.argsort(1, false)?, Some(1))?, Tensor::new([[10, 20, 30]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`gather`](Self::gather); a value error unless both have as many dimensions and broadcast.
     pub fn take_along_dim(&self, index: &Self, dim: Option<isize>) -> Result<Self, Error> {

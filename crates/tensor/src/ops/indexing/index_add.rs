@@ -87,6 +87,14 @@ impl Tensor {
 
     /// The tensor with slices replaced along a dimension at the indices of a vector.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros(3, DType::I32)?;
+    /// let y = x.index_copy(0, &Tensor::new([2_i64, 0])?, &Tensor::new([5, 6])?)?;
+    /// assert_eq!(y, Tensor::new([6, 0, 5])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`scatter`](Self::scatter).
     pub fn index_copy(&self, dim: isize, index: &Self, source: &Self) -> Result<Self, Error> {
@@ -111,6 +119,13 @@ impl Tensor {
     }
 
     /// The tensor with slices along a dimension at the indices of a vector filled with one value.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2, 3])?.index_fill(0, &Tensor::new([0_i64, 2])?, 9)?;
+    /// assert_eq!(x, Tensor::new([9, 2, 9])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`scatter`](Self::scatter); a value error for a value of more than one element.
@@ -153,6 +168,14 @@ impl Tensor {
 
     /// The tensor with slices reduced into it along a dimension at the indices of a vector; unless
     /// `include_self`, the elements that others are reduced into do not count.
+    ///
+    /// ```
+    /// use allotrope_tensor::{IndexReduction, Tensor};
+    /// let (x, index) = (Tensor::new([1, 2])?, Tensor::new([0_i64, 0])?);
+    /// let y = x.index_reduce(0, &index, &Tensor::new([3, 4])?, IndexReduction::Prod, true)?;
+    /// assert_eq!(y, Tensor::new([12, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`scatter_reduce`](Self::scatter_reduce).

@@ -30,6 +30,13 @@ impl Tensor {
     /// The tensor with a value where a mask is true; both are broadcast. The dtype is that of
     /// promotion.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1.0, -2.0])?;
+    /// assert_eq!(x.masked_fill(&x.lt(0)?, 0.0)?, Tensor::new([1.0, 0.0])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error unless the mask is bool or where promotion refuses, a value error for shapes
     /// that do not broadcast or a value of more than one element, an overflow error for a number
@@ -102,6 +109,13 @@ impl Tensor {
 
     /// The tensor with elements of a source, one after the other in row-major order, where a mask is
     /// true; tensor and mask are broadcast. The dtype is that of promotion.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (x, mask) = (Tensor::new([1, 2, 3])?, Tensor::new([true, false, true])?);
+    /// assert_eq!(x.masked_scatter(&mask, &Tensor::new([8, 9])?)?, Tensor::new([8, 2, 9])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A dtype error unless the mask is bool or where promotion refuses, a value error for shapes
@@ -181,6 +195,13 @@ impl Tensor {
 
     /// For each dimension, the indices of the elements that are not zero, in row-major order; a
     /// tensor without dimensions counts as one with one.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let places = Tensor::new([[0, 7], [8, 0]])?.nonzero()?;
+    /// assert_eq!(places, [Tensor::new([0_i64, 1])?, Tensor::new([1_i64, 0])?]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A memory error.

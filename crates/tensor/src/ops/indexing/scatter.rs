@@ -110,6 +110,14 @@ impl Tensor {
 
     /// The tensor with elements combined with those there by torch's names: `add` or `multiply`.
     ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (x, index) = (Tensor::new([1, 2])?, Tensor::new([0_i64, 0])?);
+    /// let y = x.scatter_with(0, &index, &Tensor::new([3, 4])?, "multiply")?;
+    /// assert_eq!(y, Tensor::new([12, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`scatter`](Self::scatter); a value error for another name.
     pub fn scatter_with<'a>(
@@ -136,6 +144,13 @@ impl Tensor {
     }
 
     /// The tensor with elements added along a dimension at an index for each.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let (x, index) = (Tensor::new([1, 2])?, Tensor::new([0_i64, 0])?);
+    /// assert_eq!(x.scatter_add(0, &index, &Tensor::new([3, 4])?)?, Tensor::new([8, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`scatter`](Self::scatter).
@@ -171,6 +186,14 @@ impl Tensor {
     ///
     /// Products have gradients where factors are zero, but none of second order there.
     ///
+    /// ```
+    /// use allotrope_tensor::{IndexReduction, Tensor};
+    /// let (x, index) = (Tensor::new([1, 2])?, Tensor::new([0_i64, 0])?);
+    /// let y = x.scatter_reduce(0, &index, &Tensor::new([3, 4])?, IndexReduction::Prod, true)?;
+    /// assert_eq!(y, Tensor::new([12, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`scatter`](Self::scatter); a dtype error for extremes of complex numbers.
     pub fn scatter_reduce(
@@ -205,6 +228,14 @@ impl Tensor {
     /// The tensor with elements replaced, or added to, at indices into the flattened tensor. The
     /// source has as many elements as the index.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::zeros((2, 2), DType::I32)?;
+    /// let y = x.put(&Tensor::new([3_i64])?, &Tensor::new([5])?, false)?;
+    /// assert_eq!(y, Tensor::new([[0, 0], [0, 5]])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`scatter`](Self::scatter).
     pub fn put(&self, index: &Self, source: &Self, accumulate: bool) -> Result<Self, Error> {
@@ -223,6 +254,14 @@ impl Tensor {
 
     /// The tensor with the elements that a key of indices and masks means replaced by values, which
     /// are broadcast to them, or with the values added to them.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let x = Tensor::new([1, 2, 3])?;
+    /// let y = x.index_put(&[Tensor::new([0_i64, 0])?.into()], &Tensor::new([10, 20])?, true)?;
+    /// assert_eq!(y, Tensor::new([31, 2, 3])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`index`](Self::index) for the key, as [`scatter`](Self::scatter) for the values.

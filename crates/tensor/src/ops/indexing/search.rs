@@ -72,6 +72,14 @@ impl Tensor {
     /// The number of the bucket that each element falls into, between the sorted boundaries of a
     /// vector: above one and not above the next, or with `right` from one to below the next.
     ///
+    /// ```
+    /// use allotrope_tensor::{Search, Tensor};
+    /// let x = Tensor::new([0.5, 2.5])?;
+    /// let places = x.bucketize(&Tensor::new([1.0, 2.0, 3.0])?, Search::default())?;
+    /// assert_eq!(places, Tensor::new([0_i64, 2])?);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`searchsorted`](Self::searchsorted); a value error unless boundaries are a vector.
     pub fn bucketize(&self, boundaries: &Self, options: Search) -> Result<Self, Error> {

@@ -34,6 +34,13 @@ pub fn cholesky(a: &Tensor, upper: bool) -> Result<Tensor, Error> {
 /// As [`cholesky`], with the number of the first row without a root instead of an error: 0 where
 /// there is none, counted from 1.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (root, info) = linalg::cholesky_ex(&Tensor::new([[4.0]])?, false)?;
+/// assert_eq!((root, info.to_scalar::<i32>()?), (Tensor::new([[2.0]])?, 0));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`cholesky`], but for matrices that are not positive definite.
 pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<(Tensor, Tensor), Error> {
@@ -64,6 +71,13 @@ fn root(
 }
 
 /// The `X` of `A X = B` from the triangular root of `A`.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let x = linalg::cholesky_solve(&Tensor::new([[8.0]])?, &Tensor::new([[2.0]])?, false)?;
+/// assert_eq!(x, Tensor::new([[2.0]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error unless the root is square and the sizes fit, a dtype error where promotion refuses,
@@ -105,6 +119,13 @@ fn solve_by_root(
 }
 
 /// The inverse of `A` from its triangular root.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let x = linalg::cholesky_inverse(&Tensor::new([[2.0]])?, false)?;
+/// assert_eq!(x, Tensor::new([[0.25]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`cholesky_solve`].

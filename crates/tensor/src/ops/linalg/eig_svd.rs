@@ -53,6 +53,13 @@ pub fn eigh(a: &Tensor, triangle: Triangle) -> Result<(Tensor, Tensor), Error> {
 
 /// The eigenvalues of Hermitian matrices, from the least. One triangle is read.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let values = linalg::eigvalsh(&Tensor::new([[2.0, 0.0], [0.0, 1.0]])?, linalg::Triangle::Lower)?;
+/// assert_eq!(values, Tensor::new([1.0, 2.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`eigh`].
 pub fn eigvalsh(a: &Tensor, triangle: Triangle) -> Result<Tensor, Error> {
@@ -94,6 +101,13 @@ pub(super) fn number_of(real: DType, a: &Tensor) -> DType {
 /// The eigenvalues of square matrices, complex and in no order, and eigenvectors of norm one as
 /// columns. Of real matrices conjugate pairs are exact and stand side by side.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let (values, vectors) = linalg::eig(&Tensor::new([[0.0, 1.0], [-1.0, 0.0]])?)?;
+/// assert_eq!((values.dtype(), vectors.shape().to_vec()), (DType::C128, vec![2, 2]));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`eigh`].
 pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
@@ -107,6 +121,13 @@ pub fn eig(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 }
 
 /// The eigenvalues of square matrices, complex and in no order.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let values = linalg::eigvals(&Tensor::new([[0.0, 1.0], [-1.0, 0.0]])?)?;
+/// assert!(values.abs()?.allclose(&Tensor::new([1.0, 1.0])?, 1e-12, 0.0, false)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`eigh`].
@@ -173,6 +194,13 @@ pub fn svd(a: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor), 
 }
 
 /// The singular values of matrices, from the greatest.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let values = linalg::svdvals(&Tensor::new([[3.0, 0.0], [0.0, -4.0]])?)?;
+/// assert!(values.allclose(&Tensor::new([4.0, 3.0])?, 1e-12, 0.0, false)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`svd`].

@@ -78,6 +78,14 @@ impl Tolerance {
 /// Moore and Penrose's inverse: `V S⁺ Uᴴ`. Hermitian matrices may be said to be so, and then only
 /// their lower triangle is read.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[2.0, 0.0], [0.0, 0.0]])?;
+/// let inverse = linalg::pinv(&a, &linalg::Tolerance::default(), false)?;
+/// assert!(inverse.allclose(&Tensor::new([[0.5, 0.0], [0.0, 0.0]])?, 0.0, 1e-12, false)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for less than two dimensions, or unless Hermitian matrices are square, an error of
 /// linear algebra for a matrix with infinities or NaN, a memory error.
@@ -108,6 +116,14 @@ pub fn pinv(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result<Tensor
 }
 
 /// How many singular values of matrices are above a tolerance.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[1.0, 2.0], [2.0, 4.0]])?;
+/// let rank = linalg::matrix_rank(&a, &linalg::Tolerance::default(), false)?;
+/// assert_eq!(rank.to_scalar::<i64>()?, 1);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`pinv`].
@@ -141,6 +157,13 @@ pub fn matrix_rank(a: &Tensor, tolerance: &Tolerance, hermitian: bool) -> Result
 
 /// The norm of matrices times the norm of their inverses, ∞ for those without one. Without an order
 /// it is the greatest singular value over the least.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[4.0, 0.0], [0.0, 2.0]])?;
+/// assert!((linalg::cond(&a, None)?.to_scalar::<f64>()? - 2.0).abs() < 1e-12);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for less than two dimensions, for an order that matrices do not have, or unless
@@ -192,6 +215,14 @@ impl Tensor {
 }
 
 /// What least squares give.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (a, b) = (Tensor::new([[1.0], [1.0]])?, Tensor::new([[1.0], [3.0]])?);
+/// let found = linalg::lstsq(&a, &b, None)?;
+/// assert!(found.solution.allclose(&Tensor::new([[2.0]])?, 1e-12, 0.0, false)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LeastSquares {
     /// The `X` for which `A X - B` is least, of least norm if there are several.
@@ -207,6 +238,14 @@ pub struct LeastSquares {
 
 /// The `X` for which `A X - B` is least. `B` may be a vector for each matrix. Singular values up to
 /// `rcond` times the greatest count as zero: the greater size times epsilon, if it is not said.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (a, b) = (Tensor::new([[1.0], [1.0]])?, Tensor::new([[1.0], [3.0]])?);
+/// let found = linalg::lstsq(&a, &b, None)?;
+/// assert!(found.solution.allclose(&Tensor::new([[2.0]])?, 1e-12, 0.0, false)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error unless the sizes fit, a dtype error where promotion refuses, an error of linear

@@ -19,6 +19,14 @@ use crate::transfer::gathered;
 /// `A = P L U`: a permutation, a lower triangle with a diagonal of ones, and an upper triangle.
 /// Without `pivot` there is no permutation, and small pivots make large errors.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[0.0, 2.0], [3.0, 4.0]])?;
+/// let (p, l, u) = linalg::lu(&a, true)?;
+/// assert_eq!(p.matmul(&l)?.matmul(&u)?, a);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for less than two dimensions, a memory error.
 pub fn lu(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
@@ -40,6 +48,13 @@ pub fn lu(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
 
 /// Both triangles of `A = P L U` in one matrix, the diagonal of ones left out, and the row that each
 /// row was exchanged with in turn, counted from one as LAPACK does.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (factors, pivots) = linalg::lu_factor(&Tensor::new([[0.0, 2.0], [3.0, 4.0]])?, true)?;
+/// assert_eq!((factors.shape().to_vec(), pivots.to_vec::<i32>()?), (vec![2, 2], vec![2, 2]));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`lu`].
@@ -74,6 +89,15 @@ fn factor(
 
 /// The `X` of `A X = B` from what [`lu_factor`] gives of `A`; of `X A = B` unless `left`, and with
 /// `Aᴴ` for `A` if `adjoint_of`.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[0.0, 2.0], [4.0, 4.0]])?;
+/// let (factors, pivots) = linalg::lu_factor(&a, true)?;
+/// let x = linalg::lu_solve(&factors, &pivots, &Tensor::new([[2.0], [8.0]])?, true, false)?;
+/// assert_eq!(x, Tensor::new([[1.0], [1.0]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error unless the matrices are square and the sizes fit, a dtype error where promotion
@@ -140,6 +164,13 @@ pub fn lu_solve(
 /// As [`lu_factor`], with the number of the first pivot that is zero: 0 where there is none, counted
 /// from 1.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (_, _, info) = linalg::lu_factor_ex(&Tensor::new([[1.0, 2.0], [2.0, 4.0]])?, true)?;
+/// assert_eq!(info.to_scalar::<i32>()?, 2);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`lu_factor`].
 pub fn lu_factor_ex(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor), Error> {
@@ -163,6 +194,15 @@ pub fn lu_factor_ex(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor),
 }
 
 /// The permutation and both triangles of `A = P L U` from what [`lu_factor`] gives.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[0.0, 2.0], [3.0, 4.0]])?;
+/// let (factors, pivots) = linalg::lu_factor(&a, true)?;
+/// let (p, l, u) = linalg::lu_unpack(&factors, &pivots)?;
+/// assert_eq!(p.matmul(&l)?.matmul(&u)?, a);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error for less than two dimensions or pivots that do not fit, a dtype error for pivots

@@ -55,6 +55,13 @@ fn in_dtype(row: &Structured, x: &Tensor, dtype: Option<DType>) -> Result<(Tenso
 
 /// The norm of order `order` along dimensions, or of everything.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let x = Tensor::new([3.0, 4.0])?;
+/// assert_eq!(linalg::vector_norm(&x, 2.0, None, false, None)?.to_scalar::<f64>()?, 5.0);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// An index error for a dimension out of range, a value error for an extreme of nothing, a dtype
 /// error for a dtype that is neither float nor complex, a memory error.
@@ -170,6 +177,13 @@ pub(super) fn matrix_norm_of(
 
 /// A norm as NumPy and torch choose it: of everything without an order and dimensions, of vectors
 /// along one dimension, of matrices in two.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let x = Tensor::new([[3.0], [4.0]])?;
+/// assert_eq!(linalg::norm(&x, None, None, false, None)?.to_scalar::<f64>()?, 5.0);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`vector_norm`] and [`matrix_norm`].

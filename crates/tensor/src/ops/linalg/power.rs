@@ -16,6 +16,13 @@ use crate::ops::unvarying;
 /// Square matrices times themselves so many times: the identity for 0, the inverse for -1. Integers
 /// stay what they are, and wrap, unless an inverse is asked for, which is of the default float.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[1.0, 1.0], [0.0, 1.0]])?;
+/// assert_eq!(linalg::matrix_power(&a, 3)?, Tensor::new([[1.0, 3.0], [0.0, 1.0]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error unless the matrices are square, an error of linear algebra for a negative power of
 /// a matrix without an inverse, a memory error.
@@ -71,6 +78,13 @@ fn power_by_products(a: &Tensor, n: i64) -> Result<Tensor, Error> {
 }
 
 /// The exponential of square matrices, `Σ Aᵏ / k!`.
+///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let a = Tensor::zeros((2, 2), DType::F64)?;
+/// assert_eq!(linalg::matrix_exp(&a)?, Tensor::eye(2, 2, DType::F64)?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error unless the matrices are square, a memory error.

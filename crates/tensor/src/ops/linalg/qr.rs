@@ -62,6 +62,13 @@ pub fn qr(a: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor), Error> {
 /// The first columns of the product of reflections `I - τ v vᴴ`, whose vectors are below the diagonal
 /// of `a`, as LAPACK's geqrf gives them.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let (a, tau) = (Tensor::eye(2, 2, DType::F64)?, Tensor::zeros(2, DType::F64)?);
+/// assert_eq!(linalg::householder_product(&a, &tau)?, a);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for matrices with more columns than rows or fewer than `tau` has elements, a dtype
 /// error where promotion refuses, a memory error.

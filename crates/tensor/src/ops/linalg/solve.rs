@@ -43,6 +43,13 @@ pub fn solve(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor, Error> {
 /// As [`solve`], with the number of the first pivot that is zero instead of an error: 0 where there
 /// is none, counted from 1.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (x, info) = linalg::solve_ex(&Tensor::new([[2.0]])?, &Tensor::new([[4.0]])?, true)?;
+/// assert_eq!((x, info.to_scalar::<i32>()?), (Tensor::new([[2.0]])?, 0));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`solve`], but for matrices without an inverse.
 pub fn solve_ex(a: &Tensor, b: &Tensor, left: bool) -> Result<(Tensor, Tensor), Error> {
@@ -101,6 +108,14 @@ fn turned(op: &'static str, x: &Tensor) -> Result<Tensor, Error> {
 
 /// The inverse of square matrices.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let a = Tensor::new([[2.0, 0.0], [0.0, 4.0]])?;
+/// assert_eq!(linalg::inv(&a)?, Tensor::new([[0.5, 0.0], [0.0, 0.25]])?);
+/// assert!(linalg::inv(&Tensor::zeros((2, 2), DType::F64)?).is_err());
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error unless they are square, an error of linear algebra for one without an inverse, a
 /// memory error.
@@ -110,6 +125,13 @@ pub fn inv(a: &Tensor) -> Result<Tensor, Error> {
 
 /// As [`inv`], with the number of the first pivot that is zero instead of an error: 0 where there is
 /// none, counted from 1.
+///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let (_, info) = linalg::inv_ex(&Tensor::zeros((2, 2), DType::F64)?)?;
+/// assert_eq!(info.to_scalar::<i32>()?, 1);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`inv`], but for matrices without an inverse.
@@ -135,6 +157,12 @@ fn invert(row: &Structured, a: &Tensor, reports: bool) -> Result<(Tensor, Tensor
 
 /// The determinant of square matrices; 1 for those without elements.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// assert_eq!(linalg::det(&Tensor::new([[2.0, 0.0], [0.0, 4.0]])?)?.to_scalar::<f64>()?, 8.0);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error unless they are square, a memory error.
 pub fn det(a: &Tensor) -> Result<Tensor, Error> {
@@ -152,6 +180,13 @@ pub fn det(a: &Tensor) -> Result<Tensor, Error> {
 
 /// The sign of the determinant of square matrices, of magnitude one or zero, and the logarithm of
 /// its magnitude, which cannot overflow.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let (sign, log) = linalg::slogdet(&Tensor::new([[-1.0]])?)?;
+/// assert_eq!((sign.to_scalar::<f64>()?, log.to_scalar::<f64>()?), (-1.0, 0.0));
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`det`].
@@ -172,6 +207,14 @@ pub fn slogdet(a: &Tensor) -> Result<(Tensor, Tensor), Error> {
 
 /// The `X` of `A X = B` for a triangular `A`, whose other triangle is not read; of `X A = B` unless
 /// `left`. If `unitriangular` the diagonal counts as ones. A zero on the diagonal gives infinities.
+///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let a = Tensor::new([[2.0, 0.0], [2.0, 1.0]])?;
+/// let x = linalg::solve_triangular(&a, &Tensor::new([[2.0], [5.0]])?, false, true, false)?;
+/// assert_eq!(x, Tensor::new([[1.0], [3.0]])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error unless the matrices are square and the sizes fit, a dtype error where promotion

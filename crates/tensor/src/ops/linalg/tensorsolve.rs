@@ -17,6 +17,14 @@ fn signed(sizes: &[usize]) -> Vec<isize> {
 /// first. The first dimensions of `A`, as many as `B` has, number its equations in the order of `B`,
 /// whatever their sizes.
 ///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let a = Tensor::eye(4, 4, DType::F64)?.reshape((2, 2, 2, 2))?;
+/// let b = Tensor::new([[1.0, 2.0], [3.0, 4.0]])?;
+/// assert_eq!(linalg::tensorsolve(&a, &b, None)?, b);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error unless `A` is square in that sense, an error of linear algebra if it has no
 /// inverse, an index error for a dimension out of range, a memory error.
@@ -51,6 +59,13 @@ pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[isize]>) -> Result<Ten
 
 /// The inverse of `X ↦ tensordot(A, X, …)`: the first `ind` dimensions of `A` multiply to the same
 /// as the others, and change places with them.
+///
+/// ```
+/// use allotrope_tensor::{DType, Tensor, linalg};
+/// let a = Tensor::eye(4, 4, DType::F64)?.reshape((4, 2, 2))?;
+/// assert_eq!(linalg::tensorinv(&a, 1)?.shape(), [2, 2, 4]);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 ///
 /// # Errors
 /// A value error unless `A` is square in that sense, an error of linear algebra if it has no

@@ -48,6 +48,13 @@ pub fn cross(x: &Tensor, y: &Tensor, dim: isize) -> Result<Tensor, Error> {
 
 /// `Σ conj(x) y` along a dimension.
 ///
+/// ```
+/// use allotrope_tensor::{Tensor, linalg};
+/// let x = Tensor::new([[1.0, 2.0], [3.0, 4.0]])?;
+/// assert_eq!(linalg::vecdot(&x, &x, -1)?, Tensor::new([5.0, 25.0])?);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
+///
 /// # Errors
 /// A value error for shapes that do not broadcast, an index error for a dimension out of range, a
 /// dtype error for bool or where promotion refuses, a memory error.

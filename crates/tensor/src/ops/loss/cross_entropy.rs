@@ -94,6 +94,14 @@ impl Tensor {
     /// The negated number at each class, times the weight of the class: the cross entropy of
     /// logarithms of probabilities.
     ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let x = Tensor::new([[-1.0, -2.0], [-3.0, -4.0]])?;
+    /// let loss = x.nll_loss(&Tensor::new([0_i64, 1])?, None, -100, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 5.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`cross_entropy`](Self::cross_entropy).
     pub fn nll_loss(
@@ -122,6 +130,14 @@ impl Tensor {
 
     /// The mean over the other classes of `max(0, margin - x[t] + x)^p`, times the weight of the
     /// class `t`.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let x = Tensor::new([[3.0, 1.0, 2.5]])?;
+    /// let loss = x.multi_margin_loss(&Tensor::new([0_i64])?, 1, 1.0, None, LossReduction::Sum)?;
+    /// assert!((loss.to_scalar::<f64>()? - 0.5 / 3.0).abs() < 1e-15);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cross_entropy`](Self::cross_entropy); a value error for an order other than 1 and 2.

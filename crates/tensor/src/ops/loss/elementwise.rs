@@ -201,6 +201,13 @@ impl Tensor {
     }
 
     /// The magnitude of the difference from a target.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([1.0, 2.0])?, Tensor::new([2.0, 5.0])?);
+    /// assert_eq!(x.l1_loss(&target, LossReduction::Mean)?.to_scalar::<f64>()?, 2.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn l1_loss(&self, target: &Self, reduction: LossReduction) -> Result<Self, Error> {
         reduce_formula(&L1_LOSS, &[self, target], reduction, |v| {
             (v[0] - v[1]).abs()
@@ -269,6 +276,13 @@ impl Tensor {
     }
 
     /// The magnitude of the difference minus `beta / 2`, and below `beta` its square over `2 beta`.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([1.0, 2.0])?, Tensor::new([2.0, 5.0])?);
+    /// assert_eq!(x.smooth_l1_loss(&target, 1.0, LossReduction::Sum)?.to_scalar::<f64>()?, 3.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn smooth_l1_loss(
         &self,
         target: &Self,
@@ -290,6 +304,13 @@ impl Tensor {
     }
 
     /// Half the squared difference, and above `delta` the line that goes on from there.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([1.0, 2.0])?, Tensor::new([2.0, 5.0])?);
+    /// assert_eq!(x.huber_loss(&target, 1.0, LossReduction::Sum)?.to_scalar::<f64>()?, 3.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn huber_loss(
         &self,
         target: &Self,
@@ -304,6 +325,14 @@ impl Tensor {
 
     /// `-(t log x + (1 - t) log(1 - x))` of probabilities, times a weight; logarithms are at least
     /// -100.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let x = Tensor::new([0.5])?;
+    /// let loss = x.binary_cross_entropy(&Tensor::new([1.0])?, None, LossReduction::Sum)?;
+    /// assert!((loss.to_scalar::<f64>()? - std::f64::consts::LN_2).abs() < 1e-15);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn binary_cross_entropy(
         &self,
         target: &Self,
@@ -326,6 +355,14 @@ impl Tensor {
 
     /// The binary cross entropy of the logistic function of the numbers, without overflow, times a
     /// weight; `pos_weight` weighs the positive cases.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([0.0])?, Tensor::new([1.0])?);
+    /// let loss = x.binary_cross_entropy_with_logits(&target, None, None, LossReduction::Sum)?;
+    /// assert!((loss.to_scalar::<f64>()? - std::f64::consts::LN_2).abs() < 1e-15);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn binary_cross_entropy_with_logits(
         &self,
         target: &Self,
@@ -370,6 +407,14 @@ impl Tensor {
 
     /// `t (log t - x)` of the logarithms of probabilities; `log_target` says that the target are
     /// logarithms too.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let target = Tensor::new([0.5, 0.5])?;
+    /// let loss = target.log()?.kl_div(&target, false, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 0.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn kl_div(
         &self,
         target: &Self,
@@ -388,6 +433,14 @@ impl Tensor {
 
     /// `eˣ - t x`, or without `log_input` `x - t log(x + eps)`: the negated logarithm of a Poisson
     /// probability but for a constant, which `full` adds by Stirling's formula.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([0.0])?, Tensor::new([3.0])?);
+    /// let loss = x.poisson_nll_loss(&target, true, false, 1e-8, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 1.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn poisson_nll_loss(
         &self,
         target: &Self,
@@ -413,6 +466,14 @@ impl Tensor {
 
     /// `(log v + (x - t)² / v) / 2` with a variance of at least `eps`; `full` adds the constant of
     /// the normal density. The variance has the shape of the numbers, or one less dimension.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target, one) = (Tensor::new([1.0])?, Tensor::new([3.0])?, Tensor::new([1.0])?);
+    /// let loss = x.gaussian_nll_loss(&target, &one, false, 1e-6, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 2.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn gaussian_nll_loss(
         &self,
         target: &Self,
@@ -455,6 +516,14 @@ impl Tensor {
     }
 
     /// The number where the target is 1, and `max(0, margin - x)` where it is -1.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([0.5, 0.25])?, Tensor::new([1.0, -1.0])?);
+    /// let loss = x.hinge_embedding_loss(&target, 1.0, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 1.25);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn hinge_embedding_loss(
         &self,
         target: &Self,
@@ -470,6 +539,14 @@ impl Tensor {
     }
 
     /// `max(0, -t (x - y) + margin)`: where the target is 1, the first number should be the greater.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, y) = (Tensor::new([1.0])?, Tensor::new([3.0])?);
+    /// let loss = x.margin_ranking_loss(&y, &Tensor::new([1.0])?, 0.5, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 2.5);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn margin_ranking_loss(
         &self,
         other: &Self,
@@ -484,6 +561,13 @@ impl Tensor {
     }
 
     /// `log(1 + e^(-t x))`, without overflow; of complex numbers with an imaginary part from -π to π.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let loss = Tensor::new([0.0])?.soft_margin_loss(&Tensor::new([1.0])?, LossReduction::Sum)?;
+    /// assert!((loss.to_scalar::<f64>()? - std::f64::consts::LN_2).abs() < 1e-15);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn soft_margin_loss(&self, target: &Self, reduction: LossReduction) -> Result<Self, Error> {
         reduce_formula(&SOFT_MARGIN_LOSS, &[self, target], reduction, |v| {
             let z = v[0] * v[1];

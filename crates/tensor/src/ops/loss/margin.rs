@@ -22,6 +22,14 @@ impl Tensor {
     /// `1 - cos` of the angle between vectors where the target is 1, and `max(0, cos - margin)`
     /// where it is -1. Vectors are the last dimension, and there is a target for each.
     ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, one) = (Tensor::new([[3.0, 4.0]])?, Tensor::new([1.0])?);
+    /// let loss = x.cosine_embedding_loss(&x, &one, 0.0, LossReduction::Sum)?;
+    /// assert!(loss.to_scalar::<f64>()?.abs() < 1e-9);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error for complex numbers or where promotion refuses, a value error for shapes that do
     /// not fit, a memory error.
@@ -68,6 +76,14 @@ impl Tensor {
     /// `max(0, d(x, positive) - d(x, negative) + margin)` by the norm of order `p` along the last
     /// dimension. `swap` takes the distance of the two others if that is the smaller negative one.
     ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, far) = (Tensor::new([[0.0, 0.0]])?, Tensor::new([[30.0, 40.0]])?);
+    /// let loss = x.triplet_margin_loss(&x, &far, 1.0, 2.0, 1e-6, false, LossReduction::Sum)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 0.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype error where promotion refuses, a value error for a margin that is not above 0 or
     /// shapes that do not fit, a memory error.
@@ -104,6 +120,14 @@ impl Tensor {
     /// The mean over the labels (last dimension) of the binary cross entropies of the logistic
     /// functions of the numbers, times a weight per label.
     ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([[0.0, 0.0]])?, Tensor::new([[1.0, 0.0]])?);
+    /// let loss = x.multilabel_soft_margin_loss(&target, None, LossReduction::Sum)?;
+    /// assert!((loss.to_scalar::<f64>()? - std::f64::consts::LN_2).abs() < 1e-15);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss).
     pub fn multilabel_soft_margin_loss(
@@ -134,6 +158,13 @@ impl Tensor {
     /// The sum over right classes `t` and wrong ones of `max(0, 1 - (x[t] - x))`, divided by the
     /// number of classes. A line of the target names the right classes, up to the first -1; one that
     /// is named twice counts twice.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, target) = (Tensor::new([[0.0, 2.0]])?, Tensor::new([[1_i64, -1]])?);
+    /// assert_eq!(x.multilabel_margin_loss(&target, LossReduction::Sum)?.to_scalar::<f64>()?, 0.0);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`cosine_embedding_loss`](Self::cosine_embedding_loss); an index error for a class that

@@ -29,6 +29,14 @@ use crate::transfer::gathered;
 use crate::{Operand, Tensor};
 
 /// What becomes of the losses.
+///
+/// ```
+/// use allotrope_tensor::{LossReduction, Tensor};
+/// let (x, y) = (Tensor::new([1.0, 3.0])?, Tensor::new([0.0, 0.0])?);
+/// assert_eq!(x.l1_loss(&y, LossReduction::None)?, Tensor::new([1.0, 3.0])?);
+/// assert_eq!(x.l1_loss(&y, LossReduction::Mean)?.to_scalar::<f64>()?, 2.0);
+/// # Ok::<(), allotrope_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossReduction {
     /// All of them.

@@ -36,6 +36,8 @@ macro_rules! average_pools {
             #[doc = concat!("The mean of each window over ", $what, ", summed in twice the digits and rounded once.")]
             /// Integers and bool give the default float.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{AverageOptions, DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet y = x.", stringify!($pool), "(&window, AverageOptions::default())?;\nassert_eq!((y.shape()[2], y.mean_all()?.to_scalar::<f32>()?), (2, 1.0));\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A value error for windows that do not fit or a divisor of zero, a memory error.
             pub fn $pool(&self, window: &Window<'_>, options: AverageOptions) -> Result<Self, Error> {
@@ -47,6 +49,8 @@ macro_rules! average_pools {
 
             #[doc = concat!("The mean of each of as many windows as asked for, which share ", $what, " out.")]
             /// No size keeps that of the tensor. Integers and bool give the default float.
+            ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($adaptive), "(&[Some(3); ", $rank, "])?.shape()[2], 3);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
             ///
             /// # Errors
             /// A value error for a grid without elements, a memory error.

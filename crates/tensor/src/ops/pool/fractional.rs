@@ -19,6 +19,8 @@ macro_rules! fractional_pools {
             /// of random steps lead, one sequence per plane and dimension. Each is made of a number
             /// from 0 to 1: those of `samples`, `[batch, channels, dimensions]`, or random ones.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Generator, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet (y, _) = x.", stringify!($pool), "(&[2; ", $rank, "], &[3; ", $rank, "], None, Some(&Generator::new(0)))?;\nassert_eq!(y.shape()[2], 3);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error for complex numbers, a value error for windows that do not fit or
             /// samples of another shape, a memory error.

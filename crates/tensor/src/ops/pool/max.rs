@@ -20,6 +20,8 @@ macro_rules! max_pools {
         impl Tensor {$(
             #[doc = concat!("The greatest of each window over ", $what, "; NaN if there is one. The dtype stays.")]
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($pool), "(&window)?.shape()[2], 2);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error for complex numbers, a value error for windows that do not fit, a
             /// memory error.
@@ -32,6 +34,8 @@ macro_rules! max_pools {
             #[doc = concat!("The greatest of each window over ", $what, ", and its place in the plane, int64:")]
             /// the first of equals, the first NaN.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet (values, places) = x.", stringify!($indices), "(&window)?;\nassert_eq!((values.shape(), places.dtype()), (places.shape(), DType::I64));\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// As without places.
             pub fn $indices(&self, window: &Window<'_>) -> Result<(Self, Self), Error> {
@@ -43,6 +47,8 @@ macro_rules! max_pools {
             #[doc = concat!("The greatest of each of as many windows as asked for, which share ", $what, " out.")]
             /// No size keeps that of the tensor.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($adaptive), "(&[Some(3); ", $rank, "])?.shape()[2], 3);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error for complex numbers, a value error for a grid without elements, a
             /// memory error.
@@ -53,6 +59,8 @@ macro_rules! max_pools {
 
             #[doc = concat!("The greatest of each of as many windows as asked for, which share ", $what, " out,")]
             /// and its place in the plane, int64.
+            ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet (values, places) = x.", stringify!($adaptive_indices), "(&[Some(3); ", $rank, "])?;\nassert_eq!((values.shape(), places.dtype()), (places.shape(), DType::I64));\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
             ///
             /// # Errors
             /// As without places.

@@ -22,6 +22,8 @@ macro_rules! norm_pools {
             /// elements of the same mean as the others, as in torch. A sum of zero has the gradient
             /// zero.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($pool), "(2.0, &window)?.shape()[2], 2);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error for complex numbers, a value error for windows that do not fit or a
             /// power of zero, a memory error.

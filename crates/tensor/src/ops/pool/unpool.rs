@@ -20,6 +20,8 @@ macro_rules! unpools {
             /// The size is what pooling with the same windows has come from, or as given. Of several
             /// elements with one place the last stays.
             ///
+            #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![2; 2 + ", $rank, "], DType::F32)?;\nlet places = Tensor::zeros(x.shape(), DType::I64)?;\nassert_eq!(x.", stringify!($pool), "(&places, &window, None)?.shape()[2], 4);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
+            ///
             /// # Errors
             /// A dtype error for indices that are not integers, an index error for one outside its
             /// plane, a value error for indices of another shape, a memory error.
