@@ -139,6 +139,7 @@ _LAZY = {
     "array_api": "array_api",
     "audit": "inspection.audit:audit",
     "data": "data",
+    "distributions": "distributions",
     "explain": "inspection.explain:explain",
     "func": "func",
     "gpu": "gpu",

@@ -11,6 +11,7 @@ from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
 from . import data as data
+from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import gpu as gpu
