@@ -146,6 +146,7 @@ _LAZY = {
     "load_checkpoint": "checkpoint:load_checkpoint",
     "masked": "masked",
     "optim": "optim",
+    "plan": "nn.plan:plan",
     "progress": "_progress:progress",
     "save_checkpoint": "checkpoint:save_checkpoint",
     "signal": "signal",

@@ -72,6 +72,7 @@ from .nn.functional import dropout as dropout
 from .nn.functional import feature_alpha_dropout as feature_alpha_dropout
 from .nn.functional import pixel_shuffle as pixel_shuffle
 from .nn.functional import pixel_unshuffle as pixel_unshuffle
+from .nn.plan import plan as plan
 from .tracing import trace_dtypes as trace_dtypes
 
 @type_check_only

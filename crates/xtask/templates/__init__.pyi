@@ -65,6 +65,7 @@ from .func import vmap as vmap
 from .inspection.audit import audit as audit
 from .inspection.explain import explain as explain
 {{functional}}
+from .nn.plan import plan as plan
 from .tracing import trace_dtypes as trace_dtypes
 
 @type_check_only
