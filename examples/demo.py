@@ -1,29 +1,28 @@
 """One network, trained in six precisions: `make demo`.
 
-Each setting differs by one argument. The last line of the table is what the options are for: the
+Each setting is a plan that differs in one line. The last line of the table is what the options are for: the
 same bfloat16 weights without them.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 import curves
 import digits
-from precision import Precision
+from precision import of_all
 
 import allotrope as al
 
 SETTINGS = {
-    "float64": Precision(al.float64),
-    "float32": Precision(al.float32),
-    "bfloat16 autocast": Precision(al.float32, amp=al.bfloat16),
-    "float16 + GradScaler": Precision(al.float32, amp=al.float16),
-    "bfloat16, stochastic": Precision(al.bfloat16, options={"stochastic_rounding": True}),
-    "float8, masters": Precision(al.float8_e4m3fn, options={"master_weights": True}),
-    "bfloat16, nothing else": Precision(al.bfloat16, options={"state_dtype": al.bfloat16}),
+    "float64": of_all("float64"),
+    "float32": of_all("float32"),
+    "bfloat16 autocast": of_all("float32", compute="bfloat16"),
+    "float16 + GradScaler": of_all("float32", compute="float16"),
+    "bfloat16, stochastic": of_all("bfloat16", state="float32", rounding="stochastic"),
+    "float8, masters": of_all("float8_e4m3fn", compute="float32", master="float32"),
+    "bfloat16, nothing else": of_all("bfloat16", state="bfloat16"),
 }
 HEADER = ("setting", "weights", "accuracy", "loss", "ms/epoch", "weights, KB", "optimizer, KB")
 
@@ -35,7 +34,7 @@ def table(runs: dict[str, digits.Run]) -> str:
         rows.append(
             (
                 name,
-                str(SETTINGS[name].dtype),
+                str(SETTINGS[name].of("")["store"]),
                 f"{run.accuracies[-1]:.2%}",
                 f"{run.losses[-1]:.5f}",
                 f"{run.seconds_per_epoch * 1e3:.0f}",
@@ -59,9 +58,9 @@ def main() -> None:
     arguments.add_argument("--picture", type=Path, default=Path("target/demo.svg"))
     given = arguments.parse_args()
 
-    settings = {name: replace(how, device=given.device) for name, how in SETTINGS.items()}
+    settings = {name: al.plan({"*": {**plan["*"], "device": given.device}}) for name, plan in SETTINGS.items()}
     print("1,437 handwritten digits, a network of 51,000 weights, AdamW; 360 other digits are the test.\n")
-    runs = {name: digits.train(how, given.steps, title=name) for name, how in settings.items()}
+    runs = {name: digits.train(plan, given.steps, title=name) for name, plan in settings.items()}
     print(f"\n{table(runs)}")
     curves.draw(
         given.picture,

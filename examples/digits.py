@@ -8,24 +8,22 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import precision
-from precision import Precision
 
 import allotrope as al
 from allotrope import nn
 from allotrope.data import DataLoader, TensorDataset
+from allotrope.nn.plan import Plan
 
 DATA = Path(__file__).parent / "data" / "digits.npz"
 BATCH = 32
 TEST_EVERY = 5
 
 
-def load(
-    dtype: Any, device: str = "cpu", path: Path = DATA
-) -> tuple[TensorDataset, TensorDataset]:
+def load(plan: Plan, path: Path = DATA) -> tuple[TensorDataset, TensorDataset]:
     """Four of five images for training, every fifth for the test, with numbers from 0 to 1."""
+    dtype, device = precision.inputs_dtype(plan), plan.of("")["device"]
     arrays = al.load(path)
     images = arrays["images"].to(al.float32) / 16
     labels = arrays["labels"].to(al.int64)
@@ -61,11 +59,11 @@ class Run:
     optimizer_bytes: int = 0
 
 
-def accuracy(model: nn.Module, dataset: TensorDataset, how: Precision) -> float:
+def accuracy(model: nn.Module, dataset: TensorDataset, plan: Plan) -> float:
     """The share of digits that are read right."""
     images, labels = dataset.tensors
     model.eval()
-    with al.no_grad(), how.autocast():
+    with al.no_grad(), plan:
         right: int = (model(images).argmax(1) == labels).sum().item()
     model.train()
     return right / len(labels)
@@ -77,25 +75,25 @@ def optimizer_bytes(optimizer: al.optim.Optimizer) -> int:
     return sum(value.nbytes for value in kept if isinstance(value, al.Tensor))
 
 
-def train(how: Precision, steps: int, seed: int = 0, lr: float = 3e-3, title: str = "") -> Run:
+def train(plan: Plan, steps: int, seed: int = 0, lr: float = 3e-3, title: str = "") -> Run:
     """Trains the network for so many steps."""
     al.manual_seed(seed)
-    training, test = load(how.compute_dtype, how.device)
-    model = network().to(how.device).to(how.dtype)
-    optimizer = how.adamw(model, lr, weight_decay=1e-2)
-    scaler = how.scaler()
+    training, test = load(plan)
+    model = plan.apply(network())
+    optimizer = plan.optimizer(al.optim.AdamW, model, lr=lr, weight_decay=1e-2)
+    scaler = precision.scaler(plan)
     loader = DataLoader(training, batch_size=BATCH, shuffle=True, drop_last=True)
     epochs = max(1, steps // len(loader))
     schedule = al.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
 
     run = Run()
     start = time.perf_counter()
-    bar = al.progress(range(epochs), description=title or str(how.dtype))
+    bar = al.progress(range(epochs), description=title or str(plan.of("")["store"]))
     for _ in bar:
         total = 0.0
         for images, labels in loader:
             optimizer.zero_grad()
-            with how.autocast():
+            with plan:
                 loss = nn.functional.cross_entropy(model(images), labels)
             scaler.scale(loss).backward()
             scaler.step(optimizer)
@@ -103,7 +101,7 @@ def train(how: Precision, steps: int, seed: int = 0, lr: float = 3e-3, title: st
             total += loss.item()
         schedule.step()
         run.losses.append(total / len(loader))
-        run.accuracies.append(accuracy(model, test, how))
+        run.accuracies.append(accuracy(model, test, plan))
         bar.set(loss=run.losses[-1], accuracy=run.accuracies[-1])
     run.seconds_per_epoch = (time.perf_counter() - start) / epochs
     run.weight_bytes = sum(p.nbytes for p in model.parameters())

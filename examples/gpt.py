@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import precision
-from precision import Precision
 
 import allotrope as al
 from allotrope import nn
 from allotrope.nn import functional as F
+from allotrope.nn.plan import Plan
 
 DATA = Path(__file__).parent / "data" / "pride.txt"
 
@@ -124,7 +124,7 @@ class Text:
 
 
 def train(
-    how: Precision,
+    plan: Plan,
     steps: int,
     seed: int = 0,
     lr: float = 2e-3,
@@ -133,10 +133,10 @@ def train(
 ) -> tuple[GPT, Text, list[float]]:
     """Trains the network for so many steps: it, its text, and the loss of every step."""
     al.manual_seed(seed)
-    text = Text(device=how.device)
-    model = GPT(len(text.letters), sizes).to(how.device).to(how.dtype)
-    optimizer = how.adamw(model, lr, betas=(0.9, 0.95), weight_decay=0.1)
-    scaler = how.scaler()
+    text = Text(device=plan.of("")["device"])
+    model = plan.apply(GPT(len(text.letters), sizes))
+    optimizer = plan.optimizer(al.optim.AdamW, model, lr=lr, betas=(0.9, 0.95), weight_decay=0.1)
+    scaler = precision.scaler(plan)
     warm_up = max(1, steps // 10)
     schedule = al.optim.lr_scheduler.SequentialLR(
         optimizer,
@@ -151,7 +151,7 @@ def train(
     for _ in bar:
         tokens, following = text.batch(batch, sizes.context)
         optimizer.zero_grad()
-        with how.autocast():
+        with plan:
             logits = model(tokens)
             loss = F.cross_entropy(logits.flatten(0, 1), following.flatten())
         scaler.scale(loss).backward()
@@ -167,11 +167,11 @@ def train(
 
 def main() -> None:
     arguments = precision.parser(__doc__ or "", steps=400).parse_args()
-    how = precision.of(arguments)
-    model, text, losses = train(how, arguments.steps, arguments.seed)
+    plan = precision.of(arguments)
+    model, text, losses = train(plan, arguments.steps, arguments.seed)
     last = losses[-20:]
     print(f"loss {sum(last) / len(last):.3f} (mean of the last {len(last)} steps)\n")
-    with how.autocast():
+    with plan:
         written = model.eval().write(text.encode("Mr. Bennet ")[None], 300)
     print(text.decode(written[0]))
 

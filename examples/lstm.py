@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import digits
 import precision
-from precision import Precision
 
 import allotrope as al
 from allotrope import nn
 from allotrope.data import DataLoader
+from allotrope.nn.plan import Plan
 
 
 class Reader(nn.Module):
@@ -25,19 +25,19 @@ class Reader(nn.Module):
         return logits
 
 
-def train(how: Precision, steps: int, seed: int = 0, lr: float = 5e-3) -> float:
+def train(plan: Plan, steps: int, seed: int = 0, lr: float = 5e-3) -> float:
     """Trains the network for so many steps; the accuracy of the test."""
     al.manual_seed(seed)
-    training, test = digits.load(how.compute_dtype, how.device)
-    model = Reader().to(how.device).to(how.dtype)
-    optimizer = how.adamw(model, lr)
-    scaler = how.scaler()
+    training, test = digits.load(plan)
+    model = plan.apply(Reader())
+    optimizer = plan.optimizer(al.optim.AdamW, model, lr=lr)
+    scaler = precision.scaler(plan)
     loader = DataLoader(training, batch_size=digits.BATCH, shuffle=True, drop_last=True)
     for epoch in range(max(1, steps // len(loader))):
         bar = al.progress(loader, description=f"epoch {epoch + 1}")
         for images, labels in bar:
             optimizer.zero_grad()
-            with how.autocast():
+            with plan:
                 loss = nn.functional.cross_entropy(model(images), labels)
             scaler.scale(loss).backward()
             scaler.unscale_(optimizer)
@@ -45,7 +45,7 @@ def train(how: Precision, steps: int, seed: int = 0, lr: float = 5e-3) -> float:
             scaler.step(optimizer)
             scaler.update()
             bar.set(loss=loss)
-    return digits.accuracy(model, test, how)
+    return digits.accuracy(model, test, plan)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 import gpt
-from precision import Precision
+import precision
 
 import allotrope as al
 from allotrope.inspection.findings import Audit
@@ -19,7 +19,7 @@ from allotrope.nn import functional as F
 
 def audit_of_gpt(steps: int, sizes: gpt.Sizes = gpt.Sizes(layers=2)) -> Audit:
     """What float16 makes of a GPT that was trained for so many steps, and of its gradients."""
-    model, text, _ = gpt.train(Precision(), steps, sizes=sizes)
+    model, text, _ = gpt.train(precision.of_all(), steps, sizes=sizes)
     tokens, following = text.batch(8, sizes.context)
 
     def loss(logits: al.Tensor) -> al.Tensor:

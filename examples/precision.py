@@ -5,56 +5,42 @@
     --optimizer-state DTYPE    what the optimizer keeps its moments in
     --master-weights           the optimizer steps float32 weights and rounds them to the stored ones
     --stochastic-rounding      a step that is too small for the dtype is taken now and then
+
+They make a plan (`al.plan`) of one line, which all examples take.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-from dataclasses import dataclass, field
 from typing import Any
 
 import allotrope as al
+from allotrope.nn.plan import Plan
 
 # Weights of 8 bits have gradients of 8 bits: these are scaled into the middle of their range.
 FLOAT8_SCALE = 256.0
 
 
-@dataclass(frozen=True)
-class Precision:
-    """How a model is stored, computed and stepped."""
+def of_all(dtype: Any = "float32", compute: Any = None, device: str = "cpu", **more: Any) -> Plan:
+    """A plan for all modules: weights of 8 bits are too narrow to compute with."""
+    store = al.dtype(dtype)
+    compute = compute or (al.float32 if store.itemsize == 1 else store)
+    return al.plan({"*": {"store": store, "compute": compute, "device": device, **more}})
 
-    dtype: al.dtype = al.float32
-    amp: Any = None
-    options: dict[str, Any] = field(default_factory=dict)
-    device: str = "cpu"
 
-    @property
-    def is_narrow(self) -> bool:
-        """Whether weights are too narrow to compute with: inputs stay float32."""
-        return self.dtype.itemsize == 1
+def inputs_dtype(plan: Plan) -> al.dtype:
+    """What images are given in."""
+    line = plan.of("")
+    dtype: al.dtype = max(line["store"], line["compute"], key=lambda dtype: dtype.bits)
+    return dtype
 
-    @property
-    def compute_dtype(self) -> Any:
-        """What inputs are given in."""
-        return al.float32 if self.is_narrow else self.dtype
 
-    def autocast(self) -> Any:
-        """The scope that the forward pass runs in."""
-        if self.amp is None:
-            return contextlib.nullcontext()
-        return al.autocast(self.device, self.amp)
-
-    def scaler(self) -> al.amp.GradScaler:
-        """A scaler of gradients, which does nothing where they cannot vanish."""
-        if self.is_narrow:
-            return al.amp.GradScaler(init_scale=FLOAT8_SCALE, growth_interval=2**31)
-        is_half = al.float16 in (self.amp, self.dtype)
-        return al.amp.GradScaler(enabled=is_half)
-
-    def adamw(self, model: al.nn.Module, lr: float, **options: Any) -> al.optim.AdamW:
-        """The optimizer of all examples."""
-        return al.optim.AdamW(model.parameters(), lr=lr, **options, **self.options)
+def scaler(plan: Plan) -> al.amp.GradScaler:
+    """A scaler of gradients, which does nothing where they cannot vanish."""
+    line = plan.of("")
+    if line["store"].itemsize == 1:
+        return al.amp.GradScaler(init_scale=FLOAT8_SCALE, growth_interval=2**31)
+    return al.amp.GradScaler(enabled=al.float16 in (line["compute"], line["store"]))
 
 
 def parser(description: str, steps: int) -> argparse.ArgumentParser:
@@ -71,15 +57,13 @@ def parser(description: str, steps: int) -> argparse.ArgumentParser:
     return arguments
 
 
-def of(arguments: argparse.Namespace) -> Precision:
-    """The precision that arguments ask for."""
-    dtype = al.dtype(arguments.dtype)
-    options: dict[str, Any] = {}
+def of(arguments: argparse.Namespace) -> Plan:
+    """The plan that arguments ask for."""
+    more: dict[str, Any] = {}
     if arguments.optimizer_state:
-        options["state_dtype"] = al.dtype(arguments.optimizer_state)
-    if arguments.master_weights or dtype.itemsize == 1:
-        options["master_weights"] = True
+        more["state"] = arguments.optimizer_state
+    if arguments.master_weights or al.dtype(arguments.dtype).itemsize == 1:
+        more["master"] = "float64" if more.get("state") == "float64" else "float32"
     if arguments.stochastic_rounding:
-        options["stochastic_rounding"] = True
-    amp = al.dtype(arguments.amp) if arguments.amp else None
-    return Precision(dtype, amp, options, arguments.device)
+        more["rounding"] = "stochastic"
+    return of_all(arguments.dtype, arguments.amp, arguments.device, **more)

@@ -12,6 +12,7 @@ from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
 from . import data as data
+from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import gpu as gpu
@@ -72,6 +73,7 @@ from .nn.functional import dropout as dropout
 from .nn.functional import feature_alpha_dropout as feature_alpha_dropout
 from .nn.functional import pixel_shuffle as pixel_shuffle
 from .nn.functional import pixel_unshuffle as pixel_unshuffle
+from .nn.plan import plan as plan
 from .tracing import trace_dtypes as trace_dtypes
 
 @type_check_only

@@ -9,7 +9,7 @@ from . import _core
 
 _sizes_of = _core.Tensor.size
 
-_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 class Size(int):
@@ -48,7 +48,8 @@ def _size(self: _core.Tensor) -> Size:
 
 
 def __array_namespace__(self: _core.Tensor, /, *, api_version: str | None = None) -> ModuleType:
-    """The namespace of the array API standard that works on tensors, `al.array_api`.
+    """The namespace of the array API standard that works on tensors: `al.array_api`, of version 2025.12
+    `al.array_api.v2025_12`.
 
     >>> al.ones(1).__array_namespace__(api_version="2024.12").__name__
     'allotrope.array_api'
@@ -60,6 +61,10 @@ def __array_namespace__(self: _core.Tensor, /, *, api_version: str | None = None
         raise ValueError(
             f"__array_namespace__: unknown version: {api_version!r}; {accepted} are accepted"
         )
+    if api_version == "2025.12":
+        from .array_api import v2025_12
+
+        return v2025_12
     return array_api
 
 

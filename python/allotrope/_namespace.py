@@ -16,7 +16,7 @@ from ._core import _amp
 # Where the names are that people reach for in the package itself, in the order of looking.
 _PLACES = (
     "optim", "nn", "data", "nn.functional", "optim.lr_scheduler", "amp", "random", "linalg", "fft",
-    "special", "autograd", "func", "nn.init", "nn.utils", "testing", "gpu", "masked",
+    "special", "autograd", "func", "nn.init", "nn.utils", "testing", "gpu", "masked", "distributions",
     "signal.windows", "utils",
 )  # fmt: skip
 

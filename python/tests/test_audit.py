@@ -415,5 +415,5 @@ def test_wrong_calls():
         al.audit(nn.LazyLinear(3), al.ones(1, 2))
     with pytest.raises(TypeError, match="apply_audit: not a report: int"):
         nn.ReLU().apply_audit(3)
-    with pytest.raises(AttributeError, match="no module 'head'"):
+    with pytest.raises(ValueError, match="no module is called 'head'"):
         nn.Sequential(nn.ReLU()).apply_audit({"head": al.float16})

@@ -18,7 +18,7 @@ import digits  # noqa: E402
 import gpt  # noqa: E402
 import lstm  # noqa: E402
 import pictures  # noqa: E402
-from precision import Precision  # noqa: E402
+from precision import of_all  # noqa: E402
 
 EPOCH = 44
 SMALL = gpt.Sizes(context=32, width=32, heads=2, layers=2)
@@ -54,7 +54,7 @@ def test_digits_are_read_in_every_precision(runs, name):
 
 def test_bytes_are_those_of_the_dtypes(runs):
     count = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
-    widths = {name: how.dtype.itemsize for name, how in demo.SETTINGS.items()}
+    widths = {name: plan.of("")["store"].itemsize for name, plan in demo.SETTINGS.items()}
     for name, width in widths.items():
         assert runs(name).weight_bytes == count * width
     moments = 2 * count
@@ -79,24 +79,24 @@ def test_the_table_and_the_picture(runs, tmp_path):
     assert picture.read_text().count("<polyline") == len(made)
 
 
-@pytest.mark.parametrize("how", [Precision(), Precision(amp=al.bfloat16)], ids=["float32", "amp"])
-def test_the_convnet_reads_digits(how):
-    assert convnet.train(how, 2 * EPOCH) >= 0.95
+@pytest.mark.parametrize("plan", [of_all(), of_all(compute="bfloat16")], ids=["float32", "amp"])
+def test_the_convnet_reads_digits(plan):
+    assert convnet.train(plan, 2 * EPOCH) >= 0.95
 
 
 @pytest.mark.parametrize(
-    "how",
-    [Precision(), Precision(al.float64), Precision(amp=al.float16)],
+    "plan",
+    [of_all(), of_all("float64"), of_all(compute="float16")],
     ids=["float32", "float64", "float16"],
 )
-def test_the_lstm_reads_digits(how):
-    assert lstm.train(how, 4 * EPOCH) >= 0.85
+def test_the_lstm_reads_digits(plan):
+    assert lstm.train(plan, 4 * EPOCH) >= 0.85
 
 
 def test_the_gpt_learns_alike_in_bfloat16():
     ends = []
-    for how in (Precision(), Precision(amp=al.bfloat16)):
-        *_, losses = gpt.train(how, 120, lr=5e-3, sizes=SMALL)
+    for plan in (of_all(), of_all(compute="bfloat16")):
+        *_, losses = gpt.train(plan, 120, lr=5e-3, sizes=SMALL)
         ends.append(sum(losses[-20:]) / 20)
         assert ends[-1] < losses[0] - 1
     assert ends[1] == pytest.approx(ends[0], rel=0.02)

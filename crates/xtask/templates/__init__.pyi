@@ -11,6 +11,7 @@ from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
 from . import data as data
+from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import gpu as gpu
@@ -61,6 +62,7 @@ from .inspection.audit import audit as audit
 from .inspection.explain import explain as explain
 from .inspection.reproducibility import reproducibility as reproducibility
 {{functional}}
+from .nn.plan import plan as plan
 from .tracing import trace_dtypes as trace_dtypes
 
 @type_check_only

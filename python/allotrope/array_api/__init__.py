@@ -1,6 +1,7 @@
 """The Python array API standard 2024.12, over the library's tensors.
 
-Every function is made of a row of `_table`; what 2025.12 adds without contradicting is there too.
+Every function is made of a row of `_table`; what 2025.12 adds without contradicting is there too, and what it
+answers otherwise in `v2025_12`.
 
 >>> from allotrope import array_api as xp
 >>> x = xp.linspace(0, 1, 3)
@@ -32,3 +33,6 @@ globals().update({**_CONSTANTS, **{name: getattr(_al, name) for name in _DTYPES}
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__array_api_version__"])
+
+
+from . import v2025_12  # noqa: E402, F401 - its names are these, but for a few

@@ -9,6 +9,7 @@ from allotrope import Tensor, device, dtype
 
 from . import fft as fft
 from . import linalg as linalg
+from . import v2025_12 as v2025_12
 from ._info import __array_namespace_info__ as __array_namespace_info__
 from ._rules import Operand, Scalar, unique_all_result, unique_counts_result, unique_inverse_result
 

@@ -53,6 +53,18 @@ class Info:
         return {n: d for n, d in found.items() if kind is None or al.isdtype(d, kind)}
 
 
+class LaterInfo(Info):
+    """As `Info`, with the devices as a tuple: version 2025.12.
+
+    >>> al.array_api.v2025_12.__array_namespace_info__().default_device()
+    device(type='cpu')
+    """
+
+    def devices(self) -> tuple[al.device, ...]:  # type: ignore[override]
+        """The devices that arrays may be on."""
+        return tuple(super().devices())
+
+
 def _check(device: al.device | None) -> None:
     """The question is refused for a device that is not there; all have the same dtypes."""
     al.empty(0, device=device)

@@ -1,4 +1,4 @@
-"""Which dtype each layer of a model should have, why, and how a model takes the advice."""
+"""Which dtype each layer of a model should have, and why."""
 
 from __future__ import annotations
 
@@ -198,24 +198,4 @@ def _agree_on_shared(model: Any, rows: list[Any]) -> None:
                 row.reason = f"shares a parameter with {widest.path or 'the model'}"
 
 
-def apply_advice(model: Any, recommended: Any) -> None:
-    """Converts each module to the dtype at its path; layers stay in it and take inputs in it."""
-    modules = {path: model.get_submodule(path) for path in recommended}
-    for path, dtype in sorted(recommended.items(), key=lambda item: item[0].count(".")):
-        module = modules[path]
-        is_parent = any(path != other and _is_within(other, path) for other in modules)
-        if is_parent:
-            from ..nn.conversion import dtype_for, replace_data
-
-            for parameter in tensors_in([p for p in module._parameters.values() if p is not None]):
-                wanted = dtype_for(parameter.dtype, dtype)
-                replace_data(parameter, parameter.detach().to(wanted))
-        else:
-            module.keep_in(dtype, inputs=True)
-
-
-def _is_within(path: str, parent: str) -> bool:
-    return not parent or path.startswith(f"{parent}.")
-
-
-__all__ = ["Reached", "Trials", "advise", "apply_advice"]
+__all__ = ["Reached", "Trials", "advise"]

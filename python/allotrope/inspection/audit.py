@@ -106,7 +106,7 @@ def converted_copy(model: Any, dtype: Any) -> Any:
     for module in made.modules():
         if dtype is not None:
             module.__dict__.pop("_kept_in", None)
-            module.__dict__.pop("_casts_inputs", None)
+            module.__dict__.pop("_computing", None)
     return (made if dtype is None else made.to(dtype)).eval()
 
 

@@ -117,6 +117,17 @@ class Audit(Report):
         """
         return {row.path: row.recommended for row in self.rows if row.recommended is not None}
 
+    def plan(self) -> Any:
+        """The advice as a precision plan: layers are stored and computed in what they should have.
+
+        >>> al.audit(al.nn.Linear(2, 3), al.ones(1, 2), to=al.float32, candidates=["float32"]).plan()
+        plan  store    compute
+        ''    float32  float32
+        """
+        from ..nn.plan import by_layers
+
+        return by_layers(self.recommended)
+
     @property
     def error(self) -> float:
         """The relative error of what the model gives, as root of the mean square.

@@ -4,7 +4,7 @@ are, so that optimizers keep them."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import Family, Tensor, _core
 from .parameter import is_lazy
@@ -27,15 +27,42 @@ def dtype_for(given: Any, wanted: Any) -> Any:
 
 def cast_floats(value: Any, dtype: Any) -> Any:
     """Nested arguments with their float and complex tensors in a dtype or family."""
+    return _mapped(value, lambda tensor: tensor.to(dtype_for(tensor.dtype, dtype)) if is_converted(tensor) else tensor)
+
+
+def lowerable(value: Any) -> Any:
+    """Nested arguments without float64, which autocast leaves alone."""
+    return _mapped(value, lambda tensor: tensor.float() if tensor.dtype == _core.float64 else tensor)
+
+
+def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Nested arguments with their tensors changed."""
     if isinstance(value, Tensor):
-        return value.to(dtype_for(value.dtype, dtype)) if is_converted(value) else value
+        return change(value)
     if isinstance(value, dict):
-        return {key: cast_floats(member, dtype) for key, member in value.items()}
+        return {key: _mapped(member, change) for key, member in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(cast_floats(member, dtype) for member in value))
+        return type(value)(*(_mapped(member, change) for member in value))
     if isinstance(value, (list, tuple)):
-        return type(value)(cast_floats(member, dtype) for member in value)
+        return type(value)(_mapped(member, change) for member in value)
     return value
+
+
+def moved(value: Any, device: Any) -> Any:
+    """Nested arguments with their tensors on a device."""
+    return _mapped(value, lambda tensor: tensor.to(device))
+
+
+class Computing(NamedTuple):
+    """How a module computes whatever stands around it: `dtype` is what it casts what it is called with to,
+    or, where it is lowered, what autocast lowers to. A module that is widened casts its results, too, and
+    one that is kept is left alone by autocast. What it is called with is moved to `device`."""
+
+    dtype: Any = None
+    is_lowered: bool = False
+    is_widened: bool = False
+    is_kept: bool = True
+    device: Any = None
 
 
 def wanted_dtype(op: str, dtype: Any) -> Any:
@@ -67,6 +94,27 @@ def replace_data(tensor: Tensor, data: Tensor) -> None:
         tensor.grad = moved
 
 
+def check_device(device: Any) -> None:
+    """Refuses an unknown device before anything is converted."""
+    if device is not None:
+        _core.empty(0, device="cpu").to(device)
+
+
+def convert_tensor(tensor: Any, dtype: Any, device: Any) -> None:
+    """Gives a parameter or buffer another dtype, if it is a float or complex one, and another place."""
+    if is_lazy(tensor):
+        tensor._convert(dtype, device)
+        return
+    plain = tensor.detach()
+    target: dict[str, Any] = {}
+    if dtype is not None and is_converted(plain):
+        target["dtype"] = dtype_for(plain.dtype, dtype)
+    if device is not None:
+        target["device"] = device
+    if target:
+        replace_data(tensor, plain.to(**target))
+
+
 class Converted:
     """The part of a module that converts it.
 
@@ -78,8 +126,8 @@ class Converted:
 
     # The dtype that the module stays in, whatever a module above is converted to.
     _kept_in: Any = None
-    # Whether what the module is called with is cast to that dtype.
-    _casts_inputs: bool = False
+    # How it computes, if not as what is around it.
+    _computing: Computing | None = None
     # What the module has beside.
     _buffers: Any
     _keep_dtype_buffers_set: Any
@@ -98,34 +146,26 @@ class Converted:
                     replace_data(tensor, function(tensor.detach()))
         return self
 
-    def _convert(self, op: str, dtype: Any, device: Any, options: dict[str, Any]) -> Self:
+    def _convert(self, dtype: Any, device: Any = None) -> Self:
         """Converts what is not kept: buffers with keep_dtype, and modules with `keep_in`."""
+        how = self._computing
         if dtype is not None and self._kept_in is not None:
             self.__dict__["_kept_in"] = dtype
+            if how is not None and how.dtype is not None:
+                self.__dict__["_computing"] = Computing(dtype, device=how.device)
         kept: dict[int, Any] = {}
         self._collect_kept(kept, dtype)
-        if device is not None:
-            # An unknown device is refused before anything is converted.
-            _core.empty(0, device="cpu").to(device)
+        check_device(device)
         seen: set[int] = set()
         for module in self.modules():
+            how = module._computing
+            if device is not None and how is not None and how.device is not None:
+                module.__dict__["_computing"] = how._replace(device=device)
             for tensor in (*module._parameters.values(), *module._buffers.values()):
                 if tensor is None or id(tensor) in seen:
                     continue
                 seen.add(id(tensor))
-                wanted = kept.get(id(tensor), dtype)
-                if is_lazy(tensor):
-                    tensor._convert(wanted, device)
-                    continue
-                plain = tensor.detach()
-                target: dict[str, Any] = dict(options)
-                if wanted is not None and is_converted(plain):
-                    target["dtype"] = dtype_for(plain.dtype, wanted)
-                if device is not None:
-                    target["device"] = device
-                converted = plain.to(**target) if target else plain
-                if converted is not plain:
-                    replace_data(tensor, converted)
+                convert_tensor(tensor, kept.get(id(tensor), dtype), device)
         return self
 
     def _collect_kept(self, kept: dict[int, Any], wanted: Any, stays: Any = None) -> None:
@@ -160,12 +200,12 @@ class Converted:
         """
         if dtype is None:
             self.__dict__["_kept_in"] = None
-            self.__dict__.pop("_casts_inputs", None)
+            self.__dict__.pop("_computing", None)
             return self
         wanted = wanted_dtype("keep_in", dtype)
-        self._convert("keep_in", wanted, None, {})
+        self._convert(wanted)
         self.__dict__["_kept_in"] = wanted
-        self.__dict__["_casts_inputs"] = bool(inputs)
+        self.__dict__["_computing"] = Computing(wanted if inputs else None)
         self.__dict__["_is_plain"] = False
         return self
 
@@ -178,7 +218,7 @@ class Converted:
         >>> [p.dtype.name for p in model.parameters()], model(al.ones(1, 2)).dtype
         (['bfloat16', 'bfloat16', 'float32', 'float32'], allotrope.float32)
         """
-        from ..inspection.advice import apply_advice
+        from .plan import by_layers
 
         recommended = report if isinstance(report, dict) else getattr(report, "recommended", None)
         if not isinstance(recommended, dict):
@@ -186,8 +226,7 @@ class Converted:
                 f"apply_audit: not a report: {type(report).__name__}; what al.audit returns, or a "
                 "dict of dtypes by path is accepted"
             )
-        apply_advice(self, {path: wanted_dtype("apply_audit", d) for path, d in recommended.items()})
-        return self
+        return by_layers(recommended).apply(self)
 
     def to(
         self,
@@ -226,7 +265,7 @@ class Converted:
             device, dtype = tensor.device, tensor.numeric
         if dtype is not None:
             dtype = wanted_dtype("to", dtype)
-        self._convert("to", dtype, device, {})
+        self._convert(dtype, device)
         if memory_format is not None:
             self._apply(lambda t: t.to(memory_format=memory_format) if t.ndim in (4, 5) else t)
         return self
@@ -237,7 +276,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).type(al.complex64).weight.dtype
         allotrope.complex64
         """
-        return self._convert("type", wanted_dtype("type", dst_type), None, {})
+        return self._convert(wanted_dtype("type", dst_type))
 
     def half(self) -> Self:
         """The module in float16.
@@ -245,7 +284,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).half().weight.dtype
         allotrope.float16
         """
-        return self._convert("half", _core.float16, None, {})
+        return self._convert(_core.float16)
 
     def bfloat16(self) -> Self:
         """The module in bfloat16.
@@ -253,7 +292,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).bfloat16().weight.dtype
         allotrope.bfloat16
         """
-        return self._convert("bfloat16", _core.bfloat16, None, {})
+        return self._convert(_core.bfloat16)
 
     def float(self) -> Self:
         """The module in float32.
@@ -261,7 +300,7 @@ class Converted:
         >>> al.nn.Linear(2, 3, dtype=al.float64).float().weight.dtype
         allotrope.float32
         """
-        return self._convert("float", _core.float32, None, {})
+        return self._convert(_core.float32)
 
     def double(self) -> Self:
         """The module in float64.
@@ -269,7 +308,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).double().weight.dtype
         allotrope.float64
         """
-        return self._convert("double", _core.float64, None, {})
+        return self._convert(_core.float64)
 
     def cpu(self) -> Self:
         """The module on the CPU.
@@ -277,7 +316,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).cpu().weight.device
         device(type='cpu')
         """
-        return self._convert("cpu", None, "cpu", {})
+        return self._convert(None, "cpu")
 
     def gpu(self, device: int | None = None) -> Self:
         """The module on the first GPU, or on another by its number.
@@ -285,7 +324,7 @@ class Converted:
         >>> al.nn.Linear(2, 3).gpu().weight.device  # doctest: +GPU
         device(type='gpu')
         """
-        return self._convert("gpu", None, "gpu" if device is None else f"gpu:{device}", {})
+        return self._convert(None, "gpu" if device is None else f"gpu:{device}")
 
     def cuda(self, device: Any = None) -> Self:
         """Refused: a GPU of any maker is "gpu".
@@ -295,7 +334,7 @@ class Converted:
             ...
         RuntimeError: to: no such device: 'cuda'; available are ...
         """
-        return self._convert("cuda", None, "cuda" if device is None else device, {})
+        return self._convert(None, "cuda" if device is None else device)
 
     def to_empty(self, *, device: Any = None, recurse: bool = True) -> Self:
         """The module with new memory on a device, of unknown values.

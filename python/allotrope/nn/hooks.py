@@ -9,6 +9,8 @@ from collections import OrderedDict
 from typing import Any
 
 from .. import Tensor
+from ..amp import autocast, get_autocast_dtype, is_autocast_enabled
+from .conversion import cast_floats, lowerable, moved
 
 _numbers = itertools.count()
 
@@ -251,7 +253,7 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], options: dict[str, Any])
     """`module.forward` among the hooks of the module and of all modules."""
     if not any(_called_of_all) and not Hooked._is_plain:
         Hooked._is_plain = True
-    if not any(map(module.__dict__.get, _CALLED)) and module._kept_in is None:
+    if not any(map(module.__dict__.get, _CALLED)) and module._computing is None:
         # The last hook was removed: from now on a call is `forward` alone.
         module.__dict__.pop("_is_plain", None)
     done: set[int] = set()
@@ -298,16 +300,26 @@ def _run(module: Any, state: list[Any], done: set[int]) -> None:
 
 
 def _forward(module: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    if module._kept_in is None:
+    how = module._computing
+    if how is None:
         return module.forward(*args, **options)
-    from ..amp import autocast
-    from .conversion import cast_floats
-
-    # What stays in its dtype is not lowered by autocast either.
-    with autocast("cpu", enabled=False):
-        if module._casts_inputs:
-            args, options = cast_floats(args, module._kept_in), cast_floats(options, module._kept_in)
-        return module.forward(*args, **options)
+    if how.device is not None:
+        args, options = moved(args, how.device), moved(options, how.device)
+    if how.is_lowered:
+        args, options = lowerable(args), lowerable(options)
+        if is_autocast_enabled() and get_autocast_dtype() == how.dtype:
+            return module.forward(*args, **options)
+        with autocast("cpu", how.dtype):
+            return module.forward(*args, **options)
+    if how.dtype is not None:
+        args, options = cast_floats(args, how.dtype), cast_floats(options, how.dtype)
+    if how.is_kept and is_autocast_enabled():
+        # What stays in its dtype is not lowered by autocast either.
+        with autocast("cpu", enabled=False):
+            result = module.forward(*args, **options)
+    else:
+        result = module.forward(*args, **options)
+    return cast_floats(result, how.dtype) if how.is_widened else result
 
 
 def _call_forward_hook(

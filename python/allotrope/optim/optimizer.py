@@ -235,6 +235,7 @@ class Optimizer:
         group["params"] = params
         if named:
             group["param_names"] = [item[0] for item in named]
+        self._take_plan(group)
         for key, default in self.defaults.items():
             if default is required and key not in group:
                 raise ValueError(f"{name}: a group does not say {key}, which has no default")
@@ -254,6 +255,23 @@ class Optimizer:
         param_group.update(group)
         self.param_groups.append(param_group)
         self._begin(param_group)
+
+    def _take_plan(self, group: dict[str, Any]) -> None:
+        """What a precision plan says of the parameters, for the group; refused where that is lost."""
+        name = type(self).__name__
+        plans = [getattr(param, "__dict__", {}).get("_planned", {}) for param in group["params"]]
+        hint = f"(hint: plan.optimizer(al.optim.{name}, model))"
+        for key in dict.fromkeys(key for planned in plans for key in planned):
+            planned = [plan.get(key, self.defaults.get(key)) for plan in plans]
+            if key not in self.defaults:
+                raise ValueError(f"{name}: no {key}, which a precision plan says; optimizers that have it are accepted")
+            said = group.get(key) or self.defaults[key] or planned[0]
+            if any(value != said for value in planned):
+                raise ValueError(
+                    f"{name}: parameters of one group have other {key} by a precision plan; groups for each are "
+                    f"accepted {hint}"
+                )
+            group[key] = said
 
     def _check_group(self, group: dict[str, Any]) -> None:
         if self._rule is None:

@@ -17,6 +17,7 @@ SIGNATURES = [(xp, line) for line in standard.namespace()]
 SIGNATURES += [(xp.linalg, line) for line in standard.lines(standard.LINALG)]
 SIGNATURES += [(xp.fft, line) for line in standard.lines(standard.FFT)]
 SIGNATURES += [(xp.__array_namespace_info__(), line) for line in standard.lines(standard.INFO)]
+SIGNATURES += [(xp.v2025_12, line) for line in standard.namespace()]
 FUNCTIONS = [
     function
     for module in (xp, xp.linalg, xp.fft)
@@ -41,6 +42,29 @@ def test_no_other_names():
     assert set(dir(xp)) == {*xp.__all__, "__array_api_version__"}
     for module, text in ((xp.linalg, standard.LINALG), (xp.fft, standard.FFT)):
         assert set(module.__all__) == {re.match(r"\w+", line)[0] for line in standard.lines(text)}
+
+
+def test_the_later_version_answers_otherwise_where_the_standard_says_so():
+    later = xp.ones(1).__array_namespace__(api_version="2025.12")
+    assert later is xp.v2025_12 and later.__array_api_version__ == "2025.12"
+    assert later.__all__ == xp.__all__ and set(dir(later)) == set(dir(xp))
+    differ = {name for name in xp.__all__ if getattr(later, name) is not getattr(xp, name)}
+    assert differ == {"meshgrid", "broadcast_arrays", "__array_namespace_info__"}
+    x, y = xp.arange(3), xp.arange(2)
+    calls = {
+        "meshgrid": lambda version: version.meshgrid(x, y),
+        "broadcast_arrays": lambda version: version.broadcast_arrays(x, xp.ones((2, 1))),
+        "devices": lambda version: version.__array_namespace_info__().devices(),
+    }
+    for name, call in calls.items():
+        former, latter = call(xp), call(later)
+        assert type(former) is list and type(latter) is tuple, name
+        assert [getattr(each, "tolist", lambda: each)() for each in former] == [
+            getattr(each, "tolist", lambda: each)() for each in latter
+        ]
+    assert later.meshgrid() == later.broadcast_arrays() == () and xp.meshgrid() == xp.broadcast_arrays() == []
+    for name in ("meshgrid", "broadcast_arrays"):
+        assert inspect.signature(getattr(later, name)).return_annotation == "tuple[Tensor, ...]"
 
 
 def test_constants_and_dtypes():

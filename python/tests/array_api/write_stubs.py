@@ -40,21 +40,35 @@ def functions(text: str) -> Iterator[str]:
 
 def stub(text: str, imports: str, constants: dict[str, str]) -> str:
     """A module of rows and constants."""
-    names = [*constants, *(row.name for row in _build.read(text)), *re.findall(r" as (\w+)", imports)]
+    names = [*constants, *(row.name for row in _build.read(text)), *re.findall(r" as (?!v2025)(\w+)", imports)]
     rules = ", ".join(sorted(set(re.findall(r"\b(?:Operand|Scalar|\w+_result)\b", text))))
     imports += f"from ._rules import {rules}\n" if rules else ""
     lines = [f"{name}: Final[{type}]\n" for name, type in constants.items()]
     return HEAD.format(imports=imports, names=names) + "".join([*lines, *functions(text)])
 
 
+def later(text: str) -> str:
+    """Version 2025.12: names of the former, and those that it answers otherwise."""
+    changed = [row.name for row in _build.read(_table.CHANGES.ROWS)]
+    kept = [row.name for row in _build.read(text) if row.name not in changed]
+    kept += ["e", "inf", "nan", "pi", "newaxis", *_info.DTYPES, "fft", "linalg"]
+    made = stub(_table.CHANGES.ROWS, "", {}).partition("\n\n__all__")
+    lines = [f"from . import {name} as {name}\n" for name in sorted(kept)]
+    lines.append("from ._info import LaterInfo\n")
+    names = "from . import __all__ as __all__\n\n__array_api_version__: Final[str]\n"
+    info = "def __array_namespace_info__() -> LaterInfo: ...\n"
+    return made[0].rstrip() + "\n\n" + "".join(lines) + names + "".join(functions(_table.CHANGES.ROWS)) + info
+
+
 def stubs() -> dict[str, str]:
     """The text of each stub, by its file."""
-    imports = "from . import fft as fft\nfrom . import linalg as linalg\n"
+    imports = "from . import fft as fft\nfrom . import linalg as linalg\nfrom . import v2025_12 as v2025_12\n"
     imports += "from ._info import __array_namespace_info__ as __array_namespace_info__\n"
     constants = dict.fromkeys(("e", "inf", "nan", "pi"), "float") | {"newaxis": "None"}
     constants |= dict.fromkeys(_info.DTYPES, "_dtype")
     text = "".join(file.ROWS for file in _table.NAMESPACE)
     found = {f"{name}.pyi": stub(f.EXTENSION, "", {}) for name, f in _table.EXTENSIONS.items()}
+    found["v2025_12.pyi"] = later(text)
     namespace = stub(text, imports, constants).replace("\n\ne:", "\n\n__array_api_version__: Final[str]\ne:")
     return found | {"__init__.pyi": namespace}
 

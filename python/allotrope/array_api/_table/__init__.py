@@ -9,10 +9,13 @@ A row is a signature to the letter of the standard, with types. Below it, indent
 Several names before one signature are as many rows. Functions and stubs are made of this alone.
 """
 
-from . import creation, elementwise, fft, linalg, manipulation, statistics
+from . import changes, creation, elementwise, fft, linalg, manipulation, statistics
 
 NAMESPACE = (creation, elementwise, manipulation, statistics, linalg)
 """The files whose `ROWS` are the functions of the namespace."""
+
+CHANGES = changes
+"""The file whose `ROWS` take the place of others in version 2025.12."""
 
 EXTENSIONS = {"linalg": linalg, "fft": fft}
 """The files whose `EXTENSION` are those of an extension module."""

@@ -64,7 +64,7 @@ linspace(start: Scalar, stop: Scalar, /, num: int, *, dtype: dtype | None = None
     tensor([0.0000, 0.2500, 0.5000, 0.7500])
 
 meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]
-    = list(al.meshgrid(*arrays, indexing=indexing))
+    = list(al.meshgrid(*arrays, indexing=indexing)) if arrays else []
     The coordinates of a grid, an array for each given one.
 
     >>> xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))[0]

@@ -17,7 +17,7 @@ take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor
             [3]])
 
 broadcast_arrays(*arrays: Tensor) -> list[Tensor]
-    = list(al.broadcast_tensors(*arrays))
+    = list(al.broadcast_tensors(*arrays)) if arrays else []
     Arrays of their common shape, without a copy.
 
     >>> [x.shape for x in xp.broadcast_arrays(xp.ones((3, 1)), xp.ones((2,)))]
