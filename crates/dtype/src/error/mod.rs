@@ -156,6 +156,7 @@ impl Error {
             | Problem::HostedRefused { .. }
             | Problem::DemotionRefused { .. }
             | Problem::NotOnDevice { .. }
+            | Problem::NoValues { .. }
             | Problem::DeviceFailure { .. } => ErrorKind::Device,
             Problem::SingularMatrix { .. }
             | Problem::NotPositiveDefinite { .. }
