@@ -150,6 +150,26 @@ impl PyTensor {
         &self.kept
     }
 
+    /// What this object sees in the copy of its memory that a deep copy makes once.
+    fn copied_with_others(
+        &self,
+        py: Python<'_>,
+        memo: &Bound<'_, PyDict>,
+        place: usize,
+    ) -> PyResult<Self> {
+        let key = ("allotrope.memory", place);
+        let memory = match memo.get_item(key)? {
+            Some(known) => known.cast_into::<Self>()?,
+            None => {
+                let copy = detach(py, || self.variable.copy_memory()).map_err(raise)?;
+                let copy = Bound::new(py, Self::from(copy))?;
+                memo.set_item(key, &copy)?;
+                copy
+            }
+        };
+        made(self.variable.placed_in(&memory.get().variable)).map(Self::from)
+    }
+
     /// Refuses to hand out the memory of another device, which is not where others read.
     pub(crate) fn check_on_cpu(&self, op: &'static str) -> PyResult<()> {
         let device = self.tensor().device();
@@ -440,7 +460,8 @@ impl PyTensor {
         number.call_method1(intern!(py, "__format__"), (spec,))
     }
 
-    /// A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes.
+    /// A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes. What
+    /// is copied together and shares memory shares the memory of the copies.
     fn __deepcopy__<'py>(
         this: &Bound<'py, Self>,
         memo: &Bound<'py, PyDict>,
@@ -457,7 +478,10 @@ impl PyTensor {
                  (hint: x.detach().clone() or x.clone())",
             ));
         }
-        let plain = Self::from(detach(py, || tensor.detach().copied()).map_err(raise)?);
+        let plain = match this.get().variable.shared_place() {
+            Some(place) => this.get().copied_with_others(py, memo, place)?,
+            None => Self::from(detach(py, || tensor.detach().copied()).map_err(raise)?),
+        };
         let class = this.get_type();
         let copy = if class.is(py.get_type::<Self>()) {
             Bound::new(py, plain)?.into_any()
