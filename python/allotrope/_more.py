@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from . import linalg
 from ._core import (
-    Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, int32, int64, ldexp, linspace, randn, searchsorted, stack, where,
+    Tensor, _copied_views, _Sizes, arange, as_tensor, bincount, cat, empty,
+    from_numpy, get_dtype, int32, int64, ldexp, linspace, randn, searchsorted, stack, uint8, where,
 )
 from ._examples import as_copy
 from ._operand import operand
@@ -23,12 +24,16 @@ def _sequence(op: str, given: Any) -> Any:
     return given
 
 
-class Size(tuple[int, ...]):
-    """Sizes of dimensions, as torch's: a tuple that says how many elements there are.
+class Size(_Sizes):
+    """Sizes of dimensions, as torch's: a tuple that says how many elements there are. Slices of it, and
+    it and another tuple put together, are sizes too.
 
-    >>> al.Size([2, 3]).numel()
-    6
+    >>> al.Size([2, 3]).numel(), al.zeros(2, 3, 4).shape[1:].numel()
+    (6, 12)
     """
+
+    __slots__ = ()
+    __module__ = "allotrope"
 
     def __new__(cls, sizes: Any = ()) -> Size:
         return super().__new__(cls, _sequence("Size", sizes))
@@ -40,9 +45,6 @@ class Size(tuple[int, ...]):
         6
         """
         return math.prod(self)
-
-    def __repr__(self) -> str:
-        return f"Size({list(self)})"
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Tensor:

@@ -25,6 +25,7 @@ use crate::memory_format::{arrange, is_arranged};
 use crate::place::Place;
 use crate::scopes;
 use crate::scopes::default_dtype;
+use crate::size::{self, Sizes};
 use crate::view::Parts;
 
 /// Elements of one dtype in any number of dimensions. A tensor object is a variable: what is written
@@ -305,8 +306,8 @@ impl PyTensor {
     /// >>> al.zeros(2, 3).shape
     /// (2, 3)
     #[getter]
-    pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.tensor().shape().iter())
+    pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Sizes<'py>> {
+        size::wrap(py, self.tensor().shape())
     }
 
     /// The element type.

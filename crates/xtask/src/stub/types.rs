@@ -132,6 +132,7 @@ const TYPES: &[(&str, &str, &str)] = &[
     ("Ints",          "_Ints",           ""),
     ("Dims",          "_Dims",           ""),
     ("OutputSize",    "_OutputSize",     ""),
+    ("Sizes",         "",                "Size"),
     ("SizesOrName",   "_Padding",        ""),
     ("Floats",        "_Floats",         ""),
     ("NormOrder",     "_Order",          ""),
