@@ -7,9 +7,9 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import repeat
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, TypeVar, Union
 
 import allotrope as al
 
@@ -232,13 +232,23 @@ def _device_module(kind: str) -> dict[str, Any]:
 
 
 def _cuda() -> dict[str, Any]:
-    return {**_device_module("cuda"), **_tensor_types("cuda."), "get_arch_list": _answers([]), "nvtx": None} | {"nvtx": _Nothing()}
+    return {**_device_module("cuda"), **_tensor_types("cuda."), "get_arch_list": _answers([]), "nvtx": _Nothing}
 
 
 class _Nothing:
     """Marks for a profiler of another maker: taken, and written nowhere."""
 
-    range_push = range_pop = mark = staticmethod(_answers(0))
+    @staticmethod
+    def range_push(*_args: Any, **_options: Any) -> int:
+        return 0
+
+    @staticmethod
+    def range_pop(*_args: Any, **_options: Any) -> int:
+        return 0
+
+    @staticmethod
+    def mark(*_args: Any, **_options: Any) -> int:
+        return 0
 
     @staticmethod
     def range(*_args: Any, **_options: Any) -> Any:
@@ -299,8 +309,9 @@ def _nn() -> dict[str, Any]:
     class SyncBatchNorm(al.nn.BatchNorm1d):
         """A batch norm over all processes, of which there is one."""
 
-        def _check_input_dim(self, input: Any) -> None:
+        def _check_input_dim(self, input: Any) -> Any:
             """Inputs of every rank."""
+            return input
 
         @classmethod
         def convert_sync_batchnorm(cls, module: _T, process_group: Any = None) -> _T:
@@ -315,7 +326,7 @@ def _nn() -> dict[str, Any]:
 
 
 def _modules() -> dict[str, Any]:
-    from ..nn import container, conv, dropout, linear, loss, normalization, pooling, rnn
+    from ..nn import conv, dropout, linear, loss, normalization, pooling
 
     bases = {
         "_BatchNorm": normalization._BatchNorm, "_NormBase": normalization._NormBase,
@@ -324,7 +335,6 @@ def _modules() -> dict[str, Any]:
         "_AvgPoolNd": pooling._AvgPool, "_AdaptiveAvgPoolNd": pooling._AdaptiveAvgPool,
         "NonDynamicallyQuantizableLinear": linear.NonDynamicallyQuantizableLinear,
     }  # fmt: skip
-    del container, rnn
     return {**bases, **_nn()}
 
 
@@ -360,10 +370,10 @@ def _tuples() -> dict[str, Any]:
 def _size_types() -> dict[str, Any]:
     made: dict[str, Any] = {"Tensor": al.Tensor, "_size_any_t": Any}
     for n in range(1, 7):
-        numbers = tuple[(int,) * n]  # type: ignore[misc]
+        numbers, shares = (tuple.__class_getitem__((kind,) * n) for kind in (int, float))
         made[f"_size_{n}_t"] = Union[int, numbers]
-        made[f"_size_{n}_opt_t"] = Optional[Union[int, numbers]]
-        made[f"_ratio_{n}_t"] = Union[float, tuple[(float,) * n]]  # type: ignore[misc]
+        made[f"_size_{n}_opt_t"] = Union[int, numbers, None]
+        made[f"_ratio_{n}_t"] = Union[float, shares]
     return made
 
 
@@ -426,15 +436,8 @@ def _overrides() -> dict[str, Any]:
     }
 
 
-def _utils() -> dict[str, Any]:
-    @contextmanager
-    def _set_module(*_args: Any) -> Any:
-        yield
-
-    return {"set_module": _set_module}
-
-
 def _tensorboard() -> Any:
+    import importlib
     import importlib.util
 
     if importlib.util.find_spec("tensorboardX") is None:
@@ -442,9 +445,7 @@ def _tensorboard() -> Any:
             "torch.utils.tensorboard: no writer: tensorboardX is not installed; it is accepted in its place "
             "(hint: pip install tensorboardX, or al.progress)"
         )
-    from tensorboardX import SummaryWriter
-
-    return {"SummaryWriter": SummaryWriter}
+    return {"SummaryWriter": importlib.import_module("tensorboardX").SummaryWriter}
 
 
 def _distributed() -> dict[str, Any]:
