@@ -1,7 +1,7 @@
 """Subclasses of tensors that survive operations: what is computed of them is of their class, and a class
 method `__torch_function__`, if they have one, is called in place of the operation.
 
-Nothing of it is there before the first such class is made: then the methods of `Tensor` and the
+Nothing of it is there before the first object of such a class is made: then the methods of `Tensor` and the
 functions of the package are replaced by ones that ask the classes of their arguments.
 """
 
@@ -102,15 +102,19 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass: not a subclass of Tensor: {cls!r}; subclasses are accepted")
-    made = Tensor.__copy__(self)
+    if _survives(cls):
+        _complete()
+    made: Any = Tensor.__copy__(self)
     made.__class__ = cls
     return made
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """An object of a subclass over the memory of a tensor, without its history."""
+    if _survives(cls):
+        _complete()
     with without_subclasses():
-        made = data.detach()
+        made: Any = data.detach()
     made.__class__ = cls
     return made.requires_grad_() if require_grad else made
 
@@ -147,9 +151,15 @@ def _rebuilt(kind: Any, plain: Tensor, requires_grad: bool, attributes: dict[str
     return made
 
 
-@functools.cache
+_is_complete = False
+
+
 def _complete() -> None:
-    """Makes methods and functions ask, once, when the first class is there to be asked."""
+    """Makes methods and functions ask, once, when the first object is there whose class is asked."""
+    global _is_complete
+    if _is_complete:
+        return
+    _is_complete = True
     both, single = _OPERATORS
     operators = {f"__{p}{name}__" for name in both for p in ("", "r", "i")} | {f"__{name}__" for name in single}
     for name, member in [(name, getattr(Tensor, name)) for name in dir(Tensor)]:
@@ -174,14 +184,24 @@ def _replace_functions(module: ModuleType) -> None:
             vars(module)[name] = _asking(value)
 
 
-def _init_subclass(cls: Any, **options: Any) -> None:
+def _init_subclass(cls: Any, /, **options: Any) -> None:
     """Makes a subclass one that survives, but for parameters and buffers, whose results are tensors."""
     object.__init_subclass__(**options)
-    if _survives(cls):
+    if not _survives(cls):
+        return
+    own = vars(cls)
+    new = own["__new__"].__func__ if "__new__" in own else super(cls, cls).__new__
+
+    @functools.wraps(new)
+    def __new__(kind: Any, *args: Any, **options: Any) -> Any:
         _complete()
-        for name, member in (("_from_tensor", classmethod(_make_subclass)), ("__reduce_ex__", _reduced)):
-            if name not in vars(cls):
-                setattr(cls, name, member)
+        return new(kind, *args, **options)
+
+    members = {"__new__": staticmethod(__new__)}
+    members |= {"_from_tensor": classmethod(_make_subclass), "__reduce_ex__": _reduced}
+    for name, member in members.items():
+        if name == "__new__" or name not in own:
+            setattr(cls, name, member)
 
 
 def survive() -> None:
