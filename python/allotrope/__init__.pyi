@@ -4,7 +4,7 @@ import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import IO, Any, Final, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, final, overload, type_check_only
+from typing import IO, Any, Final, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, final, overload, type_check_only
 
 from typing_extensions import CapsuleType, Self, disjoint_base
 
@@ -118,6 +118,8 @@ _Device: TypeAlias = device
 _finfo: TypeAlias = finfo
 _iinfo: TypeAlias = iinfo
 _memory_format: TypeAlias = memory_format
+
+_Subclass = TypeVar("_Subclass", bound=Tensor)
 
 _Int: TypeAlias = SupportsIndex
 _Float: TypeAlias = SupportsFloat | SupportsIndex
@@ -857,7 +859,7 @@ class Tensor:
     def aminmax(self, *, dim: _Dims | None = None, keepdim: builtins.bool | None = None) -> return_types.aminmax: """The least and the greatest along dim, or of everything."""
     def __new__(cls, *args: Any, requires_grad: builtins.bool = False, **_options: Any) -> Self: """A tensor of another one's memory, without its history; of the numbers of lists and arrays, in the default dtype; or of sizes, with elements of unknown values."""
     @property
-    def shape(self) -> tuple[builtins.int, ...]: """The sizes of the dimensions."""
+    def shape(self) -> Size: """The sizes of the dimensions."""
     @property
     def dtype(self) -> _dtype: """The element type."""
     @property
@@ -931,6 +933,11 @@ class Tensor:
     def tobytes(self) -> builtins.bytes: ...
     def resize_(self, *sizes: Any) -> Self: ...
     def resize_as_(self, the_template: Tensor) -> Self: ...
+    def as_subclass(self, cls: builtins.type[_Subclass]) -> _Subclass: ...
+    @staticmethod
+    def _make_subclass(cls: builtins.type[_Subclass], data: Tensor, require_grad: builtins.bool = False) -> _Subclass: ...
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
     def frexp(input) -> tuple[Tensor, Tensor]: ...
     def geqrf(input) -> tuple[Tensor, Tensor]: ...
     def svd(input, some: builtins.bool = True, compute_uv: builtins.bool = True) -> tuple[Tensor, Tensor, Tensor]: ...
@@ -1387,7 +1394,7 @@ def dist(input: _Operand, other: _Operand, p: _Float = 2.0, out: Tensor | None =
 def sum_to_size(input: _Operand, *sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None) -> Tensor: """The sums along the dimensions that sizes were repeated along to give this shape, in the dtype that sum gives, int64 or uint64 for integers, be there something to sum or not."""
 def conj_physical(input: _Operand, out: Tensor | None = None) -> Tensor: """The complex conjugate; real numbers as they are."""
 def polar(abs: _Operand, angle: _Operand) -> Tensor: """Complex numbers of magnitudes and angles."""
-def broadcast_shapes(*shapes: _Ints) -> tuple[builtins.int, ...]: """The sizes that shapes broadcast to."""
+def broadcast_shapes(*shapes: _Ints) -> Size: """The sizes that shapes broadcast to."""
 def numel(input: _Operand) -> builtins.int: """The number of elements."""
 def is_tensor(obj: Any) -> builtins.bool: """Whether an object is a tensor."""
 def is_nonzero(input: _Operand) -> builtins.bool: """Whether the one element of a tensor is not zero."""

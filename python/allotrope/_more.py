@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import linalg
 from ._core import (
-    Tensor, _copied_views, _Sizes, arange, as_tensor, bincount, cat, empty,
+    Tensor, _copied_views, arange, as_tensor, bincount, cat, empty,
     from_numpy, get_dtype, int32, int64, ldexp, linspace, randn, searchsorted, stack, uint8, where,
 )
 from ._examples import as_copy
 from ._operand import operand
+
+if TYPE_CHECKING:
+    _Sizes = tuple[int, ...]
+else:
+    from ._core import _Sizes
 
 
 def _sequence(op: str, given: Any) -> Any:

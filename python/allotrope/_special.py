@@ -29,7 +29,7 @@ def _wide(op: str, *given: Any) -> tuple[list[Tensor], Any]:
     if dtype.is_complex:
         raise TypeError(f"{op}: a tensor of {dtype.name}; floats, integers and bool are accepted")
     # Numbers stand beside the tensors.
-    devices = [x.device for x in given if isinstance(x, Tensor)] or ["cpu"]
+    devices: list[str] = [x.device for x in given if isinstance(x, Tensor)] or ["cpu"]
     wide = [(x if isinstance(x, Tensor) else operand(x).to(devices[0])).to(float64) for x in given]
     return wide, dtype if dtype.is_floating_point else get_default_dtype()
 

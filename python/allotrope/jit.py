@@ -4,7 +4,8 @@ Python, since there is no compiler. What would need one is an error.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
+from typing import Final as Final
 
 from .nn.module import Module
 
@@ -190,7 +191,6 @@ def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001 - torch's name
 
 
 __all__ = [
-    "Final",
     "ScriptModule",
     "annotate",
     "export",

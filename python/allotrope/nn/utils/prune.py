@@ -154,7 +154,7 @@ def _is_of(hook: Any, name: str) -> bool:
 
 
 def _parameter(module: Module, name: str) -> Parameter:
-    found = module._parameters.get(name)
+    found: Parameter | None = module._parameters.get(name)
     if found is None:
         given = ", ".join(module._parameters) or "none"
         raise AttributeError(f"prune: no such parameter: {name!r}; {type(module).__name__} has {given}")
