@@ -14,9 +14,11 @@ _sys.modules[__name__].__class__ = _namespace.Package
 from . import (  # noqa: E402, F401
     _array_object,
     _examples,
+    _fixed,
     _foreach,
     _more,
     _notebook,
+    _subclass,
     _ufunc,
     amp,
     autograd,
@@ -127,19 +129,27 @@ _add_synonyms()
 globals().update(_more.functions())
 _more.add_methods()
 globals().update(_foreach.NAMES)
+globals().update({function.__name__: function for function in _fixed.NAMES})
 _add_in_place()
+_subclass.survive()
 
 # What is imported when it is first used: modules, and names within modules.
 _LAZY = {
     "array_api": "array_api",
     "audit": "inspection.audit:audit",
+    "backends": "backends",
+    "compile": "compiler:compile",
+    "compiler": "compiler",
     "data": "data",
     "distributions": "distributions",
     "explain": "inspection.explain:explain",
     "func": "func",
     "gpu": "gpu",
+    "hub": "hub",
+    "jit": "jit",
     "load_checkpoint": "checkpoint:load_checkpoint",
     "masked": "masked",
+    "onnx": "onnx",
     "optim": "optim",
     "plan": "nn.plan:plan",
     "progress": "_progress:progress",

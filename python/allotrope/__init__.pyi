@@ -4,21 +4,26 @@ import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import IO, Any, Final, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, final, overload, type_check_only
+from typing import IO, Any, Final, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, final, overload, type_check_only
 
 from typing_extensions import CapsuleType, Self, disjoint_base
 
 from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
+from . import backends as backends
+from . import compiler as compiler
 from . import data as data
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import gpu as gpu
+from . import hub as hub
+from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import random as random
 from . import return_types as return_types
@@ -28,12 +33,24 @@ from . import testing as testing
 from . import utils as utils
 from ._array_object import Size as _SizeOrSizes
 from ._device import device as device
+from ._fixed import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._fixed import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._fixed import get_float32_matmul_precision as get_float32_matmul_precision
+from ._fixed import get_num_interop_threads as get_num_interop_threads
+from ._fixed import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._fixed import set_deterministic_debug_mode as set_deterministic_debug_mode
+from ._fixed import set_float32_matmul_precision as set_float32_matmul_precision
+from ._fixed import set_flush_denormal as set_flush_denormal
+from ._fixed import set_num_interop_threads as set_num_interop_threads
+from ._fixed import use_deterministic_algorithms as use_deterministic_algorithms
 from ._more import Size as Size
 from ._more import alias_copy as alias_copy
 from ._more import array as array
 from ._more import as_strided_scatter as as_strided_scatter
 from ._more import empty_strided as empty_strided
+from ._more import fill as fill
 from ._more import frexp as frexp
+from ._more import frombuffer as frombuffer
 from ._more import geqrf as geqrf
 from ._more import histogramdd as histogramdd
 from ._more import lobpcg as lobpcg
@@ -45,6 +62,7 @@ from ._more import slice_copy as slice_copy
 from ._more import svd as svd
 from ._more import svd_lowrank as svd_lowrank
 from ._more import triangular_solve as triangular_solve
+from ._more import typename as typename
 from ._progress import progress as progress
 from ._special import gammainc as igamma
 from ._special import gammaincc as igammac
@@ -62,6 +80,7 @@ from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .checkpoint import load_checkpoint as load_checkpoint
 from .checkpoint import save_checkpoint as save_checkpoint
+from .compiler import compile as compile
 from .func import vmap as vmap
 from .inspection.audit import audit as audit
 from .inspection.explain import explain as explain
@@ -102,6 +121,8 @@ _Device: TypeAlias = device
 _finfo: TypeAlias = finfo
 _iinfo: TypeAlias = iinfo
 _memory_format: TypeAlias = memory_format
+
+_Subclass = TypeVar("_Subclass", bound=Tensor)
 
 _Int: TypeAlias = SupportsIndex
 _Float: TypeAlias = SupportsFloat | SupportsIndex
@@ -346,6 +367,32 @@ class Tensor:
     def new_zeros(self, *sizes: _Ints, size: _Ints | None = None, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: """All zero, in this tensor's dtype if none is given."""
     def new_ones(self, *sizes: _Ints, size: _Ints | None = None, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: """All one, in this tensor's dtype if none is given."""
     def new_empty(self, *sizes: _Ints, size: _Ints | None = None, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: """Elements of unknown values, in this tensor's dtype if none is given."""
+    @property
+    def is_sparse(self) -> builtins.bool: """Whether the tensor stores zeros as nothing: no tensor here does."""
+    @property
+    def is_sparse_csr(self) -> builtins.bool: """Whether the tensor stores zeros as nothing, row by row: no tensor here does."""
+    @property
+    def is_quantized(self) -> builtins.bool: """Whether the tensor has scales of torch's quantized tensors: no tensor here has."""
+    @property
+    def is_nested(self) -> builtins.bool: """Whether the tensor has rows of several lengths: no tensor here has."""
+    @property
+    def is_mkldnn(self) -> builtins.bool: """Whether the tensor is in a layout of oneDNN's own: no tensor here is."""
+    @property
+    def is_xpu(self) -> builtins.bool: """Whether the tensor is on a device of Intel's: no tensor here is."""
+    @property
+    def is_mps(self) -> builtins.bool: """Whether the tensor is on a device of Apple's Metal: no tensor here is."""
+    @property
+    def is_hpu(self) -> builtins.bool: """Whether the tensor is on a device of Habana's: no tensor here is."""
+    @property
+    def is_xla(self) -> builtins.bool: """Whether the tensor is on a device of XLA: no tensor here is."""
+    @property
+    def is_ipu(self) -> builtins.bool: """Whether the tensor is on a device of Graphcore's: no tensor here is."""
+    @property
+    def is_vulkan(self) -> builtins.bool: """Whether the tensor is on a device of Vulkan: no tensor here is."""
+    @property
+    def is_mtia(self) -> builtins.bool: """Whether the tensor is on a device of Meta's: no tensor here is."""
+    @property
+    def is_maia(self) -> builtins.bool: """Whether the tensor is on a device of Microsoft's: no tensor here is."""
     def dim(self) -> builtins.int: """The number of dimensions."""
     def ndimension(self) -> builtins.int: """The number of dimensions."""
     def nelement(self) -> builtins.int: """The number of elements."""
@@ -358,6 +405,8 @@ class Tensor:
     def mH(self) -> Tensor: """The last two dimensions exchanged, and complex numbers conjugated."""
     @property
     def H(self) -> Tensor: """A matrix with its dimensions exchanged, and complex numbers conjugated."""
+    def is_conj(self) -> builtins.bool: """Whether a conjugation is put off: it never is."""
+    def is_neg(self) -> builtins.bool: """Whether a negation is put off: it never is."""
     def is_floating_point(self) -> builtins.bool: """Whether the dtype is a float."""
     def is_complex(self) -> builtins.bool: """Whether the dtype is complex."""
     def is_signed(self) -> builtins.bool: """Whether the dtype has negative numbers."""
@@ -366,6 +415,8 @@ class Tensor:
     def is_cpu(self) -> builtins.bool: """Whether the elements are on the CPU."""
     @property
     def is_cuda(self) -> builtins.bool: """Whether the elements are on a GPU of CUDA."""
+    @property
+    def is_meta(self) -> builtins.bool: """Whether the tensor is on the device `meta`, which has shapes and dtypes alone."""
     def cpu(self, memory_format: _memory_format | None = None) -> Tensor: """The elements on the CPU: the tensor itself if they are there."""
     def gpu(self, device: _Int | None = None, non_blocking: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor: """The elements on the first GPU, or on another by its number."""
     def cuda(self, device: _Int | None = None, non_blocking: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor: """Refused: a GPU of any maker is "gpu"."""
@@ -811,7 +862,7 @@ class Tensor:
     def aminmax(self, *, dim: _Dims | None = None, keepdim: builtins.bool | None = None) -> return_types.aminmax: """The least and the greatest along dim, or of everything."""
     def __new__(cls, *args: Any, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False, **options: Any) -> Self: """A tensor of another one's memory, without its history; of the numbers of lists and arrays, in the default dtype unless another is given; or of sizes, with elements of unknown values."""
     @property
-    def shape(self) -> tuple[builtins.int, ...]: """The sizes of the dimensions."""
+    def shape(self) -> Size: """The sizes of the dimensions."""
     @property
     def dtype(self) -> _dtype: """The element type."""
     @property
@@ -832,7 +883,7 @@ class Tensor:
     def __len__(self) -> builtins.int: ...
     def __repr__(self) -> str: ...
     def __format__(self, spec: str, /) -> str: """A tensor without dimensions as its number; one with a single element too, where a format is given."""
-    def __deepcopy__(self, memo: dict[str, Any], /) -> Self: """A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes."""
+    def __deepcopy__(self, memo: dict[str, Any], /) -> Self: """A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes. What is copied together and shares memory shares the memory of the copies."""
     @classmethod
     def _from_tensor(cls, tensor: Tensor) -> Self: """An object of a class over the memory of a tensor: what subclasses are made with."""
     def __copy__(self) -> Tensor: ...
@@ -884,6 +935,12 @@ class Tensor:
     def copy(self) -> Tensor: ...
     def tobytes(self) -> builtins.bytes: ...
     def resize_(self, *sizes: Any) -> Self: ...
+    def resize_as_(self, the_template: Tensor) -> Self: ...
+    def as_subclass(self, cls: builtins.type[_Subclass]) -> _Subclass: ...
+    @staticmethod
+    def _make_subclass(cls: builtins.type[_Subclass], data: Tensor, require_grad: builtins.bool = False) -> _Subclass: ...
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
     def frexp(input) -> tuple[Tensor, Tensor]: ...
     def geqrf(input) -> tuple[Tensor, Tensor]: ...
     def svd(input, some: builtins.bool = True, compute_uv: builtins.bool = True) -> tuple[Tensor, Tensor, Tensor]: ...
@@ -1341,7 +1398,7 @@ def dist(input: _Operand, other: _Operand, p: _Float = 2.0, out: Tensor | None =
 def sum_to_size(input: _Operand, *sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None) -> Tensor: """The sums along the dimensions that sizes were repeated along to give this shape, in the dtype that sum gives, int64 or uint64 for integers, be there something to sum or not."""
 def conj_physical(input: _Operand, out: Tensor | None = None) -> Tensor: """The complex conjugate; real numbers as they are."""
 def polar(abs: _Operand, angle: _Operand) -> Tensor: """Complex numbers of magnitudes and angles."""
-def broadcast_shapes(*shapes: _Ints) -> tuple[builtins.int, ...]: """The sizes that shapes broadcast to."""
+def broadcast_shapes(*shapes: _Ints) -> Size: """The sizes that shapes broadcast to."""
 def numel(input: _Operand) -> builtins.int: """The number of elements."""
 def is_tensor(obj: Any) -> builtins.bool: """Whether an object is a tensor."""
 def is_nonzero(input: _Operand) -> builtins.bool: """Whether the one element of a tensor is not zero."""
@@ -1616,6 +1673,9 @@ def unsqueeze_copy(self: _Operand, /, dim: _Int | None = None, *, axis: _Int | N
 def view_copy(self: _Operand, /, *sizes_or_dtype: _Ints | _DTypeLike, size: _Ints | None = None) -> Tensor: """The same bits as another dtype, or the same elements with other sizes."""
 def split_copy(self: _Operand, /, split_size: _Ints, dim: _Int | None = None, *, axis: _Int | None = None) -> tuple[Tensor, ...]: """Parts of split_size indices of a dimension, the last one of those that are left; or parts of these sizes."""
 def as_strided_copy(self: _Operand, /, size: _Ints, stride: _Ints, storage_offset: _Int | None = None) -> Tensor: """The elements of the memory at strides of their own, from an offset on or where the tensor begins, without a copy."""
+def split_with_sizes_copy(self: _Operand, /, split_sizes: _Ints, dim: _Int = ...) -> tuple[Tensor, ...]: """The parts along dim with sizes of their own."""
+def view_as_complex_copy(self: _Operand, /) -> Tensor: """Complex numbers of the pairs along the last dimension, without a copy where they lie side by side."""
+def view_as_real_copy(self: _Operand, /) -> Tensor: """The real and imaginary parts of complex numbers along a new last dimension, without a copy."""
 absolute = abs
 arccos = acos
 arccosh = acosh

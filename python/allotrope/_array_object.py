@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
+
+if TYPE_CHECKING:
+    from ._more import Size as _Sizes
 
 _sizes_of = _core.Tensor.size
 
@@ -21,10 +24,10 @@ class Size(int):
 
     __module__ = "allotrope"
 
-    _sizes: tuple[int, ...]
+    _sizes: _Sizes
 
     @overload
-    def __call__(self, dim: None = None, *, axis: None = None) -> tuple[int, ...]: ...
+    def __call__(self, dim: None = None, *, axis: None = None) -> _Sizes: ...
     @overload
     def __call__(self, dim: int, *, axis: None = None) -> int: ...
     @overload

@@ -11,15 +11,16 @@ from .scope import decorate
 
 
 class device(str):
-    """A device by its name, which it equals: it is accepted wherever a name is.
+    """A device by its name, which it equals: it is accepted wherever a name is. Without a number it is
+    the first of its kind.
 
     As a scope, or a decorator of functions, it is where constructors and random functions put what they
     make if they are given no device: in this thread or task alone.
 
     >>> al.zeros(1).device
     device(type='cpu')
-    >>> al.device("cuda", 1).index
-    1
+    >>> al.device("cuda", 1).index, al.device("gpu") == al.device("gpu:0")
+    (1, True)
     >>> with al.device("cpu"):
     ...     al.get_default_device()
     device(type='cpu')
@@ -51,6 +52,19 @@ class device(str):
         """
         number = self.partition(":")[2]
         return int(number) if number else None
+
+    def _place(self) -> str:
+        # The first of a kind is meant where no number is given.
+        return str.__str__(self).removesuffix(":0")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and self._place() == str.__str__(other).removesuffix(":0")
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._place())
 
     def __enter__(self) -> device:
         _scopes.enter_device(str(self))

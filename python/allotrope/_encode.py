@@ -17,6 +17,7 @@ from typing import Any
 from . import _core
 from ._core import Family, Tensor, as_tensor
 from ._core import dtype as DType
+from ._more import Size
 
 #: The key of a dict that stands for something else.
 MARK = "__allotrope__"
@@ -52,9 +53,10 @@ def encode(op: str, value: Any, path: str, depth: int = 0) -> Any:
         return value if _is_unicode(value) else {MARK: ("text", _bytes(value).hex())}
     if kind is bytes or kind is bytearray:
         return {MARK: (kind.__name__, value.hex())}
-    if kind is tuple or isinstance(value, list):
+    is_tuple = kind is tuple or kind is Size
+    if is_tuple or isinstance(value, list):
         items = (encode(op, item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value))
-        return tuple(items) if kind is tuple else list(items)
+        return tuple(items) if is_tuple else list(items)
     if kind is Counter:
         return {MARK: ("Counter", _encode_mapping(op, value, path, depth))}
     if isinstance(value, Mapping):

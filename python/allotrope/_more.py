@@ -5,14 +5,20 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import linalg
 from ._core import (
-    Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, int32, int64, ldexp, linspace, randn, result_type, searchsorted, stack, where,
+    Tensor, _copied_views, arange, as_tensor, bincount, cat, empty, from_numpy, get_dtype, int32, int64, ldexp,
+    linspace, randn, result_type, searchsorted, stack, uint8, where,
 )
 from ._examples import as_copy
 from ._operand import operand
+
+if TYPE_CHECKING:
+    _Sizes = tuple[int, ...]
+else:
+    from ._core import _Sizes
 
 
 def _sequence(op: str, given: Any) -> Any:
@@ -23,12 +29,16 @@ def _sequence(op: str, given: Any) -> Any:
     return given
 
 
-class Size(tuple[int, ...]):
-    """Sizes of dimensions, as torch's: a tuple that says how many elements there are.
+class Size(_Sizes):
+    """Sizes of dimensions, as torch's: a tuple that says how many elements there are. Slices of it, and
+    it and another tuple put together, are sizes too.
 
-    >>> al.Size([2, 3]).numel()
-    6
+    >>> al.Size([2, 3]).numel(), al.zeros(2, 3, 4).shape[1:].numel()
+    (6, 12)
     """
+
+    __slots__ = ()
+    __module__ = "allotrope"
 
     def __new__(cls, sizes: Any = ()) -> Size:
         return super().__new__(cls, _sequence("Size", sizes))
@@ -40,9 +50,6 @@ class Size(tuple[int, ...]):
         6
         """
         return math.prod(self)
-
-    def __repr__(self) -> str:
-        return f"Size({list(self)})"
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Tensor:
@@ -74,7 +81,68 @@ def tobytes(self: Tensor) -> bytes:
     >>> al.tensor([1, 256], dtype=al.int16).tobytes()
     b'\\x01\\x00\\x00\\x01'
     """
-    return bytes(memoryview(self.detach().cpu().contiguous()).cast("B")) if self.numel() else b""
+    if not self.numel():
+        return b""
+    flat = self.detach().cpu().contiguous().reshape(-1)
+    return bytes(memoryview(flat.view(uint8)))
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A vector of the elements that lie in a buffer, from a byte on: so many, or all. It shares their
+    memory, and writes to memory that cannot be written to copy it first.
+
+    >>> al.frombuffer(bytearray(b"\\x01\\x00\\x02\\x00"), dtype=al.int16)
+    tensor([1, 2], dtype=int16)
+    """
+    import numpy
+
+    kind = get_dtype(dtype)
+    size, given = kind.itemsize, memoryview(buffer).nbytes
+    if not 0 <= offset < max(given, 1):
+        raise ValueError(f"frombuffer: offset out of range: {offset}; the buffer has {given} bytes")
+    left = given - offset
+    if count < 0 and left % size:
+        raise ValueError(f"frombuffer: {left} bytes are no whole elements of {kind}; multiples of {size} are accepted")
+    length = left // size if count < 0 else count
+    if length < 1 or length * size > left:
+        raise ValueError(f"frombuffer: {length} elements of {kind}; the buffer has bytes for {left // size}")
+    array = numpy.frombuffer(buffer, dtype=numpy.uint8, count=length * size, offset=offset)
+    made = from_numpy(array)
+    made = made.view(kind) if kind != made.dtype else made
+    return made.requires_grad_() if requires_grad else made
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and dtype, all of one value: a number, or a tensor without dimensions.
+
+    >>> al.fill(al.zeros(2, dtype=al.int8), 7)
+    tensor([7, 7], dtype=int8)
+    """
+    return operand(input).clone().fill_(value)
+
+
+def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
+    """This object with the sizes of another tensor: the elements that it had come first, the others are
+    zero.
+
+    >>> al.arange(2).resize_as_(al.zeros(1, 3))
+    tensor([[0, 1, 0]])
+    """
+    return resize_(self, tuple(the_template.shape))
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's class with its module, or that of a tensor's dtype.
+
+    >>> al.typename(al.ones(1)), al.typename(al.nn.Linear(1, 1))
+    ('float32', 'allotrope.nn.linear.Linear')
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.dtype.name)
+    kind = obj if isinstance(obj, type) else type(obj)
+    return f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ != "builtins" else kind.__qualname__
 
 
 def _strides(self: Tensor) -> tuple[int, ...]:
@@ -453,10 +521,10 @@ def histogramdd(
 
 
 _FUNCTIONS = (
-    alias_copy, array, as_strided_scatter, empty_strided, frexp, geqrf, histogramdd, lobpcg, lu, lu_solve, ormqr,
-    pca_lowrank, slice_copy, svd, svd_lowrank, triangular_solve,
+    alias_copy, array, as_strided_scatter, empty_strided, fill, frexp, frombuffer, geqrf, histogramdd, lobpcg,
+    lu, lu_solve, ormqr, pca_lowrank, slice_copy, svd, svd_lowrank, triangular_solve, typename,
 )
-_METHODS = (as_strided_scatter, copy, frexp, geqrf, lu_solve, ormqr, resize_, svd, tobytes, triangular_solve)
+_METHODS = (as_strided_scatter, copy, frexp, geqrf, lu_solve, ormqr, resize_, resize_as_, svd, tobytes, triangular_solve)
 
 
 def functions() -> dict[str, Any]:

@@ -3,13 +3,15 @@ of half precision are kept from vanishing."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._core import Tensor, _amp, _check_device_name, _require_device
+from ._core import Tensor, _amp, _check_device_name, _require_device, float64
 from ._core import dtype as _Dtype
+from ._pytree import tree_map
 from .scope import Scope
 
 
@@ -122,7 +124,11 @@ class autocast(_Setting):  # noqa: N801 - torch's name
             raise TypeError(
                 f"autocast: not a device: {device_type!r}; names such as 'cpu' are accepted"
             )
-        _require_device("autocast", device_type)
+        if enabled:
+            _require_device("autocast", device_type)
+        else:
+            # What is off may be meant for another machine.
+            _check_device_name(device_type)
         self.device = device_type
         self.dtype = dtype
         self.enabled = bool(enabled)
@@ -417,10 +423,89 @@ class GradScaler:
         )
 
 
+def is_autocast_available(device_type: str) -> bool:
+    """Whether autocast has an effect on a device: on all that this machine has.
+
+    >>> al.amp.is_autocast_available("cpu")
+    True
+    """
+    _check_device_name(device_type)
+    try:
+        _require_device("is_autocast_available", device_type)
+    except RuntimeError:
+        return False
+    return True
+
+
+def custom_fwd(fwd: Any = None, *, device_type: Any = "cpu", cast_inputs: Any = None) -> Any:
+    """A `forward` of a `Function` that runs as autocast is where it is called, which its `backward` is
+    given by `custom_bwd`; with `cast_inputs`, floats among its arguments are of that dtype and autocast
+    is off.
+
+    >>> class Double(al.autograd.Function):
+    ...     @staticmethod
+    ...     @al.amp.custom_fwd(device_type="cpu", cast_inputs=al.float32)
+    ...     def forward(ctx, x):
+    ...         return x @ x
+    ...     @staticmethod
+    ...     @al.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         return g
+    >>> with al.autocast("cpu"):
+    ...     Double.apply(al.ones(2, 2, dtype=al.bfloat16)).dtype
+    allotrope.float32
+    """
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def forward(*args: Any, **options: Any) -> Any:
+        context = args[0]
+        context._dtype, is_on = get_autocast_dtype(), is_autocast_enabled()
+        context._fwd_used_autocast = is_on and cast_inputs is None
+        if cast_inputs is None or not is_on:
+            return fwd(*args, **options)
+        with autocast("cpu", enabled=False):
+            return fwd(*_cast(args, cast_inputs), **_cast(options, cast_inputs))
+
+    return forward
+
+
+def custom_bwd(bwd: Any = None, *, device_type: Any = "cpu") -> Any:
+    """A `backward` of a `Function` that runs as autocast was in its `forward`, if that has `custom_fwd`.
+
+    >>> al.amp.custom_bwd(device_type="cpu")(lambda ctx, g: g).__name__
+    '<lambda>'
+    """
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def backward(*args: Any, **options: Any) -> Any:
+        context = args[0]
+        with autocast("cpu", dtype=context._dtype, enabled=context._fwd_used_autocast):
+            return bwd(*args, **options)
+
+    return backward
+
+
+def _cast(tree: Any, dtype: Any) -> Any:
+    """Floats among arguments in a dtype; float64 stays, as autocast leaves it."""
+
+    def one(leaf: Any) -> Any:
+        is_cast = isinstance(leaf, Tensor) and leaf.is_floating_point() and leaf.dtype != float64
+        return leaf.to(dtype) if is_cast else leaf
+
+    return tree_map(one, tree)
+
+
 __all__ = [
     "GradScaler",
     "autocast",
+    "custom_bwd",
+    "custom_fwd",
     "get_autocast_dtype",
+    "is_autocast_available",
     "is_autocast_enabled",
     "policy",
     "set_autocast_dtype",

@@ -13,42 +13,14 @@ from functools import wraps
 from typing import Any
 
 from ._core import Tensor, get_rng_state, set_rng_state, stack, zeros, zeros_like
+from ._pytree import tree_flatten as _flatten
+from ._pytree import tree_map as _map
+from ._pytree import tree_unflatten as _unflatten
 from .autograd.engine import grad as _gradients
 from .autograd.mode import enable_grad
 from .nn.utils.stateless import functional_call
 
 _depth: ContextVar[int] = ContextVar("depth of transforms", default=0)
-
-
-def _flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves of nested tuples, lists and dicts, and what puts them together again."""
-    if isinstance(tree, (tuple, list)):
-        parts = [_flatten(part) for part in tree]
-        return [leaf for leaves, _ in parts for leaf in leaves], (type(tree), None, [d for _, d in parts])
-    if isinstance(tree, dict):
-        parts = [_flatten(part) for part in tree.values()]
-        return [leaf for leaves, _ in parts for leaf in leaves], (dict, list(tree), [d for _, d in parts])
-    return [tree], None
-
-
-def _unflatten(leaves: Any, plan: Any) -> Any:
-    leaves = iter(leaves)
-
-    def build(plan: Any) -> Any:
-        if plan is None:
-            return next(leaves)
-        kind, keys, parts = plan
-        built = [build(part) for part in parts]
-        if kind is dict:
-            return dict(zip(keys, built))
-        return kind(*built) if hasattr(kind, "_fields") else kind(built)
-
-    return build(plan)
-
-
-def _map(function: Callable[[Any], Any], tree: Any) -> Any:
-    leaves, plan = _flatten(tree)
-    return _unflatten([function(leaf) for leaf in leaves], plan)
 
 
 class _Level:
@@ -215,6 +187,34 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
             tangent = level.done(tangent)
         result = (level.done(output), tangent)
     return (*result, level.done(aux)) if has_aux else result
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The output, and a function that gives the product of the derivative there with vectors like the
+    inputs. The function of the outputs is computed again with each of them.
+
+    >>> y, push = al.func.linearize(lambda x: x * x, al.tensor([1.0, 2.0]))
+    >>> y, push(al.tensor([1.0, 0.0]))
+    (tensor([1., 4.]), tensor([2., 0.]))
+    """
+    output = func(*primals)
+    return output, lambda *tangents: jvp(func, primals, tangents)[1]
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """The module, whose batch norms keep no running statistics any more: a function of it changes nothing.
+
+    >>> layer = al.func.replace_all_batch_norm_modules_(al.nn.BatchNorm1d(2))
+    >>> layer.running_mean is None, layer.track_running_stats
+    (True, False)
+    """
+    from .nn.normalization import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 def _rows(op: str, func: Callable[..., Any], argnums: Any, has_aux: bool, args: Any, options: Any) -> Any:
@@ -451,6 +451,8 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -1,6 +1,10 @@
 """Names of torch's and NumPy's that are compositions: against NumPy, and by what defines them."""
 
+import gc
+import json
 import math
+import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -107,18 +111,110 @@ def test_numpys_names_on_tensors():
     assert al.Size((2, 3)) == (2, 3) and al.Size((2, 3)).numel() == 6
 
 
+def test_sizes_are_tuples_that_count():
+    x = al.zeros(2, 3, 4)
+    for sizes in (x.shape, x.size(), x.shape[:], al.broadcast_shapes((2, 1, 4), (3, 1)), pickle.loads(pickle.dumps(x.shape))):
+        assert type(sizes) is al.Size and sizes == (2, 3, 4) and hash(sizes) == hash((2, 3, 4)) and repr(sizes) == "(2, 3, 4)"
+    sizes = x.shape
+    assert [sizes[i] for i in (0, -1, np.int64(1), True)] == [2, 4, 3, 3] and isinstance(sizes, tuple) and len(sizes) == 3
+    assert sizes.numel() == 24 and sizes[1:].numel() == 12 and sizes[::2] == (2, 4) and sizes[3:].numel() == 1
+    assert (sizes + (5,)).numel() == 120 and type(sizes + ()) is al.Size
+    assert (1,) + sizes == (1, 2, 3, 4) and json.dumps(sizes) == "[2, 3, 4]" and al.ones(sizes).shape is not sizes
+    first, *others = sizes
+    assert first == 2 and others == [3, 4] and type(x.stride()) is tuple and al.zeros(()).shape == ()
+    for wrong in (3, -4, 1 << 70):
+        with pytest.raises(IndexError):
+            sizes[wrong]
+    for wrong in ("a", 1.0, None):
+        with pytest.raises(TypeError):
+            sizes[wrong]
+    with pytest.raises(TypeError):
+        sizes + [1]
+    with pytest.raises(TypeError):
+        sizes[0] = 1
+
+
+def test_no_reference_is_lost_or_kept():
+    x, big = al.zeros(1000, 1001), 10**6
+    before = sys.getrefcount(big), sys.getrefcount(al.Size)
+    for _ in range(100):
+        sizes = x.shape
+        sizes[0], sizes[:1], sizes + (big,), sizes * 2, sizes.numel()
+    del sizes
+    gc.collect()
+    assert (sys.getrefcount(big), sys.getrefcount(al.Size)) == before
+
+
+@pytest.mark.parametrize("dtype", [d.name for d in al.dtypes()])
+def test_bytes_of_every_dtype(dtype):
+    x = al.tensor([1, 0, 1, 1]).to(dtype)
+    given = x.tobytes()
+    assert type(given) is bytes and len(given) == 4 * x.itemsize
+    assert al.equal(al.frombuffer(given, dtype=dtype).to("complex128"), x.to("complex128"))
+    assert x[::2].tobytes() == given[: x.itemsize] + given[2 * x.itemsize : 3 * x.itemsize]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_bytes_are_those_of_ml_dtypes(dtype):
+    import ml_dtypes
+
+    numbers = np.array([1.5, -2.0, 0.25, 448.0]).astype(getattr(ml_dtypes, dtype))
+    assert al.tensor(numbers).tobytes() == numbers.tobytes()
+
+
+def test_buffers_are_shared():
+    memory = bytearray(range(8))
+    x = al.frombuffer(memory, dtype=al.uint8)
+    x[0] = 200
+    assert memory[0] == 200 and al.frombuffer(memory, dtype=al.int16, count=2, offset=3).tolist() == [0x0403, 0x0605]
+    assert al.frombuffer(memory, dtype=al.int32, offset=4).tolist() == np.frombuffer(memory, "int32", offset=4).tolist()
+    assert al.frombuffer(memory, dtype=al.float32, requires_grad=True).requires_grad
+    for options in ({"count": 5}, {"offset": 8}, {"offset": -1}, {"offset": 1}, {"count": 0}):
+        with pytest.raises(ValueError, match="frombuffer: "):
+            al.frombuffer(memory, dtype=al.int16, **options)
+
+
+def test_fill_and_resize_as():
+    x = al.zeros(2, 2, dtype=al.int8)
+    assert al.fill(x, 3).tolist() == [[3, 3], [3, 3]] and not x.any() and al.fill(x, al.tensor(4)).dtype == al.int8
+    assert al.arange(4).resize_as_(al.zeros(3, 1)).tolist() == [[0], [1], [2]]
+
+
+def test_devices_without_a_number_are_the_first():
+    assert al.device("gpu") == al.device("gpu:0") == "gpu" and "gpu:0" == al.device("gpu")
+    assert al.device("gpu") != al.device("gpu:1") and al.device("cpu") != "gpu" and al.device("cpu") != 1
+    assert len({al.device("gpu"), al.device("gpu:0"), al.device("gpu:1")}) == 2 and al.zeros(1).device == "cpu:0"
+
+
+def test_settings_that_have_one_answer():
+    al.use_deterministic_algorithms(False, warn_only=True)
+    al.set_float32_matmul_precision("medium")
+    al.set_num_interop_threads(3)
+    assert al.are_deterministic_algorithms_enabled() and al.get_float32_matmul_precision() == "highest"
+    for call in (
+        lambda: al.set_float32_matmul_precision("low"), lambda: al.set_deterministic_debug_mode("loud"),
+        lambda: al.set_num_interop_threads(0),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="accepted"):
+            call()
+
+
 def test_copies_are_no_views():
-    x = al.arange(6).reshape(2, 3)
+    numbers = al.arange(6).reshape(2, 3)
+    others = {"view_as_complex": al.arange(6.0).reshape(3, 2), "view_as_real": al.ones(2, dtype="complex64")}
     for name in _more._COPIED:
+        x = others.get(name, numbers)
         arguments = {
             "expand": ((2, 2, 3),), "narrow": (0, 0, 1), "permute": ((1, 0),), "select": (0, 1), "transpose": (0, 1),
             "unfold": (1, 2, 1), "unsqueeze": (0,), "view": (3, 2), "split": (1,), "as_strided": ((2,), (1,)),
+            "split_with_sizes": ((1, 1),),
         }.get(name, ())
         found = getattr(al, name + "_copy")(x, *arguments)
         expected = getattr(x, name)(*arguments)
         for copied, view in zip(*((a,) if isinstance(a, al.Tensor) else a for a in (found, expected))):
             assert al.equal(copied, view)
             copied += 100
+    x = numbers
     assert al.equal(x, al.arange(6).reshape(2, 3))
     assert al.slice_copy(x, 1, 1).tolist() == [[1, 2], [4, 5]]
     assert al.empty_strided((2, 3), (1, 4)).stride() == (1, 4)

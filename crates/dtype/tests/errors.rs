@@ -317,6 +317,7 @@ fn refused_devices() {
         message::<()>(Err(
             Error::new("fft", Problem::NotOnDevice { given }).hint("x.to(\"cpu\")")
         )),
+        refuse("item", Problem::NoValues { given: "meta" }),
         refuse(
             "exp",
             Problem::DeviceFailure {

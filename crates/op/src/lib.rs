@@ -26,6 +26,7 @@
 //! | `backend` | [`Backend`]: what every device does, and the [`Memory`] it does it in |
 //! | `fault` | [`Faults`]: errors about values, from the check that found them to the next reading |
 //! | `hosting` | [`Hosting`]: whether the CPU does the work of another device now |
+//! | `meta` | [`META`]: a device without memory, of shapes and dtypes alone |
 //! | `work` | what a backend is told beside programs: [`Fold`], [`Piece`], [`Put`] and their kin |
 //! | [`task`] | work that has a kernel of its own, which a device performs or declines |
 //! | [`wgsl`] | all these functions as the text of a shader |
@@ -49,6 +50,7 @@ mod in_place;
 mod infer;
 mod lane;
 mod layout;
+mod meta;
 mod nest;
 mod per_dim;
 mod program;
@@ -76,6 +78,7 @@ pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
 pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};
+pub use meta::{META, Meta};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};
 pub use shape::{

@@ -15,6 +15,7 @@ use crate::create::{self, as_leaf, number_of, operand, placed, resolve, resolve_
 use crate::device::{device_named, device_or_cpu};
 use crate::error::raise;
 use crate::interchange::convert_data;
+use crate::size;
 use crate::tensor::{PyTensor, made, wrap};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -60,6 +61,88 @@ new_tensors! {
     new_empty empty;
 }
 
+/// Questions that other libraries' tensors may answer with yes, per row.
+macro_rules! never {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {$(
+            $(#[doc = $doc])*
+            #[getter]
+            #[allow(clippy::unused_self, reason = "a Python attribute")]
+            fn $name(&self) -> bool {
+                false
+            }
+        )*}
+    };
+}
+never! {
+    /// Whether the tensor stores zeros as nothing: no tensor here does.
+    ///
+    /// >>> al.zeros(1).is_sparse
+    /// False
+    is_sparse;
+    /// Whether the tensor stores zeros as nothing, row by row: no tensor here does.
+    ///
+    /// >>> al.zeros(1).is_sparse_csr
+    /// False
+    is_sparse_csr;
+    /// Whether the tensor has scales of torch's quantized tensors: no tensor here has.
+    ///
+    /// >>> al.zeros(1).is_quantized
+    /// False
+    is_quantized;
+    /// Whether the tensor has rows of several lengths: no tensor here has.
+    ///
+    /// >>> al.zeros(1).is_nested
+    /// False
+    is_nested;
+    /// Whether the tensor is in a layout of oneDNN's own: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_mkldnn
+    /// False
+    is_mkldnn;
+    /// Whether the tensor is on a device of Intel's: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_xpu
+    /// False
+    is_xpu;
+    /// Whether the tensor is on a device of Apple's Metal: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_mps
+    /// False
+    is_mps;
+    /// Whether the tensor is on a device of Habana's: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_hpu
+    /// False
+    is_hpu;
+    /// Whether the tensor is on a device of XLA: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_xla
+    /// False
+    is_xla;
+    /// Whether the tensor is on a device of Graphcore's: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_ipu
+    /// False
+    is_ipu;
+    /// Whether the tensor is on a device of Vulkan: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_vulkan
+    /// False
+    is_vulkan;
+    /// Whether the tensor is on a device of Meta's: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_mtia
+    /// False
+    is_mtia;
+    /// Whether the tensor is on a device of Microsoft's: no tensor here is.
+    ///
+    /// >>> al.zeros(1).is_maia
+    /// False
+    is_maia;
+}
+
 #[pymethods]
 impl PyTensor {
     /// The sizes of the dimensions, or that of one.
@@ -75,7 +158,7 @@ impl PyTensor {
     ) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor();
         match either("size", dim, axis)? {
-            None => Ok(PyTuple::new(py, tensor.shape().iter())?.into_any()),
+            None => Ok(size::wrap(py, tensor.shape())?.into_any()),
             Some(Int(dim)) => {
                 let dim = normalize_axis("size", dim, tensor.rank()).map_err(raise)?;
                 Ok(tensor.shape()[dim].into_pyobject(py)?.into_any())
@@ -158,6 +241,24 @@ impl PyTensor {
         })
     }
 
+    /// Whether a conjugation is put off: it never is.
+    ///
+    /// >>> al.ones(1, dtype="complex64").conj().is_conj()
+    /// False
+    #[allow(clippy::unused_self, reason = "a Python method")]
+    fn is_conj(&self) -> bool {
+        false
+    }
+
+    /// Whether a negation is put off: it never is.
+    ///
+    /// >>> al.ones(1).neg().is_neg()
+    /// False
+    #[allow(clippy::unused_self, reason = "a Python method")]
+    fn is_neg(&self) -> bool {
+        false
+    }
+
     /// Whether the dtype is a float.
     ///
     /// >>> al.ones(1).is_floating_point()
@@ -207,6 +308,15 @@ impl PyTensor {
     #[allow(clippy::unused_self, reason = "a Python attribute")]
     fn is_cuda(&self) -> bool {
         false
+    }
+
+    /// Whether the tensor is on the device `meta`, which has shapes and dtypes alone.
+    ///
+    /// >>> al.zeros(1).is_meta, al.zeros(1, device="meta").is_meta
+    /// (False, True)
+    #[getter]
+    fn is_meta(&self) -> bool {
+        self.tensor().device() == Device::meta()
     }
 
     /// The elements on the CPU: the tensor itself if they are there.

@@ -110,7 +110,7 @@ fn polar(py: Python<'_>, abs: Operand, angle: Operand) -> PyResult<PyTensor> {
 /// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (*shapes))]
-fn broadcast_shapes<'py>(shapes: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+fn broadcast_shapes<'py>(shapes: &Bound<'py, PyTuple>) -> PyResult<crate::size::Sizes<'py>> {
     let op = "broadcast_shapes";
     let mut read = Vec::new();
     for shape in shapes.iter() {
@@ -123,7 +123,7 @@ fn broadcast_shapes<'py>(shapes: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, Py
     }
     let references: Vec<&Shape> = read.iter().collect();
     let common = Shape::broadcast(op, &references).map_err(raise)?;
-    PyTuple::new(shapes.py(), common.iter())
+    crate::size::wrap(shapes.py(), &common)
 }
 
 pub(crate) fn adjoint_of(x: &Tensor) -> Result<Tensor, Error> {

@@ -98,7 +98,7 @@ pub(crate) fn register_test_device() {
 }
 
 /// Devices of other machines.
-const ELSEWHERE: [&str; 6] = ["gpu", "cuda", "mps", "xpu", "tpu", "meta"];
+const ELSEWHERE: [&str; 5] = ["gpu", "cuda", "mps", "xpu", "tpu"];
 
 fn kind_of(name: &str) -> &str {
     name.split(':').next().unwrap_or(name)

@@ -14,6 +14,7 @@
 //! | `promotion` | `promote_types`, `result_type`, `can_cast`, `isdtype`, `explain_promotion` |
 //! | `questions` | what a dtype is, asked of anything that has or names one |
 //! | `settings` | default dtype, promotion policy and inference, with their scopes |
+//! | `size` | the sizes of tensors, as tuples (unsafe) |
 //! | `scopes` | scopes as context variables (unsafe) |
 //! | `device` | `devices`, `supports` |
 //! | `gpu` | the core of `allotrope.gpu` |
@@ -120,6 +121,7 @@ mod reduce;
 mod rnn;
 mod scopes;
 mod settings;
+mod size;
 mod table;
 mod tensor;
 mod trace;
@@ -208,6 +210,7 @@ mod core {
         crate::compose::register(module)?;
         crate::attributes::register(module)?;
         crate::questions::register(module)?;
+        crate::size::register(module)?;
         crate::memory_format::register(module)?;
         crate::reduce::functions::register(module)?;
         crate::view::functions::register(module)?;

@@ -62,6 +62,9 @@ const COPIES: &[&str] = &[
     "view",
     "split",
     "as_strided",
+    "split_with_sizes",
+    "view_as_complex",
+    "view_as_real",
 ];
 
 /// Those whose copies are methods, too.

@@ -26,6 +26,7 @@ use crate::memory_format::{arrange, is_arranged};
 use crate::place::Place;
 use crate::scopes;
 use crate::scopes::default_dtype;
+use crate::size::{self, Sizes};
 use crate::view::Parts;
 
 /// Elements of one dtype in any number of dimensions. A tensor object is a variable: what is written
@@ -149,6 +150,26 @@ impl PyTensor {
     /// What the object keeps of other objects.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept
+    }
+
+    /// What this object sees in the copy of its memory that a deep copy makes once.
+    fn copied_with_others(
+        &self,
+        py: Python<'_>,
+        memo: &Bound<'_, PyDict>,
+        place: usize,
+    ) -> PyResult<Self> {
+        let key = ("allotrope.memory", place);
+        let memory = match memo.get_item(key)? {
+            Some(known) => known.cast_into::<Self>()?,
+            None => {
+                let copy = detach(py, || self.variable.copy_memory()).map_err(raise)?;
+                let copy = Bound::new(py, Self::from(copy))?;
+                memo.set_item(key, &copy)?;
+                copy
+            }
+        };
+        made(self.variable.placed_in(&memory.get().variable)).map(Self::from)
     }
 
     /// Refuses to hand out the memory of another device, which is not where others read.
@@ -316,8 +337,8 @@ impl PyTensor {
     /// >>> al.zeros(2, 3).shape
     /// (2, 3)
     #[getter]
-    pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.tensor().shape().iter())
+    pub(crate) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Sizes<'py>> {
+        size::wrap(py, self.tensor().shape())
     }
 
     /// The element type.
@@ -471,7 +492,8 @@ impl PyTensor {
         number.call_method1(intern!(py, "__format__"), (spec,))
     }
 
-    /// A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes.
+    /// A copy with elements of its own: a leaf of a leaf, with a copy of its gradient and attributes. What
+    /// is copied together and shares memory shares the memory of the copies.
     fn __deepcopy__<'py>(
         this: &Bound<'py, Self>,
         memo: &Bound<'py, PyDict>,
@@ -488,7 +510,10 @@ impl PyTensor {
                  (hint: x.detach().clone() or x.clone())",
             ));
         }
-        let plain = Self::from(detach(py, || tensor.detach().copied()).map_err(raise)?);
+        let plain = match this.get().variable.shared_place() {
+            Some(place) => this.get().copied_with_others(py, memo, place)?,
+            None => Self::from(detach(py, || tensor.detach().copied()).map_err(raise)?),
+        };
         let class = this.get_type();
         let copy = if class.is(py.get_type::<Self>()) {
             Bound::new(py, plain)?.into_any()

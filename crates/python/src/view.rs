@@ -355,8 +355,8 @@ views! {
         |op, x| made(x.view_as_complex());
     /// The parts along dim with sizes of their own.
     ///
-    /// >>> [part.shape for part in al.zeros(5).split_with_sizes((2, 3))]
-    /// [(2,), (3,)]
+    /// >>> al.arange(3).split_with_sizes((1, 2))
+    /// (tensor([0]), tensor([1, 2]))
     split_with_sizes[split_sizes, dim=Int(0)](split_sizes: Ints, dim: Int) -> Vec<Tensor>
         |op, x| {
             let sizes = many_integers(op, split_sizes).map(Integers::into_vec)?.into_iter();

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 use allotrope_cpu::CPU;
 use allotrope_dtype::{Capabilities, DType, Error, Problem};
 use allotrope_op::task::{Input, Made, Output, Results, Task};
-use allotrope_op::{Backend, Hosting, Layout, Shape, Shared, View};
+use allotrope_op::{Backend, Hosting, Layout, META, Shape, Shared, View};
 use smallvec::SmallVec;
 
 use crate::Tensor;
@@ -35,13 +35,28 @@ impl Device {
         Self(&CPU)
     }
 
+    /// The device without memory, `meta`: its tensors have a shape and a dtype, and no values.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Device, Options, Tensor};
+    /// let x = Tensor::zeros(&[1 << 20, 1 << 20], Options::new(DType::F32, Device::meta()))?;
+    /// assert_eq!(x.matmul(&x)?.shape()[..], [1 << 20, 1 << 20]);
+    /// assert!(x.sum(None, false)?.item().is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn meta() -> Self {
+        Self(&META)
+    }
+
     /// The device of a kind and a number.
     ///
     /// # Errors
     /// A device error if this machine has no such device.
     pub fn new(kind: &str, index: u32) -> Result<Self, Error> {
-        if kind == "cpu" && index == 0 {
-            return Ok(Self::cpu());
+        let mut own = [Self::cpu(), Self::meta()].into_iter();
+        if let Some(own) = own.find(|own| own.kind() == kind && own.index() == index) {
+            return Ok(own);
         }
         let find = providers(|all| all.iter().find(|p| p.kind == kind).map(|p| p.find));
         match find {
@@ -84,7 +99,7 @@ impl Device {
     /// The kinds of devices that are known, whether this machine has one or not.
     #[must_use]
     pub fn kinds() -> Vec<&'static str> {
-        let mut kinds = vec!["cpu"];
+        let mut kinds = vec![Self::cpu().kind(), Self::meta().kind()];
         kinds.extend(providers(|all| {
             all.iter().map(|p| p.kind).collect::<Vec<_>>()
         }));

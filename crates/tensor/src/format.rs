@@ -7,6 +7,7 @@ use crate::host::CPU;
 use allotrope_dtype::{Error, Kind, Scalar, WeakScalar, default_dtype};
 
 use crate::Tensor;
+use crate::device::Device;
 
 /// How tensors are printed, in the whole process.
 ///
@@ -106,6 +107,12 @@ fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 /// ```
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.device() == Device::meta() {
+            let (size, dtype) = (self.shape(), self.dtype());
+            return f.pad(&format!(
+                "{PREFIX}..., size={size}, dtype={dtype}, device='meta')"
+            ));
+        }
         if self.host_address().is_none() {
             let here = self.detach().to_backend(&CPU).map_err(|_| fmt::Error)?;
             let mut text = match f.precision() {

@@ -3,21 +3,26 @@ import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import IO, Any, Final, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, final, overload, type_check_only
+from typing import IO, Any, Final, Literal, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, final, overload, type_check_only
 
 from typing_extensions import CapsuleType, Self, disjoint_base
 
 from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
+from . import backends as backends
+from . import compiler as compiler
 from . import data as data
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import gpu as gpu
+from . import hub as hub
+from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import random as random
 from . import return_types as return_types
@@ -27,12 +32,24 @@ from . import testing as testing
 from . import utils as utils
 from ._array_object import Size as _SizeOrSizes
 from ._device import device as device
+from ._fixed import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._fixed import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._fixed import get_float32_matmul_precision as get_float32_matmul_precision
+from ._fixed import get_num_interop_threads as get_num_interop_threads
+from ._fixed import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._fixed import set_deterministic_debug_mode as set_deterministic_debug_mode
+from ._fixed import set_float32_matmul_precision as set_float32_matmul_precision
+from ._fixed import set_flush_denormal as set_flush_denormal
+from ._fixed import set_num_interop_threads as set_num_interop_threads
+from ._fixed import use_deterministic_algorithms as use_deterministic_algorithms
 from ._more import Size as Size
 from ._more import alias_copy as alias_copy
 from ._more import array as array
 from ._more import as_strided_scatter as as_strided_scatter
 from ._more import empty_strided as empty_strided
+from ._more import fill as fill
 from ._more import frexp as frexp
+from ._more import frombuffer as frombuffer
 from ._more import geqrf as geqrf
 from ._more import histogramdd as histogramdd
 from ._more import lobpcg as lobpcg
@@ -44,6 +61,7 @@ from ._more import slice_copy as slice_copy
 from ._more import svd as svd
 from ._more import svd_lowrank as svd_lowrank
 from ._more import triangular_solve as triangular_solve
+from ._more import typename as typename
 from ._progress import progress as progress
 from ._summary import summary as summary
 from .amp import autocast as autocast
@@ -57,6 +75,7 @@ from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .checkpoint import load_checkpoint as load_checkpoint
 from .checkpoint import save_checkpoint as save_checkpoint
+from .compiler import compile as compile
 from .func import vmap as vmap
 from .inspection.audit import audit as audit
 from .inspection.explain import explain as explain
@@ -91,6 +110,8 @@ _Device: TypeAlias = device
 _finfo: TypeAlias = finfo
 _iinfo: TypeAlias = iinfo
 _memory_format: TypeAlias = memory_format
+
+_Subclass = TypeVar("_Subclass", bound=Tensor)
 
 _Int: TypeAlias = SupportsIndex
 _Float: TypeAlias = SupportsFloat | SupportsIndex

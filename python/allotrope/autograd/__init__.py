@@ -1,6 +1,6 @@
 """Gradients, as torch.autograd: what is recorded, the walk back, functions of one's own."""
 
-from . import functional
+from . import forward_ad, functional, graph
 from .check import gradcheck, gradgradcheck
 from .checkpoint import checkpoint
 from .engine import backward, grad
@@ -22,10 +22,12 @@ __all__ = [
     "checkpoint",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_anomaly_enabled",
     "no_grad",

@@ -28,7 +28,8 @@ def checkpoint(
     True
     """
     from ..amp import autocast
-    from ..func import _flatten, _unflatten
+    from .._pytree import tree_flatten as _flatten
+    from .._pytree import tree_unflatten as _unflatten
 
     del use_reentrant  # There is one way.
     given, plan = _flatten((args, options))

@@ -45,7 +45,7 @@ _FILES = {
 }
 
 # Modules that are names themselves.
-_MODULES = ("hooks", "init", "parameter", "serialization", "utils")
+_MODULES = ("attention", "hooks", "init", "parameter", "serialization", "utils")
 
 _HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
 

@@ -1,3 +1,4 @@
+from . import attention as attention
 from . import functional as functional
 from . import hooks as hooks
 from . import init as init

@@ -11,6 +11,9 @@ from . import init
 from .linear import Linear, NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
+from .sdpa import SDPBackend as SDPBackend
+from .sdpa import asked_kernels as asked_kernels
+from .sdpa import sdpa_kernel as sdpa_kernel
 from .sizes import as_input
 
 _OP = "MultiheadAttention"

@@ -89,6 +89,10 @@ def replace_data(tensor: Tensor, data: Tensor) -> None:
     if gradient is None or gradient.shape != data.shape:
         return
     plain = gradient.detach()
+    if plain.is_meta and not data.is_meta:
+        # Of values that there are none of there is no gradient either.
+        tensor.grad = None
+        return
     moved = plain.to(device=data.device, dtype=data.dtype)
     if moved is not plain or tensor.grad is None:
         tensor.grad = moved

@@ -19,6 +19,9 @@ class Parameter(Tensor):
     tensor([1., 1.], requires_grad=True)
     """
 
+    # What is computed of it is a tensor.
+    _survives = False
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = empty(0)
@@ -50,6 +53,7 @@ class Buffer(Tensor):
 
     persistent: bool
     keep_dtype: bool
+    _survives = False
 
     def __new__(
         cls, data: Any = None, *, persistent: bool = True, keep_dtype: bool = False

@@ -1,5 +1,5 @@
 """Where torch has what is `al.data` and `al.autograd.checkpoint` here."""
 
-from . import checkpoint, data
+from . import _pytree, checkpoint, data
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["_pytree", "checkpoint", "data"]

@@ -165,6 +165,7 @@ impl Error {
             | Problem::HostedRefused { .. }
             | Problem::DemotionRefused { .. }
             | Problem::NotOnDevice { .. }
+            | Problem::NoValues { .. }
             | Problem::DeviceFailure { .. } => ErrorKind::Device,
             Problem::SingularMatrix { .. }
             | Problem::NotPositiveDefinite { .. }

@@ -673,6 +673,12 @@ pub enum Problem {
         /// The device of the memory.
         given: &'static str,
     },
+    /// Values of a device whose tensors have none.
+    #[error("no values on this device: {given}; shapes and dtypes are accepted")]
+    NoValues {
+        /// The device.
+        given: &'static str,
+    },
     /// A device that does not do what it should.
     #[error("the device failed: {device}; {reason}")]
     DeviceFailure {

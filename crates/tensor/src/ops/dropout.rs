@@ -58,7 +58,8 @@ impl Tensor {
         self.drop_channels(&DROPOUT1D, 1, p, generator)
     }
 
-    /// Zeros in the place of whole channels of `[N, C, H, W]` or `[C, H, W]`.
+    /// Zeros in the place of whole channels of `[N, C, H, W]` or `[C, H, W]`; of other shapes from two
+    /// dimensions on the second are the channels, as torch has it.
     ///
     /// ```
     /// use allotrope_tensor::{DType, Generator, Tensor};
@@ -68,12 +69,13 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`dropout1d`](Self::dropout1d).
+    /// As [`dropout1d`](Self::dropout1d), for less than two dimensions.
     pub fn dropout2d(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
         self.drop_channels(&DROPOUT2D, 2, p, generator)
     }
 
-    /// Zeros in the place of whole channels of `[N, C, D, H, W]` or `[C, D, H, W]`.
+    /// Zeros in the place of whole channels of `[N, C, D, H, W]` or `[C, D, H, W]`; of other shapes as
+    /// [`dropout2d`](Self::dropout2d).
     ///
     /// ```
     /// use allotrope_tensor::{DType, Generator, Tensor};
@@ -83,7 +85,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`dropout1d`](Self::dropout1d).
+    /// As [`dropout2d`](Self::dropout2d).
     pub fn dropout3d(&self, p: f64, generator: Option<&Generator>) -> Result<Self, Error> {
         self.drop_channels(&DROPOUT3D, 3, p, generator)
     }
@@ -138,7 +140,8 @@ impl Tensor {
                 .drop_channels(row, spatial, p, generator)?
                 .select(0, 0);
         }
-        if self.rank() != spatial + 2 {
+        let is_taken = spatial > 1 && self.rank() > 1;
+        if self.rank() != spatial + 2 && !is_taken {
             let accepted = format!("one of {} or {} dimensions", spatial + 1, spatial + 2);
             return Err(wrong_shape(row.name, "input", self, accepted));
         }

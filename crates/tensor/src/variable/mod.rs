@@ -165,6 +165,43 @@ impl Variable {
         self.view(|x| Ok(x.clone()))
     }
 
+    /// What tells the memory from that of others, if other variables see it.
+    #[must_use]
+    pub fn shared_place(&self) -> Option<usize> {
+        match &*self.lock() {
+            State::Aliased(alias) if Arc::strong_count(&alias.storage) > 1 => {
+                Some(Arc::as_ptr(&alias.storage).addr())
+            }
+            _ => None,
+        }
+    }
+
+    /// A copy of the whole memory, of which this may be a part, where the same elements are seen; it has
+    /// no history.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn copy_memory(&self) -> Result<Self, Error> {
+        let link = self.link()?;
+        let memory = link.storage.lock().copied("copy")?;
+        let (layout, dtype) = (link.value.layout().clone(), link.value.dtype());
+        let mut copy = Tensor::from_parts(memory, layout, dtype);
+        copy.set_width(link.value.width());
+        Ok(Self::new(copy))
+    }
+
+    /// What this variable would see in a copy of its memory.
+    ///
+    /// # Errors
+    /// A memory error.
+    pub fn placed_in(&self, copy: &Self) -> Result<Self, Error> {
+        let own = self.value();
+        let link = copy.link()?;
+        let mut view = link.value.reinterpret(own.layout().clone(), own.dtype());
+        view.set_width(own.width());
+        Ok(link.attach(view))
+    }
+
     /// Whether two variables are the same elements of the same memory.
     #[must_use]
     pub fn is_alias_of(&self, other: &Self) -> bool {

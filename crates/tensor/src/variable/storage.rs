@@ -154,6 +154,12 @@ impl Contents {
             return Ok(false);
         }
         let was_foreign = self.memory.is_foreign();
+        self.memory = self.copied(op)?;
+        Ok(was_foreign)
+    }
+
+    /// A copy of the whole memory.
+    pub(super) fn copied(&self, op: &'static str) -> Result<Shared, Error> {
         // Bytes are the CPU's; other devices copy what they store.
         let dtype = match self.memory.host() {
             Some(_) => DType::U8,
@@ -162,8 +168,7 @@ impl Contents {
         let count = dtype.count_in(self.memory.len());
         let all = Layout::contiguous(allotrope_op::Shape::new(op, &[count])?);
         let whole = Tensor::from_parts(Arc::clone(&self.memory), all, dtype);
-        self.memory = whole.detach().copied()?.shared_memory();
-        Ok(was_foreign)
+        Ok(whole.detach().copied()?.shared_memory())
     }
 }
 

@@ -11,7 +11,7 @@ _FILES = {
     "stateless": "functional_call",
 }
 
-_MODULES = ("parametrizations", "parametrize", "rnn", "stateless")
+_MODULES = ("parametrizations", "parametrize", "prune", "rnn", "stateless")
 
 _HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
 

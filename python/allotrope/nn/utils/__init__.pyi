@@ -1,5 +1,6 @@
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize
+from . import prune as prune
 from . import rnn as rnn
 from . import stateless as stateless
 from .clip_grad import *
