@@ -7,6 +7,10 @@
     unsafe_code,
     reason = "a type with slots of its own, and tuples that are filled once"
 )]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "calls of the interpreter that belong together: what one makes the next takes"
+)]
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

@@ -49,8 +49,11 @@ pub(super) struct Kernels<T: 'static> {
     /// Neighbouring lines: chains go on from what is there. Complex numbers are pairs.
     pub(super) adjacent: fn(Level, &Lines<'_, T>, &mut [T]),
     /// Lines along memory of 16-bit floats, where the level takes them apart in registers.
-    pub(super) narrow: Option<fn(Level, &NarrowLines<'_, T>, &mut [T]) -> bool>,
+    pub(super) narrow: Option<Narrow<T>>,
 }
+
+/// Writes the chains of narrow lines; false where the level has no instructions for it.
+type Narrow<T> = fn(Level, &NarrowLines<'_, T>, &mut [T]) -> bool;
 
 /// [`Lines`] of real 16-bit floats that are all multiplied by one vector.
 pub(super) struct NarrowLines<'a, T> {

@@ -1,5 +1,9 @@
 //! Vectors of numbers that the kernels of matrix products are written over.
 #![allow(unsafe_code, reason = "vector instructions")]
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a few instructions are one promise: the caller has them"
+)]
 
 use allotrope_dtype::{DType, Element};
 

@@ -17,7 +17,7 @@ forms! {
     /// >>> al.tensor([1, 2, 3]).masked_fill(al.tensor([True, False, True]), 0)
     /// tensor([0, 2, 0])
     masked_fill[mask, value](mask: Operand, value: Operand) -> PyTensor |py, op, x| {
-        let (mask, value) = (create::operand(op, mask)?, operand::read_beside(op, &x, value)?);
+        let (mask, value) = (create::operand(op, mask)?, operand::read_beside(op, x, value)?);
         run(py, x.count().max(mask.count()), || x.masked_fill(&mask, value.as_operand()))
     };
 

@@ -33,7 +33,7 @@ forms! {
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
         let source = needed(op, "src", either(op, src, value)?)?;
-        let source = operand::read_beside(op, &x, source)?;
+        let source = operand::read_beside(op, x, source)?;
         run(py, x.count().max(index.count()), || match reduce {
             Some(reduce) => x.scatter_with(dim, &index, source.as_operand(), reduce),
             None => x.scatter(dim, &index, source.as_operand()),
@@ -123,7 +123,7 @@ forms! {
         axis: Option<Int>
     ) -> PyTensor |py, op, x| {
         let (dim, index) = (read_axis(op, dim, axis)?, read_index(op, index)?);
-        let value = operand::read_beside(op, &x, needed(op, "value", value)?)?;
+        let value = operand::read_beside(op, x, needed(op, "value", value)?)?;
         run(py, x.count(), || x.index_fill(dim, &index, value.as_operand()))
     };
 
@@ -173,7 +173,7 @@ forms! {
         values: Operand,
         accumulate: bool
     ) -> PyTensor |py, op, x| {
-        let (key, values) = (read_indices(op, indices)?, operand::read_beside(op, &x, values)?);
+        let (key, values) = (read_indices(op, indices)?, operand::read_beside(op, x, values)?);
         run(py, x.count().max(count(&values)), || {
             x.index_put(&key, values.as_operand(), accumulate)
         })
