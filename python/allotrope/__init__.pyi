@@ -45,10 +45,6 @@ from ._more import svd as svd
 from ._more import svd_lowrank as svd_lowrank
 from ._more import triangular_solve as triangular_solve
 from ._progress import progress as progress
-from ._special import gammainc as igamma
-from ._special import gammaincc as igammac
-from ._special import multigammaln as mvlgamma
-from ._special import polygamma as polygamma
 from ._summary import summary as summary
 from .amp import autocast as autocast
 from .amp import get_autocast_dtype as get_autocast_dtype
@@ -532,6 +528,9 @@ class Tensor:
     def xlog1py(self, other: _Operand) -> Tensor: """`x log(1 + y)`, and 0 where `x` is 0."""
     def heaviside(self, values: _Operand) -> Tensor: """0 below zero, 1 above, `value` at zero."""
     def ldexp(self, other: _Operand) -> Tensor: """`x` times two to the exponent."""
+    def igamma(self, other: _Operand) -> Tensor: """The share of the gamma function of `a` that lies below `x`."""
+    def igammac(self, other: _Operand) -> Tensor: """The share of the gamma function of `a` that lies above `x`."""
+    def zeta(self, other: _Operand) -> Tensor: """Hurwitz' zeta function, the sum of `(k + q)⁻ˣ` over all `k` from 0."""
     def gcd(self, other: _Operand) -> Tensor: """The greatest common divisor."""
     def lcm(self, other: _Operand) -> Tensor: """The least common multiple."""
     def bitwise_and(self, other: _Operand) -> Tensor: """The bits that are set in both."""
@@ -727,6 +726,7 @@ class Tensor:
     def renorm(self, p: _Float, dim: _Int | None = None, maxnorm: _Float | None = None, *, axis: _Int | None = None) -> Tensor: """Each part along dim whose norm of order p is above maxnorm, scaled down to it."""
     def stft(self, n_fft: _Int, hop_length: _Int | None = None, win_length: _Int | None = None, window: _Operand | None = None, center: builtins.bool = True, pad_mode: str = "reflect", normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool = True) -> Tensor: """The transforms of windows that slide along the last dimension of a signal [length] or [batch, length], as [..., frequencies, windows]. Windows are hop_length apart, n_fft / 4 if that is not said. With center the signal is padded by n_fft / 2 at both ends first; normalized divides by the root of n_fft; onesided, the default for real numbers, leaves out the frequencies that are the conjugates of others. return_complex=False gives the parts in a last dimension."""
     def istft(self, n_fft: _Int, hop_length: _Int | None = None, win_length: _Int | None = None, window: _Operand | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: _Int | None = None, return_complex: builtins.bool = False) -> Tensor: """The signal whose stft is given, [..., frequencies, windows]: of several windows over an element the mean by the squares of the window. length cuts the signal, or adds zeros."""
+    def polygamma(self, n: _Int) -> Tensor: """The derivative of order n of the digamma function."""
     def addmm(self, mat1: _Operand, mat2: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None) -> Tensor: """beta times the tensor plus alpha times the product of two matrices, rounded once."""
     def addmv(self, mat: _Operand, vec: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None) -> Tensor: """beta times the tensor plus alpha times the product of a matrix and a vector, rounded once."""
     def baddbmm(self, batch1: _Operand, batch2: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None) -> Tensor: """beta times the tensor plus alpha times the products of pairs of matrices, rounded once."""
@@ -888,10 +888,7 @@ class Tensor:
     def ormqr(input, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor: ...
     def triangular_solve(b, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
     def as_strided_scatter(input, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
-    def igamma(input, other: Any) -> Tensor: ...
-    def igammac(input, other: Any) -> Tensor: ...
     def mvlgamma(input, p: builtins.int) -> Tensor: ...
-    def polygamma(n, input: Any) -> Tensor: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any: ...
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
     def get_device(self) -> builtins.int: ...
@@ -1006,6 +1003,9 @@ class Tensor:
     def xlog1py_(self, other: _Operand) -> Self: """`x log(1 + y)`, and 0 where `x` is 0. In place."""
     def heaviside_(self, values: _Operand) -> Self: """0 below zero, 1 above, `value` at zero. In place."""
     def ldexp_(self, other: _Operand) -> Self: """`x` times two to the exponent. In place."""
+    def igamma_(self, other: _Operand) -> Self: """The share of the gamma function of `a` that lies below `x`. In place."""
+    def igammac_(self, other: _Operand) -> Self: """The share of the gamma function of `a` that lies above `x`. In place."""
+    def zeta_(self, other: _Operand) -> Self: """Hurwitz' zeta function, the sum of `(k + q)⁻ˣ` over all `k` from 0. In place."""
     def gcd_(self, other: _Operand) -> Self: """The greatest common divisor. In place."""
     def lcm_(self, other: _Operand) -> Self: """The least common multiple. In place."""
     def bitwise_and_(self, other: _Operand) -> Self: """The bits that are set in both. In place."""
@@ -1054,6 +1054,7 @@ class Tensor:
     def clamp_min_(self, min: _Operand) -> Self: """The number, or a lower bound above it; NaN stays. In place."""
     def conj_physical_(self) -> Self: """The complex conjugate; real numbers as they are. In place."""
     def float_power_(self, exponent: _Operand) -> Self: """The power in float64, or complex128 for complex numbers. In place."""
+    def polygamma_(self, n: _Int) -> Self: """The derivative of order n of the digamma function. In place."""
     def squeeze_(self, dim: _Dims | None = None, *, axis: _Dims | None = None) -> Self: """Without the dimensions of size one: all of them, or those named. In place."""
     def swapaxes_(self, axis0: _Int, axis1: _Int) -> Self: """Two dimensions exchanged; NumPy's name of `transpose`. In place."""
     def swapdims_(self, dim0: _Int, dim1: _Int) -> Self: """Two dimensions exchanged; another name of `transpose`. In place."""
@@ -1291,6 +1292,9 @@ def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Ten
 def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """`x log(1 + y)`, and 0 where `x` is 0."""
 def heaviside(input: _Operand, values: _Operand, *, out: Tensor | None = None) -> Tensor: """0 below zero, 1 above, `value` at zero."""
 def ldexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """`x` times two to the exponent."""
+def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """The share of the gamma function of `a` that lies below `x`."""
+def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """The share of the gamma function of `a` that lies above `x`."""
+def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """Hurwitz' zeta function, the sum of `(k + q)⁻ˣ` over all `k` from 0."""
 def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """The greatest common divisor."""
 def lcm(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """The least common multiple."""
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: """The bits that are set in both."""
@@ -1579,6 +1583,19 @@ def blackman_window(window_length: _Int, periodic: builtins.bool = True, *, dtyp
 def hamming_window(window_length: _Int, periodic: builtins.bool = True, alpha: _Float = 0.54, beta: _Float = 0.46, *, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: """Hamming's window over a signal, `alpha - beta cos`."""
 def hann_window(window_length: _Int, periodic: builtins.bool = True, *, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: """Hann's window over a signal, the square of a sine."""
 def kaiser_window(window_length: _Int, periodic: builtins.bool = True, beta: _Float = 12.0, *, dtype: _DTypeLike | Family = None, device: str | None = None, requires_grad: builtins.bool = False) -> Tensor: """Kaiser's window over a signal, narrower for a greater beta."""
+def chebyshev_polynomial_t(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the first kind, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def chebyshev_polynomial_u(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the second kind, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def chebyshev_polynomial_v(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the third kind, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def chebyshev_polynomial_w(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the fourth kind, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def hermite_polynomial_h(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """The physicists' polynomial of Hermite, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def hermite_polynomial_he(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """The statisticians' polynomial of Hermite, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def laguerre_polynomial_l(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Laguerre's polynomial, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def legendre_polynomial_p(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Legendre's polynomial, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def shifted_chebyshev_polynomial_t(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the first kind of 2x - 1, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def shifted_chebyshev_polynomial_u(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the second kind of 2x - 1, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def shifted_chebyshev_polynomial_v(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the third kind of 2x - 1, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def shifted_chebyshev_polynomial_w(input: _Operand, n: _Operand, *, out: Tensor | None = None) -> Tensor: """Chebyshev's polynomial of the fourth kind of 2x - 1, of degree n, by its recurrence. Degrees are cut to whole numbers; of negative ones it is 0."""
+def polygamma(n: _Int, input: _Operand, *, out: Tensor | None = None) -> Tensor: """The derivative of order n of the digamma function."""
 def addmm(input: _Operand, mat1: _Operand, mat2: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None, out: Tensor | None = None) -> Tensor: """beta times the tensor plus alpha times the product of two matrices, rounded once."""
 def addmv(input: _Operand, mat: _Operand, vec: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None, out: Tensor | None = None) -> Tensor: """beta times the tensor plus alpha times the product of a matrix and a vector, rounded once."""
 def baddbmm(input: _Operand, batch1: _Operand, batch2: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None, out: Tensor | None = None) -> Tensor: """beta times the tensor plus alpha times the products of pairs of matrices, rounded once."""

@@ -113,6 +113,10 @@ from . import cfloat as cfloat
 from . import chain_matmul as chain_matmul
 from . import channels_last as channels_last
 from . import channels_last_3d as channels_last_3d
+from . import chebyshev_polynomial_t as chebyshev_polynomial_t
+from . import chebyshev_polynomial_u as chebyshev_polynomial_u
+from . import chebyshev_polynomial_v as chebyshev_polynomial_v
+from . import chebyshev_polynomial_w as chebyshev_polynomial_w
 from . import check_dtype as check_dtype
 from . import cholesky as cholesky
 from . import cholesky_inverse as cholesky_inverse
@@ -252,6 +256,8 @@ from . import hardsigmoid as hardsigmoid
 from . import hardswish as hardswish
 from . import hardtanh as hardtanh
 from . import heaviside as heaviside
+from . import hermite_polynomial_h as hermite_polynomial_h
+from . import hermite_polynomial_he as hermite_polynomial_he
 from . import histc as histc
 from . import histogram as histogram
 from . import hsplit as hsplit
@@ -265,6 +271,8 @@ from . import i1e as i1e
 from . import i32 as i32
 from . import i64 as i64
 from . import i8 as i8
+from . import igamma as igamma
+from . import igammac as igammac
 from . import iinfo as iinfo
 from . import imag as imag
 from . import index_add as index_add
@@ -308,11 +316,13 @@ from . import istft as istft
 from . import kaiser_window as kaiser_window
 from . import kron as kron
 from . import kthvalue as kthvalue
+from . import laguerre_polynomial_l as laguerre_polynomial_l
 from . import layer_norm as layer_norm
 from . import lcm as lcm
 from . import ldexp as ldexp
 from . import le as le
 from . import leaky_relu as leaky_relu
+from . import legendre_polynomial_p as legendre_polynomial_p
 from . import lerp as lerp
 from . import lgamma as lgamma
 from . import linspace as linspace
@@ -395,6 +405,7 @@ from . import pinverse as pinverse
 from . import poisson as poisson
 from . import polar as polar
 from . import policies as policies
+from . import polygamma as polygamma
 from . import positive as positive
 from . import pow as pow
 from . import prelu as prelu
@@ -455,6 +466,10 @@ from . import set_num_threads as set_num_threads
 from . import set_printoptions as set_printoptions
 from . import set_promotion as set_promotion
 from . import set_rng_state as set_rng_state
+from . import shifted_chebyshev_polynomial_t as shifted_chebyshev_polynomial_t
+from . import shifted_chebyshev_polynomial_u as shifted_chebyshev_polynomial_u
+from . import shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v
+from . import shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w
 from . import short as short
 from . import sigmoid as sigmoid
 from . import sign as sign
@@ -538,6 +553,7 @@ from . import xlog1py as xlog1py
 from . import xlogy as xlogy
 from . import zeros as zeros
 from . import zeros_like as zeros_like
+from . import zeta as zeta
 
 _amp: ModuleType
 _autograd: ModuleType
