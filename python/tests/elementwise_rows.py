@@ -364,7 +364,7 @@ def gamma_share(is_upper):
         off = (z - b) / b
         depth = np.where(np.abs(off) < 1e-4, b * off * off * (0.5 - off / 3), b * (off - np.log(z / b)))
         # From here on the shares are 0 and 1, or both of the normal distribution.
-        is_far, is_great = depth > 800, (depth <= 800) & (b > 1e5)
+        is_far, is_great = depth > 800, (depth <= 800) & ((b > 1e5) | (b > 1e4) & (off == 0))
         b, z = np.where(is_far | is_great, 1, b), np.where(is_far | is_great, 1, z)
         raised = b * np.log(z) - log_gamma_above(b)
         term = total = np.ones_like(b)
@@ -387,7 +387,9 @@ def gamma_share(is_upper):
         is_high = (z > 1) & (z > b)
         above = np.exp(raised - z) * b / tail
         lower, upper = np.where(is_high, 1 - above, lower), np.where(is_high, above, upper)
-        half = np.where(off == 0, 1 / (3 * np.sqrt(2 * PI * np.maximum(a, 1))), 0)
+        great = np.maximum(a, 1)
+        rest = 1 / WIDE(3) + 1 / (540 * great) - 25 / (6048 * great * great)
+        half = np.where(off == 0, rest / np.sqrt(2 * PI * great), 0)
         lower = np.where(is_far, np.where(off < 0, 0, 1), np.where(is_great, 0.5 + half, lower))
         upper = np.where(is_far, np.where(off < 0, 1, 0), np.where(is_great, 0.5 - half, upper))
         share = upper if is_upper else lower

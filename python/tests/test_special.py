@@ -159,10 +159,14 @@ def test_polynomials(name):
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
-def test_slopes_of_polynomials(name):
-    x = al.tensor([-0.6, 0.2, 0.9], dtype=al.float64)
-    for degree in (4, 40, al.tensor([4, 0, 40])):
-        assert al.autograd.gradcheck(lambda y: getattr(special, name)(y, degree), (x.clone().requires_grad_(),))
+@pytest.mark.parametrize("degree", [1, 4, 40, [4, 0, 40]])
+def test_slopes_of_polynomials(name, degree):
+    function, step = getattr(special, name), 1e-6
+    degree = al.tensor(degree) if isinstance(degree, list) else degree
+    x = al.tensor([0.1, 0.4, 0.9], dtype=al.float64, requires_grad=True)
+    (slope,) = al.autograd.grad(function(x, degree).sum(), x)
+    above, below = (function(x.detach() + away, degree) for away in (step, -step))
+    same(slope, ((above - below) / (2 * step)).numpy(), 1e-5)
 
 
 @pytest.mark.parametrize("name", special.__all__)

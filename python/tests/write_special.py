@@ -31,7 +31,12 @@ def shares(a, x):
 
 
 def zeta(x, q):
-    return mp.zeta(mp.mpf(x), mp.mpf(q)) if q > 0 else sum((mp.mpf(q) + k) ** -int(x) for k in range(-int(q) + 1)) + zeta(x, mp.mpf(q) - int(q) + 1)
+    if q < 0:
+        whole = int(-q) + 1
+        return sum((mp.mpf(q) + k) ** -int(x) for k in range(whole)) + zeta(x, mp.mpf(q) + whole)
+    # Of great numbers mpmath loses digits.
+    with mp.workdps(200):
+        return mp.zeta(mp.mpf(x), mp.mpf(q))
 
 
 def polynomial(name, n, x):

@@ -228,10 +228,13 @@ impl Transposed<'_> {
         for (dim, class) in (0..).zip(classes) {
             let seen = range(class.skipped, class.axis.input);
             image = image.slice(self.op, 2 + dim, seen)?;
-            // From the last tap to the first, which nothing of its class comes before.
+            // From the last tap to the first; others of its class may come before.
             let taps = Slice {
                 start: Some((class.tap + (class.taps - 1) * class.step) as isize),
-                stop: None,
+                stop: class
+                    .tap
+                    .checked_sub(class.step)
+                    .map(|before| before as isize),
                 step: -(class.step as isize),
             };
             weight = weight.slice(self.op, 3 + dim, taps)?;
