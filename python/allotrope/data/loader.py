@@ -7,11 +7,13 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
+from .._accepted import LARGEST, check_choice, check_generator, check_integer, check_keys, check_list
+from .._accepted import check_number
 from .._core import Generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, makes_batches
 from .iterator import Epoch, Indices, LoaderIterator
-from .pool import Threads
+from .pool import Threads, Turns
 from .sampler import (
     OWN,
     BatchSampler,
@@ -161,10 +163,13 @@ class DataLoader(Generic[T_co]):
         self._pool: Any = None
         self._pool_finalizer: Any = None
         self._user: weakref.ref[LoaderIterator] | None = None
+        self._turns = Turns()
 
     def __iter__(self) -> Iterator[Any]:
-        iterator = LoaderIterator(self)
-        self._user = weakref.ref(iterator)
+        # One of several threads is lent the workers that stay.
+        with self._turns:
+            iterator = LoaderIterator(self)
+            self._user = weakref.ref(iterator)
         return iterator
 
     def __len__(self) -> int:
@@ -192,7 +197,10 @@ class DataLoader(Generic[T_co]):
         if self._resume is not None:
             return int(self._resume["position"]) + len(self._resume["ahead"])
         epoch = self._epoch
-        return 0 if epoch is None or epoch.is_finished else epoch.position + len(epoch.ahead)
+        if epoch is None or epoch.is_finished:
+            return 0
+        position, ahead = epoch.taken()
+        return position + len(ahead)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the run through the dataset stands: after the batch that was given out last.
@@ -227,10 +235,11 @@ class DataLoader(Generic[T_co]):
                     "state_dict: an IterableDataset in no order cannot be resumed; "
                     "in_order=True is accepted"
                 )
+            position, ahead = epoch.taken()
             state.update(
                 base_seed=epoch.base_seed,
-                position=epoch.position,
-                ahead=sorted(epoch.ahead),
+                position=position,
+                ahead=ahead,
                 samplers=epoch.samplers,
             )
         return state
