@@ -205,11 +205,13 @@ def apply_advice(model: Any, recommended: Any) -> None:
         module = modules[path]
         is_parent = any(path != other and _is_within(other, path) for other in modules)
         if is_parent:
-            from ..nn.conversion import dtype_for, replace_data
+            from ..nn.conversion import Replacements, dtype_for
 
+            made = Replacements()
             for parameter in tensors_in([p for p in module._parameters.values() if p is not None]):
                 wanted = dtype_for(parameter.dtype, dtype)
-                replace_data(parameter, parameter.detach().to(wanted))
+                made.add(parameter, parameter.detach().to(wanted))
+            made.commit()
         else:
             module.keep_in(dtype, inputs=True)
 

@@ -53,18 +53,31 @@ def wanted_dtype(op: str, dtype: Any) -> Any:
     return wanted
 
 
-def replace_data(tensor: Tensor, data: Tensor) -> None:
-    """Gives a tensor object other memory; its gradient goes along, to where and what that is."""
-    if data is tensor:
-        return
-    gradient = tensor.grad if tensor.is_leaf else None
-    tensor.data = data
-    if gradient is None or gradient.shape != data.shape:
-        return
-    plain = gradient.detach()
-    moved = plain.to(device=data.device, dtype=data.dtype)
-    if moved is not plain or tensor.grad is None:
-        tensor.grad = moved
+class Replacements:
+    """Other memory for tensor objects, whose gradients go along to where and what that is: all of it
+    is made before the first object is changed, so that a lack of memory leaves them as they were."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[Tensor, Tensor, Tensor | None, bool]] = []
+
+    def add(self, tensor: Tensor, data: Tensor) -> None:
+        """Notes what a tensor is to be."""
+        if data is tensor:
+            return
+        gradient = tensor.grad if tensor.is_leaf else None
+        if gradient is not None and gradient.shape == data.shape:
+            plain = gradient.detach()
+            gradient = plain.to(device=data.device, dtype=data.dtype)
+            self._made.append((tensor, data, gradient, gradient is not plain))
+        else:
+            self._made.append((tensor, data, None, False))
+
+    def commit(self) -> None:
+        """Changes the objects."""
+        for tensor, data, gradient, is_new in self._made:
+            tensor.data = data
+            if gradient is not None and (is_new or tensor.grad is None):
+                tensor.grad = gradient
 
 
 class Converted:
@@ -91,23 +104,24 @@ class Converted:
         """Puts `function(tensor)` in the place of each parameter and buffer, which stay the objects
         they are."""
         seen: set[int] = set()
+        made = Replacements()
         for module in self.modules() if recurse else (self,):
             for tensor in (*module._parameters.values(), *module._buffers.values()):
                 if tensor is not None and not is_lazy(tensor) and id(tensor) not in seen:
                     seen.add(id(tensor))
-                    replace_data(tensor, function(tensor.detach()))
+                    made.add(tensor, function(tensor.detach()))
+        made.commit()
         return self
 
     def _convert(self, op: str, dtype: Any, device: Any, options: dict[str, Any]) -> Self:
         """Converts what is not kept: buffers with keep_dtype, and modules with `keep_in`."""
-        if dtype is not None and self._kept_in is not None:
-            self.__dict__["_kept_in"] = dtype
         kept: dict[int, Any] = {}
         self._collect_kept(kept, dtype)
         if device is not None:
             # An unknown device is refused before anything is converted.
             _core.empty(0, device="cpu").to(device)
         seen: set[int] = set()
+        made, lazy = Replacements(), []
         for module in self.modules():
             for tensor in (*module._parameters.values(), *module._buffers.values()):
                 if tensor is None or id(tensor) in seen:
@@ -115,7 +129,7 @@ class Converted:
                 seen.add(id(tensor))
                 wanted = kept.get(id(tensor), dtype)
                 if is_lazy(tensor):
-                    tensor._convert(wanted, device)
+                    lazy.append((tensor, wanted))
                     continue
                 plain = tensor.detach()
                 target: dict[str, Any] = dict(options)
@@ -125,7 +139,12 @@ class Converted:
                     target["device"] = device
                 converted = plain.to(**target) if target else plain
                 if converted is not plain:
-                    replace_data(tensor, converted)
+                    made.add(tensor, converted)
+        made.commit()
+        for tensor, wanted in lazy:
+            tensor._convert(wanted, device)
+        if dtype is not None and self._kept_in is not None:
+            self.__dict__["_kept_in"] = dtype
         return self
 
     def _collect_kept(self, kept: dict[int, Any], wanted: Any, stays: Any = None) -> None:
@@ -200,7 +219,8 @@ class Converted:
     ) -> Self:
         """The module itself, its parameters and buffers on a device, in a dtype or family, or where
         and what a tensor is. Floats and complex numbers are converted, integers only moved; complex
-        numbers stay complex. Parameters stay the same objects, their gradients follow.
+        numbers stay complex. Parameters stay the same objects, their gradients follow. All is made
+        before the first of them is changed: a lack of memory leaves the module as it was.
 
         >>> layer = al.nn.Linear(2, 3)
         >>> weight = layer.weight
