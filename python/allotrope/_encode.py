@@ -116,6 +116,13 @@ def _decode_float(text: str) -> float:
     return float(number)
 
 
+def _decode_family(name: str) -> Family:
+    found = getattr(_core, name)
+    if not isinstance(found, Family):
+        raise TypeError(f"not a family: {name!r}")
+    return found
+
+
 #: What stands behind the mark, and what becomes of it.
 _DECODERS = {
     "int":       lambda text: int(text, 16),
@@ -129,7 +136,7 @@ _DECODERS = {
     "frozenset": lambda items: frozenset(decode(item) for item in items),
     "Counter":   lambda items: Counter(decode(items)),
     "dtype":     DType,
-    "family":    lambda name: getattr(_core, name),
+    "family":    _decode_family,
     "array":     lambda kept: kept.numpy().copy(),
     "scalar":    lambda kept: kept.numpy()[()],
 }  # fmt: skip

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ._accepted import MOST, check_integer, check_keys, check_number
 from ._core import Tensor, _amp, _check_device_name, _require_device, float64
 from ._core import dtype as _Dtype
 from ._pytree import tree_map
@@ -411,16 +412,29 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        if not state_dict:
+        if isinstance(state_dict, Mapping) and not state_dict:
             raise RuntimeError(
                 "load_state_dict: nothing in it: it comes from a scaler that was not enabled"
             )
-        self._core.set_state(float(state_dict["scale"]), int(state_dict["_growth_tracker"]))
+        state = self._check_state(state_dict)
+        self._core.set_state(state["scale"], state["_growth_tracker"])
         self._core.set_factors(
-            float(state_dict["growth_factor"]),
-            float(state_dict["backoff_factor"]),
-            int(state_dict["growth_interval"]),
+            state["growth_factor"], state["backoff_factor"], state["growth_interval"]
         )
+
+    def _check_state(self, state_dict: Any) -> dict[str, Any]:
+        if not self._enabled:
+            return {}
+        op = "load_state_dict"
+        least = 5e-324
+        bounds = {"scale": (least, MOST), "growth_factor": (1.0, MOST), "backoff_factor": (least, 1.0)}
+        counts = {"growth_interval": 1, "_growth_tracker": 0}
+        state = check_keys(op, state_dict, (*bounds, *counts))
+        for name, within in bounds.items():
+            state[name] = check_number(op, name, state[name], *within)
+        for name, first in counts.items():
+            state[name] = check_integer(op, name, state[name], first)
+        return state
 
 
 def is_autocast_available(device_type: str) -> bool:

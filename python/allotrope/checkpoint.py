@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import reprlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import _core
+from ._accepted import check_choice, check_generator, check_integer, check_keys, check_list
+from ._accepted import check_number, check_words
 from ._core import Generator, Tensor, get_rng_state, load, save, set_rng_state
 from ._encode import checksum, copied, decode, encode
 from .autograd import no_grad
@@ -178,28 +181,44 @@ def _read(op: str, path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             "(hint: al.load reads other files)"
         )
     version = head.get("version")
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise OSError(
-            f"{op}: a checkpoint of version {version}: {_shown(path)}; {VERSION} is accepted"
+            f"{op}: a checkpoint of version {reprlib.repr(version)}: {_shown(path)}; {VERSION} is accepted"
         )
     stored = head.pop("checksum", None)
     missing = [key for key in ("forms", "extra", "rng") if key not in head]
-    missing += [
-        name for name in [*head.get("forms", ()), *head.get("extra", ())] if name not in content
-    ]
+    forms, extra = head.get("forms", {}), head.get("extra", [])
+    is_listed = isinstance(forms, dict) and isinstance(extra, (list, tuple))
+    if not is_listed or not all(isinstance(name, str) for name in [*forms, *extra]):
+        raise OSError(f"{op}: damaged file: {_shown(path)}; its parts have no names")
+    missing += [str(name) for name in [*forms, *extra] if name not in content]
     if missing:
         raise OSError(f"{op}: damaged file: {_shown(path)}; no {', '.join(missing)}")
-    if stored != checksum(content):
-        raise OSError(
-            f"{op}: damaged file: {_shown(path)}; its values are not those that were written"
-        )
     try:
-        content = decode(content)
+        is_whole = stored == checksum(content)
+        if is_whole:
+            content = decode(content)
+            head = content[HEAD]
+            for name, form in head["forms"].items():
+                _check_form(name, form, content[name])
+            _check_rng_states(head["rng"])
     except Exception as error:
         raise OSError(
             f"{op}: damaged file: {_shown(path)}; {type(error).__name__}: {error}"
         ) from error
-    return content, content[HEAD]
+    if not is_whole:
+        raise OSError(
+            f"{op}: damaged file: {_shown(path)}; its values are not those that were written"
+        )
+    return content, head
+
+
+def _check_form(name: str, form: Any, part: Any) -> None:
+    """Refuses a part that is not the one state, or the several, that it is said to be."""
+    if isinstance(form, (list, tuple)):
+        check_keys(name, part, check_list("forms", name, form))
+    elif form != "one":
+        check_list("parts", name, part, check_integer("forms", name, form))
 
 
 def _is_object(value: Any) -> bool:
@@ -225,6 +244,12 @@ def _form(op: str, name: str, value: Any) -> Any:
         several, form = list(value), len(value)
     elif isinstance(value, dict):
         several, form = list(value.values()), [str(key) for key in value]
+        if len(set(form)) < len(form):
+            twice = next(key for key in form if form.count(key) > 1)
+            keys = " and ".join(repr(key) for key in value if str(key) == twice)
+            raise ValueError(
+                f"{op}: {name} has one name twice: {keys}; keys that differ as text are accepted"
+            )
     for one in several:
         if not isinstance(one, (Generator, Tensor)) and not (
             callable(getattr(one, "state_dict", None))
@@ -342,15 +367,20 @@ def _few(names: list[str]) -> str:
 def _check_groups(where: str, mine: Any, saved: Mapping[str, Any]) -> None:
     """As many groups of as many parameters."""
 
-    def sizes(state: Any) -> list[int] | None:
+    def sizes(state: Any) -> list[Any] | None:
         groups = state.get("param_groups") if isinstance(state, Mapping) else None
         if not isinstance(groups, (list, tuple)):
             return None
-        return [len(group["params"]) for group in groups]
+        params = [group.get("params") if isinstance(group, Mapping) else None for group in groups]
+        return [len(given) if isinstance(given, (list, tuple)) else None for given in params]
 
     here, there = sizes(mine), sizes(saved)
     if here != there:
         raise ValueError(f"{where}: groups of {there} parameters; {here} here")
+
+
+#: The words of the Mersenne Twister, Python's generator and that of `numpy.random`.
+WORDS = 624
 
 
 def _rng_states() -> dict[str, Any]:
@@ -362,9 +392,43 @@ def _rng_states() -> dict[str, Any]:
         "numpy": None,
     }
     if "numpy" in sys.modules:
-        name, keys, place, has_gauss, cached = sys.modules["numpy"].random.get_state()
-        states["numpy"] = (str(name), _core.tensor(keys, device="cpu"), int(place), int(has_gauss), float(cached))
+        state = sys.modules["numpy"].random.get_state(legacy=False)
+        name, its = state["bit_generator"], state["state"]
+        if name != "MT19937":
+            raise TypeError(
+                f"checkpoint: wrong bit generator of numpy.random: {name}; MT19937 is accepted "
+                "(hint: a numpy.random.Generator of your own, whose state is a value of yours)"
+            )
+        keys = _core.tensor(its["key"], device="cpu")
+        states["numpy"] = (name, keys, int(its["pos"]), int(state["has_gauss"]), float(state["gauss"]))
     return states
+
+
+def _check_rng_states(states: Any) -> None:
+    """Refuses what is no state of a generator: NumPy takes a position as it is, and reads there."""
+    op = "rng"
+    states = check_keys(op, states, ("allotrope", "python", "numpy"))
+    if states["allotrope"] is not None:
+        check_generator(op, "state of allotrope", states["allotrope"])
+    if states["python"] is not None:
+        version, numbers, gauss = check_list(op, "state of random", states["python"], 3)
+        check_choice(op, "version of random", version, (3,))
+        words = check_words(op, "state of random", numbers, WORDS + 1)
+        check_integer(op, "position of random", words[WORDS].item(), 0, WORDS)
+        if gauss is not None:
+            _check_normal("random", gauss)
+    if states["numpy"] is not None:
+        name, keys, place, has_gauss, cached = check_list(op, "state of numpy", states["numpy"], 5)
+        check_choice(op, "bit generator of numpy", name, ("MT19937",))
+        check_words(op, "state of numpy", keys, WORDS)
+        check_integer(op, "position of numpy", place, 0, WORDS)
+        check_choice(op, "has_gauss of numpy", has_gauss, (0, 1))
+        _check_normal("numpy", cached)
+
+
+def _check_normal(source: str, number: Any) -> None:
+    """The half of a pair of normal numbers that waits: no larger than one can be."""
+    check_number("rng", f"waiting normal number of {source}", number, -100.0, 100.0)
 
 
 def _set_rng_states(states: Mapping[str, Any]) -> None:

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use allotrope_dtype::Numeric;
 use allotrope_tensor::{DType, Device, Error, Tensor, Variable};
+
+use crate::module::converted;
 
 /// A tensor of a module that is trained: a place that the module and its optimizer share, so that
 /// whatever becomes of it (a step, a cast, a loaded value) is seen by both.
@@ -56,11 +59,19 @@ impl Parameter {
     /// # Errors
     /// As [`Tensor::to`] and [`set`](Self::set).
     pub fn to(&self, dtype: DType) -> Result<(), Error> {
-        let value = self.value().detach();
-        if value.dtype() == dtype {
-            return Ok(());
+        match self.in_dtype(dtype)? {
+            Some(moved) => moved.take_place(),
+            None => Ok(()),
         }
-        self.replace(value.to(dtype)?)
+    }
+
+    /// What the parameter would be in another dtype.
+    pub(crate) fn in_dtype(&self, dtype: DType) -> Result<Option<Moved<'_>>, Error> {
+        let value = self.value().detach();
+        match value.dtype() == dtype {
+            true => Ok(None),
+            false => self.moved(value.to(dtype)?).map(Some),
+        }
     }
 
     /// The value on another device from now on, and its gradient.
@@ -68,26 +79,33 @@ impl Parameter {
     /// # Errors
     /// As [`Tensor::to_device`] and [`set`](Self::set).
     pub fn to_device(&self, device: impl Into<Device>) -> Result<(), Error> {
-        let (value, device) = (self.value().detach(), device.into());
-        if value.device() == device {
-            return Ok(());
+        match self.on_device(device.into())? {
+            Some(moved) => moved.take_place(),
+            None => Ok(()),
         }
-        self.replace(value.to_device(device)?)
+    }
+
+    /// What the parameter would be on another device.
+    pub(crate) fn on_device(&self, device: Device) -> Result<Option<Moved<'_>>, Error> {
+        let value = self.value().detach();
+        match value.device() == device {
+            true => Ok(None),
+            false => self.moved(value.to_device(device)?).map(Some),
+        }
     }
 
     /// The same numbers elsewhere or in another dtype: the gradient follows.
-    fn replace(&self, value: Tensor) -> Result<(), Error> {
-        let gradient = self.grad();
-        let moved = gradient.map(|gradient| {
+    fn moved(&self, value: Tensor) -> Result<Moved<'_>, Error> {
+        let gradient = self.grad().map(|gradient| {
             let moved = gradient.detach().to_device(value.device())?;
             moved.to(value.dtype())
         });
-        let moved = moved.transpose()?;
-        self.set(value)?;
-        match moved {
-            Some(_) => self.value().set_grad(moved),
-            None => Ok(()),
-        }
+        let gradient = gradient.transpose()?;
+        Ok(Moved {
+            parameter: self,
+            value,
+            gradient,
+        })
     }
 
     /// Whether gradients are collected.
@@ -125,6 +143,39 @@ impl Parameter {
     }
 }
 
+/// What a parameter is to be: made before anything is changed.
+pub(crate) struct Moved<'a> {
+    parameter: &'a Parameter,
+    value: Tensor,
+    gradient: Option<Tensor>,
+}
+
+impl Moved<'_> {
+    pub(crate) fn take_place(self) -> Result<(), Error> {
+        self.parameter.set(self.value)?;
+        match self.gradient {
+            Some(_) => self.parameter.value().set_grad(self.gradient),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a buffer keeps where a module is converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    Nothing,
+    Dtype,
+    Width,
+}
+
+/// The real dtype of statistics beside numbers of a dtype: float32 or wider.
+pub(crate) fn wide(dtype: DType) -> DType {
+    match dtype.to_real() {
+        DType::F64 => DType::F64,
+        _ => DType::F32,
+    }
+}
+
 /// A tensor of a module that is kept and saved but not trained, such as running statistics.
 ///
 /// ```
@@ -136,7 +187,7 @@ impl Parameter {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     place: Arc<Variable>,
-    keeps_dtype: bool,
+    keeps: Keeps,
     is_persistent: bool,
 }
 
@@ -146,7 +197,7 @@ impl Buffer {
     pub fn new(value: Tensor) -> Self {
         Self {
             place: Arc::new(Variable::new(value.detach())),
-            keeps_dtype: false,
+            keeps: Keeps::Nothing,
             is_persistent: true,
         }
     }
@@ -154,7 +205,15 @@ impl Buffer {
     /// The same buffer, which keeps its dtype where a module is converted.
     #[must_use]
     pub fn keep_dtype(mut self) -> Self {
-        self.keeps_dtype = true;
+        self.keeps = Keeps::Dtype;
+        self
+    }
+
+    /// The same buffer, which is real and float32 or wider where a module is converted: sums over many
+    /// batches would stop moving in 8 or 16 bits.
+    #[must_use]
+    pub fn keep_wide(mut self) -> Self {
+        self.keeps = Keeps::Width;
         self
     }
 
@@ -168,7 +227,17 @@ impl Buffer {
     /// Whether it keeps its dtype where a module is converted.
     #[must_use]
     pub fn keeps_dtype(&self) -> bool {
-        self.keeps_dtype
+        self.keeps == Keeps::Dtype
+    }
+
+    /// What becomes of the dtype where a module is converted to another one.
+    pub(crate) fn converted(&self, wanted: Numeric) -> DType {
+        let now = self.value().dtype();
+        match (self.keeps, converted(wanted, now)) {
+            (Keeps::Dtype, _) => now,
+            (Keeps::Nothing, dtype) => dtype,
+            (Keeps::Width, dtype) => wide(dtype),
+        }
     }
 
     /// Whether it is a part of a state dict.

@@ -657,3 +657,106 @@ fn every_parameter_has_a_gradient_in_every_float_dtype() {
         }
     }
 }
+
+/// The rows of three queries that attend to themselves, with and without other masks beside the causal
+/// one: numbers of NumPy, which `python/tests/nn/test_both_languages.py` holds Python's layer to as well.
+#[test]
+fn causal_attention_beside_other_masks() -> Result<(), Error> {
+    let inf = f32::INFINITY;
+    let added = [[0.0, 1.0, 2.0], [0.5, 0.0, 1.0], [1.0, -1.0, 0.0f32]];
+    let without = [[0.0, 0.0, 0.0], [-inf, 0.0, 0.0], [0.0, -inf, 0.0f32]];
+    let cases = [
+        (
+            Some(added),
+            false,
+            [
+                0.862_241_7,
+                0.897_218_3,
+                0.779_308_6,
+                0.820_592_7,
+                0.928_068_1,
+                0.468_491_4,
+            ],
+        ),
+        (
+            Some(added),
+            true,
+            [1.0, 0.0, 0.448_407_6, 0.551_592_4, 0.928_068_1, 0.468_491_4],
+        ),
+        (Some(without), true, [1.0, 0.0, 0.0, 1.0, 1.0, 0.669_761_5]),
+        (
+            None,
+            true,
+            [1.0, 0.0, 0.330_238_5, 0.669_761_5, 0.751_744_9, 0.751_744_9],
+        ),
+    ];
+    let options = MultiheadAttentionOptions {
+        bias: false,
+        batch_first: true,
+        ..MultiheadAttentionOptions::default()
+    };
+    let layer = MultiheadAttention::with(2, 1, options)?;
+    let one = Tensor::new([[1.0, 0.0], [0.0, 1.0f32]])?;
+    layer.out_proj.weight.set(one.clone())?;
+    layer
+        .in_proj_weight
+        .as_ref()
+        .unwrap()
+        .set(Tensor::cat(&[&one; 3], 0)?)?;
+    let x = Tensor::new([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0f32]]])?;
+    for (mask, is_causal, wanted) in cases {
+        let mask = mask.map(Tensor::new).transpose()?;
+        for need_weights in [false, true] {
+            let arguments = AttentionArguments {
+                key_padding_mask: None,
+                attn_mask: mask.as_ref(),
+                is_causal,
+                need_weights,
+            };
+            let output = layer.forward(&x, &x, &x, arguments)?.output;
+            for (given, wanted) in output.to_vec::<f32>()?.iter().zip(wanted) {
+                assert!(
+                    (given - wanted).abs() < 1e-6,
+                    "{given} {wanted} {is_causal} {need_weights}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Statistics are float32 or wider, whatever a network is made in or converted to.
+#[test]
+fn running_statistics_are_not_rounded_with_the_network() -> Result<(), Error> {
+    let made = |dtype| {
+        BatchNorm1d::with(
+            1,
+            BatchNormOptions {
+                dtype,
+                ..BatchNormOptions::default()
+            },
+        )
+    };
+    let statistics = |layer: &BatchNorm1d| {
+        let state = layer.state_dict();
+        let one = |name: &str| state[name].to(DType::F64)?.to_vec::<f64>();
+        Ok::<_, Error>((
+            state["running_mean"].dtype(),
+            one("running_mean")?[0],
+            one("running_var")?[0],
+        ))
+    };
+    let converted = made(DType::F32)?;
+    converted.to(DType::BF16)?;
+    for layer in [converted, made(DType::BF16)?] {
+        let x = Tensor::new([[1.0], [3.0f32]])?.to(DType::BF16)?;
+        assert_eq!(layer.forward(&x)?.dtype(), DType::BF16);
+        let (dtype, mean, var) = statistics(&layer)?;
+        assert_eq!((dtype, mean as f32, var as f32), (DType::F32, 0.2, 1.1));
+        layer.to(DType::F64)?;
+        assert_eq!(statistics(&layer)?.0, DType::F64);
+        layer.to(DType::F16)?;
+        assert_eq!(statistics(&layer)?.0, DType::F32);
+    }
+    Ok(())
+}

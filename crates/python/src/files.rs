@@ -17,9 +17,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::arguments::{FilePath, either, needed};
-use crate::autograd::frames_of_package;
 use crate::device::device_or_cpu;
 use crate::error::{cut, raise, wrong_object};
+use crate::notice::warn_user;
 use crate::operand;
 use crate::tensor::PyTensor;
 
@@ -104,9 +104,8 @@ fn warn_of_pickle(py: Python<'_>, path: &Path) -> PyResult<()> {
         path.display(),
         path.with_extension("safetensors").display()
     ));
-    let frames = frames_of_package(py).unwrap_or(0) + 1;
     let text = CString::new(text).unwrap_or_default();
-    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, frames)
+    warn_user(py, &py.get_type::<PyUserWarning>(), &text)
 }
 
 /// Bytes that a file object is given at once: more than 2 GiB would be cut by the system.

@@ -17,6 +17,7 @@ use crate::convert;
 use crate::elementwise::plain_row;
 use crate::error::{raise, wrong_object};
 use crate::interrupt::detach;
+use crate::notice::warn_user;
 use crate::operand::{self, RELEASE_FROM, Value};
 use crate::tensor::{PyTensor, as_tensor};
 
@@ -60,12 +61,32 @@ const COPIED: &std::ffi::CStr = c"the memory belongs to another library and cann
     while it is read-only or a value of it is held: it was copied, and the write is not seen there \
     (hint: x.clone() before writing)";
 
-/// Says that a write was made in a copy, if it was, at the line of the caller's so many frames up.
-pub(crate) fn report(py: Python<'_>, written: Written, frames: i32) -> PyResult<()> {
+/// Says that a write was made in a copy, if it was, at the user's line.
+pub(crate) fn report(py: Python<'_>, written: Written) -> PyResult<()> {
     match written.copied_foreign {
-        true => PyErr::warn(py, &py.get_type::<SharedMemoryWarning>(), COPIED, frames),
+        true => warn_user(py, &py.get_type::<SharedMemoryWarning>(), COPIED),
         false => Ok(()),
     }
+}
+
+/// Gives tensors other values, or none of them; values are those from before, also where they lie in
+/// memory that is written. Nothing is recorded.
+#[pyfunction]
+pub(crate) fn _write_all(
+    py: Python<'_>,
+    targets: Vec<Py<PyTensor>>,
+    values: Vec<Py<PyTensor>>,
+) -> PyResult<()> {
+    let pairs = targets.iter().zip(&values).map(|(target, value)| {
+        let target = target.get();
+        let device = target.tensor().device();
+        let value = value.get().tensor().detach().to_device(device)?;
+        Ok((target.variable(), value))
+    });
+    // bounded: objects that are there.
+    let writes: Vec<(&Variable, Tensor)> = pairs.collect::<Result<_, Error>>().map_err(raise)?;
+    let written = detach(py, || Variable::write_all("write", &writes)).map_err(raise)?;
+    report(py, written)
 }
 
 impl PyTensor {
@@ -82,7 +103,7 @@ impl PyTensor {
         } else {
             work(variable)
         };
-        report(py, written.map_err(raise)?, 1)
+        report(py, written.map_err(raise)?)
     }
 
     /// Gives the elements what a function makes of them.
@@ -365,7 +386,7 @@ impl PyTensor {
                 Ok(result_of(made)?)
             }),
         };
-        report(this.py(), written?, 2)?;
+        report(this.py(), written?)?;
         Ok(this.clone())
     }
 

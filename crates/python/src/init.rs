@@ -34,7 +34,7 @@ fn write<'py>(
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, variable) = (tensor.py(), tensor.get().variable());
     let written = detach(py, || fill(variable)).map_err(raise)?;
-    report(py, written, 1)?;
+    report(py, written)?;
     Ok(tensor.clone())
 }
 

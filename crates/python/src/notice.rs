@@ -1,12 +1,13 @@
 //! What users are told without having asked, as Python's warnings, and the policies of that.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use allotrope_dtype::{Error, Notify};
 use allotrope_tensor::{Notice, set_notice_sink};
 use pyo3::create_exception;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::autograd::{callback_failed, frames_of_package};
 use crate::error::raise;
@@ -38,6 +39,19 @@ create_exception!(
     allotrope.float64"
 );
 
+/// Warns at the user's line, however many frames of the package are above it.
+pub(crate) fn warn_user(py: Python<'_>, category: &Bound<'_, PyType>, text: &CStr) -> PyResult<()> {
+    let frames = frames_of_package(py).unwrap_or(0) + 1;
+    PyErr::warn(py, category, text, frames)
+}
+
+/// Warns at the user's line.
+#[pyfunction]
+pub(crate) fn _warn(py: Python<'_>, text: &str, category: &Bound<'_, PyType>) -> PyResult<()> {
+    let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+    warn_user(py, category, &text)
+}
+
 /// Warns at the user's line. What a filter makes an exception is raised in place of the operation.
 fn warn(notice: &Notice) -> Result<(), Error> {
     attach(|py| {
@@ -46,8 +60,7 @@ fn warn(notice: &Notice) -> Result<(), Error> {
             Notice::Demoted { .. } => py.get_type::<DemotionWarning>(),
         };
         let text = CString::new(notice.to_string()).unwrap_or_default();
-        let frames = frames_of_package(py).unwrap_or(0) + 1;
-        PyErr::warn(py, &category, &text, frames)
+        warn_user(py, &category, &text)
     })
     .map_err(callback_failed)
 }

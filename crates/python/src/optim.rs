@@ -6,9 +6,9 @@ mod schedule;
 
 use allotrope_nn::optim::{
     Algorithm, Group, Item, MASTER, Numbers, OptionValue, Precision, Slot, algorithm,
-    algorithm_names, initial_state, number, step as step_all, widened,
+    algorithm_names, check_names, check_number, initial_state, number, step as step_all, widened,
 };
-use allotrope_tensor::{DType, Error, Tensor, Variable};
+use allotrope_tensor::{DType, Tensor, Variable};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use crate::convert;
 use crate::error::{raise, wrong_object};
 use crate::generator::PyGenerator;
+use crate::in_place::report;
 use crate::interrupt::detach;
 use crate::scopes;
 use crate::tensor::PyTensor;
@@ -30,7 +31,10 @@ fn to_value(object: &Bound<'_, PyAny>) -> PyResult<OptionValue> {
         return Ok(OptionValue::Bool(truth.is_true()));
     }
     if object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>() {
-        return Ok(OptionValue::Number(object.extract()?));
+        let number = object.extract();
+        let accepted = "numbers that float64 holds";
+        let refuse = |_| wrong_object("optimizer", "not a hyper-parameter", object, accepted);
+        return number.map(OptionValue::Number).map_err(refuse);
     }
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(OptionValue::Text(text.extract()?));
@@ -391,19 +395,30 @@ fn load_state<'py>(
     let value = object.get().tensor().detach();
     let slots = rule.slots(value.shape());
     let dict = PyDict::new(py);
+    // bounded: names of a rule's state.
+    let given: Vec<String> = saved.keys().extract()?;
+    check_names(OP, &*rule, &slots, |name| {
+        given.iter().any(|given| given == name)
+    })
+    .map_err(raise)?;
     for (key, item) in saved.iter() {
         let name: String = key.extract()?;
         if rule.number_names().contains(&&*name) {
             match to_value(&item)? {
-                OptionValue::Number(number) => set_number(&dict, &name, number)?,
+                OptionValue::Number(number) => {
+                    check_number(OP, &name, number).map_err(raise)?;
+                    set_number(&dict, &name, number)?;
+                }
                 _ => return Err(wrong_object(OP, &name, &item, "numbers")),
             }
             continue;
         }
-        let Ok(tensor) = item.cast::<PyTensor>() else {
-            // What the rule does not know of is kept, as torch does.
+        if item.is_none() {
             dict.set_item(key, item)?;
             continue;
+        }
+        let Ok(tensor) = item.cast::<PyTensor>() else {
+            return Err(wrong_object(OP, &name, &item, "tensors"));
         };
         // What is remembered is where the parameter is.
         let tensor = tensor.get().tensor().detach().to_device(value.device());
@@ -448,29 +463,31 @@ fn save_state<'py>(
     Ok(saved)
 }
 
-/// Forgets the gradients of tensors, or sets them to zero.
+/// Forgets the gradients of tensors, or sets them to zero: all of them, or none.
 #[pyfunction]
 fn zero_grad(py: Python<'_>, parameters: &Bound<'_, PyAny>, set_to_none: bool) -> PyResult<()> {
-    for object in parameters.try_iter()? {
-        let object = parameter("zero_grad", &object?)?;
-        let tensor = object.get();
-        if set_to_none {
-            if tensor.tensor().grad().is_some() {
-                tensor.set_gradient(None)?;
-            }
-            continue;
-        }
-        if let Some(gradient) = tensor.gradient(py)? {
-            let gradient = gradient.get();
-            gradient.variable().detach_();
-            let zero = gradient.tensor().zeros_like().map_err(raise)?;
-            let written = gradient
-                .variable()
-                .update("zero_grad", |_| Ok::<_, Error>(zero.clone()));
-            written.map_err(raise)?;
-        }
+    let objects = parameters
+        .try_iter()?
+        .map(|object| parameter("zero_grad", &object?));
+    let objects = objects.collect::<PyResult<Vec<_>>>()?;
+    if set_to_none {
+        let mut given = objects
+            .iter()
+            .filter(|object| object.get().tensor().grad().is_some());
+        return given.try_for_each(|object| object.get().set_gradient(None));
     }
-    Ok(())
+    let gradients = objects.iter().map(|object| object.get().gradient(py));
+    let gradients = gradients.collect::<PyResult<Vec<_>>>()?;
+    let gradients: Vec<&Variable> = gradients
+        .iter()
+        .flatten()
+        .map(|g| g.get().variable())
+        .collect();
+    for gradient in &gradients {
+        gradient.detach_();
+    }
+    let written = detach(py, || Variable::zero_all("zero_grad", &gradients)).map_err(raise)?;
+    report(py, written)
 }
 
 /// Adds the functions that `allotrope.optim` is made of.

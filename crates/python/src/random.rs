@@ -409,7 +409,7 @@ pub(crate) fn redraw<'py>(
 ) -> PyResult<Bound<'py, PyTensor>> {
     let written = this.get().variable().update(op, |x| draw(&x.detach()));
     let written = written.map_err(|error: Error| raise(error.in_op(op)))?;
-    report(this.py(), written, 1)?;
+    report(this.py(), written)?;
     Ok(this.clone())
 }
 

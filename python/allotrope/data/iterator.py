@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .dataset import NO_BATCH
-from .pool import Died
+from .pool import Died, Turns
 from .sampler import OWN
 from .worker import ENDED, Draws, Failure, Recipe, Row, Task, mix
 
@@ -30,13 +30,20 @@ class Epoch:
         #: and these after it.
         self.ahead: set[int] = set()
         self.is_finished = False
+        self._turns = Turns()
 
     def take(self, number: int) -> None:
         """A batch is given out."""
-        self.ahead.add(number)
-        while self.position in self.ahead:
-            self.ahead.remove(self.position)
-            self.position += 1
+        with self._turns:
+            self.ahead.add(number)
+            while self.position in self.ahead:
+                self.ahead.remove(self.position)
+                self.position += 1
+
+    def taken(self) -> tuple[int, list[int]]:
+        """The number of the first batch that was not given out, and those after it that were."""
+        with self._turns:
+            return self.position, sorted(self.ahead)
 
     def was_taken(self, number: int) -> bool:
         """Whether a batch was given out."""
@@ -79,11 +86,12 @@ class Indices:
 
 
 class LoaderIterator:
-    """One run through the dataset."""
+    """One run through the dataset. Threads that share it take turns."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader = loader
         self._pid = os.getpid()
+        self._turns = Turns()
         self.is_done = False
         self._pool: Any = None
         self._stays = False
@@ -130,6 +138,10 @@ class LoaderIterator:
         return len(self._loader)
 
     def __next__(self) -> Any:
+        with self._turns:
+            return self._next()
+
+    def _next(self) -> Any:
         if self.is_done:
             raise StopIteration
         try:

@@ -7,11 +7,13 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
+from .._accepted import LARGEST, check_choice, check_generator, check_integer, check_keys, check_list
+from .._accepted import check_number
 from .._core import Generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, makes_batches
 from .iterator import Epoch, Indices, LoaderIterator
-from .pool import Threads
+from .pool import Threads, Turns
 from .sampler import (
     OWN,
     BatchSampler,
@@ -81,10 +83,16 @@ class DataLoader(Generic[T_co]):
         if workers not in ("threads", "processes"):
             raise ValueError(f"{op}: workers: {workers!r}; 'threads' and 'processes' are accepted")
         self.workers = workers
-        if timeout < 0:
+        if check_number(op, "timeout", timeout) < 0:
             raise ValueError(
                 f"{op}: timeout below zero: {timeout}; seconds, or 0 for none, are accepted"
             )
+        for name, truth in (
+            ("drop_last", drop_last),
+            ("persistent_workers", persistent_workers),
+            ("in_order", in_order),
+        ):
+            check_choice(op, name, truth, (False, True))
         if generator is not None and not isinstance(generator, Generator):
             raise TypeError(
                 f"{op}: generator: {type(generator).__name__}; al.Generator and None are accepted"
@@ -161,10 +169,13 @@ class DataLoader(Generic[T_co]):
         self._pool: Any = None
         self._pool_finalizer: Any = None
         self._user: weakref.ref[LoaderIterator] | None = None
+        self._turns = Turns()
 
     def __iter__(self) -> Iterator[Any]:
-        iterator = LoaderIterator(self)
-        self._user = weakref.ref(iterator)
+        # One of several threads is lent the workers that stay.
+        with self._turns:
+            iterator = LoaderIterator(self)
+            self._user = weakref.ref(iterator)
         return iterator
 
     def __len__(self) -> int:
@@ -192,7 +203,10 @@ class DataLoader(Generic[T_co]):
         if self._resume is not None:
             return int(self._resume["position"]) + len(self._resume["ahead"])
         epoch = self._epoch
-        return 0 if epoch is None or epoch.is_finished else epoch.position + len(epoch.ahead)
+        if epoch is None or epoch.is_finished:
+            return 0
+        position, ahead = epoch.taken()
+        return position + len(ahead)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the run through the dataset stands: after the batch that was given out last.
@@ -227,10 +241,11 @@ class DataLoader(Generic[T_co]):
                     "state_dict: an IterableDataset in no order cannot be resumed; "
                     "in_order=True is accepted"
                 )
+            position, ahead = epoch.taken()
             state.update(
                 base_seed=epoch.base_seed,
-                position=epoch.position,
-                ahead=sorted(epoch.ahead),
+                position=position,
+                ahead=ahead,
                 samplers=epoch.samplers,
             )
         return state
@@ -248,61 +263,87 @@ class DataLoader(Generic[T_co]):
         >>> list(other)
         [tensor([2, 3])]
         """
-        state = dict(state_dict)
-        self._check_state(state)
-        if self.generator is not None and state["generator"] is not None:
-            self.generator.set_state(state["generator"])
-        self._set_samplers(state["samplers_now"])
+        state = self._check_state(state_dict)
+        drawn = None if self.generator is None else self.generator.get_state()
+        before = self._sampler_states()
+        try:
+            if self.generator is not None:
+                self.generator.set_state(state["generator"])
+            self._set_samplers(state["samplers_now"])
+        except BaseException:
+            # A sampler of somebody else's may refuse what nobody here can check.
+            if self.generator is not None and drawn is not None:
+                self.generator.set_state(drawn)
+            self._set_samplers(before)
+            raise
         self._epoch = None
         self._resume = None if state["base_seed"] is None else state
 
-    def _check_state(self, state: dict[str, Any]) -> None:
+    def _check_state(self, state_dict: Any) -> dict[str, Any]:
         op = "DataLoader.load_state_dict"
-        wanted = (
-            "version",
-            "is_iterable",
-            "length",
-            "workers",
-            "generator",
-            "base_seed",
-            "position",
-        )
-        missing = [
-            key for key in (*wanted, "ahead", "samplers", "samplers_now") if key not in state
-        ]
-        if missing:
-            raise ValueError(f"{op}: not the state of a loader: no {', '.join(missing)}")
-        if state["version"] != 1:
+        wanted = ("version", "is_iterable", "length", "workers", "generator", "base_seed")
+        state = check_keys(op, state_dict, (*wanted, "position", "ahead", "samplers", "samplers_now"))
+        if check_integer(op, "version", state["version"]) != 1:
             raise ValueError(f"{op}: unknown version: {state['version']}; 1 is accepted")
-        if bool(state["is_iterable"]) != self._is_iterable:
+        check_choice(op, "is_iterable", state["is_iterable"], (False, True))
+        if state["is_iterable"] != self._is_iterable:
             kinds = ("a dataset with __getitem__", "an IterableDataset")
             raise ValueError(
-                f"{op}: saved with {kinds[bool(state['is_iterable'])]}; this is {kinds[self._is_iterable]}"
+                f"{op}: saved with {kinds[state['is_iterable']]}; this is {kinds[self._is_iterable]}"
             )
+        if state["length"] is not None:
+            check_integer(op, "length", state["length"])
         length = None if self._is_iterable else _length_or_none(self.dataset)
         if state["length"] != length:
             raise ValueError(
                 f"{op}: lengths differ: saved with {state['length']} samples; this dataset has {length}"
             )
-        mine = [self.num_workers, self.prefetch_factor]
-        if self._is_iterable and list(state["workers"]) != mine and state["base_seed"] is not None:
-            raise ValueError(
-                f"{op}: saved with num_workers and prefetch_factor {list(state['workers'])}; this loader "
-                f"has {mine}, which changes the order of an IterableDataset"
-            )
+        has_begun = state["base_seed"] is not None
+        if self._is_iterable:
+            workers = check_list(op, "workers", state["workers"], 2)
+            workers = [check_integer(op, "workers", number) for number in workers]
+            mine = [self.num_workers, self.prefetch_factor]
+            if workers != mine and has_begun:
+                raise ValueError(
+                    f"{op}: saved with num_workers and prefetch_factor {workers}; this loader "
+                    f"has {mine}, which changes the order of an IterableDataset"
+                )
+        else:
+            check_choice(op, "workers", state["workers"], (None,))
         if (state["generator"] is None) != (self.generator is None):
             there, here = (("without", "with"), ("with", "without"))[self.generator is None]
             raise ValueError(f"{op}: saved {there} a generator; this loader is {here} one")
         if state["generator"] is not None:
-            # The form is checked where it does no harm.
-            Generator().set_state(state["generator"])
-        names = set(self._sampler_states())
-        for key in ("samplers", "samplers_now"):
-            if set(state[key]) - names:
-                unknown = ", ".join(sorted(set(state[key]) - names))
-                raise ValueError(
-                    f"{op}: the state of samplers that this loader does not have: {unknown}"
-                )
+            check_generator(op, "generator", state["generator"])
+        if has_begun:
+            check_integer(op, "base_seed", state["base_seed"])
+        most = self._most_batches() if has_begun else 0
+        position = check_integer(op, "position", state["position"], 0, most)
+        ahead = check_list(op, "ahead", state["ahead"])
+        state["ahead"] = [check_integer(op, "ahead", one, position + 1, most - 1) for one in ahead]
+        self._check_samplers(op, "samplers_now", state["samplers_now"])
+        if has_begun:
+            self._check_samplers(op, "samplers", state["samplers"])
+        else:
+            check_keys(op, state["samplers"], ())
+        return state
+
+    def _most_batches(self) -> int:
+        """How many batches a run has at most."""
+        if self._is_iterable or not all(type(one) in OWN for one in self._samplers().values()):
+            return LARGEST
+        return len(self)
+
+    def _check_samplers(self, op: str, key: str, states: Any) -> None:
+        """Refuses states that are not those of these samplers, as far as it can be told."""
+        samplers = self._samplers()
+        states = check_keys(f"{op}: {key}", states, self._sampler_states())
+        for name, state in states.items():
+            check = getattr(samplers[name], "_check_state", None)
+            if callable(check):
+                check(state)
+            elif not _is_stateful(samplers[name]):
+                check_generator(op, f"{key}[{name!r}]", state)
 
     def _samplers(self) -> dict[str, Any]:
         """The samplers that have a state, by names."""

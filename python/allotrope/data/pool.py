@@ -19,6 +19,26 @@ class Died(Exception):
     """A worker process is gone."""
 
 
+class Turns:
+    """A lock for what several threads may share; a process that was forked has it anew."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        if self._pid != os.getpid():
+            # Whoever held it is not here.
+            self.__init__()  # type: ignore[misc]
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> Any:
+        return Turns, ()
+
+
 class Answer:
     """What a worker made of a task."""
 
@@ -51,8 +71,18 @@ class Threads:
             )
             self._tasks.append(tasks)
             self._threads.append(thread)
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException as error:
+            # Those that were started wait for work.
+            self.close(0.0)
+            if not isinstance(error, RuntimeError):
+                raise
+            raise RuntimeError(
+                f"DataLoader: {len(self._threads)} worker threads cannot be started: {error}; "
+                "fewer workers are accepted"
+            ) from error
 
     def put(self, worker: int, task: Task, base_seed: int, context: Context) -> None:
         """Gives a worker a task, which it does with the settings of a context."""

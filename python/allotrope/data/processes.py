@@ -70,6 +70,12 @@ class Processes:
                 f"DataLoader: not sent to worker processes: {error}; datasets and functions that "
                 "pickle takes are accepted (hint: functions of a module, or workers='threads')"
             ) from error
+        except OSError as error:
+            self.close(0.0)
+            raise RuntimeError(
+                f"DataLoader: {options['num_workers']} worker processes cannot be started: {error}; "
+                "fewer workers are accepted"
+            ) from error
         except BaseException:
             self.close(0.0)
             raise

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
+from .._accepted import LARGEST, check_integer, check_keys
 from .._core import Generator, Tensor, as_tensor, multinomial, randint, randperm
 
 T_co = TypeVar("T_co", covariant=True)
@@ -27,7 +29,8 @@ def draw_seed(generator: Generator | None = None) -> int:
 def check_count(op: str, name: str, value: Any, least: int = 1) -> int:
     """An int that is not below `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{op}: {name} is not an int: {value!r}; ints from {least} are accepted")
+        shown = reprlib.repr(value)
+        raise TypeError(f"{op}: {name} is not an int: {shown}; ints from {least} are accepted")
     if int(value) < least:
         raise ValueError(f"{op}: {name} is too small: {value}; ints from {least} are accepted")
     return int(value)
@@ -320,7 +323,14 @@ class DistributedSampler(Sampler[int]):
         >>> sampler.state_dict()["epoch"]
         3
         """
-        self.seed, self.epoch = state_dict["seed"], state_dict["epoch"]
+        self.seed, self.epoch = self._check_state(state_dict)
+
+    def _check_state(self, state_dict: Any) -> tuple[int, int]:
+        op = "DistributedSampler.load_state_dict"
+        state = check_keys(op, state_dict, ("seed", "epoch"))
+        # Their sum seeds a generator.
+        epoch = check_integer(op, "epoch", state["epoch"])
+        return check_integer(op, "seed", state["seed"], -LARGEST, LARGEST), epoch
 
 
 #: Samplers that draw one seed where a run begins, and nothing of Python's or NumPy's.

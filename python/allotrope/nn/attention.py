@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from typing import Any
 
 from .. import Tensor, cat, empty, _core
@@ -25,7 +27,7 @@ class MultiheadAttention(Module):
     Called with query, key and value of [time, batch, embed_dim], [batch, time, embed_dim] with
     batch_first, or without a batch, it gives the output and, with need_weights, the weights: their
     mean over the heads, or all of them. A mask of truth values says what is not attended to, one of
-    floats is added.
+    floats is added; with is_causal later keys are not attended to either.
 
     Shape: [T, N, E] and two of [S, N, E] give [T, N, E] and weights [N, T, S]. Dtype: the
     common one of inputs and weights.
@@ -145,7 +147,11 @@ class MultiheadAttention(Module):
             batch = k.shape[0]
             nothing = k.new_zeros(batch, self.num_heads, 1, self.head_dim)
             k, v = cat([k, nothing], 2), cat([v, nothing], 2)
-        mask = self._mask(q, k, key.shape[1], attn_mask, key_padding_mask, is_causal)
+        keys = key.shape[1]
+        # The kernel knows the causal mask, but not beside others, nor with keys that were added.
+        is_alone = attn_mask is None and key_padding_mask is None and k.shape[2] == keys
+        is_known = is_causal and is_alone and not need_weights
+        mask = self._mask(q, k, keys, attn_mask, key_padding_mask, is_causal and not is_known)
         dropout = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
@@ -157,7 +163,7 @@ class MultiheadAttention(Module):
                 weights = F.dropout(weights, dropout)
             found = weights @ v
         else:
-            found = F.scaled_dot_product_attention(q, k, v, mask, dropout)
+            found = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_known)
         found = self.out_proj(found.transpose(1, 2).flatten(2))
         if weights is not None and average_attn_weights:
             weights = weights.mean(1)
@@ -208,9 +214,10 @@ class MultiheadAttention(Module):
     ) -> Tensor | None:
         """What is added to the scores: all masks in one, wide enough for the keys that were added."""
         batch, heads, times = q.shape[:3]
-        if attn_mask is None and is_causal:
-            attn_mask = q.new_ones(times, keys, dtype=_core.bool).triu(1)
         parts = []
+        if is_causal:
+            later = q.new_ones(times, keys, dtype=_core.bool).triu(1)
+            parts.append(_as_added(later, q.dtype))
         if attn_mask is not None:
             shape = tuple(attn_mask.shape)
             if shape not in ((times, keys), (batch * heads, times, keys)):
@@ -229,7 +236,7 @@ class MultiheadAttention(Module):
             parts.append(_as_added(padding, q.dtype).reshape(batch, 1, 1, keys))
         if not parts:
             return None
-        mask = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        mask = functools.reduce(operator.add, parts)
         added = k.shape[2] - keys
         return F.pad(mask, (0, added)) if added else mask
 

@@ -80,43 +80,56 @@ def wanted_dtype(op: str, dtype: Any) -> Any:
     return wanted
 
 
-def replace_data(tensor: Tensor, data: Tensor) -> None:
-    """Gives a tensor object other memory; its gradient goes along, to where and what that is."""
-    if data is tensor:
-        return
-    gradient = tensor.grad if tensor.is_leaf else None
-    tensor.data = data
-    if gradient is None or gradient.shape != data.shape:
-        return
-    plain = gradient.detach()
-    if plain.is_meta and not data.is_meta:
+class Replacements:
+    """Other memory for tensor objects, whose gradients go along to where and what that is: all of it
+    is made before the first object is changed, so that a lack of memory leaves them as they were."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[Tensor, Tensor, Tensor | None, bool]] = []
+        self._lazy: list[tuple[Any, Any, Any]] = []
+
+    def add(self, tensor: Tensor, data: Tensor) -> None:
+        """Notes what a tensor is to be."""
+        if data is tensor:
+            return
+        gradient = tensor.grad if tensor.is_leaf else None
+        if gradient is None or gradient.shape != data.shape:
+            self._made.append((tensor, data, None, False))
+            return
+        plain = gradient.detach()
         # Of values that there are none of there is no gradient either.
-        tensor.grad = None
-        return
-    moved = plain.to(device=data.device, dtype=data.dtype)
-    if moved is not plain or tensor.grad is None:
-        tensor.grad = moved
+        moved = None if plain.is_meta and not data.is_meta else plain.to(device=data.device, dtype=data.dtype)
+        self._made.append((tensor, data, moved, moved is not plain))
+
+    def convert(self, tensor: Any, dtype: Any, device: Any) -> None:
+        """Notes another dtype for a parameter or buffer, if it is a float or complex one, and another place."""
+        if is_lazy(tensor):
+            self._lazy.append((tensor, dtype, device))
+            return
+        plain = tensor.detach()
+        target: dict[str, Any] = {}
+        if dtype is not None and is_converted(plain):
+            target["dtype"] = dtype_for(plain.dtype, dtype)
+        if device is not None:
+            target["device"] = device
+        converted = plain.to(**target) if target else plain
+        if converted is not plain:
+            self.add(tensor, converted)
+
+    def commit(self) -> None:
+        """Changes the objects."""
+        for tensor, data, gradient, is_new in self._made:
+            tensor.data = data
+            if is_new or gradient is not None and tensor.grad is None:
+                tensor.grad = gradient
+        for tensor, dtype, device in self._lazy:
+            tensor._convert(dtype, device)
 
 
 def check_device(device: Any) -> None:
     """Refuses an unknown device before anything is converted."""
     if device is not None:
         _core.empty(0, device="cpu").to(device)
-
-
-def convert_tensor(tensor: Any, dtype: Any, device: Any) -> None:
-    """Gives a parameter or buffer another dtype, if it is a float or complex one, and another place."""
-    if is_lazy(tensor):
-        tensor._convert(dtype, device)
-        return
-    plain = tensor.detach()
-    target: dict[str, Any] = {}
-    if dtype is not None and is_converted(plain):
-        target["dtype"] = dtype_for(plain.dtype, dtype)
-    if device is not None:
-        target["device"] = device
-    if target:
-        replace_data(tensor, plain.to(**target))
 
 
 class Converted:
@@ -143,33 +156,39 @@ class Converted:
         """Puts `function(tensor)` in the place of each parameter and buffer, which stay the objects
         they are."""
         seen: set[int] = set()
+        made = Replacements()
         for module in self.modules() if recurse else (self,):
             for tensor in (*module._parameters.values(), *module._buffers.values()):
                 if tensor is not None and not is_lazy(tensor) and id(tensor) not in seen:
                     seen.add(id(tensor))
-                    replace_data(tensor, function(tensor.detach()))
+                    made.add(tensor, function(tensor.detach()))
+        made.commit()
         return self
 
     def _convert(self, dtype: Any, device: Any = None) -> Self:
         """Converts what is not kept: buffers with keep_dtype, and modules with `keep_in`."""
+        kept: dict[int, Any] = {}
+        self._collect_kept(kept, dtype)
+        check_device(device)
+        seen: set[int] = set()
+        made = Replacements()
+        for module in self.modules():
+            for tensor in (*module._parameters.values(), *module._buffers.values()):
+                if tensor is None or id(tensor) in seen:
+                    continue
+                seen.add(id(tensor))
+                made.convert(tensor, kept.get(id(tensor), dtype), device)
+        made.commit()
         how = self._computing
         if dtype is not None and self._kept_in is not None:
             self.__dict__["_kept_in"] = dtype
             if how is not None and how.dtype is not None:
                 self.__dict__["_computing"] = Computing(dtype, device=how.device)
-        kept: dict[int, Any] = {}
-        self._collect_kept(kept, dtype)
-        check_device(device)
-        seen: set[int] = set()
-        for module in self.modules():
-            how = module._computing
-            if device is not None and how is not None and how.device is not None:
-                module.__dict__["_computing"] = how._replace(device=device)
-            for tensor in (*module._parameters.values(), *module._buffers.values()):
-                if tensor is None or id(tensor) in seen:
-                    continue
-                seen.add(id(tensor))
-                convert_tensor(tensor, kept.get(id(tensor), dtype), device)
+        if device is not None:
+            for module in self.modules():
+                how = module._computing
+                if how is not None and how.device is not None:
+                    module.__dict__["_computing"] = how._replace(device=device)
         return self
 
     def _collect_kept(self, kept: dict[int, Any], wanted: Any, stays: Any = None) -> None:
@@ -243,7 +262,8 @@ class Converted:
     ) -> Self:
         """The module itself, its parameters and buffers on a device, in a dtype or family, or where
         and what a tensor is. Floats and complex numbers are converted, integers only moved; complex
-        numbers stay complex. Parameters stay the same objects, their gradients follow.
+        numbers stay complex. Parameters stay the same objects, their gradients follow. All is made
+        before the first of them is changed: a lack of memory leaves the module as it was.
 
         >>> layer = al.nn.Linear(2, 3)
         >>> weight = layer.weight

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 import weakref
 from collections import OrderedDict
 from typing import Any
 
-from .. import Tensor
+from .. import Tensor, _core
 from ..amp import autocast, get_autocast_dtype, is_autocast_enabled
 from .conversion import cast_floats, lowerable, moved
 
@@ -337,9 +336,8 @@ def _run_always_called(module: Any, state: list[Any], done: set[int]) -> None:
             try:
                 _call_forward_hook(module, number, hook, *state)
             except Exception as error:
-                warnings.warn(
-                    f"forward hook: an error after another one was left out: {error}", stacklevel=4
-                )
+                text = f"forward hook: an error after another one was left out: {error}"
+                _core._warn(text, UserWarning)
 
 
 class BackwardHooks:
@@ -361,10 +359,10 @@ class BackwardHooks:
     def watch_outputs(self, result: Any) -> Any:
         is_single = not isinstance(result, tuple)
         if is_single and not isinstance(result, Tensor):
-            warnings.warn(
+            _core._warn(
                 "backward hooks: they are not called for an output of "
                 f"{type(result).__name__}; a tensor or a tuple of tensors is watched",
-                stacklevel=5,
+                UserWarning,
             )
             return result
         watched = self._watch(self._before, (result,) if is_single else result)

@@ -4,9 +4,8 @@ Every function comes from Rust; no name is listed here.
 """
 
 import functools as _functools
-import warnings as _warnings
 
-from .._core import _init, _old_init_names
+from .._core import _init, _old_init_names, _warn
 from .._examples import documented as _documented
 
 __all__ = [name for name in dir(_init) if not name.startswith("_")]
@@ -20,9 +19,7 @@ def _deprecated(name: str):
 
     @_functools.wraps(function)
     def call(*args, **options):
-        _warnings.warn(
-            f"nn.init.{name}: deprecated; nn.init.{name}_ is the same", FutureWarning, stacklevel=2
-        )
+        _warn(f"nn.init.{name}: deprecated; nn.init.{name}_ is the same", FutureWarning)
         return function(*args, **options)
 
     call.__name__ = call.__qualname__ = name

@@ -94,7 +94,7 @@ class _Lazy(LazyModuleMixin):
 
         >>> al.nn.LazyLinear(2).reset_parameters()
         """
-        if self._parameters and not self.has_uninitialized_params() and getattr(self, self._size_name):
+        if self._parameters and not self.has_uninitialized_params():
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: Any, **options: Any) -> None:

@@ -128,7 +128,7 @@ class Bilinear(Module):
         >>> bool(layer.weight.abs().max() <= 0.5)
         True
         """
-        bound = 1 / math.sqrt(self.in1_features)
+        bound = 1 / math.sqrt(self.in1_features) if self.in1_features > 0 else 0
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)

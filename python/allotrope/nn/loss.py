@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .. import Tensor
+from .._core import _warn
 from . import functional as F
 from .linear import Linear
 from .module import Module
@@ -23,10 +23,9 @@ class _Loss(Module):
     def _reduce(self, size_average: bool | None, reduce: bool | None, reduction: str) -> None:
         if size_average is not None or reduce is not None:
             # torch's two switches of old for the same.
-            warnings.warn(
+            _warn(
                 f"{type(self).__name__}: size_average and reduce are deprecated; use reduction",
                 DeprecationWarning,
-                stacklevel=3,
             )
             is_reduced = True if reduce is None else reduce
             is_mean = True if size_average is None else size_average

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .. import Tensor, get_default_dtype
+from .. import Tensor, _core, get_default_dtype
 from .conversion import Converted
 from .hooks import Hooked, _all_registrations, call_with_hooks
 from .members import Members, check_name, refuse
@@ -479,14 +479,7 @@ class Module(Hooked, Converted, Stateful):
         >>> layer.weight.grad is None
         True
         """
-        for parameter in self.parameters():
-            gradient = parameter.grad
-            if gradient is not None:
-                if set_to_none:
-                    parameter.grad = None
-                else:
-                    gradient.detach_()
-                    gradient.zero_()
+        _core._optim.zero_grad(self.parameters(), set_to_none)
 
     # Text
 

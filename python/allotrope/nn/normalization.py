@@ -357,13 +357,14 @@ class _BatchNorm(_NormBase):
         """The input normalized by the batch in training, by the running statistics else."""
         input = self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
+        count = None
         if self.training and self.track_running_stats:
-            self.num_batches_tracked.add_(1)
+            count = self.num_batches_tracked + 1
             if self.momentum is None:
-                factor = 1.0 / self.num_batches_tracked.item()
+                factor = 1.0 / count.item()
         uses_batch = self.training or self.running_mean is None
         keeps = not self.training or self.track_running_stats
-        return F.batch_norm(
+        found = F.batch_norm(
             input,
             self.running_mean if keeps else None,
             self.running_var if keeps else None,
@@ -373,6 +374,10 @@ class _BatchNorm(_NormBase):
             factor,
             self.eps,
         )
+        # What fails is not counted.
+        if count is not None:
+            self.num_batches_tracked.copy_(count)
+        return found
 
 
 class BatchNorm1d(_BatchNorm):

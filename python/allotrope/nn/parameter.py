@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import Tensor, empty
+from .. import Tensor, empty, zeros
 
 
 class Parameter(Tensor):
@@ -105,12 +105,21 @@ class _Uninitialized:
         ('Parameter', (2, 3))
         """
         wanted_dtype, wanted_device = self._wanted
-        made = empty(
+        # Zeros: nobody may come to read memory that nobody has written.
+        made = zeros(
             tuple(shape),
             dtype=wanted_dtype if dtype is None else dtype,
             device=wanted_device if device is None else device,
         )
-        self.data = made
+        self._become(made)
+
+    def _copy_of(self, value: Tensor) -> Tensor:
+        """A value where and what this is to be."""
+        dtype, device = self._wanted
+        return value.to(dtype=dtype, device=value.device if device is None else device).clone()
+
+    def _become(self, data: Tensor) -> None:
+        self.data = data
         del self._wanted
         self.__class__ = self._becomes
 

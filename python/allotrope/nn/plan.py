@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .. import Tensor, _core
 from ..amp import _Setting
-from .conversion import Computing, check_device, convert_tensor, is_converted, wanted_dtype
+from .conversion import Computing, Replacements, check_device, is_converted, wanted_dtype
 from .parameter import is_lazy
 
 _Model = TypeVar("_Model")
@@ -232,8 +232,11 @@ class Plan(_Setting, Mapping[str, Mapping[str, Any]]):
                     raise ValueError(f"plan: {other[0]!r} and {wanted[0]!r} are one tensor; the same line for both is accepted")
             check_device(line.get("device"))
         computing = {path: _computing(path, module, line) for path, (module, line) in modules.items()}
-        for _, tensor, store, device, planned in tensors.values():
-            convert_tensor(tensor, store, device)
+        made = Replacements()
+        for _, tensor, store, device, _ in tensors.values():
+            made.convert(tensor, store, device)
+        made.commit()
+        for _, tensor, _, _, planned in tensors.values():
             tensor.__dict__.pop("_planned", None)
             if planned:
                 tensor.__dict__["_planned"] = planned

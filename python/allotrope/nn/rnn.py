@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .. import Tensor, empty
-from .._core import _rnn
+from .._core import _rnn, _warn
 from . import init
 from .module import Module
 from .parameter import Parameter
-from .sizes import as_input
+from .sizes import as_input, check_layers
 from .utils.rnn import PackedSequence
 
 
@@ -46,14 +45,13 @@ class RNNBase(Module):
         op = type(self).__name__
         if mode not in self._gates:
             raise ValueError(f"{op}: unknown mode: {mode!r}; {', '.join(self._gates)} are accepted")
-        _check_sizes(op, input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
+        _check_sizes(op, input_size=input_size, hidden_size=hidden_size)
+        check_layers(op, "num_layers", num_layers)
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ValueError(f"{op}: not a probability: dropout={dropout!r}; from 0 to 1 is accepted")
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
-                f"{op}: dropout={dropout} does nothing in one layer; it is between layers",
-                stacklevel=3,
-            )
+            text = f"{op}: dropout={dropout} does nothing in one layer; it is between layers"
+            _warn(text, UserWarning)
         if proj_size and mode != "LSTM":
             raise ValueError(f"{op}: proj_size={proj_size}; only LSTM has a projection")
         if not 0 <= proj_size < hidden_size:

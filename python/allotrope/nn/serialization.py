@@ -32,14 +32,20 @@ def load_sharded(path: Any, *, mmap: bool | None = None) -> dict[str, Tensor]:
     folder = os.path.dirname(path)
     shards: dict[str, dict[str, Any]] = {}
     for file in dict.fromkeys(places.values()):
-        if file != os.path.basename(file) or file in ("", ".", ".."):
+        if file != os.path.basename(file) or file in ("", ".", "..") or "\0" in file:
             raise OSError(f"load_sharded: not a file beside the index: {file!r} in {path}")
-        shards[file] = load(os.path.join(folder, file), mmap=mmap)
+        shard = load(os.path.join(folder, file), mmap=mmap)
+        if not isinstance(shard, dict):
+            raise OSError(f"load_sharded: not a shard: {file!r} in {path}; it has no names")
+        shards[file] = shard
     found: dict[str, Tensor] = {}
     for name, file in places.items():
         if name not in shards[file]:
             raise OSError(f"load_sharded: {name!r} is not in {file}, where {path} says it is")
-        found[name] = shards[file][name]
+        tensor = shards[file][name]
+        if not isinstance(tensor, Tensor):
+            raise OSError(f"load_sharded: {name!r} in {file} is no tensor: {type(tensor).__name__}")
+        found[name] = tensor
     return found
 
 
@@ -47,7 +53,7 @@ def _weight_map(path: str) -> dict[str, str]:
     try:
         with open(path, encoding="utf-8") as file:
             index = json.load(file)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OSError(f"load_sharded: a damaged index: {path}: {error}") from None
     places = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):

@@ -44,7 +44,7 @@ class Unflatten(Module):
         super().__init__()
         if isinstance(dim, bool) or not isinstance(dim, int):
             raise TypeError(f"Unflatten: not a dimension: {dim!r}; an integer is accepted")
-        sizes = tuple(unflattened_size)
+        sizes = tuple(unflattened_size) if hasattr(unflattened_size, "__iter__") else (None,)
         if not all(isinstance(size, int) for size in sizes):
             raise TypeError(f"Unflatten: not sizes: {unflattened_size!r}; integers are accepted")
         self.dim, self.unflattened_size = dim, sizes

@@ -3,7 +3,6 @@ written, and nothing is lost without a word."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,39 +96,35 @@ class Plan:
     def _note(self, name: str, what: str) -> None:
         self.differences.append((name, what))
 
-    def _apart(self) -> list[tuple[str, Any, Tensor]]:
-        """The writes, with copies of values that lie in the memory of another target: two members
-        may be exchanged."""
-        places = {
-            target.data_ptr(): key for key, (_, target, _) in self.writes.items() if not is_lazy(target)
-        }
-        return [
-            (name, target, value.clone() if places.get(value.data_ptr(), key) != key else value)
-            for key, (name, target, value) in self.writes.items()
-        ]
-
     def commit(self) -> None:
-        """Writes. What could fail has been tried before."""
+        """Writes. What could fail has been tried before, and what needs memory is made first."""
         former: list[tuple[Any, Any]] = []
         try:
             for _, module, value in self.extra:
                 former.append((module, module.get_extra_state()))
                 module.set_extra_state(value)
-        except Exception:
+            self._write()
+        except BaseException:
             for module, value in former:
                 module.set_extra_state(value)
             raise
-        from ..autograd import no_grad
-        from .conversion import replace_data
 
-        with no_grad():
-            for _, target, value in self._apart():
-                if is_lazy(target):
-                    target.materialize(value.shape, dtype=value.dtype if self.assign else None)
-                if self.assign:
-                    replace_data(target, value)
-                else:
-                    target.copy_(value)
+    def _write(self) -> None:
+        from .conversion import Replacements
+
+        targets, values, lazy, replacements = [], [], [], Replacements()
+        for _, target, value in self.writes.values():
+            if is_lazy(target):
+                lazy.append((target, value if self.assign else target._copy_of(value)))
+            elif self.assign:
+                replacements.add(target, value)
+            else:
+                targets.append(target)
+                values.append(value)
+        _core._write_all(targets, values)
+        replacements.commit()
+        for target, data in lazy:
+            target._become(data)
 
 
 def _same_values(a: Tensor, b: Tensor) -> bool:
@@ -370,11 +365,10 @@ class Stateful:
         name = report.lossy[0]
         stored, taken = report.dtype_differences[name]
         more = f" and {len(report.lossy) - 1} more" if len(report.lossy) > 1 else ""
-        warnings.warn(
+        _core._warn(
             f"load_state_dict: values were rounded: {name} from {stored} to {taken}{more} "
             "(hint: assign=True takes the dtypes of the file, or model.to(dtype) first)",
             LossyConversionWarning,
-            stacklevel=3,
         )
 
 

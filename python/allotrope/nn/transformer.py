@@ -15,7 +15,7 @@ from .dropout import Dropout
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
-from .sizes import as_input
+from .sizes import as_input, check_layers
 
 _Activation = str | Callable[[Tensor], Tensor]
 _ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
@@ -399,6 +399,7 @@ class Transformer(Module):
 def _copies(layer: Module, count: int) -> ModuleList:
     if not isinstance(layer, Module):
         raise TypeError(f"Transformer: not a layer: {type(layer).__name__}; a module is accepted")
+    check_layers("Transformer", "num_layers", count, 0)
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 

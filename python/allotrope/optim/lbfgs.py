@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._accepted import LARGEST, check_integer, check_keys, check_list, check_number
+from .._core import Tensor
 from ..autograd import enable_grad
 from .optimizer import Optimizer
 
@@ -71,9 +73,36 @@ class LBFGS(Optimizer):
     def _check_group(self, group: dict[str, Any]) -> None:
         _optim.check_lbfgs(group)
 
+    def _load_entry(self, op: str, param: Any, entry: Any) -> Any:
+        op = f"{op}: state"
+        lists, vectors = ("old_dirs", "old_stps", "ro"), ("d", "prev_flat_grad")
+        numbers = ("t", "H_diag", "prev_loss")
+        state = check_keys(op, entry, (), ("func_evals", "n_iter", "al", *vectors, *lists, *numbers))
+        if state.get("n_iter"):
+            check_keys(op, state, (*vectors, *lists, *numbers), None)
+        count = sum(one.numel() * (1 + one.is_complex()) for one in self.param_groups[0]["params"])
+        for name in ("func_evals", "n_iter"):
+            state[name] = check_integer(op, name, state.get(name, 0), 0, LARGEST)
+        for name in numbers:
+            if state.get(name) is not None:
+                check_number(op, name, state[name])
+        history = {name: check_list(op, name, state.get(name) or []) for name in lists}
+        for name in lists:
+            check_list(op, name, history[name], len(history["ro"]))
+        for number in history["ro"]:
+            check_number(op, "ro", number)
+        held = [state[name] for name in vectors if state.get(name) is not None]
+        for vector in (*held, *history["old_dirs"], *history["old_stps"]):
+            is_one = isinstance(vector, Tensor) and vector.is_floating_point()
+            if not is_one or tuple(vector.shape) != (count,):
+                given = list(vector.shape) if is_one else type(vector).__name__
+                raise ValueError(f"{op}: wrong vector: {given}; tensors of [{count}] floats are accepted")
+        return state
+
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Takes a step: the closure forgets the gradients, evaluates the loss and its gradients, and
-        gives the loss, as often as is needed. The first loss.
+        gives the loss, as often as is needed. The first loss. If it fails, parameters and what is
+        remembered are as they were.
 
         >>> w = al.tensor([3.0], requires_grad=True)
         >>> optimizer = al.optim.LBFGS([w], lr=0.5)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from .. import _core
+from .._accepted import check_choice, check_generator, check_integer, check_keys
+from .._accepted import check_like, check_list, check_number, is_of_package
 from .._core import Generator, Tensor
 
 _optim = _core._optim
@@ -241,9 +242,8 @@ class Optimizer:
                 raise ValueError(f"{name}: a group does not say {key}, which has no default")
             group.setdefault(key, default)
         if len({id(param) for param in params}) != len(params):
-            warnings.warn(
-                f"{name}: a parameter twice in one group takes every step twice", stacklevel=3
-            )
+            text = f"{name}: a parameter twice in one group takes every step twice"
+            _core._warn(text, UserWarning)
         known = {id(param) for other in self.param_groups for param in other["params"]}
         if any(id(param) in known for param in params):
             raise ValueError(f"{name}: a parameter in two groups; each is accepted in one")
@@ -484,26 +484,28 @@ class Optimizer:
         >>> other.state[x]["momentum_buffer"]
         tensor([1.])
         """
-        state_dict = dict(state_dict)
+        state_dict = check_keys(f"{type(self).__name__}.load_state_dict", state_dict, (), None)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             result = hook(self, state_dict)
             if result is not None:
                 state_dict = dict(result)
-        saved = [dict(group) for group in state_dict["param_groups"]]
-        if len(saved) != len(self.param_groups):
-            raise ValueError(
-                f"load_state_dict: other groups: {len(saved)} saved; {len(self.param_groups)} accepted"
-            )
-        for number, (group, other) in enumerate(zip(self.param_groups, saved)):
-            if len(group["params"]) != len(other["params"]):
-                raise ValueError(
-                    f"load_state_dict: group {number} has another size: {len(other['params'])} saved; "
-                    f"{len(group['params'])} accepted"
-                )
+        op = f"{type(self).__name__}.load_state_dict"
+        # Hooks, and classes of somebody else's, save what they like beside.
+        is_plain = is_of_package(self) and not (
+            self._optimizer_state_dict_post_hooks or self._optimizer_load_state_dict_post_hooks
+        )
+        known = ("generator",) if is_plain else None
+        check_keys(op, state_dict, ("state", "param_groups"), known)
+        saved = check_list(op, "number of groups", state_dict["param_groups"], len(self.param_groups))
+        entries = state_dict["state"]
+        if not isinstance(entries, Mapping):
+            raise TypeError(f"{op}: wrong state: {type(entries).__name__}; a dict is accepted")
         owners: dict[Any, tuple[Any, dict[str, Any]]] = {}
         groups = []
-        for group, other in zip(self.param_groups, saved):
-            numbers = other.pop("params")
+        for place, (group, given) in enumerate(zip(self.param_groups, saved)):
+            other = check_keys(f"{op}: group {place}", given, ("params",), None)
+            wanted = len(group["params"])
+            numbers = check_list(op, f"size of group {place}", other.pop("params"), wanted)
             new = {key: deepcopy(value) for key, value in other.items()}
             new["params"] = group["params"]
             if "param_names" in group:
@@ -511,29 +513,53 @@ class Optimizer:
             for key, default in self.defaults.items():
                 # What torch does not save stays as it is.
                 new.setdefault(key, group.get(key, default))
+                if isinstance(default, bool) and isinstance(new[key], int) and new[key] in (0, 1):
+                    new[key] = bool(new[key])
+                if isinstance(default, tuple):
+                    # None among its members is a choice.
+                    for one in check_list(f"{op}: group {place}", key, new[key], len(default)):
+                        if one is not None:
+                            check_number(f"{op}: group {place}", key, one)
+                elif isinstance(default, (bool, float, int)):
+                    check_like(f"{op}: group {place}", key, new[key], default)
+                elif key in ("foreach", "fused"):
+                    check_choice(f"{op}: group {place}", key, new[key], (None, False, True))
             self._check_group(new)
             groups.append(new)
             for number, param in zip(numbers, group["params"]):
-                owners[number] = (param, new)
+                owners[check_integer(op, "number of a parameter", number)] = (param, new)
         state: defaultdict[Any, Any] = defaultdict(dict)
-        for key, entry in state_dict["state"].items():
+        for key, entry in entries.items():
             if key not in owners:
+                if isinstance(key, int) or is_of_package(self):
+                    raise ValueError(
+                        f"{op}: state of a parameter that is in no group: {key!r}; numbers of the "
+                        "groups' parameters are accepted"
+                    )
                 state[key] = deepcopy(entry)
                 continue
             param, group = owners[key]
             if self._rule is not None:
+                entry = check_keys(f"{op}: state of {key}", entry, (), None)
                 state[param] = _optim.load_state(self._rule, group, param, _ours(entry))
             else:
-                state[param] = _copied(entry)
+                state[param] = self._load_entry(op, param, _copied(entry))
         generator = state_dict.get("generator")
+        if generator is None and any(group.get("stochastic_rounding") for group in saved):
+            raise ValueError(f"{op}: missing: generator; steps that round by chance go on from its state")
         if generator is not None:
-            self.generator.set_state(_ours(generator))
+            self.generator.set_state(check_generator(op, "generator", _ours(generator)))
         for old, new in zip(self.param_groups, groups):
             old.clear()
             old.update(new)
         self.state = state
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
+
+
+    def _load_entry(self, op: str, param: Any, entry: Any) -> Any:
+        """What was saved of a parameter, for a rule that is not one of Rust's."""
+        return entry
 
 
 class _Required:

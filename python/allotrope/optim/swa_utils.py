@@ -31,6 +31,11 @@ def _moved(average: Tensor, value: Tensor, share: float) -> Tensor:
     return _core.lerp(average.to(wide), value.to(wide), share).to(dtype)
 
 
+def _write(pairs: list[tuple[Tensor, Tensor]]) -> None:
+    """Gives tensors other values, or none of them."""
+    _core._write_all([target for target, _ in pairs], [value for _, value in pairs])
+
+
 def _check_decay(decay: float) -> None:
     if not 0.0 <= decay <= 1.0:
         raise ValueError(f"swa_utils: decay: {decay}; numbers from 0 to 1 are accepted")
@@ -48,8 +53,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None
 
     @no_grad()
     def update(averages: Any, values: Any, num_averaged: Any) -> None:
-        for average, value in zip(averages, values):
-            average.copy_(_moved(average, value, 1 - decay))
+        pairs = [(average, _moved(average, value, 1 - decay)) for average, value in zip(averages, values)]
+        _write(pairs)
 
     found: Callable[[Any, Any, Any], None] = update
     return found
@@ -67,8 +72,7 @@ def get_swa_multi_avg_fn() -> Callable[[Any, Any, Any], None]:
     @no_grad()
     def update(averages: Any, values: Any, num_averaged: Any) -> None:
         share = 1 / (_number(num_averaged) + 1)
-        for average, value in zip(averages, values):
-            average.copy_(_moved(average, value, share))
+        _write([(average, _moved(average, value, share)) for average, value in zip(averages, values)])
 
     found: Callable[[Any, Any, Any], None] = update
     return found
@@ -167,18 +171,19 @@ class AveragedModel(_nn.Module):
         """
         averages = [average.detach() for average in self._averaged(self.module)]
         values = [value.detach() for value in self._averaged(model)]
+        # All at once: a lack of memory leaves everything as it was.
+        pairs = [(self.n_averaged, self.n_averaged + 1)]
+        if not self.use_buffers:
+            both = zip(self.module.buffers(), model.buffers())
+            pairs += [(own.detach(), value.detach()) for own, value in both]
         if int(self.n_averaged.item()) == 0:
-            for average, value in zip(averages, values):
-                average.copy_(value)
+            pairs += zip(averages, values)
         elif self.avg_fn is not None:
-            for average, value in zip(averages, values):
-                average.copy_(self.avg_fn(average, value, self.n_averaged))
+            both = zip(averages, values)
+            pairs += [(one, self.avg_fn(one, value, self.n_averaged)) for one, value in both]
         else:
             (self.multi_avg_fn or get_swa_multi_avg_fn())(averages, values, self.n_averaged)
-        if not self.use_buffers:
-            for own, value in zip(self.module.buffers(), model.buffers()):
-                own.detach().copy_(value.detach())
-        self.n_averaged += 1
+        _write(pairs)
 
 
 @no_grad()

@@ -249,6 +249,115 @@ def operations():
     }
 
 
+def network(width=300, depth=6):
+    """A network with gradients, whose values a history holds, and one parameter that lies otherwise."""
+    model = al.nn.Sequential(*[al.nn.Linear(width, width) for _ in range(depth)])
+    model[1].weight.data = model[1].weight.detach().T
+    loss = model(numbers(4, width)).square().sum()
+    loss.backward()
+    model.held = [loss, *[p.grad * 1.0 for p in model.parameters()]]
+    return model
+
+
+def stepped(name, dtype=None, **options):
+    """Before a step: the optimizer, its parameters and what it remembers."""
+
+    def make():
+        model = network() if dtype is None else network().to(dtype)
+        optimizer = getattr(al.optim, name)([p for p in model.parameters() if p.ndim == 2], **options)
+        if name != "LBFGS":
+            optimizer.step()
+        return optimizer, model
+
+    return make
+
+
+def remembered(optimizer, model):
+    state = [x for entry in optimizer.state.values() for x in entry.values()]
+    return [*model.parameters(), *state, *[p.grad for p in model.parameters() if p.grad is not None]]
+
+
+def evaluated(optimizer, model):
+    x = numbers(4, 300)
+
+    def closure():
+        loss = model(x).square().sum() * 1e-3
+        for p, gradient in zip(model.parameters(), al.autograd.grad(loss, list(model.parameters()))):
+            p.grad = gradient
+        return loss
+
+    optimizer.step(closure)
+
+
+def scaled():
+    optimizer, model = stepped("SGD", lr=0.01, momentum=0.9)()
+    return optimizer, model, al.amp.GradScaler(init_scale=8.0)
+
+
+def normalized():
+    layer = al.nn.BatchNorm1d(20_000)
+    layer.held = layer(numbers(4, 20_000))
+    return (layer,)
+
+
+def averaged():
+    model = network()
+    del model.held
+    averages = al.optim.swa_utils.AveragedModel(model)
+    averages.update_parameters(model)
+    return averages, model
+
+
+def changes():
+    """As `operations`, for what changes several tensors: all of them, or none. With what it changes."""
+    module = lambda: (network(),)
+    parameters = lambda model, *_: [*model.parameters(), *[p.grad for p in model.parameters()]]
+    step = lambda optimizer, model: optimizer.step()
+    return {
+        "module to double": (module, lambda model: model.double(), parameters),
+        "module to half": (module, lambda model: model.half(), parameters),
+        "module load_state_dict": (
+            lambda: (network(), network().state_dict()),
+            lambda model, state: model.load_state_dict(state),
+            parameters,
+        ),
+        "module load_state_dict assign": (
+            lambda: (network(), network().double().state_dict()),
+            lambda model, state: model.load_state_dict(state, assign=True),
+            parameters,
+        ),
+        "module zero_grad": (module, lambda model: model.zero_grad(set_to_none=False), parameters),
+        "optimizer zero_grad": (
+            stepped("SGD"), lambda optimizer, model: optimizer.zero_grad(set_to_none=False), remembered
+        ),
+        "batch norm": (normalized, lambda layer: layer(numbers(64, 20_000)), lambda layer: list(layer.buffers())),
+        "averages": (averaged, lambda averages, model: averages.update_parameters(model), lambda a, m: [*a.parameters(), *a.buffers()]),
+        "SGD": (stepped("SGD", lr=0.1, momentum=0.9), step, remembered),
+        "Adam": (stepped("Adam"), step, remembered),
+        "Adam complex": (stepped("Adam", dtype=al.complex64), step, remembered),
+        "Adam master": (stepped("Adam", dtype=al.bfloat16, master_weights=True), step, remembered),
+        "Adam stochastic": (stepped("Adam", dtype=al.bfloat16, stochastic_rounding=True), step, remembered),
+        "Adam stochastic master": (
+            stepped("Adam", dtype=al.bfloat16, stochastic_rounding=True, master_weights=True), step, remembered
+        ),
+        "Adafactor": (stepped("Adafactor"), step, remembered),
+        "Muon": (stepped("Muon"), step, remembered),
+        "LBFGS": (stepped("LBFGS"), evaluated, lambda optimizer, model: list(model.parameters())),
+        "scaled step": (scaled, lambda optimizer, model, scaler: scaler.step(optimizer), remembered_scaled),
+        "unscale_": (scaled, lambda optimizer, model, scaler: scaler.unscale_(optimizer), gradients),
+    }
+
+
+def gradients(optimizer, model, scaler):
+    return [p.grad for p in model.parameters()]
+
+
+def remembered_scaled(optimizer, model, scaler):
+    """Gradients are unscaled before the step, and stay so where that fails."""
+    state = [x for entry in optimizer.state.values() for x in entry.values()]
+    return [*model.parameters(), *state]
+
+
 def size():
     """The addresses that this process has, in bytes."""
     with open("/proc/self/statm") as file:
@@ -313,7 +422,11 @@ class Guards:
 
 
 def checksums(given):
-    return [zlib.crc32(t.detach().contiguous().numpy()) for t in given if isinstance(t, al.Tensor)]
+    return [
+        (t.dtype.name, zlib.crc32(t.detach().contiguous().reshape(-1).view(al.uint8).numpy()))
+        for t in given
+        if isinstance(t, al.Tensor)
+    ]
 
 
 def start_threads():
@@ -330,7 +443,7 @@ def start_threads():
     ctypes.CDLL(None).malloc_trim(0)
 
 
-def attempt(run, given, guards, sums, room):
+def attempt(run, given, guards, sums, room, watch):
     start_threads()
     limit(size() + room)
     try:
@@ -342,8 +455,10 @@ def attempt(run, given, guards, sums, room):
     limit(resource.RLIM_INFINITY)
     if not guards.are_intact():
         return ["spoils", "tensors from before"]
-    if checksums(given) != sums:
+    if watch is None and checksums(given) != sums:
         return ["spoils", "operands"]
+    if watch is not None and (checksums(watch(*given)) == sums) != (outcome == "refuses"):
+        return ["spoils", "a part of what it changes" if outcome == "refuses" else "nothing"]
     # What was short is there again.
     if outcome == "refuses":
         (al.ones(1 << 20) + 1).sum().item()
@@ -353,19 +468,20 @@ def attempt(run, given, guards, sums, room):
 def main(form, part, parts, only=None):
     warnings.simplefilter("ignore")
     errors = tempfile.TemporaryFile()
-    chosen = list(operations().items())
+    chosen = [(name, (*each, None)) for name, each in operations().items()]
+    chosen += changes().items()
     if only:
         chosen = [(name, each) for name, each in chosen if name in only]
-    for number, (name, (make, run)) in enumerate(chosen):
+    for number, (name, (make, run, watch)) in enumerate(chosen):
         if number % parts != part:
             continue
         given, guards = make(), Guards()
-        sums = checksums(given)
+        sums = checksums(given if watch is None else watch(*given))
         # The limits of the short form are others for every operation.
         room = (64 << 10) * (1 + number % 3)
         outcome = None
         while outcome != "answers" and room < MOST:
-            outcome, detail = in_child(lambda: attempt(run, given, guards, sums, room), errors)
+            outcome, detail = in_child(lambda: attempt(run, given, guards, sums, room, watch), errors)
             print(json.dumps([name, room, outcome, detail]), flush=True)
             if outcome not in ("answers", "refuses"):
                 break

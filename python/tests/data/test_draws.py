@@ -38,3 +38,20 @@ def test_what_the_process_draws_is_not_disturbed(kind, normals):
         assert interleaved(True, kind, normals) == interleaved(False, kind, normals)
     finally:
         np.random.set_bit_generator(before)
+
+
+def test_a_number_that_waits_where_the_words_are_known():
+    """The same words with and without a waiting number: neither is taken for the other."""
+    loader = al.data.DataLoader(samples.Global(12), 2)
+
+    def drawn(between):
+        found = []
+        batches = iter(loader)
+        for normals in (2, 1, 1, 3):
+            np.random.seed(0)
+            found.append(np.random.randn(normals).tolist())
+            between(batches)
+            found.append(np.random.randn(2).tolist())
+        return found
+
+    assert drawn(next) == drawn(lambda batches: None)

@@ -198,9 +198,9 @@ def test_states_that_do_not_fit():
             state,
             "saved without a generator",
         ),
-        (loader, {}, "not the state of a loader: no version"),
+        (loader, {}, "missing: version, is_iterable"),
         (loader, {**state, "version": 2}, "unknown version: 2"),
-        (loader, {**state, "samplers": {"sampler": 3}}, "samplers that this loader does not have"),
+        (loader, {**state, "samplers": {"sampler": 3}}, "unknown: 'sampler'"),
     ]
     rows = al.data.DataLoader(samples.Rows([5, 5]), num_workers=2)
     next(iter(rows))

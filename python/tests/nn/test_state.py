@@ -374,3 +374,26 @@ def test_members_may_be_exchanged(assign):
     with al.no_grad():
         module[0].weight.fill_(9)
     assert module[1].weight.item() == first
+
+
+@pytest.mark.parametrize("assign", [False, True])
+@pytest.mark.parametrize("part", ["later", "reversed", "transposed", "every other"])
+def test_values_may_be_parts_of_other_members(part, assign):
+    """They are those from before, in whatever order members are written."""
+    module = nn.Module()
+    module.register_buffer("large", al.arange(16.0))
+    module.register_buffer("small", al.zeros(4))
+    module.register_buffer("last", al.zeros(4, 4))
+    old = module.large.detach()
+    small = {
+        "later": old[6:10],
+        "reversed": old[8:12].flip(0),
+        "transposed": old.reshape(4, 4).T[1],
+        "every other": old[1:9:2],
+    }[part]
+    wanted = small.tolist()
+    state = {"large": al.zeros(16), "small": small, "last": old.reshape(4, 4).T}
+    module.load_state_dict(state, assign=assign)
+    assert module.large.tolist() == [0.0] * 16
+    assert module.small.tolist() == wanted
+    assert module.last.tolist() == al.arange(16.0).reshape(4, 4).T.tolist()

@@ -161,6 +161,67 @@ def test_elements_that_share_memory_are_refused_and_nothing_changes():
     assert x.tolist() == before[0][0]
 
 
+@pytest.mark.parametrize("master", [False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adafactor"])
+def test_a_later_parameter_that_cannot_be_rounded_leaves_the_earlier_ones(name, master):
+    x = al.ones(3, 2, dtype="bfloat16").requires_grad_()
+    wide = al.ones(1, 2, dtype="bfloat16").expand(3, 2).detach().requires_grad_()
+    options = {"master_weights": master, "stochastic_rounding": True}
+    optimizer = getattr(al.optim, name)([x], **options)
+    for p in (x, wide):
+        p.grad = al.ones(3, 2, dtype="bfloat16")
+    optimizer.step()
+    optimizer.param_groups[0]["params"].append(wide)
+    before, offset = snapshot(optimizer), optimizer.generator.get_offset()
+    with pytest.raises(ValueError, match="elements share memory"):
+        optimizer.step()
+    assert snapshot(optimizer) == before and optimizer.generator.get_offset() == offset
+
+
+def test_lbfgs_goes_back_where_its_closure_fails():
+    x = al.tensor([3.0, -2.0], requires_grad=True)
+    for search in (None, "strong_wolfe"):
+        optimizer, calls = al.optim.LBFGS([x], line_search_fn=search), []
+
+        def closure(most=4):
+            calls.append(x.tolist())
+            if len(calls) > most:
+                raise ArithmeticError("enough")
+            optimizer.zero_grad()
+            loss = ((x - 1) ** 4).sum()
+            loss.backward()
+            return loss
+
+        with pytest.raises(ArithmeticError):
+            optimizer.step(closure)
+        assert calls[-1] != calls[0] and x.tolist() == calls[0] == [3.0, -2.0]
+        assert not any(optimizer.state[x].values())
+
+
+@pytest.mark.parametrize("change", ["shorter", "longer", "another size"])
+def test_a_history_of_lbfgs_that_does_not_fit(change):
+    """It is what the user says it is: between two steps the state can be written to."""
+    x = al.tensor([3.0, -2.0], requires_grad=True)
+    optimizer = al.optim.LBFGS([x], history_size=2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((x - 1) ** 4).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    state = optimizer.state[x]
+    if change == "another size":
+        state["d"] = al.zeros(5)
+    else:
+        state["ro"] = state["ro"][1:] if change == "shorter" else [*state["ro"], 1.0]
+    before = x.tolist()
+    with pytest.raises(ValueError, match="LBFGS"):
+        optimizer.step(closure)
+    assert x.tolist() == before
+
+
 def test_nothing_is_half_updated():
     x, y = leaf(3), leaf(3, seed=1)
     optimizer = al.optim.Adam([x, y])

@@ -4,6 +4,7 @@ use allotrope_dtype::{DType, Error, Problem, default_dtype};
 use allotrope_tensor::{BatchNormOptions as Operands, Device, Options, Tensor};
 
 use super::{ones, value, zeros};
+use crate::parameter::wide;
 use crate::{Buffer, Layer, Module, Parameter, Training};
 
 /// How numbers of each sample are normalised.
@@ -237,7 +238,7 @@ pub struct BatchNormOptions {
     pub affine: bool,
     /// Whether running numbers are kept, and used when this is not training.
     pub track_running_stats: bool,
-    /// The dtype of parameters and running numbers.
+    /// The dtype of parameters; running numbers are float32 or wider.
     pub dtype: DType,
     /// The device of the same.
     pub device: Device,
@@ -276,14 +277,15 @@ impl Channels {
             options.affine.then(|| make(&sizes, place)).transpose()
         };
         let buffer = |value: Result<Tensor, Error>| match options.track_running_stats {
-            true => value.map(|value| Some(Buffer::new(value))),
+            true => value.map(|value| Some(Buffer::new(value).keep_wide())),
             false => Ok(None),
         };
+        let statistics = Options::from((wide(options.dtype), options.device));
         Ok(Self {
             weight: parameter(ones)?,
             bias: parameter(zeros)?,
-            running_mean: buffer(Tensor::zeros(&sizes, place))?,
-            running_var: buffer(Tensor::ones(&sizes, place))?,
+            running_mean: buffer(Tensor::zeros(&sizes, statistics))?,
+            running_var: buffer(Tensor::ones(&sizes, statistics))?,
             num_batches_tracked: buffer(Tensor::zeros(&[], (DType::I64, options.device)))?,
             training: Training::default(),
             options,
@@ -295,14 +297,14 @@ impl Channels {
         let running = self.running_mean.as_ref().zip(self.running_var.as_ref());
         let values = running.map(|(mean, var)| (mean.value(), var.value()));
         let is_training = self.training.is_on();
-        let mut momentum = self.options.momentum;
+        let (mut momentum, mut counted) = (self.options.momentum, None);
         if is_training && let Some(tracked) = &self.num_batches_tracked {
             let count = tracked.value().add(1)?;
             // Only the mean over all batches needs to know how many there were.
             if momentum.is_none() {
                 momentum = Some(1.0 / count.to_scalar::<i64>()? as f64);
             }
-            tracked.set(count);
+            counted = Some((tracked, count));
         }
         let operands = Operands {
             running: values.as_ref().map(|(mean, var)| (mean, var)),
@@ -317,8 +319,12 @@ impl Channels {
             false => input.instance_norm(operands)?,
         };
         if let (true, Some((mean, var)), Some(new)) = (is_training, running, result.running) {
-            mean.set(new.0);
-            var.set(new.1);
+            let new_mean = new.0.to(mean.value().dtype())?;
+            var.set(new.1.to(var.value().dtype())?);
+            mean.set(new_mean);
+        }
+        if let Some((tracked, count)) = counted {
+            tracked.set(count);
         }
         Ok(result.output)
     }

@@ -166,15 +166,22 @@ pub trait Module: Visit {
     {
         let dtype = dtype.into();
         check("to", dtype)?;
-        for (_, parameter) in self.named_parameters() {
+        // All is made before anything is changed.
+        let (parameters, buffers) = (self.named_parameters(), self.named_buffers());
+        let (mut moved, mut values) = (Vec::new(), Vec::new());
+        for (_, parameter) in &parameters {
             let now = parameter.value().dtype();
-            parameter.to(converted(dtype, now))?;
+            moved.extend(parameter.in_dtype(converted(dtype, now))?);
         }
-        for (_, buffer) in self.named_buffers() {
-            let now = buffer.value();
-            let wanted = converted(dtype, now.dtype());
-            if wanted != now.dtype() && !buffer.keeps_dtype() {
-                buffer.set(now.to(wanted)?);
+        for (_, buffer) in &buffers {
+            values.push((buffer, buffer.value().to(buffer.converted(dtype))?));
+        }
+        for moved in moved {
+            moved.take_place()?;
+        }
+        for (buffer, value) in values {
+            if value.dtype() != buffer.value().dtype() {
+                buffer.set(value);
             }
         }
         Ok(())
@@ -189,14 +196,22 @@ pub trait Module: Visit {
         Self: Sized,
     {
         let device = device.into();
-        for (_, parameter) in self.named_parameters() {
-            parameter.to_device(device)?;
+        let (parameters, buffers) = (self.named_parameters(), self.named_buffers());
+        let (mut moved, mut values) = (Vec::new(), Vec::new());
+        for (_, parameter) in &parameters {
+            moved.extend(parameter.on_device(device)?);
         }
-        for (_, buffer) in self.named_buffers() {
+        for (_, buffer) in &buffers {
             let now = buffer.value();
             if now.device() != device {
-                buffer.set(now.to_device(device)?);
+                values.push((buffer, now.to_device(device)?));
             }
+        }
+        for moved in moved {
+            moved.take_place()?;
+        }
+        for (buffer, value) in values {
+            buffer.set(value);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use allotrope_dtype::{Casting, Error, Problem, can_cast};
 use allotrope_io::{Key, Value};
-use allotrope_tensor::{Tensor, Variable, no_grad};
+use allotrope_tensor::{Tensor, Variable};
 
 use super::visit::{Visit, Visitor, Walk};
 use crate::{Buffer, Parameter};
@@ -137,12 +137,11 @@ pub(super) fn load(
         };
         return Err(Error::new(OP, problem));
     }
-    let _off = no_grad();
-    for (place, value) in fitting {
-        place
-            .variable()
-            .update(OP, |_| Ok::<_, Error>(value.clone()))?;
-    }
+    let writes = fitting.into_iter();
+    let writes: Vec<_> = writes
+        .map(|(place, value)| (place.variable(), value))
+        .collect();
+    Variable::write_all(OP, &writes)?;
     Ok(report)
 }
 

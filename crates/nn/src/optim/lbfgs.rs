@@ -1,6 +1,8 @@
 //! L-BFGS: steps by an estimate of the curvature, along which the loss is evaluated again and again.
 
-use allotrope_tensor::{DType, Error, Tensor, Variable, autocast, autocast_setting, no_grad};
+use allotrope_tensor::{
+    DType, Error, Problem, Tensor, Variable, autocast, autocast_setting, no_grad,
+};
 
 use super::options::{not_negative, options};
 use super::precision::computing;
@@ -83,6 +85,32 @@ pub struct LBFGSState {
     pub prev_loss: f64,
 }
 
+impl LBFGSState {
+    /// Refuses a history whose parts are not of one length, or vectors of another one than that of all
+    /// parameters.
+    fn check(&self, parameters: &[&Variable]) -> Result<(), Error> {
+        let parts = |x: &Tensor| x.count() * (1 + usize::from(x.dtype().is_complex()));
+        let count: usize = parameters.iter().map(|p| parts(&p.value())).sum();
+        let lengths = [self.old_stps.len(), self.ro.len()];
+        if let Some(from) = lengths.into_iter().find(|len| *len != self.old_dirs.len()) {
+            let to = self.old_dirs.len();
+            return Err(Error::new("LBFGS", Problem::LengthMismatch { from, to }));
+        }
+        let vectors = self.old_dirs.iter().chain(&self.old_stps);
+        for vector in vectors.chain(&self.d).chain(&self.prev_flat_grad) {
+            if vector.shape()[..] != [count] {
+                let problem = Problem::WrongShape {
+                    what: "state",
+                    given: vector.shape().to_vec(),
+                    accepted: format!("[{count}]"),
+                };
+                return Err(Error::new("LBFGS", problem));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Parameters as one vector.
 struct Flat<'a> {
     parameters: &'a [&'a Variable],
@@ -124,26 +152,28 @@ impl Flat<'_> {
     /// Goes along a direction.
     fn add(&self, length: f64, direction: &Tensor) -> Result<(), Error> {
         let mut offset = 0;
+        let mut values = Vec::with_capacity(self.parameters.len());
         for parameter in self.parameters {
-            let is_complex = parameter.value().dtype().is_complex();
-            let parts;
-            let target = match is_complex {
-                true => {
-                    parts = parameter.view(|x| x.view_as_real())?;
-                    &parts
-                }
-                false => *parameter,
+            let value = parameter.value().detach();
+            let (dtype, is_complex) = (value.dtype(), value.dtype().is_complex());
+            let value = if is_complex {
+                value.view_as_real()?
+            } else {
+                value
             };
-            let value = target.value().detach();
-            let (count, dtype) = (value.count(), value.dtype());
+            let count = value.count();
             let sizes: Vec<isize> = value.shape().iter().map(|size| *size as isize).collect();
-            drop(value);
             let part = direction.narrow(0, offset as isize, count)?;
             let way = part.reshape(&sizes[..])?.mul(length)?;
-            let _ = target.update("step", |x| x.to(self.dtype)?.add(&way)?.to(dtype))?;
+            let moved = value.to(self.dtype)?.add(&way)?.to(dtype.to_real())?;
+            values.push(if is_complex {
+                moved.view_as_complex()?
+            } else {
+                moved
+            });
             offset += count;
         }
-        Ok(())
+        self.set(&values)
     }
 
     fn values(&self) -> Vec<Tensor> {
@@ -151,24 +181,42 @@ impl Flat<'_> {
     }
 
     fn set(&self, values: &[Tensor]) -> Result<(), Error> {
-        for (parameter, value) in self.parameters.iter().zip(values) {
-            let _ = parameter.update("step", |_| Ok::<_, Error>(value.clone()))?;
-        }
-        Ok(())
+        let writes = self.parameters.iter().copied().zip(values.iter().cloned());
+        let writes: Vec<(&Variable, Tensor)> = writes.collect();
+        Variable::write_all("step", &writes).map(drop)
     }
 }
 
 /// Takes a step: evaluates the loss, whose gradients the function leaves behind, as often as is needed.
 ///
 /// # Errors
-/// What the function fails with; a value error for options without a meaning, a memory error.
+/// What the function fails with; a value error for options without a meaning or state of other lengths,
+/// a memory error. Then parameters and state are what they were.
 pub fn lbfgs_step<E: From<Error>>(
+    options: &LBFGSOptions,
+    parameters: &[&Variable],
+    state: &mut LBFGSState,
+    evaluate: impl FnMut() -> Result<f64, E>,
+) -> Result<(), E> {
+    options.check()?;
+    state.check(parameters)?;
+    let former = state.clone();
+    let values: Vec<Tensor> = parameters.iter().map(|p| p.value().detach()).collect();
+    let stepped = iterate(options, parameters, state, evaluate);
+    if stepped.is_err() {
+        *state = former;
+        let writes: Vec<(&Variable, Tensor)> = parameters.iter().copied().zip(values).collect();
+        Variable::write_all("step", &writes)?;
+    }
+    stepped
+}
+
+fn iterate<E: From<Error>>(
     options: &LBFGSOptions,
     parameters: &[&Variable],
     state: &mut LBFGSState,
     mut evaluate: impl FnMut() -> Result<f64, E>,
 ) -> Result<(), E> {
-    options.check()?;
     let dtypes = parameters.iter().map(|p| p.value().dtype());
     let flat = Flat {
         parameters,
@@ -180,7 +228,9 @@ pub fn lbfgs_step<E: From<Error>>(
     let mut evaluate = || evaluate().map(|loss| sign * loss);
     state.func_evals += 1;
     let mut evaluations = 1;
-    let max_eval = options.max_eval.unwrap_or(options.max_iter * 5 / 4);
+    let max_eval = options
+        .max_eval
+        .unwrap_or_else(|| options.max_iter.saturating_mul(5) / 4);
     let off =
         || -> Result<_, Error> { Ok((no_grad(), autocast(autocast_setting().dtype, false)?)) };
     let mut gradient = {

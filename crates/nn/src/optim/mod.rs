@@ -71,4 +71,6 @@ pub use radam::RAdamOptions;
 pub use rmsprop::RMSpropOptions;
 pub use rprop::RpropOptions;
 pub use sgd::SGDOptions;
-pub use step::{Group, Item, MASTER, initial_state, number, step, widened};
+pub use step::{
+    Group, Item, MASTER, check_names, check_number, initial_state, number, step, widened,
+};

@@ -11,7 +11,9 @@ use super::algorithm::{Algorithm, Numbers};
 use super::lr_scheduler::Rates;
 use super::options::OptionValue;
 use super::precision::Precision;
-use super::step::{Group, Item, MASTER, initial_state, number, step, widened};
+use super::step::{
+    Group, Item, MASTER, check_names, check_number, initial_state, number, step, widened,
+};
 use super::{
     ASGDOptions, AdadeltaOptions, AdafactorOptions, AdagradOptions, AdamOptions, AdamWOptions,
     AdamaxOptions, LionOptions, MuonOptions, NAdamOptions, RAdamOptions, RMSpropOptions,
@@ -619,10 +621,16 @@ fn remembered(
 ) -> Result<Remembered, Error> {
     let mut remembered = Remembered::default();
     let value = parameter.value();
+    if let Some(entry) = entry {
+        let slots = algorithm.slots(value.shape());
+        check_names(op, algorithm, &slots, |name| entry.contains_key(name))?;
+    }
     for (name, tensor) in entry.into_iter().flatten() {
         let numbers = algorithm.number_names().iter();
         if let Some(known) = numbers.copied().find(|known| known == name) {
-            remembered.numbers.insert(known, number(tensor)?);
+            let number = number(tensor)?;
+            check_number(op, known, number)?;
+            remembered.numbers.insert(known, number);
             continue;
         }
         if name == MASTER {

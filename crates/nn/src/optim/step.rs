@@ -2,9 +2,9 @@
 //! masters and what is remembered of them are written in one pass over memory.
 
 use allotrope_tensor::{
-    Builder, CastOptions, DType, Error, Generator, Problem, Program, Rewriting, Rewritten,
-    Rounding, Set, Tensor, Var, Variable, WeakScalar, autocast, autocast_setting, no_grad,
-    undivided,
+    Builder, CastOptions, CheckedRewrite, DType, Error, Generator, Problem, Program, Rewriting,
+    Rewritten, Rounding, Set, Tensor, Var, Variable, WeakScalar, autocast, autocast_setting,
+    no_grad, undivided,
 };
 use smallvec::SmallVec;
 
@@ -98,6 +98,51 @@ pub fn widened(
     }
 }
 
+/// Refuses saved state of a parameter that lacks something which the rule remembers; nothing at all is
+/// that of a parameter that took no step.
+///
+/// # Errors
+/// A value error.
+pub fn check_names(
+    op: &'static str,
+    algorithm: &dyn Algorithm,
+    slots: &[Slot],
+    is_given: impl Fn(&str) -> bool,
+) -> Result<(), Error> {
+    let names = algorithm.number_names().iter().copied();
+    let names: SmallVec<[&'static str; 8]> = names.chain(slots.iter().map(|s| s.name)).collect();
+    let missing = names.iter().find(|name| !is_given(name));
+    match missing {
+        Some(missing) if names.iter().any(|name| is_given(name)) => {
+            let problem = Problem::OutOfRange {
+                what: "state",
+                index: None,
+                value: format!("one without {missing}"),
+                accepted: "all that the rule remembers, or nothing,",
+            };
+            Err(Error::new(op, problem))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a saved number that no step leaves.
+///
+/// # Errors
+/// A value error for NaN and infinities, and for counts below zero.
+pub fn check_number(op: &'static str, name: &str, number: f64) -> Result<(), Error> {
+    if number.is_finite() && (name != "step" || number >= 0.0) {
+        return Ok(());
+    }
+    let problem = Problem::OutOfRange {
+        what: "state",
+        index: None,
+        value: format!("{name} {number}"),
+        accepted: "finite numbers, and counts from 0 on,",
+    };
+    Err(Error::new(op, problem))
+}
+
 /// Variables that a step makes for itself: real and imaginary parts, and sums that are still to be
 /// rounded.
 #[derive(Default)]
@@ -106,6 +151,34 @@ struct Own {
     unrounded: Option<Variable>,
     /// Whether the parameter is rounded by chance after the step.
     is_rounded_later: bool,
+    /// What an elementwise step writes in the place of state and master until then.
+    copies: Option<Copies>,
+}
+
+struct Copies {
+    state: SmallVec<[Variable; 4]>,
+    master: Option<Variable>,
+}
+
+impl Own {
+    fn parameter<'a>(&'a self, item: &'a Item<'_>) -> &'a Variable {
+        let parts = self.parts.as_ref();
+        parts.map_or(item.parameter, |parts| &parts.parameter)
+    }
+
+    fn master<'a>(&'a self, item: &'a Item<'_>) -> Option<&'a Variable> {
+        match &self.parts {
+            Some(parts) => parts.master.as_ref(),
+            None => item.master,
+        }
+    }
+
+    fn state<'a>(&'a self, item: &'a Item<'_>) -> SmallVec<[&'a Variable; 4]> {
+        match &self.parts {
+            Some(parts) => parts.state.iter().collect(),
+            None => item.state.iter().copied().collect(),
+        }
+    }
 }
 
 struct Parts {
@@ -147,8 +220,10 @@ pub fn step(groups: &mut [Group<'_>], generator: Option<&Generator>) -> Result<(
         }
     }
     let mut numbers = Vec::with_capacity(owns.len());
-    let mut batches: Vec<Batch<'_>> = Vec::new();
-    let mut whole = Vec::new();
+    // Those that are rounded by chance are written to copies first.
+    let (mut apart, mut batches) = (Vec::new(), Vec::new());
+    let mut writes: Vec<(&Variable, Tensor)> = Vec::new();
+    let mut rounder = Rounder::new(generator);
     let mut own = owns.iter();
     for (number, group) in groups.iter().enumerate() {
         for item in &group.items {
@@ -156,36 +231,35 @@ pub fn step(groups: &mut [Group<'_>], generator: Option<&Generator>) -> Result<(
             group.algorithm.advance(&mut after);
             let Some(own) = own.next() else { continue };
             if group.algorithm.is_elementwise() {
-                plan(&mut batches, number, group, item, &after, own)?;
+                let batches = match own.is_rounded_later {
+                    true => &mut apart,
+                    false => &mut batches,
+                };
+                plan(batches, number, group, item, &after, own)?;
             } else {
-                whole.push((group, item, after.clone(), own));
+                step_whole(group, item, &after, own, &mut rounder, &mut writes)?;
             }
             numbers.push(after);
         }
     }
-    let mut ready = Vec::with_capacity(batches.len());
-    for batch in &batches {
-        ready.push(Variable::check_rewrite(
-            "step",
-            &batch.program,
-            &batch.runs,
-        )?);
+    for ready in checked(&apart)? {
+        ready.run()?;
     }
+    let mut own = owns.iter();
+    for item in groups.iter().flat_map(|group| &group.items) {
+        let Some(own) = own.next() else { continue };
+        write_rounded(item, own, &mut rounder, &mut writes)?;
+    }
+    // It holds parameters as they were.
+    drop(apart);
+    // Nothing was written that anybody sees, and from here on there is room for all of it.
+    let ready = checked(&batches)?;
+    Variable::write_all("step", &writes)?;
     for ready in ready {
         ready.run()?;
     }
-    for (group, item, after, own) in &whole {
-        step_whole(group, item, after, own)?;
-    }
-    drop(batches);
-    drop(whole);
-    let mut rest = owns.iter();
-    for group in groups.iter() {
-        for item in &group.items {
-            let Some(own) = rest.next() else { continue };
-            round(item, own, generator)?;
-        }
-    }
+    rounder.finish();
+    drop((batches, writes));
     let mut numbers = numbers.into_iter();
     for item in groups.iter_mut().flat_map(|group| &mut group.items) {
         if let Some(after) = numbers.next() {
@@ -193,6 +267,20 @@ pub fn step(groups: &mut [Group<'_>], generator: Option<&Generator>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Runs that are checked and made room for.
+fn checked<'a, 'v>(batches: &'a [Batch<'v>]) -> Result<Vec<CheckedRewrite<'a, 'v>>, Error> {
+    let mut ready = Vec::with_capacity(batches.len());
+    for batch in batches {
+        ready.push(Variable::check_rewrite(
+            "step",
+            &batch.program,
+            &batch.runs,
+        )?);
+    }
+    Variable::prepare_rewrites(&mut ready)?;
+    Ok(ready)
 }
 
 /// The variables that an item's step needs beside the given ones.
@@ -215,8 +303,9 @@ fn own(group: &Group<'_>, item: &Item<'_>) -> Result<Own, Error> {
     let compute = compute_of(item, value.dtype());
     let is_narrow = value.dtype().to_real() != compute;
     let is_rounded_later = group.precision.stochastic_rounding && is_narrow;
+    let is_apart = is_rounded_later && group.algorithm.is_elementwise();
     // A master holds the sum itself.
-    let unrounded = match is_rounded_later && item.master.is_none() {
+    let unrounded = match is_apart && item.master.is_none() {
         false => None,
         true => {
             let shape = match &parts {
@@ -226,11 +315,21 @@ fn own(group: &Group<'_>, item: &Item<'_>) -> Result<Own, Error> {
             Some(Variable::new(value.new_zeros(&shape[..], compute)?))
         }
     };
-    Ok(Own {
+    let mut own = Own {
         parts,
         unrounded,
         is_rounded_later,
-    })
+        copies: None,
+    };
+    if is_apart {
+        let copy = |variable: &Variable| variable.value().detach().copied().map(Variable::new);
+        let state = own.state(item).into_iter().map(copy);
+        own.copies = Some(Copies {
+            state: state.collect::<Result<_, _>>()?,
+            master: own.master(item).map(copy).transpose()?,
+        });
+    }
+    Ok(own)
 }
 
 fn compute_of(item: &Item<'_>, parameter: DType) -> DType {
@@ -251,17 +350,10 @@ fn plan<'a>(
     after: &Numbers,
     own: &'a Own,
 ) -> Result<(), Error> {
-    let parameter: &'a Variable = match &own.parts {
-        Some(parts) => &parts.parameter,
-        None => item.parameter,
-    };
-    let master: Option<&'a Variable> = match &own.parts {
-        Some(parts) => parts.master.as_ref(),
-        None => item.master,
-    };
-    let state: SmallVec<[&'a Variable; 4]> = match &own.parts {
-        Some(parts) => parts.state.iter().collect(),
-        None => item.state.iter().copied().collect(),
+    let parameter = own.parameter(item);
+    let (state, master) = match &own.copies {
+        Some(copies) => (copies.state.iter().collect(), copies.master.as_ref()),
+        None => (own.state(item), own.master(item)),
     };
     let gradient = match &own.parts {
         Some(parts) => parts.gradient.clone(),
@@ -381,8 +473,15 @@ fn program_of(
     builder.finish(&results)
 }
 
-/// A step of a whole tensor: computed, made room for, then written.
-fn step_whole(group: &Group<'_>, item: &Item<'_>, after: &Numbers, own: &Own) -> Result<(), Error> {
+/// A step of a whole tensor: what is to be written.
+fn step_whole<'a>(
+    group: &Group<'_>,
+    item: &'a Item<'_>,
+    after: &Numbers,
+    own: &'a Own,
+    rounder: &mut Rounder<'_>,
+    writes: &mut Vec<(&'a Variable, Tensor)>,
+) -> Result<(), Error> {
     let parameter = item.parameter.value().detach();
     let dtype = parameter.dtype();
     let compute = compute_of(item, dtype);
@@ -405,52 +504,75 @@ fn step_whole(group: &Group<'_>, item: &Item<'_>, after: &Numbers, own: &Own) ->
         state: &state,
         epsilon: dtype.finfo().map_or(f64::EPSILON, |info| info.eps),
     })?;
-    drop((parameter, master, start, state));
-    let mut writes: Vec<(&Variable, Tensor)> = Vec::new();
     let mut result = updated.parameter;
     if let Some(master) = item.master {
         result = result.to(master.value().dtype())?;
         writes.push((master, result.clone()));
     }
-    match &own.unrounded {
-        Some(unrounded) => writes.push((unrounded, result)),
-        None if own.is_rounded_later => {}
-        None => writes.push((item.parameter, result.to(dtype)?)),
-    }
+    let result = match own.is_rounded_later {
+        true => rounder.round(&result, dtype)?,
+        false => result.to(dtype)?,
+    };
+    writes.push((item.parameter, result));
     for (variable, state) in item.state.iter().zip(&updated.state) {
         writes.push((variable, state.to(variable.value().dtype())?));
-    }
-    for (variable, _) in &writes {
-        variable.make_own("step")?;
-    }
-    for (variable, value) in writes {
-        let _ = variable.update("step", |_| Ok::<_, Error>(value.clone()))?;
     }
     Ok(())
 }
 
-/// Rounds a parameter by chance, if it is to be: word by word of the generator's stream.
-fn round(item: &Item<'_>, own: &Own, generator: Option<&Generator>) -> Result<(), Error> {
-    let sum = match (&own.unrounded, item.master) {
-        (Some(sum), _) => sum.value(),
-        (None, Some(master)) if own.is_rounded_later => master.value(),
-        _ => return Ok(()),
+/// What an elementwise step that is rounded by chance is to write.
+fn write_rounded<'a>(
+    item: &'a Item<'_>,
+    own: &'a Own,
+    rounder: &mut Rounder<'_>,
+    writes: &mut Vec<(&'a Variable, Tensor)>,
+) -> Result<(), Error> {
+    let Some(copies) = &own.copies else {
+        return Ok(());
     };
-    let target = own
-        .parts
-        .as_ref()
-        .map_or(item.parameter, |parts| &parts.parameter);
-    let dtype = target.value().dtype();
-    let generator = generator.unwrap_or_else(|| Generator::of_process());
-    let offset = generator.offset();
-    let rounding = Rounding::Stochastic {
-        seed: generator.initial_seed(),
-        offset: offset.wrapping_mul(4),
+    // A master holds the sum itself.
+    let Some(sum) = copies.master.as_ref().or(own.unrounded.as_ref()) else {
+        return Ok(());
     };
-    let rounded = sum.to_with(dtype, CastOptions::rounding(rounding))?;
-    let _ = target.update("step", |_| Ok::<_, Error>(rounded.clone()))?;
-    generator.set_offset(offset.wrapping_add(sum.count().div_ceil(4) as u64));
+    let target = own.parameter(item);
+    writes.push((target, rounder.round(&sum.value(), target.value().dtype())?));
+    let state = own.state(item).into_iter().zip(&copies.state);
+    let master = own.master(item).zip(copies.master.as_ref());
+    writes.extend(state.chain(master).map(|(to, from)| (to, from.value())));
     Ok(())
+}
+
+/// Rounds parameters by chance, word by word of the generator's stream, which moves on when all is
+/// written.
+struct Rounder<'a> {
+    generator: &'a Generator,
+    offset: Option<u64>,
+}
+
+impl<'a> Rounder<'a> {
+    fn new(generator: Option<&'a Generator>) -> Self {
+        Self {
+            generator: generator.unwrap_or_else(|| Generator::of_process()),
+            offset: None,
+        }
+    }
+
+    fn round(&mut self, sum: &Tensor, dtype: DType) -> Result<Tensor, Error> {
+        let offset = self.offset.unwrap_or_else(|| self.generator.offset());
+        let rounding = Rounding::Stochastic {
+            seed: self.generator.initial_seed(),
+            offset: offset.wrapping_mul(4),
+        };
+        let rounded = sum.to_with(dtype, CastOptions::rounding(rounding))?;
+        self.offset = Some(offset.wrapping_add(sum.count().div_ceil(4) as u64));
+        Ok(rounded)
+    }
+
+    fn finish(self) {
+        if let Some(offset) = self.offset {
+            self.generator.set_offset(offset);
+        }
+    }
 }
 
 /// The one number of a tensor.

@@ -10,9 +10,9 @@ use pyo3::types::{PyFloat, PyInt};
 
 use super::neural::optional;
 use crate::arguments::{Int, Operand};
-use crate::autograd::frames_of_package;
 use crate::create;
 use crate::error::raise;
+use crate::notice::warn_user;
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
@@ -62,9 +62,8 @@ fn warn_of_broadcast(py: Python<'_>, op: &'static str, tensors: &[&Tensor]) -> P
         "{op}: target and input differ in shape: {given:?} and {wanted:?}; they are broadcast to \
          {together:?}, which likely is not the loss that is meant (hint: target.reshape(input.shape))"
     );
-    let frames = frames_of_package(py).unwrap_or(0) + 1;
     let text = CString::new(text).unwrap_or_default();
-    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, frames)
+    warn_user(py, &py.get_type::<PyUserWarning>(), &text)
 }
 
 /// A function per row: documentation, name, Python's signature, Rust's arguments, which of them are

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use allotrope_dtype::{DType, Error};
-use allotrope_tensor::{BatchNorm, BatchNormOptions, Generator, Tensor};
+use allotrope_tensor::{BatchNorm, BatchNormOptions, Generator, Tensor, Variable};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
@@ -15,7 +15,9 @@ use crate::arguments::{
 use crate::convert;
 use crate::create;
 use crate::error::raise;
+use crate::in_place::report;
 use crate::interrupt::detach;
+use crate::notice::warn_user;
 use crate::operand::run;
 use crate::tensor::PyTensor;
 
@@ -92,7 +94,7 @@ fn shared_dim(
     }
     let dim = isize::from(!matches!(rank, 0 | 1 | 3));
     let text = format!("{op}: dim is missing; dimension {dim} is taken (hint: dim={dim})");
-    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)?;
+    warn_user(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?)?;
     Ok(dim)
 }
 
@@ -259,11 +261,12 @@ impl Channels<'_, '_> {
         numbers: (bool, f64, f64),
         work: impl Fn(BatchNormOptions<'_>) -> Result<BatchNorm, Error> + Sync,
     ) -> PyResult<PyTensor> {
-        let (mean, variance) = (optional(op, self.mean)?, optional(op, self.variance)?);
+        let (mean_before, variance_before) =
+            (optional(op, self.mean)?, optional(op, self.variance)?);
         let (weight, bias) = (optional(op, self.weight)?, optional(op, self.bias)?);
         let (training, momentum, eps) = numbers;
         let options = BatchNormOptions {
-            running: mean.as_ref().zip(variance.as_ref()),
+            running: mean_before.as_ref().zip(variance_before.as_ref()),
             weight: weight.as_ref(),
             bias: bias.as_ref(),
             training,
@@ -272,12 +275,16 @@ impl Channels<'_, '_> {
         };
         let result = detach(py, || work(options)).map_err(raise)?;
         if let Some((mean, variance)) = result.running {
+            let mut writes = Vec::new();
             for (object, value) in [(self.mean, mean), (self.variance, variance)] {
                 if let Some(Ok(object)) = object.map(|object| object.cast::<PyTensor>()) {
-                    let value = value.detach();
-                    object.get().update(py, op, |_| Ok(value.clone()))?;
+                    writes.push((object.get().variable(), value));
                 }
             }
+            // They hold the numbers that are written over.
+            drop((mean_before, variance_before));
+            let written = detach(py, || Variable::write_all(op, &writes)).map_err(raise)?;
+            report(py, written)?;
         }
         Ok(result.output.into())
     }

@@ -1,9 +1,11 @@
 //! Losses scaled up so that gradients of half precision do not vanish, and gradients scaled back.
 
 use allotrope_dtype::{DType, Error, GradientProblem, WeakScalar};
+use allotrope_op::{Builder, Program};
 
 use crate::Tensor;
 use crate::autograd::no_grad;
+use crate::variable::{CheckedRewrite, Rewriting, Rewritten, Variable};
 
 /// How a scale grows and shrinks.
 ///
@@ -204,8 +206,8 @@ impl GradScaler {
             Stage::Ready => {}
         }
         let _off = no_grad();
-        let inverse = 1.0 / self.state.scale;
         let mut overflowed = None;
+        let mut gradients = Vec::with_capacity(parameters.len());
         for (index, parameter) in parameters.iter().enumerate() {
             let Some(variable) = parameter.grad_variable()? else {
                 continue;
@@ -213,15 +215,12 @@ impl GradScaler {
             if overflowed.is_none() && !is_finite(&variable.value())? {
                 overflowed = Some(index);
             }
-            let _ = variable.update_with("unscale_", Vec::new(), true, |gradient, _| {
-                let dtype = gradient.dtype();
-                if dtype.is_floating_point() && dtype != DType::F64 {
-                    gradient.to(DType::F32)?.mul(inverse)?.to(dtype)
-                } else {
-                    gradient.mul(inverse)
-                }
-            })?;
+            gradients.push(match variable.value().dtype().is_complex() {
+                true => variable.view(Tensor::view_as_real)?,
+                false => variable,
+            });
         }
+        multiply_all(&gradients, 1.0 / self.state.scale)?;
         let seen = self.seen(optimizer);
         seen.stage = Stage::Unscaled;
         seen.overflowed = overflowed;
@@ -308,6 +307,37 @@ impl GradScaler {
         self.seen.clear();
         Ok(())
     }
+}
+
+/// Multiplies gradients in their own memory, all of them or none.
+fn multiply_all(gradients: &[Variable], factor: f64) -> Result<(), Error> {
+    let mut batches: Vec<(DType, Program, Vec<Rewriting<'_>>)> = Vec::new();
+    for gradient in gradients {
+        let dtype = gradient.value().dtype();
+        let run = Rewriting {
+            targets: [gradient].into_iter().collect(),
+            inputs: [Rewritten::Target(0)].into_iter().collect(),
+        };
+        if let Some((_, _, runs)) = batches.iter_mut().find(|(known, _, _)| *known == dtype) {
+            runs.push(run);
+            continue;
+        }
+        let builder = Builder::new(&[dtype]);
+        // What is narrow is multiplied in float32, and rounded once.
+        let wide = if dtype == DType::F64 {
+            dtype
+        } else {
+            DType::F32
+        };
+        let program = builder.finish(&[(builder.input(0).to(wide) * factor).to(dtype)]);
+        batches.push((dtype, program, vec![run]));
+    }
+    let mut ready = Vec::with_capacity(batches.len());
+    for (_, program, runs) in &batches {
+        ready.push(Variable::check_rewrite("unscale_", program, runs)?);
+    }
+    Variable::prepare_rewrites(&mut ready)?;
+    ready.into_iter().try_for_each(CheckedRewrite::run)
 }
 
 fn is_finite(x: &Tensor) -> Result<bool, Error> {

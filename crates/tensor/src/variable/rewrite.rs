@@ -47,6 +47,8 @@ struct Place {
 struct Checked<'a, 'v> {
     run: &'a Rewriting<'v>,
     places: SmallVec<[Place; 4]>,
+    /// What is to be written, where memory is not laid out for one pass over it.
+    results: Option<Vec<Tensor>>,
 }
 
 /// Runs of a program over variables that have been checked.
@@ -117,7 +119,9 @@ impl Variable {
         program: &Program,
         runs: &[Rewriting<'_>],
     ) -> Result<(), Error> {
-        Self::check_rewrite(op, program, runs)?.run()
+        let mut ready = Self::check_rewrite(op, program, runs)?;
+        Self::prepare_rewrites(std::slice::from_mut(&mut ready))?;
+        ready.run()
     }
 
     /// Checks everything that [`rewrite_all`](Self::rewrite_all) does, and copies memory that values
@@ -134,15 +138,45 @@ impl Variable {
         Ok(CheckedRewrite { op, program, runs })
     }
 
+    /// Makes what needs room for all runs: from here on [`CheckedRewrite::run`] only writes. One whose
+    /// targets lie in memory of another before it is left out, since it goes on from what that writes.
+    ///
+    /// # Errors
+    /// A memory error; then nothing has been written.
+    pub fn prepare_rewrites(rewrites: &mut [CheckedRewrite<'_, '_>]) -> Result<(), Error> {
+        let _whole = undivided();
+        let mut seen = HashSet::new();
+        for CheckedRewrite { op, program, runs } in rewrites {
+            for checked in runs {
+                let storages = || {
+                    checked
+                        .places
+                        .iter()
+                        .map(|place| Arc::as_ptr(&place.storage))
+                };
+                let is_first = storages().all(|storage| !seen.contains(&storage));
+                seen.extend(storages());
+                if !is_first || checked.is_plain() {
+                    continue;
+                }
+                checked.results = Some(results_of(op, program, checked)?);
+                for place in &checked.places {
+                    place.storage.lock().make_own(op)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Makes sure that a write to the variable copies nothing from here on, unless a value is taken
-    /// before.
+    /// before; whether memory of someone else was copied for it.
     ///
     /// # Errors
     /// A memory error, a value error if elements share memory.
-    pub fn make_own(&self, op: &'static str) -> Result<(), Error> {
+    pub(super) fn make_own(&self, op: &'static str) -> Result<bool, Error> {
         let _whole = undivided();
         let place = self.place(op)?;
-        place.storage.lock().make_own(op).map(drop)
+        place.storage.lock().make_own(op)
     }
 
     fn place(&self, op: &'static str) -> Result<Place, Error> {
@@ -212,7 +246,11 @@ fn check_all<'a, 'v>(
         for place in &places {
             place.storage.lock().make_own(op)?;
         }
-        checked.push(Checked { run, places });
+        checked.push(Checked {
+            run,
+            places,
+            results: None,
+        });
     }
     Ok(checked)
 }
@@ -316,8 +354,12 @@ fn run_together(
     runs.iter().try_for_each(|run| run_apart(op, program, run))
 }
 
-/// One run by results of its own, which are then written to where the targets are.
-fn run_apart(op: &'static str, program: &Program, checked: &Checked<'_, '_>) -> Result<(), Error> {
+/// What one run is to write.
+fn results_of(
+    op: &'static str,
+    program: &Program,
+    checked: &Checked<'_, '_>,
+) -> Result<Vec<Tensor>, Error> {
     let _off = no_grad();
     let inputs = checked.run.inputs.iter().filter_map(|input| match input {
         Rewritten::Target(number) => {
@@ -327,12 +369,23 @@ fn run_apart(op: &'static str, program: &Program, checked: &Checked<'_, '_>) -> 
         Rewritten::Tensor(tensor) => Some(tensor.detach()),
     });
     let inputs: Vec<Tensor> = inputs.collect();
-    let results = evaluate(op, program, &inputs.iter().collect::<Vec<_>>())?;
-    drop(inputs);
+    evaluate(op, program, &inputs.iter().collect::<Vec<_>>())
+}
+
+/// One run by results of its own, which are then written to where the targets are.
+fn run_apart(op: &'static str, program: &Program, checked: &Checked<'_, '_>) -> Result<(), Error> {
+    let made;
+    let results = match &checked.results {
+        Some(results) => results,
+        None => {
+            made = results_of(op, program, checked)?;
+            &made
+        }
+    };
     for place in &checked.places {
         place.storage.lock().make_own(op)?;
     }
-    for (place, result) in checked.places.iter().zip(&results) {
+    for (place, result) in checked.places.iter().zip(results) {
         let mut contents = place.storage.lock();
         contents.make_own(op)?;
         contents.write(op, place.layout.clone(), result)?;

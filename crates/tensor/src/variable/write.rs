@@ -10,8 +10,10 @@ use allotrope_op::{Layout, Shared};
 use super::piece::{PIECE, Piece};
 use super::storage::{Base, Contents};
 use super::{Alias, State, Variable, history, move_retained};
-use crate::autograd::{History, is_grad_enabled, is_recorded};
+use crate::autograd::{History, is_grad_enabled, is_recorded, no_grad};
 use crate::elementwise::Operand;
+use crate::fork::undivided;
+use crate::host::memory::try_with_capacity;
 use crate::{Index, Tensor, fork};
 
 /// What became of a write.
@@ -69,6 +71,61 @@ impl Variable {
             }
             // Another thread has written meanwhile: its value is the one to go on from.
         }
+    }
+
+    /// Gives several variables other values, or none of them: whatever needs room is made before the
+    /// first write. Values are those from before, also where they lie in memory that is written. Nothing
+    /// is recorded.
+    ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor, Variable};
+    /// let a = Variable::new(Tensor::zeros(&[2], DType::F32)?);
+    /// let b = Variable::new(Tensor::ones(&[2], DType::F32)?);
+    /// Variable::write_all("swap", &[(&a, b.value()), (&b, a.value())])?;
+    /// assert_eq!(a.value().to_vec::<f32>()?, [1.0; 2]);
+    /// assert_eq!(b.value().to_vec::<f32>()?, [0.0; 2]);
+    /// # Ok::<(), allotrope_dtype::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype error for a value of a higher kind, a value error for one of another shape or if elements
+    /// share memory, a memory error; then nothing has been written.
+    pub fn write_all(op: &'static str, writes: &[(&Self, Tensor)]) -> Result<Written, Error> {
+        let _whole = undivided();
+        let _off = no_grad();
+        let mut ready = try_with_capacity(op, writes.len())?;
+        for (variable, value) in writes {
+            let former = variable.begin(op)?;
+            if value.is_same_value(&former) && value.dtype() == former.dtype() {
+                continue;
+            }
+            ready.push((*variable, fitted(op, value.detach(), &former)?));
+        }
+        let mut written = Written::default();
+        for (variable, _) in &ready {
+            written.copied_foreign |= variable.make_own(op)?;
+        }
+        for (variable, value) in &ready {
+            let _ = variable.update(op, |_| Ok::<_, Error>(value.clone()))?;
+        }
+        Ok(written)
+    }
+
+    /// Sets the elements of several variables to zero, or of none of them. Nothing is recorded.
+    ///
+    /// # Errors
+    /// A value error if elements share memory, a memory error; then nothing has been written.
+    pub fn zero_all(op: &'static str, variables: &[&Self]) -> Result<Written, Error> {
+        let _whole = undivided();
+        let _off = no_grad();
+        let mut written = Written::default();
+        for variable in variables {
+            written.copied_foreign |= variable.make_own(op)?;
+        }
+        for variable in variables {
+            let _ = variable.assign(op, &[], 0.0)?;
+        }
+        Ok(written)
     }
 
     /// As [`update`](Self::update) for a function of the value and operands, which may lie in the same

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import types
-import warnings
+from collections import Counter
 from typing import Any
 
 from ... import _core
+from ..._accepted import LARGEST, check_choice, check_integer, check_keys, check_like, check_list
+from ..._accepted import check_number, is_of_package
 from ..._core import Tensor
 from ..optimizer import Optimizer
 
@@ -39,6 +43,62 @@ def _each(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     if len(value) != groups:
         raise ValueError(f"lr_scheduler: {name} for {len(value)} groups; there are {groups}")
     return list(value)
+
+
+#: What torch's schedulers save beside, and nothing here depends on.
+_OF_TORCH = ("_get_lr_called_within_step", "_is_initial", "_schedule_phases", "mode_worse", "verbose")
+#: More steps than are counted one by one.
+_MOST_MILESTONES = 10**6
+
+_COUNT, _RATE = (0, LARGEST), (0.0, math.inf)
+#: The bounds of what schedulers remember: of ints where both are some, else of numbers, or of all in a
+#: list. What has none is only of the kind that it takes the place of.
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "last_epoch": (-1.0, LARGEST),
+    "_step_count": _COUNT,
+    "num_bad_epochs": _COUNT,
+    "cooldown_counter": _COUNT,
+    "anneal_epochs": _COUNT,
+    "T_0": (1, LARGEST),
+    "T_mult": (1, LARGEST),
+    "T_i": (1.0, LARGEST),
+    "T_cur": (-1.0, LARGEST),
+    "total_steps": (1, LARGEST),
+    "total_size": (5e-324, LARGEST),
+    "step_ratio": (0.0, 1.0),
+    "pct_start": (0.0, 1.0),
+    "_milestones": _COUNT,
+    "base_lrs": _RATE,
+    "_last_lr": _RATE,
+    "max_lrs": _RATE,
+    "min_lrs": _RATE,
+    "default_min_lr": _RATE,
+    "best": (-math.inf, math.inf),
+}
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "_anneal_func_type": ("cos", "linear"),
+    "_anneal_strategy": ("cos", "linear"),
+    "scale_mode": ("cycle", "iterations"),
+    # These are of the optimizer, and what is there to be moved.
+    "cycle_momentum": (),
+    "use_beta1": (),
+}
+
+
+def _check_bounds(op: str, name: str, value: Any, mine: Any) -> None:
+    if isinstance(mine, (list, tuple)):
+        for place, one in enumerate(check_list(op, name, value, len(mine))):
+            _check_bound(op, name, f"{name}[{place}]", one)
+    elif name != "default_min_lr" or value is not None:
+        _check_bound(op, name, name, value)
+
+
+def _check_bound(op: str, name: str, shown: str, value: Any) -> None:
+    least, most = _BOUNDS[name]
+    if isinstance(least, int) and isinstance(most, int):
+        check_integer(op, shown, value, least, most)
+    else:
+        check_number(op, shown, value, least, most)
 
 
 def _check_optimizer(optimizer: Any) -> None:
@@ -125,7 +185,32 @@ class LRScheduler:
         >>> scheduler.last_epoch
         0
         """
-        self.__dict__.update(state_dict)
+        self.__dict__.update(self._check_state(state_dict))
+
+    def _check_state(self, state_dict: Any) -> dict[str, Any]:
+        """Refuses what this scheduler cannot go on from."""
+        op = f"{type(self).__name__}.load_state_dict"
+        mine = self.state_dict()
+        # A class of somebody else's says itself what it saves, and may have less of it now.
+        is_ours = is_of_package(self)
+        given = check_keys(op, state_dict, mine if is_ours else (), _OF_TORCH if is_ours else None)
+        state = {name: value for name, value in given.items() if name not in _OF_TORCH}
+        for name, value in state.items():
+            if name in _CHOICES and name in mine:
+                check_choice(op, name, value, _CHOICES[name] or (mine[name],))
+            elif name in _BOUNDS and name in mine:
+                _check_bounds(op, name, value, mine[name])
+            elif name in mine:
+                check_like(op, name, value, mine[name])
+        if isinstance(mine.get("milestones"), Counter) and "milestones" in state:
+            for step, count in state["milestones"].items():
+                check_integer(op, "milestones", step)
+                check_integer(op, "milestones", count, 0, _MOST_MILESTONES)
+            state["milestones"] = Counter(state["milestones"])
+        trial = copy.copy(self)
+        trial.__dict__.update(state)
+        trial._check()
+        return state
 
     def get_last_lr(self) -> list[Any]:
         """The rates that the last step gave.
@@ -179,18 +264,16 @@ class LRScheduler:
         [0.4]
         """
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
+            _core._warn(
                 "lr_scheduler.step() before optimizer.step(): the first rate is left out "
                 "(hint: optimizer.step() first)",
                 UserWarning,
-                stacklevel=2,
             )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
+            _core._warn(
                 "lr_scheduler.step(epoch): steps without a number can be chained",
                 UserWarning,
-                stacklevel=2,
             )
         self._update_lr(epoch)
 
@@ -238,8 +321,8 @@ class _ByFunction(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on from what `state_dict` gave; functions stay what they are."""
-        state = dict(state_dict)
-        saved = state.pop("lr_lambdas")
+        state = self._check_state(state_dict)
+        saved = state.pop("lr_lambdas", [None] * len(self.lr_lambdas))
         self.__dict__.update(state)
         for function, attributes in zip(self.lr_lambdas, saved):
             if attributes is not None:

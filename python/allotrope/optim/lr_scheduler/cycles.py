@@ -70,11 +70,9 @@ class CyclicLR(_WithMomentum):
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         base_lrs = _each("base_lr", optimizer, base_lr)
-        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError(
-                f"CyclicLR: unknown mode: {mode!r}; accepted are triangular, triangular2, exp_range, or "
-                "a scale_fn"
-            )
+        self.mode = mode
+        self._scale_fn_custom = scale_fn
+        self._check()
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, base_lrs):
                 _set(group, "lr", lr)
@@ -83,9 +81,7 @@ class CyclicLR(_WithMomentum):
         down = float(step_size_down) if step_size_down is not None else up
         self.total_size = up + down
         self.step_ratio = up / self.total_size
-        self.mode = mode
         self.gamma = gamma
-        self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
@@ -94,6 +90,13 @@ class CyclicLR(_WithMomentum):
             self._begin_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
+
+    def _check(self) -> None:
+        if self.mode not in ("triangular", "triangular2", "exp_range") and self._scale_fn_custom is None:
+            raise ValueError(
+                f"CyclicLR: unknown mode: {self.mode!r}; accepted are triangular, triangular2, exp_range, "
+                "or a scale_fn"
+            )
 
     def get_lr(self) -> list[Any]:
         """The rates at a step; the momentum is set along."""
@@ -120,11 +123,11 @@ class CyclicLR(_WithMomentum):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on from what `state_dict` gave; a function stays what it is."""
-        state = dict(state_dict)
+        state = self._check_state(state_dict)
         attributes = state.pop("_scale_fn_custom", None)
         if attributes is not None and self._scale_fn_custom is not None:
             self._scale_fn_custom.__dict__.update(attributes)
-        super().load_state_dict(state)
+        self.__dict__.update(state)
 
 
 class OneCycleLR(_WithMomentum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import copy
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +44,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
         self.cooldown = cooldown
         self.eps = eps
-        self._plateau()
+        self._check()
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
@@ -63,6 +63,9 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown,
             self.eps,
         )
+
+    def _check(self) -> None:
+        self._plateau()
 
     def _reset(self) -> None:
         """Forgets the best number, and how long ago it was."""
@@ -96,7 +99,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn("lr_scheduler.step(epoch): steps are counted", UserWarning, stacklevel=2)
+            _core._warn("lr_scheduler.step(epoch): steps are counted", UserWarning)
         self.last_epoch = epoch
         best, bad, cooldown, reduces = plateau.note(
             float(metrics), self.best, self.num_bad_epochs, self.cooldown_counter
@@ -140,11 +143,26 @@ class _Together(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on from what `state_dict` gave."""
-        state = dict(state_dict)
-        saved = state.pop("_schedulers")
+        state = self._check_state(state_dict)
+        saved = state.pop("_schedulers", [])
+        before = [copy.deepcopy(scheduler.state_dict()) for scheduler in self._schedulers]
+        try:
+            for scheduler, own in zip(self._schedulers, saved):
+                scheduler.load_state_dict(own)
+        except BaseException:
+            # One of somebody else's may refuse what nobody here can check.
+            for scheduler, own in zip(self._schedulers, before):
+                scheduler.load_state_dict(own)
+            raise
         self.__dict__.update(state)
-        for scheduler, own in zip(self._schedulers, saved):
-            scheduler.load_state_dict(own)
+
+    def _check_state(self, state_dict: Any) -> dict[str, Any]:
+        state = super()._check_state(state_dict)
+        for scheduler, own in zip(self._schedulers, state.get("_schedulers", [])):
+            check = getattr(scheduler, "_check_state", None)
+            if callable(check):
+                check(own)
+        return state
 
 
 class SequentialLR(_Together):
