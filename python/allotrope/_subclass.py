@@ -197,7 +197,7 @@ def _init_subclass(cls: Any, /, **options: Any) -> None:
         _complete()
         return new(kind, *args, **options)
 
-    members = {"__new__": staticmethod(__new__)}
+    members: dict[str, Any] = {"__new__": staticmethod(__new__)}
     members |= {"_from_tensor": classmethod(_make_subclass), "__reduce_ex__": _reduced}
     for name, member in members.items():
         if name == "__new__" or name not in own:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import typing
 from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import repeat
@@ -190,8 +191,13 @@ def _top() -> dict[str, Any]:
         "save": save, "load": load, "set_default_tensor_type": set_default_tensor_type,
         "GradScaler": al.amp.GradScaler,
         "layout": _Layout, "strided": _Layout("strided"),
-        "compiled_with_cxx11_abi": lambda: True,
+        "_assert": _assert, "compiled_with_cxx11_abi": lambda: True,
     }  # fmt: skip
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Refuses what is not true, with a message."""
+    assert condition, message
 
 
 # Devices of other makers: there are none.
@@ -413,6 +419,24 @@ def _profiler() -> dict[str, Any]:
     return {"record_function": record_function, "profile": profile}
 
 
+def _hub() -> dict[str, Any]:
+    from urllib.parse import urlparse
+
+    def download_url_to_file(url: str, dst: Any, *_args: Any, **_options: Any) -> None:
+        raise RuntimeError(f"download_url_to_file: not downloaded: {url!r}; files that are here are accepted")
+
+    return {
+        "HASH_REGEX": re.compile(r"-([a-f0-9]*)\."), "urlparse": urlparse, "download_url_to_file": download_url_to_file,
+    }  # fmt: skip
+
+
+def _fx() -> dict[str, Any]:
+    def symbolic_trace(root: Any, *_args: Any, **_options: Any) -> Any:
+        raise RuntimeError(f"fx.symbolic_trace: a graph of operations: {type(root).__name__}; modules run as they are written")
+
+    return {"wrap": lambda function: function, "symbolic_trace": symbolic_trace}
+
+
 def _multiprocessing() -> dict[str, Any]:
     import multiprocessing
 
@@ -474,6 +498,9 @@ PLACES: dict[str, Any] = {
     "cuda.amp": _cuda_amp,
     "cuda.nvtx": lambda: {name: getattr(_Nothing, name) for name in ("range_push", "range_pop", "mark", "range")},
     "distributed": _distributed,
+    "fx": _fx,
+    "hub": _hub,
+    "jit.annotations": lambda: {name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union")},
     "mps": _mps,
     "multiprocessing": _multiprocessing,
     "nn": _nn,

@@ -141,7 +141,7 @@ class Place(ModuleType):
         if value is self:
             if not name.startswith("__"):
                 _note(path)
-            raise AttributeError(f"module {_join('torch', self._path)!r} has no attribute {name!r}", name=name, obj=self)
+            raise AttributeError(f"module {_join('torch', self._path).rstrip('.')!r} has no attribute {name!r}", name=name, obj=self)
         if callable(value):
             self.__dict__[name] = value
         return value

@@ -11,7 +11,7 @@ import allotrope as al
 
 x = al.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=al.bfloat16)
 assert_type(x, al.Tensor)
-assert_type(x.shape, tuple[int, ...])
+assert_type(x.shape, al.Size)
 assert_type(x.dtype, al.dtype)
 assert_type(x + 1, al.Tensor)
 assert_type(2**x, al.Tensor)
