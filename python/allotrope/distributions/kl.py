@@ -17,7 +17,7 @@ from .distribution import EULER, Distribution, ExponentialFamily, rounded
 from .gamma import Beta, Exponential, Gamma
 from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal
 from .multivariate import LowRankMultivariateNormal, MultivariateNormal, half_log_det
-from .transforms import sum_rightmost
+from .transform import sum_rightmost
 
 Rule = TypeVar("Rule", bound=Callable[[Any, Any], Tensor])
 _RULES: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
