@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from .. import _core, nn, random
-from .._core import Tensor, float64, where
+from .._core import Tensor, where
 from . import constraints
 from .discrete import ProbsOrLogits
 from .distribution import EULER, Distribution, broadcast_all
@@ -303,7 +303,7 @@ class VonMises(Distribution):
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         """Best's and Fisher's rejection from wrapped Cauchy numbers: what is refused is drawn again."""
-        k = self.concentration.expand(shape).reshape(-1).to(float64)
+        k = self.concentration.expand(shape).reshape(-1)
         root = (1 + 4 * k * k).sqrt()
         # 1 + r = 1 + (1 + √(1 + 4k²)) / 2k and its kin, without the difference that loses small k.
         rho = 2 * k / (1 + root + (2 * (1 + root)).sqrt())
@@ -311,7 +311,7 @@ class VonMises(Distribution):
         found = _core.zeros_like(k)
         left = _core.arange(k.numel(), device=k.device)
         while left.numel():
-            u = _core.rand((3, left.numel()), dtype=float64, device=k.device)
+            u = _core.rand((3, left.numel()), dtype=k.dtype, device=k.device)
             r_left = r[left]
             z = (math.pi * u[0]).cos()
             f = (1 + r_left * z) / (r_left + z)
@@ -320,7 +320,7 @@ class VonMises(Distribution):
             angle = f.clamp(-1.0, 1.0).acos() * (u[2] - 0.5).sign()
             found = found.index_put((left[is_taken],), angle[is_taken])
             left = left[~is_taken]
-        angle = found.reshape(shape).to(self.loc.dtype) + self.loc
+        angle = found.reshape(shape) + self.loc
         return (angle + math.pi).remainder(2 * math.pi) - math.pi
 
     def _entropy(self) -> Tensor:

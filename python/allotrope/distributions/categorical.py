@@ -10,7 +10,7 @@ from .._core import Tensor, finfo
 from ..nn.functional import one_hot
 from . import constraints
 from .discrete import Binomial
-from .distribution import Distribution, exactly_one, together
+from .distribution import Distribution, exactly_one, rounded, together
 
 
 class Categories(Distribution):
@@ -33,7 +33,7 @@ class Categories(Distribution):
             raise ValueError(f"{op}: {name} has no dimensions; at least 1 is accepted")
         wide = value.float() if value.dtype.bits < 32 else value
         wide = wide / wide.sum(-1, keepdim=True) if name == "probs" else wide - wide.logsumexp(-1, keepdim=True)
-        self.__dict__[name] = wide.to(value.dtype)
+        self.__dict__[name] = rounded(wide, value.dtype)
         super().__init__(value.shape[:-1], value.shape[-1:] if self._has_vectors else (), validate_args)
 
     @property

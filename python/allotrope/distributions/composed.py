@@ -9,7 +9,7 @@ from .. import _core
 from .._core import Tensor
 from . import constraints
 from .distribution import Distribution, sizes
-from .transforms import ComposeTransform, Transform, sum_rightmost
+from .transform import ComposeTransform, Transform, sum_rightmost
 
 if TYPE_CHECKING:
     from typing_extensions import Self

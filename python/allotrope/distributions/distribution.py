@@ -37,18 +37,20 @@ def common_dtype(op: str, *values: Any) -> Any:
     return dtype if dtype.is_floating_point else _core.get_default_dtype()
 
 
+def rounded(value: Tensor, dtype: Any) -> Tensor:
+    """A tensor in a dtype: itself, bit-free or not, if it has it."""
+    return value if value.dtype == dtype else value.to(dtype)
+
+
 def together(op: str, *values: Any) -> list[Tensor]:
     """Parameters as tensors of one dtype, on one device, not yet of one shape."""
     given = [value if isinstance(value, (Tensor, int, float)) else operand(value) for value in values]
     dtype = common_dtype(op, *given)
-    tensors = [value for value in given if isinstance(value, Tensor)]
-    device = tensors[0].device if tensors else None
-    return [
-        (value if value.dtype == dtype else value.to(dtype))
-        if isinstance(value, Tensor)
-        else _core.tensor(float(value), dtype=dtype, device=device)
-        for value in given
-    ]
+    tensors = [rounded(value, dtype) for value in given if isinstance(value, Tensor)]
+    like = tensors[0] if tensors else _core.empty(0, dtype=dtype)
+    # Numbers stand beside the tensors, bit-free as they are.
+    others = iter(tensors)
+    return [next(others) if isinstance(value, Tensor) else like.new_full((), float(value)) for value in given]
 
 
 def broadcast_all(op: str, *values: Any) -> list[Tensor]:
@@ -213,9 +215,9 @@ class Distribution:
         compute = self._wide(result)
         wide = self._in(compute)
         # Of integers the formula may be one of indices.
-        read = [value.to(compute) if value.is_floating_point() else value for value in read]
+        read = [rounded(value, compute) if value.is_floating_point() else value for value in read]
         found: Tensor = getattr(wide, formula)(*read)
-        return found.to(result) if found.is_floating_point() else found
+        return rounded(found, result) if found.is_floating_point() else found
 
     def _wide(self, dtype: Any) -> Any:
         """The dtype that a formula with a result in this one computes in."""
@@ -347,7 +349,7 @@ class Distribution:
         found: Tensor = self._in(self._wide(dtype))._draw(shape)
         if not found.is_floating_point():
             return found
-        found = found.to(dtype)
+        found = rounded(found, dtype)
         if self.support is constraints.positive:
             # What is rounded to zero would have no density.
             found = found.clamp(min=finfo(dtype).smallest_subnormal)

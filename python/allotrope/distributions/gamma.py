@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from .. import _core, nn, random
-from .._core import Tensor, float64, where
+from .._core import Tensor, where
 from .._special import gammainc
 from ..autograd import Function, once_differentiable
 from . import constraints
@@ -43,7 +43,7 @@ def _log_slope(a: Tensor, x: Tensor) -> Tensor:
     at x: below x for the lower half, above it for the upper one, where nothing cancels.
     """
     is_low = x <= a
-    sign = where(is_low, -1.0, 1.0).to(float64)
+    sign = where(is_low, -_core.ones_like(x), 1.0)
     away = (x - a).abs()
     # Where the integrand is below exp(-40).
     b = 2 * away - 40
@@ -74,11 +74,11 @@ class _LogGamma(Function):
 
 
 def draw_log_gamma(concentration: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Logarithms of gamma numbers of this shape, as functions of the concentration, in float64."""
-    a = concentration.expand(shape).to(float64)
+    """Logarithms of gamma numbers of this shape, as functions of the concentration."""
+    a = concentration.expand(shape)
     great: Tensor = _LogGamma.apply(a + 1)
     # Of numbers one shape higher, times a uniform one to the power of one over the shape.
-    return great - random.exponential(1.0, shape, dtype=float64, device=a.device) / a
+    return great - random.exponential(1.0, shape, dtype=a.dtype, device=a.device) / a
 
 
 def lbeta(a: Tensor, b: Tensor) -> Tensor:

@@ -13,11 +13,11 @@ from .bounded import ContinuousBernoulli, Pareto, Uniform
 from .categorical import Categorical, Categories, OneHotCategorical
 from .composed import Independent, TransformedDistribution
 from .discrete import Bernoulli, Binomial, Geometric, Poisson
-from .distribution import EULER, Distribution, ExponentialFamily
+from .distribution import EULER, Distribution, ExponentialFamily, rounded
 from .gamma import Beta, Exponential, Gamma
 from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal
 from .multivariate import LowRankMultivariateNormal, MultivariateNormal, half_log_det
-from .transforms import sum_rightmost
+from .transform import sum_rightmost
 
 Rule = TypeVar("Rule", bound=Callable[[Any, Any], Tensor])
 _RULES: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
@@ -69,7 +69,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     rule = _rule(type(p), type(q))
     dtype = _core.promote_types(p.dtype, q.dtype)
     wide = _core.promote_types(p._wide(dtype), q._wide(dtype))
-    return rule(p._in(wide), q._in(wide)).to(dtype)
+    return rounded(rule(p._in(wide), q._in(wide)), dtype)
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)

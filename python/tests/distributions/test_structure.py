@@ -115,6 +115,8 @@ def test_parameters_meet_in_one_shape_and_dtype():
     assert narrow.log_prob(al.zeros(2, dtype="float64")).dtype == f64
     assert narrow.log_prob(0.5).dtype == al.bfloat16
     assert D.kl_divergence(narrow, D.Normal(al.zeros(2), 1.0)).dtype == al.float32
+    free = D.Normal(al.zeros(2, dtype=al.Float), 1.0)
+    assert free.log_prob(al.zeros(2, dtype=al.Float)).numeric is free.mean.numeric is al.Float
     with pytest.raises(TypeError, match="Normal: a parameter of complex64; float dtypes are accepted"):
         D.Normal(al.zeros(2, dtype="complex64"), 1.0)
 
