@@ -29,6 +29,7 @@ from . import Int16 as Int16
 from . import Int32 as Int32
 from . import Int64 as Int64
 from . import Int8 as Int8
+from . import OverflowWarning as OverflowWarning
 from . import SharedMemoryWarning as SharedMemoryWarning
 from . import Tensor as Tensor
 from . import UInt as UInt
@@ -243,6 +244,7 @@ from . import get_demotion as get_demotion
 from . import get_dtype as get_dtype
 from . import get_fallback as get_fallback
 from . import get_num_threads as get_num_threads
+from . import get_overflow as get_overflow
 from . import get_promotion as get_promotion
 from . import get_rng_state as get_rng_state
 from . import gradient as gradient
@@ -397,6 +399,7 @@ from . import numel as numel
 from . import ones as ones
 from . import ones_like as ones_like
 from . import outer as outer
+from . import overflow as overflow
 from . import pairwise_distance as pairwise_distance
 from . import pdist as pdist
 from . import permute as permute
@@ -463,6 +466,7 @@ from . import set_demotion as set_demotion
 from . import set_fallback as set_fallback
 from . import set_inference as set_inference
 from . import set_num_threads as set_num_threads
+from . import set_overflow as set_overflow
 from . import set_printoptions as set_printoptions
 from . import set_promotion as set_promotion
 from . import set_rng_state as set_rng_state

@@ -43,6 +43,7 @@ def test_what_is_no_setting_is_refused(module, value):
         (al, "device", "cpu", "al.set_default_device(value)"),
         (al, "promotion", "strict", "al.set_promotion(value)"),
         (al, "demotion", "error", "al.set_demotion(value)"),
+        (al, "overflow", "raise", "al.set_overflow(value)"),
         (al, "fallback", "error", "al.set_fallback(value)"),
         (al, "inference", "default", "al.set_inference(value)"),
         (al, "grad_enabled", False, "al.set_grad_enabled(value)"),

@@ -248,6 +248,7 @@ DECORATORS = {
     "default dtype": (lambda: al.set_default_dtype("float64"), al.get_default_dtype, "float64"),
     "fallback": (lambda: al.fallback("error"), al.get_fallback, "error"),
     "demotion": (lambda: al.demotion("silent"), al.get_demotion, "silent"),
+    "overflow": (lambda: al.overflow("raise"), al.get_overflow, "raise"),
     "no_grad": (al.no_grad, al.is_grad_enabled, False),
     "inference_mode": (al.inference_mode, al.is_inference_mode_enabled, True),
     "set_grad_enabled": (lambda: al.set_grad_enabled(False), al.is_grad_enabled, False),

@@ -5,7 +5,7 @@ use allotrope_dtype::{Capabilities, Conversion, DType, Error, Level, Problem, Sc
 use allotrope_op::task::{Input as TaskInput, Output, Results, Task};
 use allotrope_op::{
     Backend, Band, Combine, DeviceId, Dims, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece,
-    Program, Put, Rewrite, Scan, Shape, Shared, Slot, Stream, Target, View,
+    Program, Put, Rewrite, Scan, Shape, Shared, Slot, Stream, Target, View, Watched,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -14,7 +14,7 @@ use crate::kernel::random::{self, Chances, Moments};
 use crate::kernel::{self, whole_elements};
 use crate::memory::try_with_capacity;
 use crate::parallel::CHUNK;
-use crate::{Buffer, Feed, Input, RunInto, Storage, run, run_row};
+use crate::{Buffer, Feed, Input, RunInto, Storage, run, run_checked, run_row};
 
 /// The CPU of this machine.
 pub static CPU: Cpu = Cpu;
@@ -158,6 +158,35 @@ impl Backend for Cpu {
         let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|b| &mut b[..]).collect();
         run(program, shape, &inputs, &mut outputs)?;
         Ok(buffers.into_iter().map(share).collect())
+    }
+
+    fn run_checked(
+        &self,
+        op: &'static str,
+        program: &Program,
+        shape: &Shape,
+        views: &[View<'_>],
+        saturates: bool,
+    ) -> Result<Option<Watched>, Error> {
+        let mut ordered: SmallVec<[Option<(Buffer, Layout)>; 2]> = SmallVec::new();
+        let mut inputs = inputs(op, program, views)?;
+        if shape.count() >= REORDER_FROM && inputs.iter().any(is_read_across) {
+            for (input, dtype) in inputs.iter().zip(program.input_dtypes()) {
+                ordered.push(in_rows(op, *dtype, *input)?);
+            }
+            for (input, ordered) in inputs.iter_mut().zip(&ordered) {
+                if let Some((bytes, layout)) = ordered {
+                    *input = Input { bytes, layout };
+                }
+            }
+        }
+        let mut buffers = Vec::new();
+        for dtype in program.output_dtypes() {
+            buffers.push(Buffer::for_elements(op, dtype, shape.count())?);
+        }
+        let mut outputs: Vec<&mut [u8]> = buffers.iter_mut().map(|b| &mut b[..]).collect();
+        let lost = run_checked(program, shape, &inputs, &mut outputs, saturates)?;
+        Ok(Some((buffers.into_iter().map(share).collect(), lost)))
     }
 
     fn run_into(

@@ -51,7 +51,7 @@ pub fn run_into(program: &Program, runs: Vec<RunInto<'_>>) -> Result<(), Error> 
     for run in runs.into_iter().filter(|run| run.count > 0) {
         let plan = match plans.last().and_then(|plan| plan.again(&run.inputs)) {
             Some(plan) => plan,
-            None => Plan::over(level, program, &run.inputs, false)?,
+            None => Plan::over(level, program, &run.inputs, false, SmallVec::new())?,
         };
         let number = plans.len();
         plans.push(plan);
@@ -86,7 +86,9 @@ pub fn run_into(program: &Program, runs: Vec<RunInto<'_>>) -> Result<(), Error> 
     let run_part = |part: &mut SmallVec<[Chunk<'_>; 1]>| {
         let mut chunks = part.iter_mut();
         chunks.try_for_each(|chunk| {
-            plans[chunk.run].run_chunk(chunk.first, chunk.count, &mut chunk.outputs)
+            let plan = &plans[chunk.run];
+            plan.run_chunk(chunk.first, chunk.count, &mut chunk.outputs)
+                .map(drop)
         })
     };
     match &mut parts[..] {

@@ -18,6 +18,7 @@
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `gemm` | matrix products of any dtype and strides (unsafe in the files that its table names) |
 //! | `kernel/elementwise`, `kernel/pair` | rows of the op tables as loops, one or two in a pass |
+//! | `checked` | programs that are watched for what leaves the range of its dtype |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, in vectors from end to end (unsafe) |
 //! | `kernel/reduce`, `kernel/fold` | one number of many, along any axes |
@@ -35,6 +36,7 @@
 
 mod backend;
 mod buffer;
+mod checked;
 #[cfg(target_arch = "x86_64")]
 mod float8;
 mod gather;
@@ -54,6 +56,7 @@ mod walk;
 
 pub use backend::{CPU, Cpu};
 pub use buffer::{Buffer, Foreign, release_kept, watch_pages};
+pub use checked::run_checked;
 pub use into::{Feed, RunInto, run_into};
 pub use reserve::Reserve;
 pub use storage::Storage;

@@ -9,6 +9,7 @@ use allotrope_dtype::{Conversion, DType, Error, Level};
 use allotrope_op::{MAX_ARITY, Op, Program, Slot, Step};
 use smallvec::SmallVec;
 
+use crate::checked::Test;
 use crate::gather::Gather;
 use crate::into::Feed;
 use crate::kernel::elementwise::{self, Kernel};
@@ -81,6 +82,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) lines_ahead: usize,
     /// The output that the last step makes, if it may write there itself.
     pub(crate) last: Option<usize>,
+    /// What is looked at of a tile, each behind a step.
+    pub(crate) tests: SmallVec<[(usize, Test); 2]>,
 }
 
 impl<'a> Plan<'a> {
@@ -92,15 +95,17 @@ impl<'a> Plan<'a> {
         streams: bool,
     ) -> Result<Self, Error> {
         let inputs: SmallVec<[Feed<'a>; 4]> = inputs.iter().copied().map(Feed::Input).collect();
-        Self::over(level, program, &inputs, streams)
+        Self::over(level, program, &inputs, streams, SmallVec::new())
     }
 
-    /// A plan for a program whose outputs may be written over some of its inputs.
+    /// A plan for a program whose outputs may be written over some of its inputs, with tests of what it
+    /// makes.
     pub(crate) fn over(
         level: Level,
         program: &'a Program,
         inputs: &[Feed<'a>],
         streams: bool,
+        tests: SmallVec<[(usize, Test); 2]>,
     ) -> Result<Self, Error> {
         let values = program.dtypes().len();
         let last_slot = (values - 1) as Slot;
@@ -123,11 +128,12 @@ impl<'a> Plan<'a> {
             fused: None,
             lines_ahead: 0,
             last: None,
+            tests,
         };
         for (source, dtype) in inputs.iter().zip(program.input_dtypes()) {
             plan.readers.push(Reader::new(source, *dtype));
         }
-        plan.fused = plan.find_fused();
+        plan.fused = plan.find_fused().filter(|_| plan.can_test_outputs());
         if plan.fused.is_some() {
             return Ok(plan);
         }
@@ -158,7 +164,9 @@ impl<'a> Plan<'a> {
             });
         }
         plan.absorb_conversions();
-        plan.pair_rows();
+        if plan.tests.is_empty() {
+            plan.pair_rows();
+        }
         plan.choose_tile();
         plan.look_ahead();
         Ok(plan)
@@ -182,6 +190,7 @@ impl<'a> Plan<'a> {
             actions: self.actions.clone(),
             offsets: self.offsets.clone(),
             fused: self.fused.clone(),
+            tests: self.tests.clone(),
             ..*self
         })
     }

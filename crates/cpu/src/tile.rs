@@ -68,13 +68,26 @@ pub fn run_at(
     let read: usize = read.sum();
     let streams = simd::streams(written, read);
     let plan = Plan::new(level, program, inputs, streams)?;
+    run_chunks(&plan, count, outputs, &|_| ())
+}
+
+/// Runs a plan, chunk by chunk, and tells where those begin in which its tests find something.
+pub(crate) fn run_chunks(
+    plan: &Plan<'_>,
+    count: usize,
+    outputs: &mut [&mut [u8]],
+    found: &(dyn Fn(usize) + Sync),
+) -> Result<(), Error> {
     if count <= CHUNK {
-        return plan.run_chunk(0, count, outputs);
+        if plan.run_chunk(0, count, outputs)? {
+            found(0);
+        }
+        return Ok(());
     }
     // One list of slices per chunk, so that several outputs are cut alike.
     let lists = (0..count.div_ceil(CHUNK)).map(|_| Outputs::new());
     let mut chunks: Vec<Outputs<'_>> = try_collect("run", lists)?;
-    for (out, dtype) in outputs.iter_mut().zip(program.output_dtypes()) {
+    for (out, dtype) in outputs.iter_mut().zip(plan.program.output_dtypes()) {
         let pieces = out.chunks_mut(CHUNK * dtype.itemsize());
         for (chunk, piece) in chunks.iter_mut().zip(pieces) {
             chunk.push(piece);
@@ -84,7 +97,12 @@ pub fn run_at(
         let first = index * CHUNK;
         let count = CHUNK.min(count - first);
         let mut chunks = chunks.iter_mut();
-        chunks.try_for_each(|outputs| plan.run_chunk(first, count, outputs))
+        chunks.try_for_each(|outputs| {
+            if plan.run_chunk(first, count, outputs)? {
+                found(first);
+            }
+            Ok(())
+        })
     })
 }
 
@@ -168,9 +186,12 @@ impl<'a> Source<'a> {
             SCRATCH.with_borrow_mut(|(_, scratch)| cast.run(plan.level, bytes, out, scratch));
             return Ok(());
         }
-        plan.run_chunk(first, count, &mut [out])
+        plan.run_chunk(first, count, &mut [out]).map(drop)
     }
 }
+
+/// Elements that are made before they are tested.
+const TESTED: usize = 4 << 10;
 
 /// Whether loops over a dtype decode halves by themselves at a level.
 pub(crate) fn is_half(level: Level, dtype: DType) -> bool {
@@ -188,21 +209,37 @@ thread_local! {
 pub(crate) type Outputs<'a> = SmallVec<[&'a mut [u8]; 2]>;
 
 impl Plan<'_> {
-    /// Computes the elements from `first` on.
+    /// Computes the elements from `first` on, and says whether the tests find something in them.
     pub(crate) fn run_chunk(
         &self,
         first: usize,
         count: usize,
         outputs: &mut [&mut [u8]],
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         if let Some((kernel, operands)) = &self.fused {
-            let value = |slot: &Slot| self.value(*slot, first, count, Values::all(&[]));
-            let operands: SmallVec<[&[u8]; 2]> = operands.iter().map(value).collect();
-            kernel(self.level, &operands, outputs[0], self.streams);
+            // What is tested is tested in the cache.
+            let piece = if self.tests.is_empty() { count } else { TESTED };
+            let size = self.program.dtype(self.program.outputs()[0]).itemsize();
+            let mut is_suspicious = false;
+            for done in (0..count).step_by(piece.max(1)) {
+                let (start, len) = (first + done, piece.min(count - done));
+                let value = |slot: &Slot| self.value(*slot, start, len, Values::all(&[]));
+                let operands: SmallVec<[&[u8]; 2]> = operands.iter().map(value).collect();
+                let out = &mut outputs[0][done * size..(done + len) * size];
+                kernel(self.level, &operands, out, self.streams);
+                for (step, _) in &self.tests {
+                    is_suspicious |= self.is_suspicious(*step, |slot| {
+                        match usize::from(slot) < self.readers.len() {
+                            true => value(&slot),
+                            false => out,
+                        }
+                    });
+                }
+            }
             if self.streams {
                 simd::finish_streams();
             }
-            return Ok(());
+            return Ok(is_suspicious);
         }
         SCRATCH.with_borrow_mut(|(buffer, conversion)| {
             let kept = buffer.as_ref().map_or(0, |buffer| buffer.len());
@@ -211,16 +248,16 @@ impl Plan<'_> {
             }
             let scratch = buffer.as_deref_mut().unwrap_or_default();
             self.fill_constants(count.min(self.tile), scratch);
-            let mut done = 0;
+            let (mut done, mut is_suspicious) = (0, false);
             while done < count {
                 let len = self.tile.min(count - done);
-                self.run_tile(first, done, len, outputs, scratch, conversion);
+                is_suspicious |= self.run_tile(first, done, len, outputs, scratch, conversion);
                 done += len;
             }
             if self.streams {
                 simd::finish_streams();
             }
-            Ok(())
+            Ok(is_suspicious)
         })
     }
 
@@ -254,8 +291,9 @@ impl Plan<'_> {
         outputs: &mut [&mut [u8]],
         scratch: &mut [u8],
         conversion: &mut Scratch,
-    ) {
+    ) -> bool {
         let start = first + done;
+        let mut is_suspicious = false;
         for (slot, reader) in self.readers.iter().enumerate() {
             if matches!(reader, Reader::Direct(_) | Reader::Same(_)) {
                 continue;
@@ -317,6 +355,17 @@ impl Plan<'_> {
                 }
                 Action::Absorbed => {}
             }
+            if !self.tests.is_empty() {
+                let (last, made) = (self.last, done * size..(done + len) * size);
+                is_suspicious |= self.is_suspicious(step, |asked| match last {
+                    Some(output)
+                        if usize::from(asked) == slot && step + 1 == self.actions.len() =>
+                    {
+                        &outputs[output][made.clone()]
+                    }
+                    _ => self.value(asked, start, len, Values::all(scratch)),
+                });
+            }
         }
         for (output, slot) in self.program.outputs().iter().enumerate() {
             if self.last == Some(output) {
@@ -331,6 +380,7 @@ impl Plan<'_> {
                 target.copy_from_slice(value);
             }
         }
+        is_suspicious
     }
 
     /// The tile of a value: in place, or in the scratch memory.

@@ -1,12 +1,13 @@
 //! The settings in force: default dtype, promotion policy, inference of float64, and what is said of
-//! operations that a device does not have and of dtypes that it stores narrower.
+//! operations that a device does not have and of dtypes that it stores narrower, and what becomes of
+//! results that leave the range of their dtype.
 //!
 //! Each has a process-wide value and scopes, of a thread or of a flow of control within one. A setter
 //! changes the innermost scope if there is one, else the process-wide value.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread::LocalKey;
 
 use crate::scope::{Flow, ScopeId, ScopeStack};
@@ -56,6 +57,19 @@ setting!(POLICY, 0);
 setting!(FLOAT64_INFERENCE, 0);
 setting!(FALLBACK, 0);
 setting!(DEMOTION, 0);
+setting!(OVERFLOW, 0);
+
+/// Whether anybody ever asked for another policy of overflow than to wrap: until then operations read
+/// this alone.
+static OVERFLOW_IS_USED: AtomicBool = AtomicBool::new(false);
+
+/// The number of a policy of overflow, which is about to be in force.
+fn using(policy: OverflowPolicy) -> u8 {
+    if policy != OverflowPolicy::Wrap {
+        OVERFLOW_IS_USED.store(true, Ordering::Relaxed);
+    }
+    policy as u8
+}
 
 /// Ends the thread's scope when dropped, in any order. Stays on the thread that made it.
 #[must_use = "the scope ends when this is dropped"]
@@ -162,44 +176,73 @@ pub fn set_process_default_dtype(dtype: DType) -> Result<(), Error> {
     Ok(())
 }
 
-/// What becomes of a notice, such as that a device has no kernel for an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Notify {
-    /// A warning, once of a kind.
-    #[default]
-    Warn,
-    /// Nothing is said.
-    Silent,
-    /// An error in place of what it is about.
-    Error,
-}
-
-impl Notify {
-    /// Every answer.
-    pub const ALL: [Self; 3] = [Self::Warn, Self::Silent, Self::Error];
-
-    /// The name, as Python has it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Silent => "silent",
-            Self::Error => "error",
+/// A setting with a name for each of its answers.
+macro_rules! answers {
+    ($(#[doc = $doc:literal])* $class:ident { $(#[doc = $first_doc:literal])* $first:ident = $first_name:literal,
+       $($(#[doc = $one_doc:literal])* $one:ident = $one_name:literal,)* }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum $class {
+            $(#[doc = $first_doc])*
+            #[default]
+            $first,
+            $($(#[doc = $one_doc])* $one,)*
         }
-    }
 
-    /// The answer with a name.
-    ///
-    /// # Errors
-    /// A value error for any other name.
-    pub fn parse(op: &'static str, name: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|answer| answer.name() == name);
-        found.ok_or_else(|| Error::unknown_option(op, "policy", name, &Self::ALL.map(Self::name)))
-    }
+        impl $class {
+            /// Every answer.
+            pub const ALL: &'static [Self] = &[Self::$first $(, Self::$one)*];
 
-    fn of(setting: &Setting) -> Self {
-        let number = usize::from(setting.get());
-        Self::ALL.get(number).copied().unwrap_or_default()
+            /// The name, as Python has it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::$first => $first_name,
+                    $(Self::$one => $one_name,)*
+                }
+            }
+
+            /// The answer with a name.
+            ///
+            /// # Errors
+            /// A value error for any other name.
+            pub fn parse(op: &'static str, name: &str) -> Result<Self, Error> {
+                let found = Self::ALL.iter().find(|answer| answer.name() == name);
+                found.copied().ok_or_else(|| {
+                    Error::unknown_option(op, "policy", name, &[$first_name $(, $one_name)*])
+                })
+            }
+
+            fn of(setting: &Setting) -> Self {
+                let number = usize::from(setting.get());
+                Self::ALL.get(number).copied().unwrap_or_default()
+            }
+        }
+    };
+}
+answers! {
+    /// What becomes of a notice, such as that a device has no kernel for an operation.
+    Notify {
+        /// A warning, once of a kind.
+        Warn = "warn",
+        /// Nothing is said.
+        Silent = "silent",
+        /// An error in place of what it is about.
+        Error = "error",
+    }
+}
+answers! {
+    /// What becomes of results that leave the range of their dtype: integers beyond it, and floats that
+    /// become infinite or NaN from finite operands.
+    OverflowPolicy {
+        /// Integers wrap, floats become infinite or NaN.
+        Wrap = "wrap",
+        /// An error that names the first of them.
+        Raise = "raise",
+        /// The nearest number that the dtype holds.
+        Saturate = "saturate",
+        /// As they wrap, with a notice that names the first of them.
+        Report = "report",
     }
 }
 
@@ -245,6 +288,37 @@ pub fn scoped_demotion(answer: Notify) -> Scope {
     Scope::enter(&DEMOTION, answer as u8)
 }
 
+/// What becomes of results that leave the range of their dtype; they wrap at the start.
+#[inline]
+#[must_use]
+pub fn overflow() -> OverflowPolicy {
+    if OVERFLOW_IS_USED.load(Ordering::Relaxed) {
+        OverflowPolicy::of(&OVERFLOW)
+    } else {
+        OverflowPolicy::Wrap
+    }
+}
+
+/// Sets what becomes of results that leave the range of their dtype.
+pub fn set_overflow(policy: OverflowPolicy) {
+    OVERFLOW.set(using(policy));
+}
+
+/// Decides what becomes of results that leave the range of their dtype on this thread until the scope
+/// is dropped.
+///
+/// ```
+/// use allotrope_dtype::{OverflowPolicy, overflow, scoped_overflow};
+/// {
+///     let _scope = scoped_overflow(OverflowPolicy::Raise);
+///     assert_eq!(overflow(), OverflowPolicy::Raise);
+/// }
+/// assert_eq!(overflow(), OverflowPolicy::Wrap);
+/// ```
+pub fn scoped_overflow(policy: OverflowPolicy) -> Scope {
+    Scope::enter(&OVERFLOW, using(policy))
+}
+
 /// The scopes of the settings that a flow of control is inside of, such as a task
 /// of an event loop. For bindings: they keep it where their language keeps what belongs to a flow, and
 /// call [`Self::resume`] when a thread goes on with another.
@@ -254,6 +328,7 @@ pub struct SettingFlow {
     policy: Flow<u8>,
     fallback: Flow<u8>,
     demotion: Flow<u8>,
+    overflow: Flow<u8>,
 }
 
 impl SettingFlow {
@@ -263,6 +338,7 @@ impl SettingFlow {
         POLICY.resume(&self.policy);
         FALLBACK.resume(&self.fallback);
         DEMOTION.resume(&self.demotion);
+        OVERFLOW.resume(&self.overflow);
     }
 
     /// Whether the flow is in no scope.
@@ -273,8 +349,9 @@ impl SettingFlow {
             policy,
             fallback,
             demotion,
+            overflow,
         } = self;
-        let all = [default_dtype, policy, fallback, demotion];
+        let all = [default_dtype, policy, fallback, demotion, overflow];
         all.into_iter().all(Flow::is_empty)
     }
 
@@ -309,6 +386,13 @@ impl SettingFlow {
         id
     }
 
+    /// Opens a scope of what becomes of results that leave the range of their dtype.
+    pub fn enter_overflow(&mut self, policy: OverflowPolicy) -> ScopeId {
+        let id;
+        (self.overflow, id) = self.overflow.entered(using(policy));
+        id
+    }
+
     /// Ends a scope wherever it stands; false if the flow is not inside it.
     pub fn leave(&mut self, id: ScopeId) -> bool {
         let Self {
@@ -316,8 +400,9 @@ impl SettingFlow {
             policy,
             fallback,
             demotion,
+            overflow,
         } = self;
-        for flow in [default_dtype, policy, fallback, demotion] {
+        for flow in [default_dtype, policy, fallback, demotion, overflow] {
             if let Some(left) = flow.left(id) {
                 *flow = left;
                 return true;
@@ -345,6 +430,13 @@ impl SettingFlow {
     pub fn set_demotion(&mut self, answer: Notify) -> bool {
         self.demotion = self.demotion.changed(answer as u8);
         !self.demotion.is_empty()
+    }
+
+    /// Sets what becomes of results that leave the range of their dtype in the innermost scope; false if
+    /// there is none.
+    pub fn set_overflow(&mut self, policy: OverflowPolicy) -> bool {
+        self.overflow = self.overflow.changed(using(policy));
+        !self.overflow.is_empty()
     }
 
     /// Sets the promotion policy of the innermost scope; false if there is none.

@@ -130,6 +130,31 @@ impl DType {
         }
     }
 
+    /// Whether every number of another dtype is within the range of this one, where it may be rounded.
+    /// That of bool is every number.
+    ///
+    /// ```
+    /// use allotrope_dtype::DType;
+    /// assert!(DType::F32.holds_range_of(DType::I64) && !DType::F16.holds_range_of(DType::I32));
+    /// ```
+    #[must_use]
+    pub fn holds_range_of(self, other: Self) -> bool {
+        if self == Self::Bool {
+            return true;
+        }
+        match (other.integer_range(), self.integer_range()) {
+            (Some((least, most)), Some((low, high))) => low <= least && most <= high,
+            (Some((least, most)), None) => self
+                .finfo()
+                .is_ok_and(|info| least as f64 >= info.min && most as f64 <= info.max),
+            (None, None) => match (other.finfo(), self.finfo()) {
+                (Ok(from), Ok(to)) => from.max <= to.max && (to.has_inf || !from.has_inf),
+                _ => false,
+            },
+            (None, Some(_)) => false,
+        }
+    }
+
     /// Smallest and largest value of bool (0 and 1) and integers.
     #[must_use]
     pub const fn integer_range(self) -> Option<(i128, i128)> {

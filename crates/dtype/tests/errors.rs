@@ -289,6 +289,27 @@ fn refused_memory() {
 }
 
 #[test]
+fn overflowed_results() {
+    let overflowed = |dtype, is_nan, index: &[usize], given: &str| {
+        let index = index.to_vec();
+        let given = given.to_owned();
+        let problem = Problem::Overflowed {
+            dtype,
+            is_nan,
+            index,
+            given,
+        };
+        message::<()>(Err(Error::new("add", problem)))
+    };
+    assert_messages!(
+        overflowed(DType::I8, false, &[3], "100 + 100"),
+        overflowed(DType::U64, false, &[0, 2], "the result is about 3e20"),
+        overflowed(DType::F16, false, &[], "60000.0 * 2.0 is inf"),
+        overflowed(DType::F32, true, &[1], "log(-1.0) is nan"),
+    );
+}
+
+#[test]
 fn refused_devices() {
     let refuse = |op, problem| message::<()>(Err(Error::new(op, problem)));
     let given = "gpu";

@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 
 use crate::task::{Input, Output, Results, Task};
 use crate::work::{Band, Combine, Draw, Fold, Piece, Put, Scan, Stream};
-use crate::{Layout, Op, Program, Shape};
+use crate::{Layout, Lost, Op, Program, Shape};
 
 /// The bytes of a tensor, wherever they are.
 ///
@@ -185,6 +185,9 @@ impl fmt::Display for DeviceId {
     }
 }
 
+/// The outputs of a program, and what of them left the range of their dtypes.
+pub type Watched = (SmallVec<[Shared; 2]>, Option<Lost>);
+
 /// A device: where tensors are, and what computes with them.
 ///
 /// Every result is new memory of the device, with its elements in row-major order. Views hold
@@ -258,6 +261,20 @@ pub trait Backend: Send + Sync {
         shape: &Shape,
         inputs: &[View<'_>],
     ) -> Result<SmallVec<[Shared; 2]>, Error>;
+
+    /// [`run`](Self::run), and what of the outputs left the range of their dtypes; in their places the
+    /// nearest numbers if it saturates, but NaN. Nothing from a device that does not look: then the CPU
+    /// does.
+    fn run_checked(
+        &self,
+        _op: &'static str,
+        _program: &Program,
+        _shape: &Shape,
+        _inputs: &[View<'_>],
+        _saturates: bool,
+    ) -> Result<Option<Watched>, Error> {
+        Ok(None)
+    }
 
     /// Writes the outputs of a program over targets of their dtypes, for as many sets of them as are
     /// given. Whether the device can do that; if not, nothing is written.

@@ -11,6 +11,7 @@
 //! | `lane` | [`Lane`]: the primitives that elementary functions are written in |
 //! | [`elementary`] | exp, log, sin and their kin, over [`Lane`] |
 //! | [`complex`] | the same for complex numbers, as pairs of lanes |
+//! | `checked`, `lost` | integers that know whether they left their width, and what is told of them |
 //! | `whole` | [`Whole`]: integers as formulas see them |
 //! | [`table`] | THE op tables: one row per elementwise operation |
 //! | [`structured`] | THE table of operations that are neither elementwise nor reductions |
@@ -37,6 +38,7 @@ pub mod table;
 
 mod backend;
 mod build;
+mod checked;
 mod compare;
 pub mod complex;
 mod compose;
@@ -50,6 +52,7 @@ mod in_place;
 mod infer;
 mod lane;
 mod layout;
+mod lost;
 mod meta;
 mod nest;
 mod per_dim;
@@ -66,8 +69,9 @@ mod whole;
 mod work;
 
 pub use allotrope_dtype::{Error, ErrorKind, Problem};
-pub use backend::{Backend, DeviceId, Memory, Origin, Rewrite, Shared, Target, View};
+pub use backend::{Backend, DeviceId, Memory, Origin, Rewrite, Shared, Target, View, Watched};
 pub use build::{Builder, Var};
+pub use checked::{Checked, exact};
 pub use complex::Complex;
 pub use derivative::gradients;
 pub use differentiate::{Differential, Needs, Read, differentiate, without_derivative};
@@ -78,6 +82,7 @@ pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
 pub use infer::{Argument, infer};
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};
+pub use lost::{Lost, is_nan};
 pub use meta::{META, Meta};
 pub use nest::{Loop, Nest};
 pub use program::{MAX_ARITY, Program, Slot, Step, compute_dtype};

@@ -18,7 +18,7 @@
 //! | `scopes` | scopes as context variables (unsafe) |
 //! | `device` | `devices`, `supports` |
 //! | `gpu` | the core of `allotrope.gpu` |
-//! | `notice` | warnings of hosted operations and demoted dtypes, and their policies |
+//! | `notice` | warnings of hosted operations, demoted dtypes and results out of range, and their policies |
 //! | `cast` | `Tensor.to` and its kin, and conversion of NumPy arrays |
 //! | `table` | printed tables |
 //! | `tensor` | the class `Tensor` |
@@ -169,8 +169,8 @@ mod core {
         named::_named_fields,
         names::{_copied_views, _old_init_names, _other_names, _special_names, _spellings},
         notice::{
-            _forget_notices, _warn, Demotion, Fallback, get_demotion, get_fallback, set_demotion,
-            set_fallback,
+            _forget_notices, _warn, Demotion, Fallback, Overflow, get_demotion, get_fallback,
+            get_overflow, set_demotion, set_fallback, set_overflow,
         },
         options::{allclose, complex, equal, imag, real, where_},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use allotrope_dtype::{Error, Notify};
+use allotrope_dtype::{Error, Notify, OverflowPolicy};
 use allotrope_tensor::{Notice, set_notice_sink};
 use pyo3::create_exception;
 use pyo3::exceptions::PyUserWarning;
@@ -51,6 +51,17 @@ pub(crate) fn _warn(py: Python<'_>, text: &str, category: &Bound<'_, PyType>) ->
     let text = CString::new(text.replace('\0', "")).unwrap_or_default();
     warn_user(py, category, &text)
 }
+create_exception!(
+    allotrope,
+    OverflowWarning,
+    PyUserWarning,
+    "Results of an operation left the range of their dtype, as `overflow` asked to be told.\n\n\
+    >>> import warnings\n\
+    >>> with al.overflow('report'), warnings.catch_warnings():\n\
+    ...     warnings.simplefilter('ignore', al.OverflowWarning)\n\
+    ...     al.tensor([100], dtype='int8') + 100\n\
+    tensor([-56], dtype=int8)"
+);
 
 /// Warns at the user's line. What a filter makes an exception is raised in place of the operation.
 fn warn(notice: &Notice) -> Result<(), Error> {
@@ -58,6 +69,7 @@ fn warn(notice: &Notice) -> Result<(), Error> {
         let category = match notice {
             Notice::Hosted { .. } => py.get_type::<FallbackWarning>(),
             Notice::Demoted { .. } => py.get_type::<DemotionWarning>(),
+            Notice::Overflowed { .. } => py.get_type::<OverflowWarning>(),
         };
         let text = CString::new(notice.to_string()).unwrap_or_default();
         warn_user(py, &category, &text)
@@ -67,12 +79,12 @@ fn warn(notice: &Notice) -> Result<(), Error> {
 
 /// A policy as a scope, a setter and a getter.
 macro_rules! policies {
-    ($($(#[doc = $doc:literal])* $class:ident $name:literal $enter:ident $set_in_scope:ident
+    ($($(#[doc = $doc:literal])* $class:ident $name:literal $kind:ident $enter:ident $set_in_scope:ident
        [$(#[doc = $set_doc:literal])* $set:ident] [$(#[doc = $get_doc:literal])* $get:ident $read:ident];)*) => {$(
         $(#[doc = $doc])*
         #[pyclass(name = $name, module = "allotrope", frozen)]
         pub(crate) struct $class {
-            answer: Notify,
+            answer: $kind,
             entered: Entered,
         }
 
@@ -81,7 +93,7 @@ macro_rules! policies {
             #[new]
             fn new(policy: &str) -> PyResult<Self> {
                 Ok(Self {
-                    answer: Notify::parse($name, policy).map_err(raise)?,
+                    answer: $kind::parse($name, policy).map_err(raise)?,
                     entered: Entered::default(),
                 })
             }
@@ -113,7 +125,7 @@ macro_rules! policies {
         $(#[doc = $set_doc])*
         #[pyfunction]
         pub(crate) fn $set(py: Python<'_>, policy: &str) -> PyResult<()> {
-            let answer = Notify::parse(stringify!($set), policy).map_err(raise)?;
+            let answer = $kind::parse(stringify!($set), policy).map_err(raise)?;
             scopes::change(py, |scopes| {
                 if !scopes.settings.$set_in_scope(answer) {
                     allotrope_dtype::$set(answer);
@@ -137,7 +149,7 @@ policies! {
     /// >>> with al.fallback("error"):
     /// ...     al.get_fallback()
     /// 'error'
-    Fallback "fallback" enter_fallback set_fallback
+    Fallback "fallback" Notify enter_fallback set_fallback
         [
             /// Sets what is heard of hosted operations: of the scope this thread is in, else of the process.
             ///
@@ -160,7 +172,7 @@ policies! {
     /// >>> with al.demotion("silent"):
     /// ...     al.get_demotion()
     /// 'silent'
-    Demotion "demotion" enter_demotion set_demotion
+    Demotion "demotion" Notify enter_demotion set_demotion
         [
             /// Sets what is heard of demoted dtypes: of the scope this thread is in, else of the process.
             ///
@@ -177,6 +189,41 @@ policies! {
             /// 'warn'
             get_demotion demotion
         ];
+    /// A scope that says what becomes of results that leave the range of their dtype: integers beyond it,
+    /// and floats that become infinite or NaN of finite operands.
+    ///
+    /// "wrap": integers wrap, floats become infinite or NaN. "raise": an OverflowError names the first.
+    /// "saturate": the nearest number that the dtype holds; NaN stays, with a warning. "report": as they
+    /// wrap, with one `OverflowWarning` per operation, dtype and line.
+    ///
+    /// >>> x = al.tensor([27, 100], dtype="int8")
+    /// >>> x + 100
+    /// tensor([127, -56], dtype=int8)
+    /// >>> with al.overflow("saturate"):
+    /// ...     x + 100
+    /// tensor([127, 127], dtype=int8)
+    /// >>> with al.overflow("raise"):
+    /// ...     x + 100
+    /// Traceback (most recent call last):
+    /// OverflowError: add: int8 overflow at index (1,): 100 + 100; int8 holds -128 to 127 (hint: ...)
+    Overflow "overflow" OverflowPolicy enter_overflow set_overflow
+        [
+            /// Sets what becomes of results that leave the range of their dtype: of the scope this thread is
+            /// in, else of the process.
+            ///
+            /// >>> with al.overflow("wrap"):
+            /// ...     al.set_overflow("raise")
+            /// ...     al.get_overflow()
+            /// 'raise'
+            set_overflow
+        ]
+        [
+            /// What becomes of results that leave the range of their dtype.
+            ///
+            /// >>> al.get_overflow()
+            /// 'wrap'
+            get_overflow overflow
+        ];
 }
 
 /// Forgets which warnings were given, so that they are given again.
@@ -190,6 +237,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("FallbackWarning", py.get_type::<FallbackWarning>())?;
     module.add("DemotionWarning", py.get_type::<DemotionWarning>())?;
+    module.add("OverflowWarning", py.get_type::<OverflowWarning>())?;
     set_notice_sink(warn);
     Ok(())
 }

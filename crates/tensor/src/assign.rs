@@ -1,13 +1,14 @@
 //! Assignment: a tensor with some elements replaced, in its own memory where nobody else has it.
 
 use allotrope_dtype::{Casting, DType, Error, Policy, Problem, can_cast, promotion};
-use allotrope_op::{Argument, Combine, Layout, Put, Shape};
+use allotrope_op::{Argument, Backend, Combine, Layout, Put, Shape};
 
 use smallvec::smallvec;
 
 use crate::autograd::is_recorded;
 use crate::device::common_backend;
 use crate::elementwise::Operand;
+use crate::host::CPU;
 use crate::index::Selection;
 use crate::ops::chooser_beside;
 use crate::{Index, Tensor};
@@ -186,9 +187,24 @@ impl Tensor {
             blocks,
             used: blocks,
         };
-        self.rewrite(op, dtype, |target| {
-            backend.put(op, dtype, how, &job, target)
-        })
+        self.rewrite_by(
+            op,
+            dtype,
+            how,
+            &value,
+            |target| backend.put(op, dtype, how, &job, target),
+            |truth, source| {
+                let starts = located.starts.on_cpu(op)?;
+                let job = Put {
+                    source: source.view_of(),
+                    indices: starts.seen_as(&located.places),
+                    ..job
+                };
+                truth.rewrite(op, DType::F64, |target| {
+                    CPU.put(op, DType::F64, how, &job, target)
+                })
+            },
+        )
     }
 
     /// Refuses a value of another dtype where the policy in force never converts.

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use crate::Tensor;
 use crate::notice::{self, Way};
+use crate::overflow::{is_watched, settle_task};
 use crate::transfer::{fetch, upload};
 
 /// A device of this machine: where tensors are and what computes with them.
@@ -310,7 +311,37 @@ pub(crate) fn perform_here(
     tensors: &[&Tensor],
     outputs: &[Output],
 ) -> Result<Option<Results>, Error> {
-    offer(common_backend(op, tensors)?, op, task, tensors, outputs)
+    perform_shaped(op, task, tensors, outputs, None)
+}
+
+/// [`perform_here`], given the shape of the output where it is known.
+fn perform_shaped(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+    shape: Option<&Shape>,
+) -> Result<Option<Results>, Error> {
+    match offer(common_backend(op, tensors)?, op, task, tensors, outputs)? {
+        Some(results) => watched(op, task, tensors, outputs, shape, results).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What a task made, by the policy of overflow.
+fn watched(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[Output],
+    shape: Option<&Shape>,
+    results: Results,
+) -> Result<Results, Error> {
+    if is_watched() {
+        settle_task(op, task, tensors, outputs, shape, results)
+    } else {
+        Ok(results)
+    }
 }
 
 /// What a device makes of a task on tensors that it has.
@@ -352,21 +383,31 @@ pub(crate) fn perform(
     tensors: &[&Tensor],
     outputs: &[Output],
 ) -> Result<Results, Error> {
-    perform_on(common_backend(op, tensors)?, op, task, tensors, outputs)
+    perform_on(
+        common_backend(op, tensors)?,
+        op,
+        task,
+        tensors,
+        outputs,
+        None,
+    )
 }
 
-/// [`perform`] on a device that has all of the tensors, of which there may be none.
+/// [`perform`] on a device that has all of the tensors, of which there may be none. The shape is that of
+/// the output, where it is known by now.
 pub(crate) fn perform_on(
     backend: &'static dyn Backend,
     op: &'static str,
     task: &Task<'_>,
     tensors: &[&Tensor],
     outputs: &[Output],
+    shape: Option<&Shape>,
 ) -> Result<Results, Error> {
-    match offer(backend, op, task, tensors, outputs)? {
-        Some(results) => Ok(results),
-        None => perform_on_host(backend, op, task, tensors, outputs),
-    }
+    let results = match offer(backend, op, task, tensors, outputs)? {
+        Some(results) => results,
+        None => perform_on_host(backend, op, task, tensors, outputs)?,
+    };
+    watched(op, task, tensors, outputs, shape, results)
 }
 
 /// [`perform`] for a task of one output, as a tensor of a shape.
@@ -377,8 +418,12 @@ pub(crate) fn perform_one(
     dtype: DType,
     shape: &Shape,
 ) -> Result<Tensor, Error> {
-    let count = shape.count();
-    let results = perform(op, task, tensors, &[Output { dtype, count }])?;
+    let outputs = [Output {
+        dtype,
+        count: shape.count(),
+    }];
+    let backend = common_backend(op, tensors)?;
+    let results = perform_on(backend, op, task, tensors, &outputs, Some(shape))?;
     Ok(first_of(results, tensors, dtype, shape))
 }
 
@@ -399,7 +444,7 @@ pub(crate) fn perform_or(
     compose: impl FnOnce() -> Result<Tensor, Error>,
 ) -> Result<Tensor, Error> {
     let count = shape.count();
-    match perform_here(op, task, tensors, &[Output { dtype, count }])? {
+    match perform_shaped(op, task, tensors, &[Output { dtype, count }], Some(shape))? {
         Some(results) => Ok(first_of(results, tensors, dtype, shape)),
         None => {
             note(op, common_backend(op, tensors)?, tensors, Way::Composed);

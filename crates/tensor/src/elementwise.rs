@@ -14,6 +14,7 @@ use crate::Tensor;
 use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::device::{common_backend, perform_here};
+use crate::overflow;
 use crate::reduce::Plan;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
 use crate::transfer::gathered;
@@ -141,8 +142,8 @@ pub(crate) fn record_into(
     operands: &[Option<Operand<'_>>],
     target: &mut Tensor,
 ) -> Result<bool, Error> {
-    if is_autocast_enabled() || is_tracing() || !target.is_contiguous() || !target.has_own_memory()
-    {
+    let is_plain = !is_autocast_enabled() && !is_tracing() && !overflow::is_watched();
+    if !is_plain || !target.is_contiguous() || !target.has_own_memory() {
         return Ok(false);
     }
     let dtype = target.dtype();
@@ -242,6 +243,9 @@ fn record_plain(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error
     let Some(Operand::Tensor(first)) = operands.first() else {
         return None;
     };
+    if overflow::is_watched() {
+        return None;
+    }
     let (row, dtype, shape) = (op.row(), first.dtype(), first.shape());
     let result = match row.signature {
         Signature::Map => dtype,
@@ -319,7 +323,7 @@ pub fn evaluate(
     let shape = Shape::broadcast(op, &shapes)?;
     let backend = common_backend(op, inputs)?;
     let prepared = prepare(op, inputs, &shape)?;
-    let outputs = backend.run(op, program, &shape, &views(&prepared))?;
+    let outputs = overflow::run(op, backend, program, &shape, &views(&prepared))?;
     let tensors = outputs.into_iter().zip(program.output_dtypes());
     let tensors = tensors
         .map(|(memory, dtype)| Tensor::from_memory_of(memory, shape.clone(), dtype))
@@ -346,7 +350,7 @@ pub(crate) fn evaluate_one(
     let dtype = program.output_dtypes().next().unwrap_or(DType::Bool);
     let backend = common_backend(op, inputs)?;
     let prepared = prepare(op, inputs, &shape)?;
-    let mut outputs = backend.run(op, program, &shape, &views(&prepared))?;
+    let mut outputs = overflow::run(op, backend, program, &shape, &views(&prepared))?;
     let Some(memory) = outputs.pop() else {
         return Err(Error::new(op, Problem::LengthMismatch { from: 0, to: 1 }));
     };

@@ -22,6 +22,7 @@
 //! | `view` | views: other layouts of the same bytes |
 //! | `strided` | views with strides of their own, which may overlap |
 //! | `split` | parts of a tensor along a dimension |
+//! | `overflow` | what becomes of results that leave the range of their dtype |
 //! | `elementwise` | [`evaluate`], and every row of the op tables as a method |
 //! | `operator` | `+`, `-` and their kin |
 //! | `equality` | `==` by value |
@@ -72,6 +73,7 @@ mod notice;
 mod numeric;
 mod operator;
 mod ops;
+mod overflow;
 mod random;
 mod reduce;
 mod sizes;
@@ -85,10 +87,10 @@ mod view;
 
 pub use allotrope_dtype::{
     Bool8, Capabilities, CastOptions, Cause, DType, Element, Error, ErrorKind, Family, Kind,
-    Nested, Notify, Numeric, Overflow, Policy, Problem, Rounding, Scalar, Scope, ScopeId, Set,
-    WeakScalar, bf16, c64, c128, default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16,
-    scoped_default_dtype, scoped_demotion, scoped_fallback, scoped_promotion, set_default_dtype,
-    set_demotion, set_fallback, set_promotion,
+    Nested, Notify, Numeric, Overflow, OverflowPolicy, Policy, Problem, Rounding, Scalar, Scope,
+    ScopeId, Set, WeakScalar, bf16, c64, c128, default_dtype, f8e4m3fn, f8e4m3fnuz, f8e5m2,
+    f8e5m2fnuz, f16, scoped_default_dtype, scoped_demotion, scoped_fallback, scoped_overflow,
+    scoped_promotion, set_default_dtype, set_demotion, set_fallback, set_overflow, set_promotion,
 };
 pub use allotrope_op::task::Edge;
 pub use allotrope_op::{

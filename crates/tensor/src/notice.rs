@@ -1,5 +1,5 @@
 //! What users are told without having asked: operations that the CPU computes for a device, dtypes that
-//! a device stores narrower. The policies in force decide whether it is a warning, an error or nothing.
+//! a device stores narrower, results that left the range of their dtype. The policies in force decide whether it is a warning, an error or nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use allotrope_dtype::{DType, Error, Notify, Problem, demotion, fallback};
 use allotrope_op::DeviceId;
 
+use crate::autograd::locate;
 use crate::device::Device;
 use crate::fork;
 use crate::trace::{is_tracing, trace_hosted};
 
 /// What there is to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Notice {
     /// The CPU computes an operation for a device that has no kernel for it.
     Hosted {
@@ -31,6 +32,52 @@ pub enum Notice {
         /// The device.
         device: Device,
     },
+    /// Results of an operation left the range of their dtype. One is said of each operation, dtype and
+    /// line of the program.
+    Overflowed {
+        /// The operation.
+        op: &'static str,
+        /// The dtype of the results.
+        dtype: DType,
+        /// The line of the user's program, if known.
+        line: Option<String>,
+        /// The first of them, and how many they are.
+        told: String,
+    },
+}
+
+impl PartialEq for Notice {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Hosted { op, device }, Self::Hosted { op: o, device: d }) => {
+                (op, device) == (o, d)
+            }
+            (
+                Self::Demoted {
+                    dtype,
+                    storage,
+                    device,
+                },
+                Self::Demoted {
+                    dtype: t,
+                    storage: s,
+                    device: d,
+                },
+            ) => (dtype, storage, device) == (t, s, d),
+            (
+                Self::Overflowed {
+                    op, dtype, line, ..
+                },
+                Self::Overflowed {
+                    op: o,
+                    dtype: d,
+                    line: l,
+                    ..
+                },
+            ) => (op, dtype, line) == (o, d, l),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -50,6 +97,7 @@ impl fmt::Display for Notice {
                 lost(f, *dtype, *storage)?;
                 write!(f, " (hint: x.to({storage}), or demotion(\"silent\"))")
             }
+            Self::Overflowed { op, told, .. } => write!(f, "{op}: {told}"),
         }
     }
 }
@@ -150,7 +198,7 @@ fn say(notice: Notice) -> Result<(), Error> {
     let is_new = with_record(|record| {
         let is_new = !record.said.contains(&notice);
         if is_new {
-            record.said.push(notice);
+            record.said.push(notice.clone());
         }
         is_new
     });
@@ -222,6 +270,29 @@ fn demoted(op: &'static str, dtype: DType, storage: DType, device: Device) -> Re
             Err(Error::new(op, problem).hint(hint))
         }
     }
+}
+
+/// Results left the range of their dtype: the first of them, and how many they are.
+///
+/// # Errors
+/// What the sink raises.
+#[cold]
+pub(crate) fn overflowed(
+    op: &'static str,
+    dtype: DType,
+    first: &Problem,
+    count: usize,
+) -> Result<(), Error> {
+    let others = match count {
+        0 | 1 => String::new(),
+        count => format!(" ({count} in all)"),
+    };
+    say(Notice::Overflowed {
+        op,
+        dtype,
+        line: locate(),
+        told: format!("{first}{others}"),
+    })
 }
 
 /// The operations that the CPU computed for a device, and how often: those whose tasks it has no

@@ -130,6 +130,7 @@ _DTypeLike: TypeAlias = dtype | str | type[Any] | _NumpyDType | None
 _Kind: TypeAlias = dtype | Family | str | type[Any] | _NumpyDType
 _Policy: TypeAlias = Literal[{{policies}}]
 _Notify: TypeAlias = Literal["warn", "silent", "error"]
+_OverflowPolicy: TypeAlias = Literal["wrap", "raise", "saturate", "report"]
 _Casting: TypeAlias = Literal[{{castings}}]
 _Overflow: TypeAlias = Literal[{{overflows}}]
 _Rounding: TypeAlias = Literal["nearest", "zero", "stochastic"]
@@ -160,6 +161,7 @@ channels_last_3d: Final[memory_format]
 class SharedMemoryWarning(UserWarning): ...
 class FallbackWarning(UserWarning): ...
 class DemotionWarning(UserWarning): ...
+class OverflowWarning(UserWarning): ...
 
 {{classes}}
 {{functions}}

@@ -13,7 +13,7 @@ use allotrope_op::elementary::Elementary;
 use allotrope_op::table::formula::{
     self, BoolMap, ComplexMap, ComplexReal, ComplexTest, FloatMap, FloatTest, IntMap, IntTest,
 };
-use allotrope_op::{Complex, Number, Op, for_each_op};
+use allotrope_op::{Checked, Complex, Number, Op, for_each_op};
 use bytemuck::Pod;
 
 use self::loops::{
@@ -24,6 +24,9 @@ use crate::simd::{self, BLOCK, Body};
 
 /// A row over slices of bytes: operands, result. All have as many elements.
 pub(crate) type Kernel = fn(Level, &[&[u8]], &mut [u8]);
+
+/// Whether a row over integers loses one, over slices of operands of one length.
+pub(crate) type Check = fn(Level, &[&[u8]]) -> bool;
 
 /// A float as a lane, with or without fused multiply-add.
 pub(crate) trait Real: Pod {
@@ -280,6 +283,35 @@ impl_int!(i8 i16 i32 i64 u8 u16 u32 u64);
 define_kernel!(int_map<T: Int>, IntMap, T, |x| x.wrap(), |y| T::unwrap(y));
 define_kernel!(int_test<T: Int>, IntTest, Bool8, |x| x.wrap(), |y| Bool8::from(y));
 
+/// Whether a row over integers loses any.
+fn int_check<T: Pod, F: IntMap<N>, const N: usize>(level: Level, args: &[&[u8]]) -> bool
+where
+    Checked<T>: allotrope_op::Whole<Mask = bool>,
+{
+    struct Loop<'a, T, F, const N: usize> {
+        args: [&'a [T]; N],
+        row: PhantomData<F>,
+    }
+    impl<T: Pod, F: IntMap<N>, const N: usize> Body for Loop<'_, T, F, N>
+    where
+        Checked<T>: allotrope_op::Whole<Mask = bool>,
+    {
+        type Output = bool;
+        #[inline(always)]
+        fn run<const FUSED: bool>(self) -> bool {
+            let len = self.args[0].len();
+            let args = of_length(self.args, len);
+            (0..len).fold(false, |any, i| {
+                any | F::call(std::array::from_fn(|k| Checked::new(args[k][i]))).is_lost()
+            })
+        }
+    }
+    let len = args.first().map_or(0, |arg| arg.len() / size_of::<T>());
+    let row = PhantomData::<F>;
+    let args = typed::<T, N>(args, len);
+    simd::run(level, Loop { args, row })
+}
+
 /// The byte of a truth value; a trait so that the macro has a bound to name.
 trait Truth: Pod + Into<bool> {}
 impl Truth for Bool8 {}
@@ -438,6 +470,56 @@ macro_rules! kernels {
     };
 }
 for_each_op!((kernels));
+
+/// The check of a cell of integers, or nothing.
+macro_rules! check {
+    ($signature:ident $T:ty, $row:ident, $n:expr, promote) => {
+        None
+    };
+    ($signature:ident $T:ty, $row:ident, $n:expr, integer) => {
+        None
+    };
+    ($signature:ident $T:ty, $row:ident, $n:expr, refuse) => {
+        None
+    };
+    (Map $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(int_check::<$T, formula::$row, { $n }>)
+    };
+    (Real $T:ty, $row:ident, $n:expr, $f:tt) => {
+        Some(int_check::<$T, formula::$row, { $n }>)
+    };
+    ($signature:ident $T:ty, $row:ident, $n:expr, $f:tt) => {
+        None
+    };
+}
+
+macro_rules! checks {
+    ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
+         float $float:tt complex $complex:tt int $int:tt $($rest:tt)* })*) => {
+        /// The check of a row over integers of a dtype; `None` where it makes none of them.
+        pub(crate) fn find_check(op: Op, dtype: DType) -> Option<Check> {
+            match op {
+                $(Op::$variant => {
+                    #[allow(dead_code, reason = "a row may make no integers")]
+                    const N: usize = [$(stringify!($arg)),*].len();
+                    let check: Option<Check> = match dtype {
+                        DType::I8 => check!($signature i8, $variant, N, $int),
+                        DType::I16 => check!($signature i16, $variant, N, $int),
+                        DType::I32 => check!($signature i32, $variant, N, $int),
+                        DType::I64 => check!($signature i64, $variant, N, $int),
+                        DType::U8 => check!($signature u8, $variant, N, $int),
+                        DType::U16 => check!($signature u16, $variant, N, $int),
+                        DType::U32 => check!($signature u32, $variant, N, $int),
+                        DType::U64 => check!($signature u64, $variant, N, $int),
+                        _ => None,
+                    };
+                    check
+                })*
+            }
+        }
+    };
+}
+for_each_op!((checks));
 
 /// The kernel of a row over float32 whose result is used as 16 bits alone, where it differs.
 pub(crate) fn find_rough(op: Op) -> Option<Kernel> {

@@ -149,6 +149,7 @@ impl Error {
             | Problem::DefaultNotFloat { .. } => ErrorKind::Dtype,
             Problem::ScalarOverflow { .. }
             | Problem::CastOverflow { .. }
+            | Problem::Overflowed { .. }
             | Problem::InexactScalar { .. }
             | Problem::InexactInteger { .. } => ErrorKind::Overflow,
             Problem::DivisionByZero { .. } => ErrorKind::ZeroDivision,

@@ -3,8 +3,8 @@
 use super::cause::Cause;
 use super::gradient::GradientProblem;
 use super::wording::{
-    LONGEST_NAME, LONGEST_PATH, at_index, axes, brief, brief_list, exact_range, filters, list,
-    misfits, names, outside, range, refusal,
+    LONGEST_NAME, LONGEST_PATH, at, at_index, axes, brief, brief_list, exact_range, filters, held,
+    list, misfits, names, outside, range, refusal,
 };
 use crate::cast::{Overflow, Rounding};
 use crate::{DType, Family, Policy, ScalarKind, Set};
@@ -131,6 +131,18 @@ pub enum Problem {
         from: DType,
         /// The target dtype.
         to: DType,
+    },
+    /// A result left the range of its dtype, and the policy in force refuses that.
+    #[error("{dtype} {}{}: {given}; {}", if *is_nan { "nan" } else { "overflow" }, at(index), held(*dtype, *is_nan))]
+    Overflowed {
+        /// The dtype of the result.
+        dtype: DType,
+        /// Whether it became NaN.
+        is_nan: bool,
+        /// The index of the first such element; nothing for a single one.
+        index: Vec<usize>,
+        /// The operation on the operands there, and what became of it.
+        given: String,
     },
     /// A cast that would drop the imaginary part.
     #[error("complex to real: {from} to {to}; {} and bool are accepted", list(Set::Complex.members()))]

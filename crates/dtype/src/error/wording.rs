@@ -54,6 +54,26 @@ pub(super) fn misfits(missing: &[String], unexpected: &[String], wrong: &[String
     parts.collect::<Vec<_>>().join(" · ")
 }
 
+/// Where an element is, as Python writes its index; nothing for a single one.
+pub(super) fn at(index: &[usize]) -> String {
+    match index {
+        [] => String::new(),
+        [only] => format!(" at index ({only},)"),
+        several => {
+            let several: Vec<String> = several.iter().map(ToString::to_string).collect();
+            format!(" at index ({})", several.join(", "))
+        }
+    }
+}
+
+/// What results of a dtype may be.
+pub(super) fn held(dtype: DType, is_nan: bool) -> String {
+    match is_nan {
+        true => "operands with an answer are accepted".to_owned(),
+        false => format!("{dtype} holds {}", range(dtype)),
+    }
+}
+
 /// The canonical names, separated by commas.
 pub(super) fn list(dtypes: impl Iterator<Item = DType>) -> String {
     dtypes.map(DType::name).collect::<Vec<_>>().join(", ")

@@ -14,7 +14,7 @@ use crate::devices::{Tested, devices, devices_for};
 static SAID: Mutex<Vec<Notice>> = Mutex::new(Vec::new());
 
 fn keep(notice: &Notice) -> Result<(), Error> {
-    SAID.lock().unwrap().push(*notice);
+    SAID.lock().unwrap().push(notice.clone());
     Ok(())
 }
 

@@ -219,7 +219,11 @@ impl Tensor {
     pub(super) fn add_in_place(&mut self, other: &Self) -> Result<bool, Error> {
         let (op, dtype, backend) = ("backward", self.dtype(), self.backend());
         let fits = self.shape() == other.shape() && dtype == other.dtype() && self.is_beside(other);
-        if !fits || !Set::Inexact.contains(dtype) || compute_dtype(dtype) != dtype {
+        if !fits
+            || crate::overflow::is_watched()
+            || !Set::Inexact.contains(dtype)
+            || compute_dtype(dtype) != dtype
+        {
             return Ok(false);
         }
         let shape = other.shape();

@@ -4,6 +4,7 @@ use allotrope_dtype::{DType, Error};
 use allotrope_op::{Op, compute_dtype};
 
 use crate::call::common_dtype;
+use crate::overflow::is_watched;
 use crate::{Operand, Tensor};
 
 /// The sum `x + alpha y`, in the dtype in which all three meet, rounded once; the logical or of bool.
@@ -58,10 +59,19 @@ fn combine(
     let operands = [x, y, alpha];
     let read = |operand| wide_of(operand, common, wide).map_err(|error| error.in_op(name));
     let (x, y, alpha) = (read(x)?, read(y)?, read(alpha)?);
+    if is_watched() && common.is_integer() && common.is_signed() {
+        // What counts is the whole: the product alone may be beyond the dtype.
+        let one = if op == Op::Sub { -1 } else { 1 };
+        let terms = [(&x).into(), (&y).into(), (&alpha).into(), one.into()];
+        let sum = Tensor::apply(Op::Addcmul, &terms).map_err(|error| error.in_op(name))?;
+        return Ok(sum.to_in(name, common)?.inherit_from(&operands));
+    }
     let product = Tensor::apply(Op::Mul, &[(&y).into(), (&alpha).into()]);
     let product = product.map_err(|error| error.in_op(name))?;
     let sum = Tensor::apply(op, &[(&x).into(), (&product).into()]);
-    let sum = sum.map_err(|error| error.in_op(name))?.to(common)?;
+    let sum = sum
+        .map_err(|error| error.in_op(name))?
+        .to_in(name, common)?;
     Ok(sum.inherit_from(&operands))
 }
 

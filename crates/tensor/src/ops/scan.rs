@@ -14,6 +14,8 @@ use super::scan_gradient::remember_scan;
 use crate::Tensor;
 use crate::call::Call;
 use crate::device::common_backend;
+use crate::elementwise::evaluate_one;
+use crate::overflow::{self, Shadow};
 use crate::reduce::reading;
 
 /// Elements inside the scanned dimension from which rows are added to rows.
@@ -169,8 +171,12 @@ impl Tensor {
         let program = reading(self.dtype(), through, kind.item(through));
         let x = self.contiguous()?;
         let (backend, input) = (x.backend(), x.view_of());
-        let memory = backend.scan(op, kind, &program, &[input], sizes, result)?;
-        let scanned = Self::from_memory_of(memory, self.shape().clone(), result);
+        let scanned = if overflow::is_watched() {
+            watched(op, kind, &program, &x, sizes)?.to_in(op, result)?
+        } else {
+            let memory = backend.scan(op, kind, &program, &[input], sizes, result)?;
+            Self::from_memory_of(memory, self.shape().clone(), result)
+        };
         remember_scan(scanned, op, kind, self, through, dim)
     }
 
@@ -215,6 +221,54 @@ impl Tensor {
     }
 }
 
+/// Running totals of what a program makes of a contiguous tensor, unrounded, by the policy of overflow.
+fn watched(
+    op: &'static str,
+    kind: Scan,
+    program: &Program,
+    x: &Tensor,
+    sizes: [usize; 3],
+) -> Result<Tensor, Error> {
+    let x = x.detach();
+    let shape = x.shape().clone();
+    let scan = |kind: Scan, program: &Program, x: &Tensor, to: DType| {
+        let memory = x
+            .backend()
+            .scan(op, kind, program, &[x.view_of()], sizes, to)?;
+        Ok::<_, Error>(Tensor::from_memory_of(memory, shape.clone(), to))
+    };
+    if overflow::narrows(program) {
+        let items = evaluate_one(op, program, &[&x])?;
+        let plain = reading(items.dtype(), items.dtype(), items.dtype());
+        return watched(op, kind, &plain, &items, sizes);
+    }
+    let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+    if item.is_integer() {
+        let result = scan(kind, program, &x, item)?;
+        let wide = overflow::in_float64(program);
+        let truth = scan(kind, &wide, &x.on_cpu(op)?, DType::F64)?;
+        let shadow = Shadow {
+            op,
+            truth: &truth,
+            bits: item.bits(),
+            hidden: &[],
+        };
+        return shadow.settle(result);
+    }
+    let result = scan(kind, program, &x, x.backend().wide(item))?;
+    let finite = {
+        let _quiet = overflow::quiet();
+        if overflow::is_finite(op, &result)? {
+            return Ok(result);
+        }
+        let finite = evaluate_one(op, &overflow::finite_program(x.dtype()), &[&x])?;
+        let odd = finite.logical_not()?.to(DType::I64)?;
+        let count = reading(DType::I64, DType::I64, DType::I64);
+        scan(Scan::Sum, &count, &odd, DType::I64)?.eq(0)?
+    };
+    overflow::settle_floats(op, result, Some(&finite), &[])
+}
+
 /// Running sums along a dimension of what a program makes of inputs of one shape, not recorded.
 pub(super) fn scan_lines(
     op: &'static str,
@@ -226,6 +280,11 @@ pub(super) fn scan_lines(
     let shape = inputs[0].shape();
     let size = |sizes: &[usize]| sizes.iter().product::<usize>();
     let sizes = [size(&shape[..dim]), shape[dim], size(&shape[dim + 1..])];
+    if overflow::is_watched() && Set::Inexact.contains(result) {
+        let items = evaluate_one(op, program, inputs)?.detach();
+        let plain = reading(items.dtype(), items.dtype(), items.dtype());
+        return watched(op, Scan::Sum, &plain, &items, sizes)?.to_in(op, result);
+    }
     let views: Vec<View<'_>> = inputs.iter().map(|input| input.view_of()).collect();
     let backend = common_backend(op, inputs)?;
     let memory = backend.scan(op, Scan::Sum, program, &views, sizes, result)?;

@@ -409,7 +409,7 @@ fn draw_by_task(
 ) -> Result<Tensor, Error> {
     let count = shape.count();
     let output = Output { dtype, count };
-    match perform_on(backend, op, &Task::Sampling(task), tensors, &[output]) {
+    match perform_on(backend, op, &Task::Sampling(task), tensors, &[output], None) {
         Ok(mut made) => {
             let memory = made.remove(0).memory;
             Ok(Tensor::from_memory_of(memory, shape, dtype))

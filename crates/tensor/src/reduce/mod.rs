@@ -20,6 +20,7 @@ use crate::autograd::is_recorded;
 use crate::call::{self, Call};
 use crate::elementwise::{evaluate, evaluate_one};
 use crate::ops::unvarying;
+use crate::overflow;
 use crate::transfer::gathered;
 
 /// The program that reads one tensor in a dtype.
@@ -184,13 +185,15 @@ impl Tensor {
         };
         let program = reading(self.dtype(), through, item);
         let mean = self.wide_mean(op, &plan, &program)?;
-        plan.finish(mean.to(result)?, keepdim)
+        plan.finish_in(mean, keepdim, result)
     }
 
     /// The mean of what a program reads, in what sums are formed in, with the reduced dimensions.
     fn wide_mean(&self, op: &'static str, plan: &Plan, program: &Program) -> Result<Self, Error> {
         let total = plan.fold(op, Fold::Sum, program, &[self], self.shape())?;
-        total.div(plan.count() as f64)
+        total
+            .div(plan.count() as f64)
+            .map_err(|error| error.in_op(op))
     }
 
     /// The variance along axes, or of everything: the sum of squared distances from the mean,
@@ -218,10 +221,8 @@ impl Tensor {
             Some(scale) => wide.mul(&scale.up)?.mul(&scale.up)?,
             None => wide,
         };
-        plan.finish(
-            wide.to(Call::begin(&Reduction::Var, &[self])?.result)?,
-            keepdim,
-        )
+        let result = Call::begin(&Reduction::Var, &[self])?.result;
+        plan.finish_in(wide, keepdim, result)
     }
 
     /// The standard deviation along axes, or of everything: the root of [`var`](Self::var). The
@@ -249,10 +250,8 @@ impl Tensor {
             Some(scale) => root.mul(&scale.up)?,
             None => root,
         };
-        plan.finish(
-            wide.to(Call::begin(&Reduction::Std, &[self])?.result)?,
-            keepdim,
-        )
+        let result = Call::begin(&Reduction::Std, &[self])?.result;
+        plan.finish_in(wide, keepdim, result)
     }
 
     /// The variance, and by what the elements were scaled for it.
@@ -372,6 +371,7 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let op = reduction.name();
+        let _quiet = overflow::quiet();
         Call::begin(&reduction, &[self])?;
         let axes = axis.map(|axis| [axis]);
         let axes = axes.as_ref().map(|axes| &axes[..]);
@@ -570,7 +570,7 @@ impl Tensor {
                 root_of_sums(&total, p)?
             }
         };
-        plan.finish(folded.to(result)?, keepdim)
+        plan.finish_in(folded, keepdim, result)
     }
 
     /// `log(Σ eˣ)` along axes, or of everything, without overflow; -∞ of nothing. That of complex
@@ -611,12 +611,15 @@ impl Tensor {
         let x = builder.input(0).to(through).to(compute);
         let program = builder.finish(&[(x - builder.input(1)).exp()]);
         let total = plan.fold(op, Fold::Sum, &program, &[self, &shift], self.shape())?;
+        // The logarithm of no exponentials is infinite as their numbers are.
+        let quiet = overflow::quiet();
         let wide = total.to(self.backend().wide(compute))?.log()?;
         let shifted = Self::apply(
             Op::Add,
             &[(&wide).into(), (&shift.to(wide.dtype())?).into()],
         )?;
-        plan.finish(shifted.to(result)?, keepdim)
+        drop(quiet);
+        plan.finish_in(shifted, keepdim, result)
     }
 
     /// Whether two tensors have the same shape and equal elements.

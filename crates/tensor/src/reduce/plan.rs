@@ -11,7 +11,8 @@ use super::reading;
 use crate::Tensor;
 use crate::autograd::{is_recorded, record_program};
 use crate::device::common_backend;
-use crate::elementwise::evaluate;
+use crate::elementwise::{evaluate, evaluate_one};
+use crate::overflow::{self, Shadow};
 
 /// What is reduced and what stays, in the order of memory.
 pub(crate) struct Plan {
@@ -146,8 +147,84 @@ impl Plan {
         })
     }
 
-    /// [`fold`](Self::fold), not recorded, in a dtype or unrounded.
+    /// [`fold`](Self::fold), not recorded, in a dtype or unrounded, by the policy of overflow.
     fn folded(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+        to: Option<DType>,
+    ) -> Result<Tensor, Error> {
+        if !overflow::is_watched() || matches!(fold, Fold::Max | Fold::Min) {
+            return self.unwatched(op, fold, program, inputs, shape, to);
+        }
+        let result = if overflow::narrows(program) {
+            let items = evaluate_one(op, program, inputs)?.expand(shape)?;
+            let plain = reading(items.dtype(), items.dtype(), items.dtype());
+            self.watched(op, fold, &plain, &[&items], shape)?
+        } else {
+            self.watched(op, fold, program, inputs, shape)?
+        };
+        let Some(to) = to else {
+            return Ok(result);
+        };
+        // As the user sees its indices.
+        // bounded: one for each dimension.
+        let sizes: Vec<isize> = result.shape().iter().map(|size| *size as isize).collect();
+        let seen = self.without_reduced(&result)?;
+        seen.to_in(op, to)?.reshape(&sizes)
+    }
+
+    /// The fold of a program that converts nothing to a dtype that does not hold it.
+    fn watched(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        inputs: &[&Tensor],
+        shape: &Shape,
+    ) -> Result<Tensor, Error> {
+        let result = self.unwatched(op, fold, program, inputs, shape, None)?;
+        let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+        if item.is_integer() {
+            let copies = inputs.iter().map(|tensor| tensor.on_cpu(op));
+            // bounded: one per operand.
+            let copies = copies.collect::<Result<Vec<_>, Error>>()?;
+            // bounded: one per operand.
+            let copies: Vec<&Tensor> = copies.iter().collect();
+            let wide = overflow::in_float64(program);
+            let truth = self.unwatched(op, fold, &wide, &copies, shape, None)?;
+            let shadow = Shadow {
+                op,
+                truth: &truth,
+                bits: result.dtype().bits(),
+                hidden: &self.reduced,
+            };
+            return shadow.settle(result);
+        }
+        let is_finite = {
+            let _quiet = overflow::quiet();
+            overflow::is_finite(op, &result)?
+        };
+        if is_finite {
+            return Ok(result);
+        }
+        let mut finite: Option<Tensor> = None;
+        for input in inputs {
+            let program = overflow::finite_program(input.dtype());
+            let lines = self.unwatched(op, Fold::Min, &program, &[*input], shape, None)?;
+            finite = Some(match finite {
+                Some(finite) => finite.logical_and(&lines)?,
+                None => lines,
+            });
+        }
+        overflow::settle_floats(op, result, finite.as_ref(), &self.reduced)
+    }
+
+    /// [`folded`](Self::folded) without a look at what is lost.
+    fn unwatched(
         &self,
         op: &'static str,
         fold: Fold,
@@ -193,13 +270,30 @@ impl Plan {
         Ok(result)
     }
 
+    /// A result without the reduced dimensions.
+    fn without_reduced(&self, result: &Tensor) -> Result<Tensor, Error> {
+        let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
+        result.squeeze(Some(&axes))
+    }
+
     /// The result without the reduced dimensions, unless they are to stay. What it was cast and
     /// viewed by is a part of the reduction.
     pub(crate) fn finish(&self, mut result: Tensor, keepdim: bool) -> Result<Tensor, Error> {
         if !keepdim {
-            let axes: Vec<isize> = self.reduced.iter().map(|dim| *dim as isize).collect();
-            result = result.squeeze(Some(&axes))?;
+            result = self.without_reduced(&result)?;
         }
+        result.rename_history(self.op);
+        Ok(result)
+    }
+
+    /// [`finish`](Self::finish) in a dtype.
+    pub(crate) fn finish_in(
+        &self,
+        result: Tensor,
+        keepdim: bool,
+        dtype: DType,
+    ) -> Result<Tensor, Error> {
+        let mut result = self.finish(result, keepdim)?.to_in(self.op, dtype)?;
         result.rename_history(self.op);
         Ok(result)
     }

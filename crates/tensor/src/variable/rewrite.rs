@@ -17,6 +17,7 @@ use crate::Tensor;
 use crate::autograd::no_grad;
 use crate::elementwise::evaluate;
 use crate::fork::undivided;
+use crate::overflow::is_watched;
 
 /// An input of a program that is written over variables.
 #[derive(Clone, Debug)]
@@ -305,6 +306,9 @@ fn run_together(
     program: &Program,
     runs: &[Checked<'_, '_>],
 ) -> Result<(), Error> {
+    if is_watched() {
+        return runs.iter().try_for_each(|run| run_apart(op, program, run));
+    }
     // In the order of addresses, so that no two threads wait for each other.
     let places = runs.iter().flat_map(|run| &run.places);
     let places: Vec<&Place> = try_collect(op, places)?;

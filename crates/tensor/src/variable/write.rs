@@ -14,6 +14,7 @@ use crate::autograd::{History, is_grad_enabled, is_recorded, no_grad};
 use crate::elementwise::Operand;
 use crate::fork::undivided;
 use crate::host::memory::try_with_capacity;
+use crate::overflow::is_watched;
 use crate::{Index, Tensor, fork};
 
 /// What became of a write.
@@ -151,7 +152,9 @@ impl Variable {
         drop(all);
         let shape = former.shape().clone();
         let fits = |x: &Tensor| x.layout().broadcast_to(op, &shape).is_ok();
-        let in_pieces = is_elementwise && former.count() > PIECE && operands.iter().all(fits);
+        // What may be refused is refused as a whole.
+        let in_pieces =
+            is_elementwise && !is_watched() && former.count() > PIECE && operands.iter().all(fits);
         let operands = operands.into_iter().map(|operand| apart(&operand, &former));
         let operands = operands.collect::<Result<Vec<_>, Error>>()?;
         drop(former);
@@ -416,7 +419,7 @@ fn fitted(op: &'static str, result: Tensor, former: &Tensor) -> Result<Tensor, E
     if result.dtype() != dtype {
         result.check_kind(op, dtype, format!("x.to({}) first", result.dtype()))?;
     }
-    let mut result = result.to(dtype)?;
+    let mut result = result.to_in(op, dtype)?;
     result.set_width(former.width());
     match result.shares_storage_with(former) && !result.is_same_value(former) {
         true => result.copied(),

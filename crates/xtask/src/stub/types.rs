@@ -85,6 +85,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("set_demotion.policy", "_Notify"),
     ("fallback.policy", "_Notify"),
     ("demotion.policy", "_Notify"),
+    ("set_overflow.policy", "_OverflowPolicy"),
+    ("overflow.policy", "_OverflowPolicy"),
     ("casting", "_Casting"),
     ("overflow", "_Overflow"),
     ("rounding", "_Rounding"),
@@ -116,7 +118,7 @@ const RESULTS: &[(&str, &str)] = &[
     ("__reduce_ex__", "tuple[Any, ...]"), ("grad_fn", "Any"), ("gradient", "tuple[Tensor, ...]"),
     ("split_with_sizes", "tuple[Tensor, ...]"), ("_check_device_name", "Any"), ("_keep", "Any"),
     ("policies", "list[_Policy]"), ("get_promotion", "_Policy"), ("get_fallback", "_Notify"),
-    ("get_demotion", "_Notify"), ("__call__", "Callable[..., Any]"), ("get_default_device", "_Device"),
+    ("get_demotion", "_Notify"), ("get_overflow", "_OverflowPolicy"), ("__call__", "Callable[..., Any]"), ("get_default_device", "_Device"),
 ];
 
 /// What Rust's types are, by their names.

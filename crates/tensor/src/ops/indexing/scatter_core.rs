@@ -1,11 +1,12 @@
 //! What scattering operations share: elements combined into a tensor along a dimension.
 
 use allotrope_dtype::{DType, Error, Kind, WeakScalar};
-use allotrope_op::{Combine, Dims, Layout, Put, compute_dtype};
+use allotrope_op::{Backend, Combine, Dims, Layout, Put, compute_dtype};
 
 use super::Indices;
 use crate::Tensor;
 use crate::device::common_backend;
+use crate::host::CPU;
 
 /// A tensor that elements are put into along a dimension, computed in a dtype that it is only
 /// rounded from when all of them are there.
@@ -106,14 +107,29 @@ impl<'a> Target<'a> {
         };
         let operands = [&self.value, &source, &self.indices.compact];
         let (op, backend) = (self.op, common_backend(self.op, &operands)?);
-        self.value.rewrite(op, self.compute, |target| {
-            backend.put(op, dtype, how, &job, target)
-        })
+        self.value.rewrite_by(
+            op,
+            self.compute,
+            how,
+            &source,
+            |target| backend.put(op, dtype, how, &job, target),
+            |truth, source| {
+                let indices = self.indices.compact.on_cpu(op)?;
+                let job = Put {
+                    source: source.view_of(),
+                    indices: indices.seen_as(&self.places),
+                    ..job
+                };
+                truth.rewrite(op, DType::F64, |target| {
+                    CPU.put(op, DType::F64, how, &job, target)
+                })
+            },
+        )
     }
 
     /// The tensor with what was put into it.
     pub(super) fn finish(self) -> Result<Tensor, Error> {
-        self.value.to(self.dtype)
+        self.value.to_in(self.op, self.dtype)
     }
 
     /// The tensor divided by how many numbers each element is the sum of.
@@ -134,7 +150,7 @@ impl<'a> Target<'a> {
         counts.combine(Combine::Add, &one)?;
         // Elements that nothing was put to stay as they are.
         let counts = counts.finish()?.maximum(1)?.to(self.compute)?;
-        self.value.div(&counts)?.to(self.dtype)
+        self.value.div(&counts)?.to_in(self.op, self.dtype)
     }
 }
 
