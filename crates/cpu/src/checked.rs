@@ -579,8 +579,8 @@ impl<'a> Careful<'a> {
                     }
                 } else if to != DType::Bool && self.results[slot] {
                     let is_finite = finite(to, &value.bytes)?;
-                    for i in 0..self.count {
-                        if value.finite[i] && !is_finite[i] {
+                    for (i, is_finite) in is_finite.into_iter().enumerate().take(self.count) {
+                        if value.finite[i] && !is_finite {
                             let nearest = nearest_of(scalar(to, &value.bytes, i)?)?;
                             lose(value, i, nearest)?;
                         }
@@ -592,7 +592,7 @@ impl<'a> Careful<'a> {
                 let is_finite = finite(dtype, &source.bytes)?;
                 let options = CastOptions::overflow(Overflow::Raise);
                 let bits = Bits::of(if range.is_some() { DType::F64 } else { to });
-                for i in 0..self.count {
+                for (i, is_finite) in is_finite.into_iter().enumerate().take(self.count) {
                     let (size, width) = (dtype.itemsize(), to.itemsize());
                     let element = &source.bytes[i * size..(i + 1) * size];
                     match range {
@@ -611,7 +611,7 @@ impl<'a> Careful<'a> {
                                 lose(value, i, None)?;
                             }
                         }
-                        None if is_finite[i] => {
+                        None if is_finite => {
                             let made = &value.bytes[i * width..(i + 1) * width];
                             if bits.any(Level::Scalar, made) {
                                 let mut cast = [0; 16];
@@ -795,15 +795,14 @@ mod tests {
                 for place in [0, 1, 63, 64, 200, 332] {
                     let mut x = vec![0; 333 * size];
                     let y = [&1_u64.to_le_bytes()[..size]; 333].concat();
-                    let operands = [&x.clone()[..], &y][..op.arity()].to_vec();
-                    assert!(!check(Level::current(), &operands));
+                    assert!(!check(Level::current(), &[&x[..], &y[..]][..op.arity()]));
                     let number = if op == Op::Mul { most / 2 + 1 } else { most };
                     x[place * size..(place + 1) * size]
                         .copy_from_slice(&number.to_le_bytes()[..size]);
                     let two = [&2_u64.to_le_bytes()[..size]; 333].concat();
                     let y = if op == Op::Mul { &two } else { &y };
-                    let operands = [&x[..], y][..op.arity()].to_vec();
-                    assert!(check(Level::current(), &operands), "{op:?} {dtype} {place}");
+                    let operands = &[&x[..], &y[..]][..op.arity()];
+                    assert!(check(Level::current(), operands), "{op:?} {dtype} {place}");
                 }
             }
         }
