@@ -410,11 +410,16 @@ def zeta(x, q):
     end = base + np.ceil(np.maximum(-base, 0)) + 60
     total, at = np.zeros_like(s), base
     least = np.min(np.abs(np.stack([base - np.floor(base), np.ceil(base) - base])), axis=0)
-    while (at < end).any():
-        term = np.abs(at) ** -s
-        term = np.where((at < 0) & is_odd, -term, term)
-        total = np.where(at < end, total + term, total)
-        at = at + 1
+    # Few are negative, and need more steps than the others.
+    left, at = np.arange(s.size), at.ravel().copy()
+    powers, odd, ends, sums = s.ravel(), is_odd.ravel(), end.ravel(), total.ravel().copy()
+    while left.size:
+        here = at[left]
+        term = np.abs(here) ** -powers[left]
+        sums[left] += np.where((here < 0) & odd[left], -term, term)
+        at[left] += 1
+        left = left[at[left] < ends[left]]
+    total = sums.reshape(s.shape)
     bernoulli = [1 / WIDE(12), -1 / WIDE(720), 1 / WIDE(30240), -1 / WIDE(1209600), 1 / WIDE(47900160), -691 / WIDE(1307674368000)]
     factor, rest = s / end, WIDE(0.5)
     for j, number in enumerate(bernoulli):
