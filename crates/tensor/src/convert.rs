@@ -2,7 +2,9 @@
 
 use crate::host::CPU;
 use crate::host::memory::try_to_vec;
-use allotrope_dtype::{CastOptions, Casting, DType, Element, Error, Problem, Scalar, can_cast};
+use allotrope_dtype::{
+    CastOptions, Casting, DType, Element, Error, Problem, Scalar, WithDType, can_cast,
+};
 use allotrope_op::task::{Task, Values};
 use allotrope_op::{Dims, Layout, Program, Shape};
 use smallvec::smallvec;
@@ -127,9 +129,11 @@ impl Tensor {
     ///
     /// # Errors
     /// A dtype error unless `T` is the tensor's element type; a memory error.
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
-        self.check_element("to_vec", T::DTYPE)?;
-        try_to_vec("to_vec", bytemuck::cast_slice(&self.read("to_vec")?))
+    pub fn to_vec<T: WithDType>(&self) -> Result<Vec<T>, Error> {
+        self.check_element("to_vec", T::Element::DTYPE)?;
+        let elements = try_to_vec("to_vec", bytemuck::cast_slice(&self.read("to_vec")?))?;
+        // bounded: in the same memory.
+        Ok(elements.into_iter().map(T::from_element).collect())
     }
 
     /// The bytes of the elements in row-major order.

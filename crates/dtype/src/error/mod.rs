@@ -174,6 +174,7 @@ impl Error {
             | Problem::RoundingNotApplicable { .. }
             | Problem::UnknownOption { .. }
             | Problem::LengthMismatch { .. }
+            | Problem::InvalidBuffer { .. }
             | Problem::Ragged { .. }
             | Problem::NotContiguous { .. }
             | Problem::TooManyElements { .. }
