@@ -161,6 +161,7 @@ const TYPES: &[(&str, &str, &str)] = &[
     ("PyDict",       "dict[str, Any]",  "dict[str, Any]"),
     ("Properties",   "dict[str, Any]",  "dict[str, Any]"),
     ("PyTuple",      "tuple[Any, ...]", "tuple[Any, ...]"),
+    ("PyType",       "type[Any]",       "type[Any]"),
     ("PyList",       "list[Any]",       "list[Any]"),
     ("PyCapsule",    "CapsuleType",     "CapsuleType"),
     ("PyIterator",   "Iterator[Any]",   "Iterator[Any]"),
