@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import linalg
-from ._core import Tensor, finfo, full_like, get_default_dtype, iinfo, where
+from ._core import Complex, Float, Tensor, finfo, full_like, get_default_dtype, iinfo, where
 from ._core import bool as _bool
 from ._operand import operand
 
@@ -114,6 +114,13 @@ def _count(x: Tensor, mask: Tensor | None, dim: _Dims, keepdim: bool) -> Tensor:
     return full_like(x, True, dtype=_bool).sum(dim, keepdim=keepdim) if mask is None else mask.sum(dim, keepdim=keepdim)
 
 
+def _free(result: Tensor, x: Tensor) -> Tensor:
+    """A quotient, whose width is as free as that of the numbers: a count has no say."""
+    if not x.numeric.is_bit_free:
+        return result
+    return result.to(Complex if result.dtype.is_complex else Float)
+
+
 def mean(input: Any, dim: _Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Tensor:
     """The mean of the elements that count, NaN where none does.
 
@@ -123,7 +130,7 @@ def mean(input: Any, dim: _Dims = None, *, keepdim: bool = False, dtype: Any = N
     x, mask = _parts("mean", input, mask, dtype)
     if mask is None:
         return x.mean(**_along(dim, keepdim))
-    return _filled(x, mask, 0).sum(dim, keepdim=keepdim) / _count(x, mask, dim, keepdim)
+    return _free(_filled(x, mask, 0).sum(dim, keepdim=keepdim) / _count(x, mask, dim, keepdim), x)
 
 
 def var(
@@ -140,7 +147,7 @@ def var(
         correction = 0 if unbiased is False else 1
     center = mean(x, dim, keepdim=True, mask=mask)
     squares = _filled((x - center).abs() ** 2, mask, 0).sum(dim, keepdim=keepdim)
-    return squares / (_count(x, mask, dim, keepdim) - correction).clamp(min=0)
+    return _free(squares / (_count(x, mask, dim, keepdim) - correction).clamp(min=0), x)
 
 
 def std(

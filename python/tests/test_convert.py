@@ -11,7 +11,7 @@ import allotrope as al
 from reference import DTYPES, named
 
 ACCEPTED = (
-    "accepted are a dtype or family, its name, a NumPy or ml_dtypes dtype, "
+    "accepted are a dtype or family, its name, a dtype of NumPy, ml_dtypes, torch and the like, "
     "bool, int, float, complex and None"
 )
 NAMES = (
@@ -66,7 +66,7 @@ REFUSED = [
     (["float32"] * 20, f"dtype: not a dtype: an object of type list; {ACCEPTED}"),
     (Hostile(), f"dtype: not a dtype: an object of type Hostile; {ACCEPTED}"),
     (np.zeros(2), f"dtype: not a dtype: array([0., 0.]) of type ndarray; {ACCEPTED}"),
-    (np.floating, f"dtype: not a dtype: <class 'numpy.floating'> of type type; {ACCEPTED}"),
+    (np.floating, f"dtype: a kind without a width: <class 'numpy.floating'> of type type; {ACCEPTED} (hint: al.Float)"),
     (np.dtype("M8[ns]"), f"dtype: unknown name: 'datetime64[ns]'; {NAMES}"),
     (np.dtype("O"), f"dtype: unknown name: 'object'; {NAMES}"),
     (

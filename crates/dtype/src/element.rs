@@ -5,10 +5,10 @@
 
 use std::fmt::Debug;
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use num_complex::Complex as ComplexNumber;
 
-use crate::{Bool8, DType, Error, F8, Format, Scalar, WeakScalar};
+use crate::{Bool8, CastOptions, DType, Error, F8, Format, Nested, Scalar, WeakScalar, cast_slice};
 
 /// 16-bit IEEE float.
 #[allow(non_camel_case_types, reason = "the name of a number, like f32")]
@@ -42,7 +42,7 @@ unsafe impl<F: Format> Pod for F8<F> {}
 /// # Transmute safety
 /// Every element is [`Pod`]: any bytes of the right length and alignment are a valid slice of it.
 pub trait Element:
-    sealed::Sealed + Pod + Debug + PartialEq + Send + Sync + TryFrom<Scalar, Error = Error>
+    sealed::Sealed + Pod + Debug + Default + PartialEq + Send + Sync + TryFrom<Scalar, Error = Error>
 {
     /// The dtype of this type.
     const DTYPE: DType;
@@ -66,7 +66,36 @@ impl<T: Element<Compute = T>> Compute for T {}
 /// Every dtype but bool.
 pub trait Number: Element {}
 /// Bool, integers and floats.
-pub trait Real: Element {}
+///
+/// ```
+/// use allotrope_dtype::{Real, bf16};
+///
+/// fn mean<T: Real>(elements: &[T]) -> T {
+///     let sum: f64 = elements.iter().map(|element| element.to_f64()).sum();
+///     T::from_f64(sum / elements.len() as f64)
+/// }
+/// assert_eq!(mean(&[1_i8, 2, 6]), 3);
+/// assert_eq!(mean(&[bf16::ONE, bf16::ZERO]).to_f32(), 0.5);
+/// assert_eq!((i8::from_f64(1e9), i8::from_f64(-2.9), i8::from_f64(f64::NAN)), (127, -2, 0));
+/// ```
+pub trait Real: Element {
+    /// The number as a cast converts it: rounded once, for integers truncated and saturated.
+    #[must_use]
+    fn from_f64(value: f64) -> Self {
+        let mut converted = [Self::default()];
+        // As many of one as of the other, which every real dtype takes.
+        let _ = cast_slice(&[value], &mut converted, CastOptions::default());
+        converted[0]
+    }
+
+    /// The number as a float of 64 bits, to which integers beyond 2^53 are rounded.
+    #[must_use]
+    fn to_f64(self) -> f64 {
+        let mut converted = [0.0];
+        let _ = cast_slice(&[self], &mut converted, CastOptions::default());
+        converted[0]
+    }
+}
 /// Signed and unsigned integers.
 pub trait Integer: Number + Real {}
 /// Signed integers.
@@ -110,6 +139,24 @@ macro_rules! join_sets {
         impl Inexact for $ty {}
         impl Complex for $ty {}
     };
+}
+
+/// What tensors are made of and read as in Rust: an element, or `bool`, of which they store a byte.
+pub trait WithDType: Nested + Copy + NoUninit + CheckedBitPattern {
+    /// The value of a stored element.
+    fn from_element(element: Self::Element) -> Self;
+}
+
+impl<T: Element> WithDType for T {
+    fn from_element(element: T) -> T {
+        element
+    }
+}
+
+impl WithDType for bool {
+    fn from_element(element: Bool8) -> Self {
+        element.get()
+    }
 }
 
 /// Conversion to and from the compute type: the identity, or through `f32`.

@@ -81,8 +81,8 @@ pub use context::{
 };
 pub use dtype::{DType, Descriptor, NumpySource};
 pub use element::{
-    Bool, Complex, Compute, Element, Float, Inexact, Integer, Number, Real, Signed, Unsigned, bf16,
-    c64, c128, f16,
+    Bool, Complex, Compute, Element, Float, Inexact, Integer, Number, Real, Signed, Unsigned,
+    WithDType, bf16, c64, c128, f16,
 };
 pub use error::{Cause, Error, ErrorKind, GradientProblem, Problem};
 pub use family::{Family, Numeric};

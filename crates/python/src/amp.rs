@@ -12,7 +12,7 @@ use allotrope_tensor::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arguments::{DTypeOrFamily, Unsigned};
+use crate::arguments::{DTypeLike, Unsigned};
 use crate::convert;
 use crate::dtype::{PyDType, wrap as wrap_dtype};
 use crate::error::{raise, wrong_object};
@@ -85,7 +85,7 @@ fn is_running(frame: &Py<PyAny>) -> bool {
 fn enter(
     py: Python<'_>,
     enabled: Option<bool>,
-    dtype: Option<DTypeOrFamily>,
+    dtype: Option<DTypeLike>,
     cache_enabled: Option<bool>,
     overrides: Option<&Bound<'_, PyDict>>,
     frame: Option<Py<PyAny>>,
@@ -157,7 +157,7 @@ fn set_enabled(enabled: bool) {
 /// allotrope.float16
 /// >>> al.amp.set_autocast_dtype(al.bfloat16)
 #[pyfunction(name = "set_autocast_dtype")]
-fn set_dtype(dtype: DTypeOrFamily) -> PyResult<()> {
+fn set_dtype(dtype: DTypeLike) -> PyResult<()> {
     set_autocast_dtype(convert::to_dtype("autocast", dtype)?).map_err(raise)
 }
 

@@ -1,19 +1,20 @@
 //! Anything a user may pass → dtype, family or operand.
 
 use allotrope_dtype::{DType, Error, Numeric, Operand, Problem, ScalarKind};
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 
-use crate::arguments::DTypeOrFamily;
+use crate::arguments::DTypeLike;
 use crate::dtype::PyDType;
 use crate::error::{foreign_byte_order, raise, wrong_object};
 use crate::family::PyFamily;
-use crate::numpy;
 use crate::scopes::default_dtype;
+use crate::{foreign, numpy};
 
 /// What a message says is accepted as a dtype.
-const ACCEPTED: &str = "a dtype or family, its name, a NumPy or ml_dtypes dtype, \
+const ACCEPTED: &str = "a dtype or family, its name, a dtype of NumPy, ml_dtypes, torch and the like, \
                         bool, int, float, complex and None";
 
 /// An exact dtype; None is the default dtype.
@@ -25,6 +26,8 @@ pub(crate) fn to_dtype(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<
 pub(crate) fn to_dtype_of(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<DType> {
     match read_numeric(op, object)? {
         Some(numeric) => exact(op, numeric),
+        // That of a class is not that of its objects.
+        None if object.is_instance_of::<PyType>() => Err(not_a_dtype(op, object)),
         None => match dtype_attribute(op, object)? {
             Some(dtype) => Ok(dtype),
             None => Err(not_a_dtype(op, object)),
@@ -122,8 +125,20 @@ fn exact(op: &'static str, numeric: Numeric) -> PyResult<DType> {
     }
 }
 
+#[cold]
 fn not_a_dtype(op: &'static str, object: &Bound<'_, PyAny>) -> PyErr {
-    wrong_object(op, "not a dtype", object, ACCEPTED)
+    let py = object.py();
+    let generic = numpy::loaded(py)
+        .ok()
+        .flatten()
+        .map(|numpy| numpy.generic(py));
+    match generic.and_then(|generic| foreign::families_of(object, generic)) {
+        Some(families) => {
+            let error = wrong_object(op, "a kind without a width", object, ACCEPTED);
+            PyTypeError::new_err(format!("{} (hint: {families})", error.value(py)))
+        }
+        None => wrong_object(op, "not a dtype", object, ACCEPTED),
+    }
 }
 
 /// The dtype or family that an object names, if it is of a type that can.
@@ -140,17 +155,29 @@ fn read_numeric(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Option<
     if object.is_none() {
         return Ok(Some(Numeric::Exact(default_dtype())));
     }
-    if let Some(dtype) = class_dtype(object) {
-        return Ok(Some(Numeric::Exact(dtype)));
+    Ok(look_up(op, object)?.map(Numeric::Exact))
+}
+
+/// The dtype that an object of Python, NumPy or another library stands for.
+pub(crate) fn look_up(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+    if let Some(dtype) = foreign::known(object) {
+        return Ok(Some(dtype));
     }
-    match numpy_dtype(object)? {
-        Some(dtype) => read_numpy_dtype(op, &dtype).map(Some),
-        None => Ok(None),
+    let dtype = match class_dtype(object) {
+        Some(dtype) => Some(dtype),
+        None => match numpy_dtype(object)? {
+            Some(dtype) => Some(read_numpy_dtype(op, &dtype)?),
+            None => foreign::read(object),
+        },
+    };
+    if let Some(dtype) = dtype {
+        foreign::remember(object, dtype);
     }
+    Ok(dtype)
 }
 
 /// The dtype that one of Python's number classes stands for.
-pub(crate) fn class_dtype(object: &Bound<'_, PyAny>) -> Option<DType> {
+fn class_dtype(object: &Bound<'_, PyAny>) -> Option<DType> {
     let kind = find_number_class(object.py(), |class| object.is(class))?;
     // As in torch and NumPy, Python's float has 64 bits whatever the default dtype is.
     Some(kind.default_dtype(DType::F64))
@@ -158,7 +185,10 @@ pub(crate) fn class_dtype(object: &Bound<'_, PyAny>) -> Option<DType> {
 
 /// The dtype or family with this name.
 pub(crate) fn parse(op: &'static str, name: &str) -> PyResult<Numeric> {
-    // Dtypes first: an unknown name is compared with all others to hint at the nearest.
+    // Before ours: an unknown name is compared with all others to hint at the nearest.
+    if let Some(numeric) = foreign::named(name) {
+        return Ok(numeric);
+    }
     match name.parse::<DType>() {
         Ok(dtype) => Ok(Numeric::Exact(dtype)),
         Err(error) => match name.parse() {
@@ -171,38 +201,31 @@ pub(crate) fn parse(op: &'static str, name: &str) -> PyResult<Numeric> {
 /// The object as a `numpy.dtype`, if it is one or a NumPy scalar type.
 ///
 /// Such an object exists only after NumPy was imported, so nothing is imported here.
-pub(crate) fn numpy_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+fn numpy_dtype<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     let Some(numpy) = numpy::loaded(py)? else {
         return Ok(None);
     };
-    // A half-imported NumPy has no such attributes yet.
-    let (Some(dtype), Some(generic)) = (
-        numpy.getattr_opt(intern!(py, "dtype"))?,
-        numpy.getattr_opt(intern!(py, "generic"))?,
-    ) else {
-        return Ok(None);
-    };
-    if object.is_instance(&dtype)? {
+    if object.is_instance(numpy.dtype(py))? {
         return Ok(Some(object.clone()));
     }
     let Ok(class) = object.cast::<PyType>() else {
         return Ok(None);
     };
-    if !class.is_subclass(&generic)? {
+    if !class.is_subclass(numpy.generic(py))? {
         return Ok(None);
     }
     // NumPy refuses abstract classes such as numpy.floating; its older versions answer float64.
-    let dtype = dtype.call1((class,)).ok();
+    let dtype = numpy.dtype(py).call1((class,)).ok();
     Ok(dtype.filter(|dtype| matches!(dtype.getattr("type"), Ok(own) if own.is(class))))
 }
 
 /// A `numpy.dtype` by its name: `str` is `<V1` for every float8.
-fn read_numpy_dtype(op: &'static str, dtype: DTypeOrFamily) -> PyResult<Numeric> {
+fn read_numpy_dtype(op: &'static str, dtype: DTypeLike) -> PyResult<DType> {
     let py = dtype.py();
     if !dtype.getattr(intern!(py, "isnative"))?.extract::<bool>()? {
         return Err(foreign_byte_order(op, dtype));
     }
     let name = dtype.getattr(intern!(py, "name"))?;
-    parse(op, &name.cast::<PyString>()?.to_string_lossy())
+    exact(op, parse(op, &name.cast::<PyString>()?.to_string_lossy())?)
 }

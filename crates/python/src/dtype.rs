@@ -1,22 +1,24 @@
 //! The class `dtype`: one Python object per row of the table.
 
-use allotrope_dtype::{DType, NumpySource};
+use allotrope_dtype::{DType, Kind, NumpySource};
 use pyo3::exceptions::PyImportError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyModule, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
 
 use crate::arguments::Operand;
-use crate::convert;
+use crate::device::device_named;
 use crate::error::missing_package;
 use crate::limits::{PyFloatInfo, PyIntInfo};
+use crate::{convert, foreign};
 
 /// The type of a tensor's elements.
 ///
 /// There is one object per dtype, so `is` and `==` agree between dtypes. Calling the class converts:
-/// a name or alias, a NumPy or ml_dtypes dtype, one of Python's bool, int, float and complex, or None
-/// for the default dtype. A dtype equals all of these spellings of itself but None, which is none.
+/// a name or alias, a dtype of NumPy, ml_dtypes, torch, JAX, MLX, TensorFlow or tinygrad and its name
+/// there, one of Python's bool, int, float and complex, or None for the default dtype. A dtype equals
+/// all of these spellings of itself but None, which is none.
 ///
 /// Its hash is that of its name, so that a dict finds a dtype by the name and the name by a dtype.
 /// Aliases, Python's classes and NumPy's dtypes are equal with another hash: convert them first.
@@ -25,6 +27,8 @@ use crate::limits::{PyFloatInfo, PyIntInfo};
 /// True
 /// >>> al.float32 == "float32", al.float64 == float, al.int64 == int
 /// (True, True, True)
+/// >>> al.dtype(numpy.float16), al.dtype("torch.bfloat16"), al.dtype("<dtype: 'int8'>")
+/// (allotrope.float16, allotrope.bfloat16, allotrope.int8)
 /// >>> {al.float64: "wide"}["float64"], {al.float64: "wide"}[al.dtype(float)]
 /// ('wide', 'wide')
 #[pyclass(name = "dtype", module = "allotrope", frozen)]
@@ -107,6 +111,60 @@ impl PyDType {
     #[getter]
     fn bits(&self) -> u32 {
         self.dtype.bits()
+    }
+
+    /// Python's class of such numbers: bool, int, float or complex.
+    ///
+    /// >>> al.uint8.base_dtype, al.bfloat16.base_dtype
+    /// (<class 'int'>, <class 'float'>)
+    #[getter]
+    fn base_dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyType> {
+        base(py, self.dtype.kind())
+    }
+
+    /// Whether the width is left open, as that of a family is: never.
+    ///
+    /// >>> al.float64.is_bit_free, al.Float.is_bit_free
+    /// (False, True)
+    #[getter]
+    fn is_bit_free(&self) -> bool {
+        false
+    }
+
+    /// The dtype that a device stores in place of this one: this one, unless it must demote.
+    ///
+    /// >>> al.float64.on("cpu")
+    /// allotrope.float64
+    fn on(&self, py: Python<'_>, device: &str) -> PyResult<Py<Self>> {
+        let device = device_named("on", device)?;
+        wrap(py, device.capabilities().storage(self.dtype))
+    }
+
+    /// The dtype that a device stores in place of this one, as `on`.
+    ///
+    /// >>> al.int16.parse("cpu")
+    /// allotrope.int16
+    fn parse(&self, py: Python<'_>, device: &str) -> PyResult<Py<Self>> {
+        let device = device_named("parse", device)?;
+        wrap(py, device.capabilities().storage(self.dtype))
+    }
+
+    /// The dtype that the CPU stores in place of this one: this one.
+    ///
+    /// >>> al.float64.cpu
+    /// allotrope.float64
+    #[getter]
+    fn cpu(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        self.on(py, "cpu")
+    }
+
+    /// The dtype that the GPU stores in place of this one; an error on a machine that has none.
+    ///
+    /// >>> al.float16.gpu  # doctest: +GPU
+    /// allotrope.float16
+    #[getter]
+    fn gpu(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        self.on(py, "gpu")
     }
 
     /// Width of one element in bytes.
@@ -292,17 +350,14 @@ impl PyDType {
         if let Ok(name) = other.cast::<PyString>() {
             let name = name.to_string_lossy();
             let is_alias = || self.dtype.descriptor().aliases.contains(&&*name);
-            return Some(name == self.name() || is_alias());
+            let is_foreign = || foreign::named(&name) == Some(self.dtype.into());
+            return Some(name == self.name() || is_alias() || is_foreign());
         }
-        if let Some(dtype) = convert::class_dtype(other) {
-            return Some(dtype == self.dtype);
+        // An error is that of a dtype which has no name here.
+        match convert::look_up("dtype", other) {
+            Ok(dtype) => dtype.map(|dtype| dtype == self.dtype),
+            Err(_) => Some(false),
         }
-        let spelled = convert::numpy_dtype(other).ok().flatten()?;
-        let name = spelled.getattr(intern!(other.py(), "name")).ok()?;
-        let is_native = spelled.getattr(intern!(other.py(), "isnative")).ok()?;
-        let name = name.cast_into::<PyString>().ok()?;
-        let is_same = name.to_string_lossy() == self.name();
-        Some(is_same && is_native.is_truthy().unwrap_or(false))
     }
 }
 
@@ -313,6 +368,16 @@ fn compare(py: Python<'_>, equal: Option<bool>, negate: bool) -> Bound<'_, PyAny
             .to_owned()
             .into_any(),
         None => py.NotImplemented().into_bound(py),
+    }
+}
+
+/// Python's class of numbers of a kind.
+pub(crate) fn base(py: Python<'_>, kind: Kind) -> Bound<'_, PyType> {
+    match kind {
+        Kind::Bool => py.get_type::<PyBool>(),
+        Kind::Signed | Kind::Unsigned => py.get_type::<PyInt>(),
+        Kind::Float => py.get_type::<PyFloat>(),
+        Kind::Complex => py.get_type::<PyComplex>(),
     }
 }
 

@@ -3,9 +3,9 @@
 use allotrope_dtype::Family;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyModule, PyTuple};
+use pyo3::types::{PyModule, PyTuple, PyType};
 
-use crate::dtype::{PyDType, wrap as wrap_dtype};
+use crate::dtype::{PyDType, base, wrap as wrap_dtype};
 use crate::scopes::default_dtype;
 use crate::{convert, device};
 
@@ -72,6 +72,67 @@ impl PyFamily {
         self.family.kind().name()
     }
 
+    /// Python's class of such numbers: int, float or complex.
+    ///
+    /// >>> al.Float.base_dtype
+    /// <class 'float'>
+    #[getter]
+    fn base_dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyType> {
+        base(py, self.family.kind())
+    }
+
+    /// Width of one element in bits: None, since it is left open.
+    ///
+    /// >>> al.Float.bits, al.float32.bits
+    /// (None, 32)
+    #[getter]
+    fn bits(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether the width is left open: always.
+    ///
+    /// >>> al.Float.is_bit_free, al.float64.is_bit_free
+    /// (True, False)
+    #[getter]
+    fn is_bit_free(&self) -> bool {
+        true
+    }
+
+    /// The exact dtype for no data on a device, as `resolve`.
+    ///
+    /// >>> al.Int.on("cpu")
+    /// allotrope.int64
+    fn on(&self, py: Python<'_>, device: &str) -> PyResult<Py<PyDType>> {
+        self.default_on(py, "on", device)
+    }
+
+    /// The exact dtype for no data on a device, as `resolve`.
+    ///
+    /// >>> al.Float.parse("cpu")
+    /// allotrope.float32
+    fn parse(&self, py: Python<'_>, device: &str) -> PyResult<Py<PyDType>> {
+        self.default_on(py, "parse", device)
+    }
+
+    /// The exact dtype for no data on the CPU.
+    ///
+    /// >>> al.Int.cpu, al.Complex.cpu
+    /// (allotrope.int64, allotrope.complex64)
+    #[getter]
+    fn cpu(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        self.on(py, "cpu")
+    }
+
+    /// The exact dtype for no data on the GPU; an error on a machine that has none.
+    ///
+    /// >>> al.Float.gpu  # doctest: +GPU
+    /// allotrope.float32
+    #[getter]
+    fn gpu(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        self.on(py, "gpu")
+    }
+
     /// The dtypes of this kind, in table order.
     ///
     /// >>> al.Int.members
@@ -119,5 +180,15 @@ impl PyFamily {
     /// The name in this module, which is how pickle and copy find the same object again.
     fn __reduce__(&self) -> &'static str {
         self.name()
+    }
+}
+
+impl PyFamily {
+    fn default_on(&self, py: Python<'_>, op: &'static str, device: &str) -> PyResult<Py<PyDType>> {
+        let device = device::device_named(op, device)?;
+        let resolved = self
+            .family
+            .resolve(None, default_dtype(), device.capabilities());
+        wrap_dtype(py, resolved)
     }
 }

@@ -6,14 +6,14 @@ use std::marker::PhantomData;
 
 use allotrope_dtype::{DType, Error, Problem, Scalar, WeakScalar};
 use allotrope_op::{Op, Slice};
-use allotrope_tensor::{Index, RowOperand, Tensor, Variable, Written, lasting_name};
+use allotrope_tensor::{Index, Options, RowOperand, Tensor, Variable, Written, lasting_name};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use pyo3::{BoundObject, create_exception};
 
-use crate::arguments::{DTypeLike, Number, Operand, Out};
-use crate::convert;
+use crate::arguments::{DTypeOrFamily, Number, Operand, Out};
+use crate::create::resolve_like;
 use crate::elementwise::plain_row;
 use crate::error::{raise, wrong_object};
 use crate::interrupt::detach;
@@ -492,11 +492,11 @@ impl PyTensor {
     fn to_<'py>(
         this: &Bound<'py, Self>,
         py: Python<'py>,
-        dtype: DTypeLike,
+        dtype: DTypeOrFamily,
     ) -> PyResult<Bound<'py, Self>> {
-        let dtype: DType = convert::to_dtype("to_", dtype)?;
         let tensor = this.get().tensor();
-        if tensor.dtype() == dtype {
+        let Options { dtype, width, .. } = resolve_like("to_", Some(dtype), None, &tensor)?;
+        if tensor.dtype() == dtype && tensor.width() == width {
             return Ok(this.clone());
         }
         let is_leaf = tensor.is_leaf() && tensor.requires_grad();
@@ -506,7 +506,9 @@ impl PyTensor {
                 Error::new("to_", problem.into()).hint("with no_grad()"),
             ));
         }
-        let result = operand::run(py, tensor.count(), || tensor.to(dtype))?;
+        let result = operand::run(py, tensor.count(), || {
+            Ok(tensor.to(dtype)?.with_width(width))
+        })?;
         this.get()
             .variable()
             .set_data(result.variable())

@@ -7,7 +7,9 @@
 //! | `limits` | `finfo` and `iinfo` |
 //! | `arguments` | integers, sizes and synonyms among arguments |
 //! | `convert` | anything a user may pass → dtype, family or operand |
+//! | `foreign` | dtypes of other libraries, by what they are called |
 //! | `infer` | data → dtype |
+//! | `wanted` | what `dtype=` of an operation asks for |
 //! | `init` | `_init`: first values of parameters |
 //! | `rnn` | `_rnn`: recurrent networks |
 //! | `place` | what an object holds from the moment it is made (unsafe) |
@@ -89,6 +91,7 @@ mod export;
 mod family;
 mod files;
 mod fill;
+mod foreign;
 mod fork;
 mod generator;
 mod gpu;
@@ -126,6 +129,7 @@ mod table;
 mod tensor;
 mod trace;
 mod view;
+mod wanted;
 
 use pyo3::prelude::*;
 

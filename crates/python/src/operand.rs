@@ -3,7 +3,6 @@
 use allotrope_dtype::{Error, Policy, Set, WeakScalar};
 use allotrope_tensor::{Operand, Tensor};
 use pyo3::exceptions::PyOverflowError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 
@@ -69,11 +68,11 @@ pub(crate) fn is_scalar_of_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(numpy) = numpy::loaded(py)? else {
         return Ok(false);
     };
-    let Some(generic) = numpy.getattr_opt(intern!(py, "generic"))? else {
-        return Ok(false);
-    };
     // Others, such as dates, are refused with the rest.
-    Ok(object.is_instance(&generic)? && convert::dtype_attribute("scalar", object).is_ok())
+    Ok(
+        object.is_instance(numpy.generic(py))?
+            && convert::dtype_attribute("scalar", object).is_ok(),
+    )
 }
 
 /// Whether a number stands for an int beyond 128 bits.

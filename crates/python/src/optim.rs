@@ -93,7 +93,7 @@ fn precision(op: &'static str, group: &Bound<'_, PyDict>) -> PyResult<Precision>
     };
     let truth = |name| given(name)?.map_or(Ok(false), |value| value.is_truthy());
     let state_dtype = given(intern!(py, "state_dtype"))?;
-    let state_dtype = state_dtype.map(|dtype| convert::to_dtype(op, &dtype));
+    let state_dtype = state_dtype.map(|dtype| convert::to_numeric(op, &dtype));
     let precision = Precision {
         state_dtype: state_dtype.transpose()?,
         master_weights: truth(intern!(py, "master_weights"))?,

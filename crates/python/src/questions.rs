@@ -4,7 +4,7 @@ use allotrope_dtype::{DType, Set};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
-use crate::arguments::{DTypeLike, Operand};
+use crate::arguments::{DTypeOrFamily, Operand};
 use crate::convert;
 use crate::create::as_list;
 use crate::dtype::{PyDType, wrap};
@@ -85,7 +85,7 @@ fn is_signed(input: Operand) -> PyResult<bool> {
 /// >>> al.check_dtype((al.zeros(1), 2), al.Int)
 /// False
 #[pyfunction]
-fn check_dtype(value: &Bound<'_, PyAny>, dtype: DTypeLike) -> PyResult<bool> {
+fn check_dtype(value: &Bound<'_, PyAny>, dtype: DTypeOrFamily) -> PyResult<bool> {
     let numeric = convert::to_numeric("check_dtype", dtype)?;
     let fits = |dtype: DType| match numeric {
         allotrope_dtype::Numeric::Exact(wanted) => dtype == wanted,

@@ -7,13 +7,13 @@ use allotrope_tensor::linalg::{self, Order};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::arguments::{self, DTypeLike, Dims, NormOrder, Operand, either};
-use crate::convert;
+use crate::arguments::{self, DTypeOrFamily, Dims, NormOrder, Operand, either};
 use crate::error::raise;
 use crate::named::named;
 use crate::operand;
 use crate::ops::linalg::order;
 use crate::tensor::{PyTensor, wrap};
+use crate::wanted::Wanted;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -85,13 +85,6 @@ fn spread(
     Ok((Axes::read(op, dim, axis, keepdim, keepdims)?, correction))
 }
 
-pub(crate) fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
-    dtype
-        .filter(|dtype| !dtype.is_none())
-        .map(|dtype| convert::to_dtype(op, dtype))
-        .transpose()
-}
-
 fn run(
     py: Python<'_>,
     x: &Tensor,
@@ -105,9 +98,9 @@ forms! {
     ///
     /// >>> al.ones(70000, dtype=al.float16).sum(dtype=al.float32)
     /// tensor(70000.)
-    sum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let (at, dtype) = (Axes::read("sum", dim, axis, keepdim, keepdims)?, dtype_of("sum", dtype)?);
-        run(py, x, || x.sum(at.axes(), at.keepdim, dtype))
+    sum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+        let (at, wanted) = (Axes::read("sum", dim, axis, keepdim, keepdims)?, Wanted::total("sum", dtype, x)?);
+        run(py, x, || wanted.run(|dtype| x.sum(at.axes(), at.keepdim, dtype)))
     };
 
     /// The product along dim, or of everything.
@@ -118,18 +111,18 @@ forms! {
     /// tensor([ 2, 12])
     /// >>> al.tensor([100, 100], dtype=al.int8).prod()
     /// tensor(10000)
-    prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let (at, dtype) = (Axes::read("prod", dim, axis, keepdim, keepdims)?, dtype_of("prod", dtype)?);
-        run(py, x, || x.prod(at.axes(), at.keepdim, dtype))
+    prod[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+        let (at, wanted) = (Axes::read("prod", dim, axis, keepdim, keepdims)?, Wanted::total("prod", dtype, x)?);
+        run(py, x, || wanted.run(|dtype| x.prod(at.axes(), at.keepdim, dtype)))
     };
 
     /// The mean along dim, or of everything; of integers the default float, without overflow.
     ///
     /// >>> al.tensor([1, 2]).mean()
     /// tensor(1.5000)
-    mean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
-        let (at, dtype) = (Axes::read("mean", dim, axis, keepdim, keepdims)?, dtype_of("mean", dtype)?);
-        run(py, x, || x.mean(at.axes(), at.keepdim, dtype))
+    mean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+        let (at, wanted) = (Axes::read("mean", dim, axis, keepdim, keepdims)?, Wanted::like("mean", dtype, x)?);
+        run(py, x, || wanted.run(|dtype| x.mean(at.axes(), at.keepdim, dtype)))
     };
 
     /// The variance along dim, or of everything; correction is taken from the count.
@@ -227,10 +220,10 @@ forms! {
     ///
     /// >>> al.tensor([3.0, 4.0]).norm()
     /// tensor(5.)
-    norm[p=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](p: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
+    norm[p=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](p: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, _op, x| {
         let at = Axes::read("norm", dim, axis, keepdim, keepdims)?;
-        let (order, dtype) = (order("norm", p)?.unwrap_or(Order::Frobenius), dtype_of("norm", dtype)?);
-        run(py, x, || norm_of(x, order, &at, dtype))
+        let (order, wanted) = (order("norm", p)?.unwrap_or(Order::Frobenius), Wanted::like("norm", dtype, x)?);
+        run(py, x, || wanted.run(|dtype| norm_of(x, order, &at, dtype)))
     };
 
     /// The logarithm of the sum of exponentials along dim, or of everything, without overflow.

@@ -3,8 +3,8 @@
 use crate::host::CPU;
 use crate::host::memory::try_to_vec;
 use allotrope_dtype::{
-    CastOptions, Casting, DType, Element, Error, Policy, Problem, Scalar, WeakScalar, can_cast,
-    scoped_promotion,
+    CastOptions, Casting, DType, Element, Error, Policy, Problem, Scalar, WeakScalar, WithDType,
+    can_cast, scoped_promotion,
 };
 use allotrope_op::task::{Task, Values};
 use allotrope_op::{Dims, Layout, Program, Shape};
@@ -218,9 +218,11 @@ impl Tensor {
     ///
     /// # Errors
     /// A dtype error unless `T` is the tensor's element type; a memory error.
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
-        self.check_element("to_vec", T::DTYPE)?;
-        try_to_vec("to_vec", bytemuck::cast_slice(&self.read("to_vec")?))
+    pub fn to_vec<T: WithDType>(&self) -> Result<Vec<T>, Error> {
+        self.check_element("to_vec", T::Element::DTYPE)?;
+        let elements = try_to_vec("to_vec", bytemuck::cast_slice(&self.read("to_vec")?))?;
+        // bounded: in the same memory.
+        Ok(elements.into_iter().map(T::from_element).collect())
     }
 
     /// The bytes of the elements in row-major order.

@@ -1,6 +1,6 @@
 //! Elements as Rust has them: borrowed, in vectors, or one of them.
 
-use allotrope_dtype::{DType, Element, Error, GradientProblem, Problem, Scalar};
+use allotrope_dtype::{DType, Element, Error, GradientProblem, Problem, Scalar, WithDType};
 
 use crate::{IntoShape, Tensor};
 
@@ -17,8 +17,24 @@ impl Tensor {
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the length; a memory error.
-    pub fn from_vec<T: Element>(elements: Vec<T>, sizes: impl IntoShape) -> Result<Self, Error> {
+    pub fn from_vec<T: WithDType>(elements: Vec<T>, sizes: impl IntoShape) -> Result<Self, Error> {
         Self::from_slice(&elements, sizes).map_err(|error| error.in_op("from_vec"))
+    }
+
+    /// Row-major elements of a vector of floats of 32 bits, as [`from_vec`](Self::from_vec): numbers
+    /// without a suffix are float32 here.
+    ///
+    /// ```
+    /// use allotrope_tensor::Tensor;
+    /// let weights = Tensor::from_f32(vec![0.5, -0.3, 0.8], &[3])?;
+    /// assert_eq!(weights.as_f32_slice()?, [0.5, -0.3, 0.8]);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`from_vec`](Self::from_vec).
+    pub fn from_f32(elements: Vec<f32>, sizes: &[usize]) -> Result<Self, Error> {
+        Self::from_vec(elements, sizes).map_err(|error| error.in_op("from_f32"))
     }
 
     /// The elements in row-major order, borrowed where they lie.
@@ -47,10 +63,11 @@ impl Tensor {
     ///
     /// # Errors
     /// A dtype error unless `T` is the tensor's element type, a value error if the elements do not lie
-    /// in row-major order without gaps, a device error if the CPU cannot read them.
-    pub fn as_slice<T: Element>(&self) -> Result<&[T], Error> {
+    /// in row-major order without gaps or hold truth values that are other bytes than Rust's, a device
+    /// error if the CPU cannot read them.
+    pub fn as_slice<T: WithDType>(&self) -> Result<&[T], Error> {
         let op = "as_slice";
-        self.check_element(op, T::DTYPE)?;
+        self.check_element(op, T::Element::DTYPE)?;
         if !self.is_contiguous() {
             let (shape, strides) = (self.shape().to_vec(), self.layout().strides().to_vec());
             let problem = Problem::NotContiguous { shape, strides };
@@ -60,7 +77,7 @@ impl Tensor {
         if bytes.is_empty() {
             return Ok(&[]);
         }
-        bytemuck::try_cast_slice(bytes).map_err(|error| {
+        bytemuck::checked::try_cast_slice(bytes).map_err(|error| {
             let (dtype, reason) = (self.dtype(), error.to_string());
             Error::new(op, Problem::BadBuffer { dtype, reason })
         })
@@ -162,6 +179,14 @@ impl Tensor {
         })
     }
 
+    /// The floats of 32 bits in row-major order, borrowed where they lie.
+    ///
+    /// # Errors
+    /// As [`as_slice`](Self::as_slice), of which it is the most common case.
+    pub fn as_f32_slice(&self) -> Result<&[f32], Error> {
+        self.as_slice().map_err(|error| error.in_op("as_f32_slice"))
+    }
+
     /// The value of a tensor with one element as a number of Rust, which must be exactly that value:
     /// the type need not be that of the tensor.
     ///
@@ -201,7 +226,7 @@ impl Tensor {
 /// assert_eq!(elements, [0.0, 1.0, 2.0]);
 /// # Ok::<(), allotrope_tensor::Error>(())
 /// ```
-impl<T: Element> TryFrom<&Tensor> for Vec<T> {
+impl<T: WithDType> TryFrom<&Tensor> for Vec<T> {
     type Error = Error;
     fn try_from(tensor: &Tensor) -> Result<Self, Error> {
         tensor.to_vec()
@@ -209,7 +234,7 @@ impl<T: Element> TryFrom<&Tensor> for Vec<T> {
 }
 
 /// The elements in row-major order, as [`Tensor::to_vec`].
-impl<T: Element> TryFrom<Tensor> for Vec<T> {
+impl<T: WithDType> TryFrom<Tensor> for Vec<T> {
     type Error = Error;
     fn try_from(tensor: Tensor) -> Result<Self, Error> {
         tensor.to_vec()

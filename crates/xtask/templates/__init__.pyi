@@ -92,6 +92,25 @@ class _NumpyDType(Protocol):
     def isnative(self) -> builtins.bool: ...
 
 @type_check_only
+class _TorchDType(Protocol):
+    @property
+    def is_floating_point(self) -> builtins.bool: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+
+@type_check_only
+class _TensorFlowDType(Protocol):
+    @property
+    def as_numpy_dtype(self) -> Any: ...
+
+@type_check_only
+class _TinygradDType(Protocol):
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def priority(self) -> builtins.int: ...
+
+@type_check_only
 class _HasDType(Protocol):
     @property
     def dtype(self) -> Any: ...
@@ -126,8 +145,9 @@ _Padding: TypeAlias = _Ints | Literal["valid", "same"]
 _Index: TypeAlias = Any
 _Path: TypeAlias = str | os.PathLike[str] | IO[builtins.bytes]
 _Order: TypeAlias = _Float | Literal["fro", "nuc", "inf", "-inf"]
-_DTypeLike: TypeAlias = dtype | str | type[Any] | _NumpyDType | None
-_Kind: TypeAlias = dtype | Family | str | type[Any] | _NumpyDType
+_ForeignDType: TypeAlias = _NumpyDType | _TorchDType | _TensorFlowDType | _TinygradDType
+_DTypeLike: TypeAlias = dtype | str | type[Any] | _ForeignDType | None
+_Kind: TypeAlias = dtype | Family | str | type[Any] | _ForeignDType
 _Policy: TypeAlias = Literal[{{policies}}]
 _Notify: TypeAlias = Literal["warn", "silent", "error"]
 _OverflowPolicy: TypeAlias = Literal["wrap", "raise", "saturate", "report"]

@@ -149,7 +149,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         # The dtype and the device are checked here, not where the shape comes.
         data = empty(0, dtype=dtype, device=device)
         made = Parameter.__new__(cls, data, requires_grad)
-        made._wanted = (data.dtype, device)
+        made._wanted = (data.numeric, device)
         return made
 
 
@@ -175,7 +175,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     ) -> Any:
         data = empty(0, dtype=dtype, device=device)
         made = Buffer.__new__(cls, data, persistent=persistent)
-        made._wanted = (data.dtype, device)
+        made._wanted = (data.numeric, device)
         return made
 
 

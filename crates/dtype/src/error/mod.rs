@@ -185,6 +185,7 @@ impl Error {
             | Problem::RoundingNotApplicable { .. }
             | Problem::UnknownOption { .. }
             | Problem::LengthMismatch { .. }
+            | Problem::InvalidBuffer { .. }
             | Problem::Ragged { .. }
             | Problem::NotContiguous { .. }
             | Problem::TooManyElements { .. }

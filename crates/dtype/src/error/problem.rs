@@ -201,6 +201,18 @@ pub enum Problem {
         /// Elements in the target.
         to: usize,
     },
+    /// Bytes that are not those of so many elements.
+    #[error("wrong number of bytes: {bytes}; {count} elements of {dtype} have {needed}")]
+    InvalidBuffer {
+        /// The bytes that there are.
+        bytes: usize,
+        /// The bytes that are needed.
+        needed: usize,
+        /// The number of elements.
+        count: usize,
+        /// Their dtype.
+        dtype: DType,
+    },
     /// A buffer whose address or length does not fit its dtype.
     #[error("bytes do not form a slice of {dtype}: {reason}")]
     BadBuffer {

@@ -215,8 +215,8 @@ impl Policy {
                 Operand::Scalar(kind) => scalar = scalar.max(Some(kind)),
             }
         }
-        let arrays = self.join_or_refuse(op, arrays)?;
-        let zero_dims = self.join_or_refuse(op, zero_dims)?;
+        let arrays = self.join_or_refuse(op, arrays, operands)?;
+        let zero_dims = self.join_or_refuse(op, zero_dims, operands)?;
         let tensors = match (arrays, zero_dims) {
             (Some(array), Some(zero_dim)) => Some(
                 lattice::torch_zero_dim(array, zero_dim)
@@ -243,20 +243,31 @@ impl Policy {
             .ok_or_else(|| self.refuse(op, lhs, rhs))
     }
 
-    /// The join of a set, `None` of an empty one, or the error that names a refused pair.
-    fn join_or_refuse(self, op: &'static str, set: Mask) -> Result<Option<DType>, Error> {
+    /// The join of a set, `None` of an empty one, or the error that names the first refused pair in the
+    /// order of the operands that it is of.
+    fn join_or_refuse(
+        self,
+        op: &'static str,
+        set: Mask,
+        operands: &[Operand],
+    ) -> Result<Option<DType>, Error> {
         if set.is_empty() {
             return Ok(None);
         }
         if let Some(dtype) = self.lattice().join(set) {
             return Ok(Some(dtype));
         }
-        let members: Vec<DType> = set.members().collect();
+        let given = operands.iter().filter_map(|operand| match *operand {
+            Operand::Array(dtype) | Operand::ZeroDim(dtype) => Some(dtype),
+            Operand::Scalar(_) => None,
+        });
+        let members: Vec<DType> = given.filter(|dtype| set.has(*dtype)).collect();
         let mut pairs = members
             .iter()
-            .flat_map(|a| members.iter().map(move |b| (*a, *b)));
+            .enumerate()
+            .flat_map(|(place, a)| members[place + 1..].iter().map(move |b| (*a, *b)));
         let (lhs, rhs) = pairs
-            .find(|(a, b)| a < b && self.promote(*a, *b).is_none())
+            .find(|(a, b)| self.promote(*a, *b).is_none())
             .unwrap_or((members[0], members[members.len() - 1]));
         Err(self.refuse(op, lhs, rhs))
     }

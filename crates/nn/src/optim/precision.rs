@@ -1,6 +1,6 @@
 //! Which dtype an optimizer remembers in and computes in, and how parameters are rounded.
 
-use allotrope_tensor::{DType, Error, Problem, Set};
+use allotrope_tensor::{Capabilities, DType, Error, Numeric, Problem, Set, default_dtype};
 
 /// What is kept in which dtype.
 ///
@@ -11,18 +11,22 @@ use allotrope_tensor::{DType, Error, Problem, Set};
 /// | narrower | float32 | float32, rounded once |
 ///
 /// State is never narrower than that unless `state_dtype` says so, and never rounded: a parameter that
-/// gets another dtype, or a state that was saved in another one, is met by widening the state.
+/// gets another dtype, or a state that was saved in another one, is met by widening the state. With
+/// the family `Float` for `state_dtype` every parameter has state of its own dtype.
 ///
 /// ```
 /// use allotrope_nn::optim::Precision;
-/// use allotrope_nn::DType;
+/// use allotrope_tensor::{DType, Family};
 /// let precision = Precision { master_weights: true, ..Default::default() };
 /// assert_eq!(precision.master_of(DType::BF16), Some(DType::F32));
+/// let precision = Precision { state_dtype: Some(Family::Float.into()), ..Default::default() };
+/// assert_eq!(precision.state_of(DType::F16), DType::F16);
+/// assert_eq!(Precision::default().state_of(DType::F16), DType::F32);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Precision {
-    /// The dtype of the state, if it is another.
-    pub state_dtype: Option<DType>,
+    /// The dtype of the state, if it is another, or the family that leaves it to each parameter.
+    pub state_dtype: Option<Numeric>,
     /// Whether steps are taken in a copy of float32 (or of the state's dtype, if that is wider), of which
     /// the parameter is the rounded value.
     pub master_weights: bool,
@@ -36,19 +40,28 @@ impl Precision {
     /// # Errors
     /// A dtype error.
     pub fn check(&self, op: &'static str) -> Result<(), Error> {
-        match self.state_dtype {
-            Some(given) if !given.is_floating_point() => {
+        let given = self.state_for(default_dtype());
+        match given.filter(|given| !given.is_floating_point()) {
+            Some(given) => {
                 let set = Set::Float;
                 Err(Error::new(op, Problem::NotInSet { given, set }))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
+    }
+
+    /// What is asked for the state of a real parameter.
+    fn state_for(&self, parameter: DType) -> Option<DType> {
+        let resolve =
+            |state: Numeric| state.resolve(Some(parameter), default_dtype(), &Capabilities::CPU);
+        self.state_dtype.map(resolve)
     }
 
     /// The dtype of new state of a parameter; complex for complex ones.
     #[must_use]
     pub fn state_of(&self, parameter: DType) -> DType {
-        let of_real = self.state_dtype.unwrap_or(parameter.to_real().compute());
+        let real = parameter.to_real();
+        let of_real = self.state_for(real).unwrap_or(real.compute());
         match parameter.is_complex() {
             true => of_real.compute().to_complex(),
             false => of_real,
@@ -58,7 +71,7 @@ impl Precision {
     /// The dtype of the master of a parameter; nothing if the parameter holds its values itself.
     #[must_use]
     pub fn master_of(&self, parameter: DType) -> Option<DType> {
-        let wide = match self.state_dtype {
+        let wide = match self.state_for(parameter.to_real()) {
             Some(DType::F64) => DType::F64,
             _ => DType::F32,
         };

@@ -1,20 +1,19 @@
 //! Matrix products.
 
-use allotrope_dtype::DType;
 use allotrope_tensor::{AttentionOptions, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{
-    DTypeLike, Integers, MOST_ITEMS, Operand, TensorList, either, integer_of, integers, items,
+    DTypeOrFamily, Integers, MOST_ITEMS, Operand, TensorList, either, integer_of, integers, items,
 };
-use crate::convert;
 use crate::create::operand;
 use crate::error::wrong_object;
 use crate::operand::run;
 use crate::operator::is_list;
 use crate::tensor::{PyTensor, as_tensor};
+use crate::wanted::Product;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -29,13 +28,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(super) fn register_functional(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(module, linear bilinear scaled_dot_product_attention);
     Ok(())
-}
-
-fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
-    dtype
-        .filter(|dtype| !dtype.is_none())
-        .map(|dtype| convert::to_dtype(op, dtype))
-        .transpose()
 }
 
 /// How much work a product is: other threads may run meanwhile.
@@ -56,12 +48,12 @@ forms! {
     /// tensor(10000, dtype=int32)
     matmul[other, *, dtype=None, acc_dtype=None](
         other: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.matmul_in(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.matmul_in(&other, dtype, acc_dtype)))
     };
     /// The product of two matrices.
     ///
@@ -70,12 +62,12 @@ forms! {
     ///         [3., 4.]])
     mm[mat2, *, dtype=None, acc_dtype=None](
         mat2: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, mat2)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.mm(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.mm(&other, dtype, acc_dtype)))
     };
     /// The product of each pair of two lists of matrices.
     ///
@@ -83,12 +75,12 @@ forms! {
     /// (2, 1, 1)
     bmm[mat2, *, dtype=None, acc_dtype=None](
         mat2: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, mat2)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.bmm(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.bmm(&other, dtype, acc_dtype)))
     };
     /// The product of a matrix and a vector.
     ///
@@ -96,12 +88,12 @@ forms! {
     /// tensor([1, 3])
     mv[vec, *, dtype=None, acc_dtype=None](
         vec: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, vec)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.mv(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.mv(&other, dtype, acc_dtype)))
     };
     /// The sum of the products of two vectors.
     ///
@@ -109,12 +101,12 @@ forms! {
     /// tensor(11)
     dot[tensor, *, dtype=None, acc_dtype=None](
         tensor: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, tensor)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, x.count(), || x.dot(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, x.count(), || product.run(|dtype, acc_dtype| x.dot(&other, dtype, acc_dtype)))
     };
     /// The sum of the products of two vectors, of which the first is conjugated.
     ///
@@ -122,12 +114,12 @@ forms! {
     /// tensor(4.+0.j)
     vdot[other, *, dtype=None, acc_dtype=None](
         other: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, x.count(), || x.vdot(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, x.count(), || product.run(|dtype, acc_dtype| x.vdot(&other, dtype, acc_dtype)))
     };
     /// The sums of products along the last dimensions.
     ///
@@ -135,12 +127,12 @@ forms! {
     /// tensor([3, 7])
     inner[other, *, dtype=None, acc_dtype=None](
         other: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.inner(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.inner(&other, dtype, acc_dtype)))
     };
     /// The products of each element of a vector with each of another.
     ///
@@ -149,12 +141,12 @@ forms! {
     ///         [6, 8]])
     outer[vec2, *, dtype=None, acc_dtype=None](
         vec2: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, vec2)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.outer_in(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.outer_in(&other, dtype, acc_dtype)))
     };
     /// The products of each element of a vector with each of another, as outer.
     ///
@@ -163,12 +155,12 @@ forms! {
     ///         [6]])
     ger[vec2, *, dtype=None, acc_dtype=None](
         vec2: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, vec2)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.outer_in(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.outer_in(&other, dtype, acc_dtype)))
     };
     /// The products of each element with the whole of another tensor, side by side.
     ///
@@ -176,12 +168,12 @@ forms! {
     /// tensor([ 1,  2, 10, 20])
     kron[other, *, dtype=None, acc_dtype=None](
         other: Operand,
-        dtype: Option<DTypeLike>,
-        acc_dtype: Option<DTypeLike>
+        dtype: Option<DTypeOrFamily>,
+        acc_dtype: Option<DTypeOrFamily>
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
-        let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
-        run(py, work(x, &other), || x.kron_in(&other, dtype, acc_dtype))
+        let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
+        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.kron_in(&other, dtype, acc_dtype)))
     };
 }
 
@@ -228,12 +220,12 @@ fn tensordot(
     b: Operand,
     dims: Option<Any<'_, '_>>,
     axes: Option<Any<'_, '_>>,
-    dtype: Option<DTypeLike>,
-    acc_dtype: Option<DTypeLike>,
+    dtype: Option<DTypeOrFamily>,
+    acc_dtype: Option<DTypeOrFamily>,
 ) -> PyResult<PyTensor> {
     let op = "tensordot";
     let (a, b) = (operand(op, a)?, operand(op, b)?);
-    let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
+    let product = Product::of(op, dtype, acc_dtype, &[&a, &b])?;
     let (left, right) = match either(op, dims, axes)? {
         None => pairs_of(op, 2, &a, &b)?,
         Some(dims) => match integer_of(op, dims)? {
@@ -250,7 +242,7 @@ fn tensordot(
         },
     };
     run(py, work(&a, &b), || {
-        a.tensordot(&b, &left, &right, dtype, acc_dtype)
+        product.run(|dtype, acc_dtype| a.tensordot(&b, &left, &right, dtype, acc_dtype))
     })
 }
 
@@ -292,11 +284,10 @@ fn einsum(
     py: Python<'_>,
     equation: Any<'_, '_>,
     operands: &Bound<'_, PyTuple>,
-    dtype: Option<DTypeLike>,
-    acc_dtype: Option<DTypeLike>,
+    dtype: Option<DTypeOrFamily>,
+    acc_dtype: Option<DTypeOrFamily>,
 ) -> PyResult<PyTensor> {
     let op = "einsum";
-    let (dtype, acc_dtype) = (dtype_of(op, dtype)?, dtype_of(op, acc_dtype)?);
     let (equation, tensors) = match equation.extract::<String>() {
         Ok(equation) => {
             let mut given: Vec<Bound<'_, PyAny>> = operands.iter().collect();
@@ -319,9 +310,11 @@ fn einsum(
         // bounded: as many as the caller lists.
         .collect::<PyResult<Vec<Tensor>>>()?;
     let largest = tensors.iter().map(Tensor::count).sum::<usize>();
+    let tensors: Vec<&Tensor> = tensors.iter().collect();
+    let product = Product::of(op, dtype, acc_dtype, &tensors)?;
     run(py, largest, || {
-        let tensors: Vec<&Tensor> = tensors.iter().collect();
-        allotrope_tensor::einsum(&equation, &tensors, dtype, acc_dtype)
+        product
+            .run(|dtype, acc_dtype| allotrope_tensor::einsum(&equation, &tensors, dtype, acc_dtype))
     })
 }
 

@@ -2,17 +2,16 @@
 
 use std::ffi::CString;
 
-use allotrope_dtype::{DType, Error};
+use allotrope_dtype::Error;
 use allotrope_tensor::{BatchNorm, BatchNormOptions, Generator, Tensor, Variable};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use super::activation::finish;
 use crate::arguments::{
-    DTypeLike, Dims, Int, Integers, Ints, Operand, TensorObject, axis_or, either, integers, needed,
-    size,
+    DTypeOrFamily, Dims, Int, Integers, Ints, Operand, TensorObject, axis_or, either, integers,
+    needed, size,
 };
-use crate::convert;
 use crate::create;
 use crate::error::raise;
 use crate::in_place::report;
@@ -20,6 +19,7 @@ use crate::interrupt::detach;
 use crate::notice::warn_user;
 use crate::operand::run;
 use crate::tensor::PyTensor;
+use crate::wanted::Wanted;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -47,12 +47,6 @@ fn register_shared(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// A dtype, if one is given.
-fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
-    let dtype = dtype.filter(|dtype| !dtype.is_none());
-    dtype.map(|dtype| convert::to_dtype(op, dtype)).transpose()
-}
-
 /// A tensor, if one is given.
 pub(super) fn optional(op: &'static str, given: Option<Any<'_, '_>>) -> PyResult<Option<Tensor>> {
     let given = given.filter(|given| !given.is_none());
@@ -65,20 +59,20 @@ forms! {
     ///
     /// >>> al.tensor([2, 2], dtype="uint8").softmax(0)
     /// tensor([0.5000, 0.5000])
-    softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<DTypeOrFamily>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
-        let dtype = dtype_of(op, dtype)?;
-        run(py, x.count(), || x.softmax(dim, dtype))
+        let wanted = Wanted::like(op, dtype, x)?;
+        run(py, x.count(), || wanted.run(|dtype| x.softmax(dim, dtype)))
     };
 
     /// The logarithms of the softmax, without its loss of digits.
     ///
     /// >>> al.tensor([0.0, 1000.0]).log_softmax(0)
     /// tensor([-1000.,     0.])
-    log_softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
+    log_softmax[dim=None, dtype=None, *, axis=None](dim: Option<Int>, dtype: Option<DTypeOrFamily>, axis: Option<Int>) -> PyTensor |py, op, x| {
         let Int(dim) = needed(op, "dim", either(op, dim, axis)?)?;
-        let dtype = dtype_of(op, dtype)?;
-        run(py, x.count(), || x.log_softmax(dim, dtype))
+        let wanted = Wanted::like(op, dtype, x)?;
+        run(py, x.count(), || wanted.run(|dtype| x.log_softmax(dim, dtype)))
     };
 }
 
@@ -113,13 +107,14 @@ macro_rules! shares {
                     input: Operand,
                     dim: Option<Int>,
                     _stacklevel: Option<Int>,
-                    dtype: Option<DTypeLike>,
+                    dtype: Option<DTypeOrFamily>,
                     axis: Option<Int>,
                 ) -> PyResult<PyTensor> {
                     let op = stringify!($name);
-                    let (x, dtype) = (create::operand(op, input)?, dtype_of(op, dtype)?);
+                    let x = create::operand(op, input)?;
+                    let wanted = Wanted::like(op, dtype, &x)?;
                     let dim = shared_dim(py, op, either(op, dim, axis)?, x.rank())?;
-                    run(py, x.count(), || x.$name(dim, dtype))
+                    run(py, x.count(), || wanted.run(|dtype| x.$name(dim, dtype)))
                 }
             )*
 

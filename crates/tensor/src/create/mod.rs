@@ -10,7 +10,7 @@ mod window;
 
 use crate::host::{Buffer, CPU};
 use crate::transfer::check_range;
-use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar};
+use allotrope_dtype::{DType, Element, Error, Problem, Scalar, WeakScalar, WithDType};
 use allotrope_op::{Backend, Dims, Layout, Shape, Target, View};
 
 pub use frequency::{fftfreq, fftfreq_on, rfftfreq, rfftfreq_on};
@@ -28,12 +28,14 @@ impl Tensor {
     /// use allotrope_tensor::Tensor;
     /// let x = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0], &[2, 2])?;
     /// assert_eq!(x.select(0, 1)?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// let mask = Tensor::from_slice(&[true, false], &[2])?;
+    /// assert_eq!(mask.as_slice::<bool>()?, [true, false]);
     /// # Ok::<(), allotrope_dtype::Error>(())
     /// ```
     ///
     /// # Errors
     /// A value error if the sizes do not multiply to the length; a memory error.
-    pub fn from_slice<T: Element>(elements: &[T], sizes: impl IntoShape) -> Result<Self, Error> {
+    pub fn from_slice<T: WithDType>(elements: &[T], sizes: impl IntoShape) -> Result<Self, Error> {
         let shape = Shape::new("from_slice", sizes.into_shape().as_ref())?;
         if shape.count() != elements.len() {
             let problem = Problem::LengthMismatch {
@@ -45,7 +47,7 @@ impl Tensor {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let mut buffer = Buffer::for_overwrite("from_slice", bytes.len())?;
         buffer.copy_from_slice(bytes);
-        Ok(Self::from_buffer(buffer, shape, T::DTYPE))
+        Ok(Self::from_buffer(buffer, shape, T::Element::DTYPE))
     }
 
     /// Row-major elements from their bytes.
@@ -54,21 +56,20 @@ impl Tensor {
     /// use allotrope_tensor::{DType, Tensor};
     /// let x = Tensor::from_bytes(&[1, 0, 2, 1], 2, DType::U16)?;
     /// assert_eq!(x, Tensor::new([1_u16, 258])?);
+    /// assert_eq!(
+    ///     Tensor::from_bytes(&[0; 5], 1, DType::F32).unwrap_err().to_string(),
+    ///     "from_bytes: wrong number of bytes: 5; 1 elements of float32 have 4"
+    /// );
     /// # Ok::<(), allotrope_tensor::Error>(())
     /// ```
     ///
     /// # Errors
-    /// A value error if the sizes do not multiply to the number of elements; a memory error.
+    /// A value error unless there are exactly the bytes of the elements; a memory error.
     pub fn from_bytes(bytes: &[u8], sizes: impl IntoShape, dtype: DType) -> Result<Self, Error> {
-        let (shape, room) = room("from_bytes", sizes.into_shape().as_ref(), dtype)?;
-        if bytes.len() != room {
-            let problem = Problem::LengthMismatch {
-                from: dtype.count_in(bytes.len()),
-                to: shape.count(),
-            };
-            return Err(Error::new("from_bytes", problem));
-        }
-        let mut buffer = Buffer::for_overwrite("from_bytes", room)?;
+        let op = "from_bytes";
+        let (shape, room) = room(op, sizes.into_shape().as_ref(), dtype)?;
+        check_bytes(op, bytes.len(), room, shape.count(), dtype)?;
+        let mut buffer = Buffer::for_overwrite(op, room)?;
         buffer.copy_from_slice(bytes);
         Ok(Self::from_buffer(buffer, shape, dtype))
     }
@@ -78,14 +79,9 @@ impl Tensor {
     /// # Errors
     /// A value error if the sizes do not multiply to the number of elements.
     pub fn from_memory(buffer: Buffer, sizes: &[usize], dtype: DType) -> Result<Self, Error> {
-        let (shape, room) = room("from_memory", sizes, dtype)?;
-        if buffer.len() != room {
-            let problem = Problem::LengthMismatch {
-                from: dtype.count_in(buffer.len()),
-                to: shape.count(),
-            };
-            return Err(Error::new("from_memory", problem));
-        }
+        let op = "from_memory";
+        let (shape, room) = room(op, sizes, dtype)?;
+        check_bytes(op, buffer.len(), room, shape.count(), dtype)?;
         Ok(Self::from_buffer(buffer, shape, dtype))
     }
 
@@ -311,6 +307,26 @@ fn eye_on(
     let places = buffer.chunks_mut(step).take(columns);
     places.for_each(|place| place[..width].copy_from_slice(&one[..width]));
     Ok(Tensor::from_buffer(buffer, shape, dtype))
+}
+
+/// Refuses bytes that are not those of so many elements.
+fn check_bytes(
+    op: &'static str,
+    bytes: usize,
+    needed: usize,
+    count: usize,
+    dtype: DType,
+) -> Result<(), Error> {
+    if bytes == needed {
+        return Ok(());
+    }
+    let problem = Problem::InvalidBuffer {
+        bytes,
+        needed,
+        count,
+        dtype,
+    };
+    Err(Error::new(op, problem))
 }
 
 /// A shape and the bytes of its elements.

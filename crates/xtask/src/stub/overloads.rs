@@ -106,7 +106,7 @@ const OVERLOADS: &[(&str, &[Form])] = &[
             (
                 &[(
                     "dtype",
-                    Given("dtype | builtins.str | builtins.type[Any] | _NumpyDType | Family"),
+                    Given("dtype | builtins.str | builtins.type[Any] | _ForeignDType | Family"),
                 )],
                 "Tensor",
             ),

@@ -6,11 +6,12 @@ use allotrope_tensor::{BagMode, Bags, Embedding};
 use pyo3::prelude::*;
 
 use super::read_index;
-use crate::arguments::{DTypeLike, Int, Operand, size};
+use crate::arguments::{DTypeOrFamily, Int, Operand, size};
+use crate::create;
 use crate::error::raise;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-use crate::{convert, create};
+use crate::wanted::Wanted;
 
 /// Adds the function of the package.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -35,7 +36,7 @@ fn one_hot(
     py: Python<'_>,
     input: Operand,
     num_classes: Int,
-    dtype: Option<DTypeLike>,
+    dtype: Option<DTypeOrFamily>,
 ) -> PyResult<PyTensor> {
     let op = "one_hot";
     let index = read_index(op, Some(input))?;
@@ -43,12 +44,12 @@ fn one_hot(
         -1 => None,
         given => Some(size(op, given)?),
     };
-    let dtype = match dtype {
-        Some(dtype) => convert::to_dtype(op, dtype)?,
-        None => DType::I64,
-    };
+    // Indices have no say.
+    let wanted = Wanted::new(op, dtype, index.device(), || Ok(None))?;
     let largest = index.count().saturating_mul(classes.unwrap_or(1));
-    run(py, largest, || index.one_hot(classes, dtype))
+    run(py, largest, || {
+        wanted.run(|dtype| index.one_hot(classes, dtype.unwrap_or(DType::I64)))
+    })
 }
 
 /// The rows of a matrix at indices. Rows whose norm is above max_norm are scaled to it in the

@@ -1,56 +1,48 @@
 //! Norms, powers, products of vectors.
 
-use allotrope_dtype::DType;
 use allotrope_tensor::linalg::{self, Order};
 use pyo3::prelude::*;
 
 use super::{compute, dimensions, order};
-use crate::arguments::{DTypeLike, Dims, Int, NormOrder, Operand, axis_or, either};
-use crate::convert;
+use crate::arguments::{DTypeOrFamily, Dims, Int, NormOrder, Operand, axis_or, either};
 use crate::create::operand;
 use crate::operand::run;
 use crate::tensor::PyTensor;
-
-fn dtype_of(op: &'static str, dtype: Option<DTypeLike>) -> PyResult<Option<DType>> {
-    dtype
-        .filter(|dtype| !dtype.is_none())
-        .map(|dtype| convert::to_dtype(op, dtype))
-        .transpose()
-}
+use crate::wanted::Wanted;
 
 functions! {
     /// The norm of order ord along dim, or of everything.
     ///
     /// >>> al.linalg.vector_norm(al.tensor([3.0, 4.0]))
     /// tensor(5.)
-    vector_norm "linalg.vector_norm" [ord=2.0, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](x, ord: f64, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, x| {
+    vector_norm "linalg.vector_norm" [ord=2.0, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](x, ord: f64, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, x| {
         let op = "linalg.vector_norm";
-        let (dims, dtype) = (dimensions(op, either(op, dim, axis)?)?, dtype_of(op, dtype)?);
+        let (dims, wanted) = (dimensions(op, either(op, dim, axis)?)?, Wanted::like(op, dtype, x)?);
         let keepdim = either(op, keepdim, keepdims)?.unwrap_or(false);
-        run(py, x.count(), || linalg::vector_norm(x, ord, dims.as_deref(), keepdim, dtype))
+        run(py, x.count(), || wanted.run(|dtype| linalg::vector_norm(x, ord, dims.as_deref(), keepdim, dtype)))
     };
 
     /// A norm of the matrices in the dimensions dim: 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf.
     ///
     /// >>> al.linalg.matrix_norm(al.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     /// tensor(6.)
-    matrix_norm "linalg.matrix_norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, a| {
+    matrix_norm "linalg.matrix_norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, a| {
         let op = "linalg.matrix_norm";
         let order = order(op, ord)?.unwrap_or(Order::Frobenius);
         let dims = dimensions(op, either(op, dim, axis)?)?.unwrap_or_else(|| vec![-2, -1]);
-        let (keepdim, dtype) = (either(op, keepdim, keepdims)?.unwrap_or(false), dtype_of(op, dtype)?);
-        compute(py, a, || linalg::matrix_norm(a, order, &dims, keepdim, dtype)).map(PyTensor::from)
+        let (keepdim, wanted) = (either(op, keepdim, keepdims)?.unwrap_or(false), Wanted::like(op, dtype, a)?);
+        compute(py, a, || wanted.run(|dtype| linalg::matrix_norm(a, order, &dims, keepdim, dtype))).map(PyTensor::from)
     };
 
     /// A norm of everything, of the vectors along one dimension, or of the matrices in two.
     ///
     /// >>> al.linalg.norm(al.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0, ord=1)
     /// tensor([4., 6.])
-    norm "linalg.norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, a| {
+    norm "linalg.norm" [ord=None, dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](A, ord: Option<NormOrder>, dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, a| {
         let op = "linalg.norm";
         let (order, dims) = (order(op, ord)?, dimensions(op, either(op, dim, axis)?)?);
-        let (keepdim, dtype) = (either(op, keepdim, keepdims)?.unwrap_or(false), dtype_of(op, dtype)?);
-        compute(py, a, || linalg::norm(a, order, dims.as_deref(), keepdim, dtype)).map(PyTensor::from)
+        let (keepdim, wanted) = (either(op, keepdim, keepdims)?.unwrap_or(false), Wanted::like(op, dtype, a)?);
+        compute(py, a, || wanted.run(|dtype| linalg::norm(a, order, dims.as_deref(), keepdim, dtype))).map(PyTensor::from)
     };
 
     /// Square matrices times themselves n times: the identity for 0, the inverse for -1.

@@ -4,11 +4,11 @@ use allotrope_tensor::Tensor;
 use pyo3::prelude::*;
 
 use super::run_pair;
-use crate::arguments::{DTypeLike, Int, Operand, axis_or, either, one_of, size};
+use crate::arguments::{DTypeOrFamily, Int, Operand, axis_or, either, one_of, size};
 use crate::create;
 use crate::operand::{self, Value, run};
-use crate::reduce::dtype_of;
 use crate::tensor::PyTensor;
+use crate::wanted::Wanted;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -35,18 +35,18 @@ forms! {
     ///
     /// >>> al.tensor([100, 100, 100], dtype=al.int8).cumsum(0)
     /// tensor([100, 200, 300])
-    cumsum[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
-        let (dim, dtype) = (crate::arguments::axis(op, dim, axis)?, dtype_of(op, dtype)?);
-        run(py, x.count(), || x.cumsum(dim, dtype))
+    cumsum[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<DTypeOrFamily>, axis: Option<Int>) -> PyTensor |py, op, x| {
+        let (dim, wanted) = (crate::arguments::axis(op, dim, axis)?, Wanted::total(op, dtype, x)?);
+        run(py, x.count(), || wanted.run(|dtype| x.cumsum(dim, dtype)))
     };
 
     /// The product of the elements up to each one along dim.
     ///
     /// >>> al.tensor([1, 2, 3, 4]).cumprod(0)
     /// tensor([ 1,  2,  6, 24])
-    cumprod[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<DTypeLike>, axis: Option<Int>) -> PyTensor |py, op, x| {
-        let (dim, dtype) = (crate::arguments::axis(op, dim, axis)?, dtype_of(op, dtype)?);
-        run(py, x.count(), || x.cumprod(dim, dtype))
+    cumprod[dim=None, *, dtype=None, axis=None](dim: Option<Int>, dtype: Option<DTypeOrFamily>, axis: Option<Int>) -> PyTensor |py, op, x| {
+        let (dim, wanted) = (crate::arguments::axis(op, dim, axis)?, Wanted::total(op, dtype, x)?);
+        run(py, x.count(), || wanted.run(|dtype| x.cumprod(dim, dtype)))
     };
 
     /// The sum of the elements up to each one along axis, which only a tensor of one dimension
@@ -54,9 +54,9 @@ forms! {
     ///
     /// >>> al.tensor([1, 2, 3]).cumulative_sum(include_initial=True)
     /// tensor([0, 1, 3, 6])
-    cumulative_sum[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeLike>, include_initial: bool) -> PyTensor |py, op, x| {
-        let (axis, dtype) = (axis.map(|Int(axis)| axis), dtype_of(op, dtype)?);
-        run(py, x.count(), || x.cumulative_sum(axis, dtype, include_initial))
+    cumulative_sum[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeOrFamily>, include_initial: bool) -> PyTensor |py, op, x| {
+        let (axis, wanted) = (axis.map(|Int(axis)| axis), Wanted::total(op, dtype, x)?);
+        run(py, x.count(), || wanted.run(|dtype| x.cumulative_sum(axis, dtype, include_initial)))
     };
 
     /// The product of the elements up to each one along axis; with include_initial a 1 stands
@@ -64,9 +64,9 @@ forms! {
     ///
     /// >>> al.tensor([2, 3, 4]).cumulative_prod(include_initial=True)
     /// tensor([ 1,  2,  6, 24])
-    cumulative_prod[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeLike>, include_initial: bool) -> PyTensor |py, op, x| {
-        let (axis, dtype) = (axis.map(|Int(axis)| axis), dtype_of(op, dtype)?);
-        run(py, x.count(), || x.cumulative_prod(axis, dtype, include_initial))
+    cumulative_prod[*, axis=None, dtype=None, include_initial=false](axis: Option<Int>, dtype: Option<DTypeOrFamily>, include_initial: bool) -> PyTensor |py, op, x| {
+        let (axis, wanted) = (axis.map(|Int(axis)| axis), Wanted::total(op, dtype, x)?);
+        run(py, x.count(), || wanted.run(|dtype| x.cumulative_prod(axis, dtype, include_initial)))
     };
 
     /// The logarithm of the sum of exponentials up to each element along dim, without overflow.

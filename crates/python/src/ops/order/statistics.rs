@@ -6,15 +6,16 @@ use pyo3::prelude::*;
 
 use super::super::neural::optional;
 use crate::arguments::{
-    DTypeLike, Dims, Int, Integers, MOST_ITEMS, Operand, either, integers, items, needed, size,
+    DTypeOrFamily, Dims, Int, Integers, MOST_ITEMS, Operand, either, integers, items, needed, size,
 };
 use crate::create;
 use crate::error::raise;
 use crate::interrupt::detach;
 use crate::operand::{self, run};
-use crate::reduce::{Axes, dtype_of};
+use crate::reduce::Axes;
 use crate::tensor::PyTensor;
 use crate::view::Parts;
+use crate::wanted::Wanted;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -23,18 +24,18 @@ forms! {
     ///
     /// >>> al.tensor([1.0, float("nan"), 2.0]).nansum()
     /// tensor(3.)
-    nansum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
-        let (at, dtype) = (Axes::read(op, dim, axis, keepdim, keepdims)?, dtype_of(op, dtype)?);
-        run(py, x.count(), || x.nansum(at.axes(), at.keepdim(), dtype))
+    nansum[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+        let (at, wanted) = (Axes::read(op, dim, axis, keepdim, keepdims)?, Wanted::total(op, dtype, x)?);
+        run(py, x.count(), || wanted.run(|dtype| x.nansum(at.axes(), at.keepdim(), dtype)))
     };
 
     /// The mean along dim, or of everything, of what is not NaN; NaN where there is nothing else.
     ///
     /// >>> al.tensor([1.0, float("nan"), 2.0]).nanmean()
     /// tensor(1.5000)
-    nanmean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeLike>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
-        let (at, dtype) = (Axes::read(op, dim, axis, keepdim, keepdims)?, dtype_of(op, dtype)?);
-        run(py, x.count(), || x.nanmean(at.axes(), at.keepdim(), dtype))
+    nanmean[dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None](dim: Option<Dims>, keepdim: Option<bool>, dtype: Option<DTypeOrFamily>, axis: Option<Dims>, keepdims: Option<bool>) -> PyTensor |py, op, x| {
+        let (at, wanted) = (Axes::read(op, dim, axis, keepdim, keepdims)?, Wanted::like(op, dtype, x)?);
+        run(py, x.count(), || wanted.run(|dtype| x.nanmean(at.axes(), at.keepdim(), dtype)))
     };
 
     /// The covariances of the rows of a matrix, whose columns are observations, or the variance of a
