@@ -157,13 +157,13 @@ fn share(op: &'static str, array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyRe
     let rank = usize::try_from(interface.rank).unwrap_or(0);
     let (sizes, strides) = match rank {
         0 => (&[][..], &[][..]),
-        // SAFETY: it has so many of both, none of the sizes negative, and they live as the struct.
-        _ => unsafe {
-            (
-                slice::from_raw_parts(interface.sizes.cast::<usize>(), rank),
-                slice::from_raw_parts(interface.strides, rank),
-            )
-        },
+        _ => {
+            // SAFETY: it has so many, none of them negative, and they live as the struct.
+            let sizes = unsafe { slice::from_raw_parts(interface.sizes.cast::<usize>(), rank) };
+            // SAFETY: as many, which live as long.
+            let strides = unsafe { slice::from_raw_parts(interface.strides, rank) };
+            (sizes, strides)
+        }
     };
     let layout = ForeignLayout::new(op, sizes, strides, dtype).map_err(raise)?;
     let start = interface
