@@ -99,6 +99,25 @@ class _NumpyDType(Protocol):
     def isnative(self) -> builtins.bool: ...
 
 @type_check_only
+class _TorchDType(Protocol):
+    @property
+    def is_floating_point(self) -> builtins.bool: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+
+@type_check_only
+class _TensorFlowDType(Protocol):
+    @property
+    def as_numpy_dtype(self) -> Any: ...
+
+@type_check_only
+class _TinygradDType(Protocol):
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def priority(self) -> builtins.int: ...
+
+@type_check_only
 class _HasDType(Protocol):
     @property
     def dtype(self) -> Any: ...
@@ -133,8 +152,9 @@ _Padding: TypeAlias = _Ints | Literal["valid", "same"]
 _Index: TypeAlias = Any
 _Path: TypeAlias = str | os.PathLike[str] | IO[builtins.bytes]
 _Order: TypeAlias = _Float | Literal["fro", "nuc", "inf", "-inf"]
-_DTypeLike: TypeAlias = dtype | str | type[Any] | _NumpyDType | None
-_Kind: TypeAlias = dtype | Family | str | type[Any] | _NumpyDType
+_ForeignDType: TypeAlias = _NumpyDType | _TorchDType | _TensorFlowDType | _TinygradDType
+_DTypeLike: TypeAlias = dtype | str | type[Any] | _ForeignDType | None
+_Kind: TypeAlias = dtype | Family | str | type[Any] | _ForeignDType
 _Policy: TypeAlias = Literal["standard", "strict", "exact", "torch", "numpy", "jax"]
 _Notify: TypeAlias = Literal["warn", "silent", "error"]
 _OverflowPolicy: TypeAlias = Literal["wrap", "raise", "saturate", "report"]
@@ -195,6 +215,16 @@ class dtype:
     @property
     def bits(self) -> builtins.int: """Width of one element in bits."""
     @property
+    def base_dtype(self) -> type[Any]: """Python's class of such numbers: bool, int, float or complex."""
+    @property
+    def is_bit_free(self) -> builtins.bool: """Whether the width is left open, as that of a family is: never."""
+    def on(self, device: str) -> _dtype: """The dtype that a device stores in place of this one: this one, unless it must demote."""
+    def parse(self, device: str) -> _dtype: """The dtype that a device stores in place of this one, as `on`."""
+    @property
+    def cpu(self) -> _dtype: """The dtype that the CPU stores in place of this one: this one."""
+    @property
+    def gpu(self) -> _dtype: """The dtype that the GPU stores in place of this one; an error on a machine that has none."""
+    @property
     def itemsize(self) -> builtins.int: """Width of one element in bytes."""
     @property
     def kind(self) -> str: """The kind of number, in the words of the array API standard."""
@@ -237,6 +267,18 @@ class Family:
     def name(self) -> str: """The name."""
     @property
     def kind(self) -> str: """The kind of its members, in the words of the array API standard."""
+    @property
+    def base_dtype(self) -> type[Any]: """Python's class of such numbers: int, float or complex."""
+    @property
+    def bits(self) -> builtins.int | None: """Width of one element in bits: None, since it is left open."""
+    @property
+    def is_bit_free(self) -> builtins.bool: """Whether the width is left open: always."""
+    def on(self, device: str) -> _dtype: """The exact dtype for no data on a device, as `resolve`."""
+    def parse(self, device: str) -> _dtype: """The exact dtype for no data on a device, as `resolve`."""
+    @property
+    def cpu(self) -> _dtype: """The exact dtype for no data on the CPU."""
+    @property
+    def gpu(self) -> _dtype: """The exact dtype for no data on the GPU; an error on a machine that has none."""
     @property
     def members(self) -> tuple[_dtype, ...]: """The dtypes of this kind, in table order."""
     def resolve(self, data_dtype: _DTypeLike | _HasDType = None, device: str = "cpu") -> _dtype: """The exact dtype for data of a dtype, or for no data, on a device."""
@@ -462,7 +504,7 @@ class Tensor:
     @overload
     def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> builtins.str: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
     @overload
-    def type(self, dtype: dtype | builtins.str | builtins.type[Any] | _NumpyDType | Family, non_blocking: builtins.bool = False) -> Tensor: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
+    def type(self, dtype: dtype | builtins.str | builtins.type[Any] | _ForeignDType | Family, non_blocking: builtins.bool = False) -> Tensor: """The values in another dtype: torch's older name for `to`. Without one, the name of the dtype, which is what `type` accepts; torch has names of classes there, such as 'torch.FloatTensor'."""
     def astype(self, dtype: _DTypeLike | Family, copy: builtins.bool = True) -> Tensor: """The values in another dtype; NumPy's name for `to`."""
     def type_as(self, other: _Operand) -> Tensor: """The values in the dtype of another tensor."""
     def half(self, memory_format: _memory_format | None = None) -> Tensor: """The values in float16."""
@@ -627,7 +669,7 @@ class Tensor:
     def fill_(self, value: _Operand) -> Self: """Writes one number over all elements; the dtype must hold it."""
     def fill_diagonal_(self, fill_value: _Number, wrap: builtins.bool = False) -> Self: """Writes one number to the diagonal of all dimensions. With wrap=True the diagonal of a tall matrix begins again after each square."""
     def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Self: """Writes the values of another tensor, broadcast and converted to this one's dtype, over all elements."""
-    def to_(self, dtype: _DTypeLike) -> Self: """Gives this object the values in another dtype; views made before keep the old ones."""
+    def to_(self, dtype: _DTypeLike | Family) -> Self: """Gives this object the values in another dtype; views made before keep the old ones."""
     def item(self) -> Any: """The value of a tensor with one element, as a Python number."""
     def tolist(self) -> Any: """The values as nested lists of Python numbers."""
     def __bool__(self) -> builtins.bool: ...
@@ -720,16 +762,16 @@ class Tensor:
     def matrix_power(self, n: _Int) -> Tensor: """Square matrices times themselves n times."""
     def matrix_exp(self) -> Tensor: """The exponential of square matrices."""
     def cross(self, other: _Operand, dim: _Int | None = None, *, axis: _Int | None = None) -> Tensor: """The vector product of the vectors of three elements along dim."""
-    def matmul(self, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The product of two matrices, of vectors with them, or of each pair of several: dimensions before the last two are broadcast. Halves are summed in float32 and rounded once, integers wrap, and the product of bool is the logical one, an or of ands. acc_dtype is the dtype of sums, dtype that of the result."""
-    def mm(self, mat2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The product of two matrices."""
-    def bmm(self, mat2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The product of each pair of two lists of matrices."""
-    def mv(self, vec: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The product of a matrix and a vector."""
-    def dot(self, tensor: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The sum of the products of two vectors."""
-    def vdot(self, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The sum of the products of two vectors, of which the first is conjugated."""
-    def inner(self, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The sums of products along the last dimensions."""
-    def outer(self, vec2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The products of each element of a vector with each of another."""
-    def ger(self, vec2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The products of each element of a vector with each of another, as outer."""
-    def kron(self, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The products of each element with the whole of another tensor, side by side."""
+    def matmul(self, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The product of two matrices, of vectors with them, or of each pair of several: dimensions before the last two are broadcast. Halves are summed in float32 and rounded once, integers wrap, and the product of bool is the logical one, an or of ands. acc_dtype is the dtype of sums, dtype that of the result."""
+    def mm(self, mat2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The product of two matrices."""
+    def bmm(self, mat2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The product of each pair of two lists of matrices."""
+    def mv(self, vec: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The product of a matrix and a vector."""
+    def dot(self, tensor: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The sum of the products of two vectors."""
+    def vdot(self, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The sum of the products of two vectors, of which the first is conjugated."""
+    def inner(self, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The sums of products along the last dimensions."""
+    def outer(self, vec2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The products of each element of a vector with each of another."""
+    def ger(self, vec2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The products of each element of a vector with each of another, as outer."""
+    def kron(self, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The products of each element with the whole of another tensor, side by side."""
     def __matmul__(self, object: Any, /) -> Tensor: ...
     def __rmatmul__(self, object: Any, /) -> Tensor: ...
     def flip(self, *arguments: _Ints, dims: _Dims | None = None, axis: _Dims | None = None) -> Tensor: """The dimensions with their elements in reverse."""
@@ -749,14 +791,14 @@ class Tensor:
     def repeat(self, *arguments: _Ints, repeats: _Ints | None = None) -> Tensor: """The tensor so many times along each dimension; more counts than dimensions are for new leading ones."""
     def tile(self, *arguments: _Ints, dims: _Dims | None = None) -> Tensor: """The tensor so many times along the last dimensions."""
     def repeat_interleave(self, repeats: _Ints, dim: _Int | None = None, *, output_size: _Int | None = None, axis: _Int | None = None) -> Tensor: """Each index of a dimension so many times, or as often as the integer at its place says. Without a dimension each element, in row-major order."""
-    def softmax(self, dim: _Int | None = None, dtype: _DTypeLike = None, *, axis: _Int | None = None) -> Tensor: """The exponentials along dim as shares of their sum. Integers and bool give the default float; with dtype the numbers are converted first."""
-    def log_softmax(self, dim: _Int | None = None, dtype: _DTypeLike = None, *, axis: _Int | None = None) -> Tensor: """The logarithms of the softmax, without its loss of digits."""
+    def softmax(self, dim: _Int | None = None, dtype: _DTypeLike | Family = None, *, axis: _Int | None = None) -> Tensor: """The exponentials along dim as shares of their sum. Integers and bool give the default float; with dtype the numbers are converted first."""
+    def log_softmax(self, dim: _Int | None = None, dtype: _DTypeLike | Family = None, *, axis: _Int | None = None) -> Tensor: """The logarithms of the softmax, without its loss of digits."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: _Int | None = None, *, axis: _Int | None = None) -> Any: """The different elements in order, or along dim the different parts; with return_inverse also the place of each element among them, with return_counts how often each occurs. They are in order whether or not sorted is asked for. A NaN is unlike any other."""
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: _Int | None = None, *, axis: _Int | None = None) -> Any: """The elements, or along dim the parts, without those that equal the one before."""
-    def cumsum(self, dim: _Int | None = None, *, dtype: _DTypeLike = None, axis: _Int | None = None) -> Tensor: """The sum of the elements up to each one along dim. Integers accumulate in 64 bits, halves in wider floats, and every sum is rounded once."""
-    def cumprod(self, dim: _Int | None = None, *, dtype: _DTypeLike = None, axis: _Int | None = None) -> Tensor: """The product of the elements up to each one along dim."""
-    def cumulative_sum(self, *, axis: _Int | None = None, dtype: _DTypeLike = None, include_initial: builtins.bool = False) -> Tensor: """The sum of the elements up to each one along axis, which only a tensor of one dimension may leave out; with include_initial a 0 stands before the sums."""
-    def cumulative_prod(self, *, axis: _Int | None = None, dtype: _DTypeLike = None, include_initial: builtins.bool = False) -> Tensor: """The product of the elements up to each one along axis; with include_initial a 1 stands before the products."""
+    def cumsum(self, dim: _Int | None = None, *, dtype: _DTypeLike | Family = None, axis: _Int | None = None) -> Tensor: """The sum of the elements up to each one along dim. Integers accumulate in 64 bits, halves in wider floats, and every sum is rounded once."""
+    def cumprod(self, dim: _Int | None = None, *, dtype: _DTypeLike | Family = None, axis: _Int | None = None) -> Tensor: """The product of the elements up to each one along dim."""
+    def cumulative_sum(self, *, axis: _Int | None = None, dtype: _DTypeLike | Family = None, include_initial: builtins.bool = False) -> Tensor: """The sum of the elements up to each one along axis, which only a tensor of one dimension may leave out; with include_initial a 0 stands before the sums."""
+    def cumulative_prod(self, *, axis: _Int | None = None, dtype: _DTypeLike | Family = None, include_initial: builtins.bool = False) -> Tensor: """The product of the elements up to each one along axis; with include_initial a 1 stands before the products."""
     def logcumsumexp(self, dim: _Int | None = None, *, axis: _Int | None = None) -> Tensor: """The logarithm of the sum of exponentials up to each element along dim, without overflow."""
     def cummax(self, dim: _Int | None = None, *, axis: _Int | None = None) -> return_types.cummax: """The greatest element up to each one along dim and its place, the latest of equals; from the first NaN on, NaN."""
     def cummin(self, dim: _Int | None = None, *, axis: _Int | None = None) -> return_types.cummin: """The least element up to each one along dim and its place, the latest of equals; from the first NaN on, NaN."""
@@ -783,8 +825,8 @@ class Tensor:
     def quantile(self, q: _Operand, dim: _Int | None = None, keepdim: builtins.bool | None = None, *, interpolation: str = "linear", axis: _Int | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The elements at fractions q of the order along dim, or of everything; NaN where there is one. Between neighbours the interpolation is linear, lower, higher, midpoint or nearest."""
     def nanquantile(self, q: _Operand, dim: _Int | None = None, keepdim: builtins.bool | None = None, *, interpolation: str = "linear", axis: _Int | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The elements at fractions q of the order of those that are not NaN."""
     def mode(self, dim: _Int | None = None, keepdim: builtins.bool | None = None, *, axis: _Int | None = None, keepdims: builtins.bool | None = None) -> return_types.mode: """The most frequent element along dim, the least of several, and its last place. Each NaN is unlike any other."""
-    def nansum(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The sum along dim, or of everything, of what is not NaN."""
-    def nanmean(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The mean along dim, or of everything, of what is not NaN; NaN where there is nothing else."""
+    def nansum(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The sum along dim, or of everything, of what is not NaN."""
+    def nanmean(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The mean along dim, or of everything, of what is not NaN; NaN where there is nothing else."""
     def cov(self, *, correction: _Float = 1.0, fweights: _Operand | None = None, aweights: _Operand | None = None) -> Tensor: """The covariances of the rows of a matrix, whose columns are observations, or the variance of a vector. An observation counts fweights times (integers), and by aweights (floats)."""
     def corrcoef(self) -> Tensor: """The correlations of the rows of a matrix, whose columns are observations."""
     def renorm(self, p: _Float, dim: _Int | None = None, maxnorm: _Float | None = None, *, axis: _Int | None = None) -> Tensor: """Each part along dim whose norm of order p is above maxnorm, scaled down to it."""
@@ -833,9 +875,9 @@ class Tensor:
     def normal_(self, mean: _Float = 0.0, std: _Float = 1.0, *, generator: Generator | None = None) -> Self: """Gives this tensor numbers of a normal distribution."""
     def random_(self, from_: _Int | None = None, /, to: _Int | None = None, *, generator: Generator | None = None) -> Self: """Gives this tensor integers from one number up to another: by default all that the dtype holds."""
     def bernoulli_(self, p: _Operand | None = None, *, generator: Generator | None = None) -> Self: """Gives this tensor ones with a probability, or with one of its own for each, and zeros."""
-    def sum(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The sum along dim, or of everything. Integers accumulate in 64 bits, halves in wider floats."""
-    def prod(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The product along dim, or of everything."""
-    def mean(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The mean along dim, or of everything; of integers the default float, without overflow."""
+    def sum(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The sum along dim, or of everything. Integers accumulate in 64 bits, halves in wider floats."""
+    def prod(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The product along dim, or of everything."""
+    def mean(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The mean along dim, or of everything; of integers the default float, without overflow."""
     def var(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None) -> Tensor: """The variance along dim, or of everything; correction is taken from the count."""
     def std(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None) -> Tensor: """The standard deviation along dim, or of everything: the root of the variance."""
     def amax(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The greatest along dim, or of everything; NaN if there is one."""
@@ -845,7 +887,7 @@ class Tensor:
     def any(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """Whether one is not zero, along dim or in everything: a bool for every dtype, uint8 too."""
     def all(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """Whether none is zero, along dim or in everything: a bool for every dtype, uint8 too."""
     def count_nonzero(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """How many are not zero, along dim or in everything."""
-    def norm(self, p: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The norm of order p along dim, or of everything; p is a number, 'fro', which is 2, or 'nuc', the sum of the singular values of matrices."""
+    def norm(self, p: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The norm of order p along dim, or of everything; p is a number, 'fro', which is 2, or 'nuc', the sum of the singular values of matrices."""
     def logsumexp(self, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None) -> Tensor: """The logarithm of the sum of exponentials along dim, or of everything, without overflow."""
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool | None = None, *, axis: None = None, keepdims: builtins.bool | None = None, other: None = None) -> Tensor: """The greatest of everything; along dim the pair of values and indices; with a tensor the greater of two, element by element."""
@@ -1117,8 +1159,8 @@ class Tensor:
     def baddbmm_(self, batch1: _Operand, batch2: _Operand, *, beta: _Operand | None = None, alpha: _Operand | None = None) -> Self: """beta times the tensor plus alpha times the products of pairs of matrices, rounded once. In place."""
     def tril_(self, diagonal: _Int = ...) -> Self: """Matrices with zero above a diagonal. In place."""
     def triu_(self, diagonal: _Int = ...) -> Self: """Matrices with zero below a diagonal. In place."""
-    def cumprod_(self, dim: _Int | None = None, *, dtype: _DTypeLike = None, axis: _Int | None = None) -> Self: """The product of the elements up to each one along dim. In place."""
-    def cumsum_(self, dim: _Int | None = None, *, dtype: _DTypeLike = None, axis: _Int | None = None) -> Self: """The sum of the elements up to each one along dim. Integers accumulate in 64 bits, halves in wider floats, and every sum is rounded once. In place."""
+    def cumprod_(self, dim: _Int | None = None, *, dtype: _DTypeLike | Family = None, axis: _Int | None = None) -> Self: """The product of the elements up to each one along dim. In place."""
+    def cumsum_(self, dim: _Int | None = None, *, dtype: _DTypeLike | Family = None, axis: _Int | None = None) -> Self: """The sum of the elements up to each one along dim. Integers accumulate in 64 bits, halves in wider floats, and every sum is rounded once. In place."""
     def renorm_(self, p: _Float, dim: _Int | None = None, maxnorm: _Float | None = None, *, axis: _Int | None = None) -> Self: """Each part along dim whose norm of order p is above maxnorm, scaled down to it. In place."""
     def clamp_max_(self, max: _Operand) -> Self: """The number, or an upper bound below it; NaN stays. In place."""
     def clamp_min_(self, min: _Operand) -> Self: """The number, or a lower bound above it; NaN stays. In place."""
@@ -1425,10 +1467,10 @@ def is_floating_point(input: _Operand) -> builtins.bool: """Whether a dtype is a
 def is_complex(input: _Operand) -> builtins.bool: """Whether a dtype is complex: of a tensor, a dtype, or its name."""
 def is_integer(input: _Operand) -> builtins.bool: """Whether a dtype is an integer: of a tensor, a dtype, or its name. bool is none."""
 def is_signed(input: _Operand) -> builtins.bool: """Whether a dtype has negative numbers: of a tensor, a dtype, or its name."""
-def check_dtype(value: Any, dtype: _DTypeLike) -> builtins.bool: """Whether any tensor in nested dicts, lists and tuples is of a dtype or a family."""
-def sum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The sum along dim, or of everything. Integers accumulate in 64 bits, halves in wider floats."""
-def prod(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The product along dim, or of everything."""
-def mean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The mean along dim, or of everything; of integers the default float, without overflow."""
+def check_dtype(value: Any, dtype: _DTypeLike | Family) -> builtins.bool: """Whether any tensor in nested dicts, lists and tuples is of a dtype or a family."""
+def sum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The sum along dim, or of everything. Integers accumulate in 64 bits, halves in wider floats."""
+def prod(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The product along dim, or of everything."""
+def mean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The mean along dim, or of everything; of integers the default float, without overflow."""
 def var(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None, out: Tensor | None = None) -> Tensor: """The variance along dim, or of everything; correction is taken from the count."""
 def std(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None, out: Tensor | None = None) -> Tensor: """The standard deviation along dim, or of everything: the root of the variance."""
 def amax(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The greatest along dim, or of everything; NaN if there is one."""
@@ -1438,7 +1480,7 @@ def argmin(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | N
 def any(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """Whether one is not zero, along dim or in everything: a bool for every dtype, uint8 too."""
 def all(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """Whether none is zero, along dim or in everything: a bool for every dtype, uint8 too."""
 def count_nonzero(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """How many are not zero, along dim or in everything."""
-def norm(input: _Operand, p: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The norm of order p along dim, or of everything; p is a number, 'fro', which is 2, or 'nuc', the sum of the singular values of matrices."""
+def norm(input: _Operand, p: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The norm of order p along dim, or of everything; p is a number, 'fro', which is 2, or 'nuc', the sum of the singular values of matrices."""
 def logsumexp(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The logarithm of the sum of exponentials along dim, or of everything, without overflow."""
 @overload
 def max(input: _Operand, dim: None = None, keepdim: builtins.bool | None = None, *, axis: None = None, keepdims: builtins.bool | None = None, other: None = None, out: Tensor | None = None) -> Tensor: """The greatest of everything; along dim the pair of values and indices; with a tensor the greater of two, element by element."""
@@ -1518,18 +1560,18 @@ def adaptive_avg_pool1d(input: _Operand, output_size: _OutputSize) -> Tensor: ""
 def adaptive_max_pool1d(input: _Operand, output_size: _OutputSize, return_indices: Literal[False] = False) -> Tensor: """The greatest of each of output_size windows that share the last dimension out."""
 @overload
 def adaptive_max_pool1d(input: _Operand, output_size: _OutputSize, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: """The greatest of each of output_size windows that share the last dimension out."""
-def matmul(input: _Operand, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The product of two matrices, of vectors with them, or of each pair of several: dimensions before the last two are broadcast. Halves are summed in float32 and rounded once, integers wrap, and the product of bool is the logical one, an or of ands. acc_dtype is the dtype of sums, dtype that of the result."""
-def mm(input: _Operand, mat2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The product of two matrices."""
-def bmm(input: _Operand, mat2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The product of each pair of two lists of matrices."""
-def mv(input: _Operand, vec: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The product of a matrix and a vector."""
-def dot(input: _Operand, tensor: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The sum of the products of two vectors."""
-def vdot(input: _Operand, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The sum of the products of two vectors, of which the first is conjugated."""
-def inner(input: _Operand, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The sums of products along the last dimensions."""
-def outer(input: _Operand, vec2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The products of each element of a vector with each of another."""
-def ger(input: _Operand, vec2: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The products of each element of a vector with each of another, as outer."""
-def kron(input: _Operand, other: _Operand, *, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None, out: Tensor | None = None) -> Tensor: """The products of each element with the whole of another tensor, side by side."""
-def tensordot(a: _Operand, b: _Operand, dims: _Int | tuple[_Ints, _Ints] | Tensor | None = None, *, axes: _Int | tuple[_Ints, _Ints] | Tensor | None = None, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """The sums of products along several dimensions: the last of the first tensor with the first of the second if dims is a number, else pairs of dims."""
-def einsum(equation: str | _Operand, *operands: Any, dtype: _DTypeLike = None, acc_dtype: _DTypeLike = None) -> Tensor: """Sums of products along the indices that an equation names. Operands may also come with lists of numbers of their indices, and a last list for the result. Products of integers wrap, as those of matmul; where an index of one operand alone is summed, the result is int64 or uint64, as sums are."""
+def matmul(input: _Operand, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The product of two matrices, of vectors with them, or of each pair of several: dimensions before the last two are broadcast. Halves are summed in float32 and rounded once, integers wrap, and the product of bool is the logical one, an or of ands. acc_dtype is the dtype of sums, dtype that of the result."""
+def mm(input: _Operand, mat2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The product of two matrices."""
+def bmm(input: _Operand, mat2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The product of each pair of two lists of matrices."""
+def mv(input: _Operand, vec: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The product of a matrix and a vector."""
+def dot(input: _Operand, tensor: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The sum of the products of two vectors."""
+def vdot(input: _Operand, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The sum of the products of two vectors, of which the first is conjugated."""
+def inner(input: _Operand, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The sums of products along the last dimensions."""
+def outer(input: _Operand, vec2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The products of each element of a vector with each of another."""
+def ger(input: _Operand, vec2: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The products of each element of a vector with each of another, as outer."""
+def kron(input: _Operand, other: _Operand, *, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None, out: Tensor | None = None) -> Tensor: """The products of each element with the whole of another tensor, side by side."""
+def tensordot(a: _Operand, b: _Operand, dims: _Int | tuple[_Ints, _Ints] | Tensor | None = None, *, axes: _Int | tuple[_Ints, _Ints] | Tensor | None = None, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """The sums of products along several dimensions: the last of the first tensor with the first of the second if dims is a number, else pairs of dims."""
+def einsum(equation: str | _Operand, *operands: Any, dtype: _DTypeLike | Family = None, acc_dtype: _DTypeLike | Family = None) -> Tensor: """Sums of products along the indices that an equation names. Operands may also come with lists of numbers of their indices, and a last list for the result. Products of integers wrap, as those of matmul; where an index of one operand alone is summed, the result is int64 or uint64, as sums are."""
 def multi_dot(tensors: Sequence[_Operand] | Tensor) -> Tensor: """The product of several matrices in the cheapest order; the first and the last may be vectors."""
 def chain_matmul(*matrices: _Operand) -> Tensor: """The product of several matrices in the cheapest order."""
 def flip(input: _Operand, *arguments: _Ints, dims: _Dims | None = None, axis: _Dims | None = None, out: Tensor | None = None) -> Tensor: """The dimensions with their elements in reverse."""
@@ -1598,8 +1640,8 @@ def isin(elements: _Operand | None = None, test_elements: _Operand | None = None
 def unravel_index(indices: _Operand, shape: _Ints) -> tuple[Tensor, ...]: """The index in every dimension of a shape of indices into its elements in row-major order."""
 def ravel_multi_index(multi_index: _Operand, dims: _Dims) -> Tensor: """The indices into the elements of a shape in row-major order of an index in every dimension."""
 def embedding(weight: _Operand, indices: _Operand, padding_idx: _Int = ..., scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: """The rows of a matrix at indices: nn.functional.embedding with the matrix first."""
-def softmax(input: _Operand, dim: _Int | None = None, dtype: _DTypeLike = None, *, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The exponentials along dim as shares of their sum. Integers and bool give the default float; with dtype the numbers are converted first."""
-def log_softmax(input: _Operand, dim: _Int | None = None, dtype: _DTypeLike = None, *, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The logarithms of the softmax, without its loss of digits."""
+def softmax(input: _Operand, dim: _Int | None = None, dtype: _DTypeLike | Family = None, *, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The exponentials along dim as shares of their sum. Integers and bool give the default float; with dtype the numbers are converted first."""
+def log_softmax(input: _Operand, dim: _Int | None = None, dtype: _DTypeLike | Family = None, *, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The logarithms of the softmax, without its loss of digits."""
 def cdist(x1: _Operand, x2: _Operand, p: _Float = 2.0, compute_mode: str | None = None) -> Tensor: """The distance of every row of x1 from every row of x2 by the norm of order p. compute_mode is there for torch's sake: no distance is formed by a matrix product, which loses digits."""
 def layer_norm(input: _Operand, normalized_shape: _Ints, weight: _Operand | None = None, bias: _Operand | None = None, eps: _Float = 1e-5) -> Tensor: """The last dimensions, whose sizes are normalized_shape, brought to mean 0 and variance 1, times weight plus bias. Mean and variance of half precision are formed in float32."""
 def rms_norm(input: _Operand, normalized_shape: _Ints, weight: _Operand | None = None, eps: _Float | None = None) -> Tensor: """The last dimensions, whose sizes are normalized_shape, divided by the root of their mean square plus eps (that of the dtype if none is given), times weight."""
@@ -1608,10 +1650,10 @@ def batch_norm(input: _Operand, running_mean: Tensor | None = None, running_var:
 def instance_norm(input: _Operand, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: _Operand | None = None, bias: _Operand | None = None, use_input_stats: builtins.bool = True, momentum: _Float = 0.1, eps: _Float = 1e-5) -> Tensor: """Each channel of each item brought to mean 0 and variance 1, times weight plus bias; running_mean and running_var take new values, or are used if use_input_stats is False."""
 def cosine_similarity(x1: _Operand, x2: _Operand, dim: _Int | None = None, eps: _Float = 1e-8, *, axis: _Int | None = None) -> Tensor: """The cosine of the angle between vectors along dim; lengths below eps count as it."""
 def pairwise_distance(x1: _Operand, x2: _Operand, p: _Float = 2.0, eps: _Float = 1e-6, keepdim: builtins.bool = False) -> Tensor: """The norm of order p of the difference of vectors, to whose numbers eps is added, along the last dimension."""
-def cumsum(input: _Operand, dim: _Int | None = None, *, dtype: _DTypeLike = None, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The sum of the elements up to each one along dim. Integers accumulate in 64 bits, halves in wider floats, and every sum is rounded once."""
-def cumprod(input: _Operand, dim: _Int | None = None, *, dtype: _DTypeLike = None, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The product of the elements up to each one along dim."""
-def cumulative_sum(input: _Operand, *, axis: _Int | None = None, dtype: _DTypeLike = None, include_initial: builtins.bool = False, out: Tensor | None = None) -> Tensor: """The sum of the elements up to each one along axis, which only a tensor of one dimension may leave out; with include_initial a 0 stands before the sums."""
-def cumulative_prod(input: _Operand, *, axis: _Int | None = None, dtype: _DTypeLike = None, include_initial: builtins.bool = False, out: Tensor | None = None) -> Tensor: """The product of the elements up to each one along axis; with include_initial a 1 stands before the products."""
+def cumsum(input: _Operand, dim: _Int | None = None, *, dtype: _DTypeLike | Family = None, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The sum of the elements up to each one along dim. Integers accumulate in 64 bits, halves in wider floats, and every sum is rounded once."""
+def cumprod(input: _Operand, dim: _Int | None = None, *, dtype: _DTypeLike | Family = None, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The product of the elements up to each one along dim."""
+def cumulative_sum(input: _Operand, *, axis: _Int | None = None, dtype: _DTypeLike | Family = None, include_initial: builtins.bool = False, out: Tensor | None = None) -> Tensor: """The sum of the elements up to each one along axis, which only a tensor of one dimension may leave out; with include_initial a 0 stands before the sums."""
+def cumulative_prod(input: _Operand, *, axis: _Int | None = None, dtype: _DTypeLike | Family = None, include_initial: builtins.bool = False, out: Tensor | None = None) -> Tensor: """The product of the elements up to each one along axis; with include_initial a 1 stands before the products."""
 def logcumsumexp(input: _Operand, dim: _Int | None = None, *, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The logarithm of the sum of exponentials up to each element along dim, without overflow."""
 def cummax(input: _Operand, dim: _Int | None = None, *, axis: _Int | None = None, out: tuple[Tensor, ...] | None = None) -> return_types.cummax: """The greatest element up to each one along dim and its place, the latest of equals; from the first NaN on, NaN."""
 def cummin(input: _Operand, dim: _Int | None = None, *, axis: _Int | None = None, out: tuple[Tensor, ...] | None = None) -> return_types.cummin: """The least element up to each one along dim and its place, the latest of equals; from the first NaN on, NaN."""
@@ -1638,8 +1680,8 @@ def nanmedian(input: _Operand, dim: None = None, keepdim: builtins.bool | None =
 def quantile(input: _Operand, q: _Operand, dim: _Int | None = None, keepdim: builtins.bool | None = None, *, interpolation: str = "linear", axis: _Int | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The elements at fractions q of the order along dim, or of everything; NaN where there is one. Between neighbours the interpolation is linear, lower, higher, midpoint or nearest."""
 def nanquantile(input: _Operand, q: _Operand, dim: _Int | None = None, keepdim: builtins.bool | None = None, *, interpolation: str = "linear", axis: _Int | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The elements at fractions q of the order of those that are not NaN."""
 def mode(input: _Operand, dim: _Int | None = None, keepdim: builtins.bool | None = None, *, axis: _Int | None = None, keepdims: builtins.bool | None = None, out: tuple[Tensor, ...] | None = None) -> return_types.mode: """The most frequent element along dim, the least of several, and its last place. Each NaN is unlike any other."""
-def nansum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The sum along dim, or of everything, of what is not NaN."""
-def nanmean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The mean along dim, or of everything, of what is not NaN; NaN where there is nothing else."""
+def nansum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The sum along dim, or of everything, of what is not NaN."""
+def nanmean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The mean along dim, or of everything, of what is not NaN; NaN where there is nothing else."""
 def cov(input: _Operand, *, correction: _Float = 1.0, fweights: _Operand | None = None, aweights: _Operand | None = None, out: Tensor | None = None) -> Tensor: """The covariances of the rows of a matrix, whose columns are observations, or the variance of a vector. An observation counts fweights times (integers), and by aweights (floats)."""
 def corrcoef(input: _Operand, out: Tensor | None = None) -> Tensor: """The correlations of the rows of a matrix, whose columns are observations."""
 def renorm(input: _Operand, p: _Float, dim: _Int | None = None, maxnorm: _Float | None = None, *, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """Each part along dim whose norm of order p is above maxnorm, scaled down to it."""

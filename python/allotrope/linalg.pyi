@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Sequence
 from . import return_types
-from . import Tensor, _DTypeLike, _Dims, _Float, _Int, _Operand, _Order
+from . import Family, Tensor, _DTypeLike, _Dims, _Float, _Int, _Operand, _Order
 
 class LinAlgError(ValueError, RuntimeError): ...
 
@@ -34,9 +34,9 @@ def pinv(A: _Operand, rcond: _Operand | None = None, hermitian: builtins.bool = 
 def matrix_rank(A: _Operand, tol: _Operand | None = None, hermitian: builtins.bool = False, *, atol: _Operand | None = None, rtol: _Operand | None = None, out: Tensor | None = None) -> Tensor: """How many singular values are above max(atol, rtol × the greatest); rtol is the greater size times epsilon if neither is said. tol is another name of atol."""
 def cond(A: _Operand, p: _Order | None = None, out: Tensor | None = None) -> Tensor: """The norm of matrices times the norm of their inverses; without p the greatest singular value over the least. ∞ for matrices without an inverse."""
 def lstsq(A: _Operand, B: _Operand, rcond: _Float | None = None, *, driver: str | None = None, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_lstsq: """The X for which A X - B is least, by singular values, with the sums of squares that are left (empty unless A has more rows than columns, all of them independent), the rank and the singular values of A. The drivers of LAPACK are accepted and mean the same."""
-def vector_norm(x: _Operand, ord: _Float = 2.0, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The norm of order ord along dim, or of everything."""
-def matrix_norm(A: _Operand, ord: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """A norm of the matrices in the dimensions dim: 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf."""
-def norm(A: _Operand, ord: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """A norm of everything, of the vectors along one dimension, or of the matrices in two."""
+def vector_norm(x: _Operand, ord: _Float = 2.0, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """The norm of order ord along dim, or of everything."""
+def matrix_norm(A: _Operand, ord: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """A norm of the matrices in the dimensions dim: 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf."""
+def norm(A: _Operand, ord: _Order | None = None, dim: _Dims | None = None, keepdim: builtins.bool | None = None, *, dtype: _DTypeLike | Family = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, out: Tensor | None = None) -> Tensor: """A norm of everything, of the vectors along one dimension, or of the matrices in two."""
 def matrix_power(A: _Operand, n: _Int, out: Tensor | None = None) -> Tensor: """Square matrices times themselves n times: the identity for 0, the inverse for -1."""
 def matrix_exp(A: _Operand, out: Tensor | None = None) -> Tensor: """The exponential of square matrices."""
 def cross(input: _Operand, other: _Operand, *, dim: _Int | None = None, axis: _Int | None = None, out: Tensor | None = None) -> Tensor: """The vector product of the vectors of three elements along dim."""
