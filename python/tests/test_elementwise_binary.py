@@ -61,6 +61,12 @@ def operands(name, dtype):
         x, y = x[keep], y[keep]
     if dtype.is_complex and name == "pow":
         y = y / 3
+    if name in ("igamma", "igammac") and not dtype.is_complex:
+        # Beside each other large numbers cost the reference its digits: the special tests have mpmath's.
+        a, z = np.broadcast_arrays(widen(x), widen(y))
+        with np.errstate(all="ignore"):
+            keep = ~((a > 1e5) & (a != z) & (np.abs(z - a) < 60 * np.sqrt(a)))
+        x, y = x[keep], y[keep]
     if name == "zeta" and not dtype.is_complex:
         # Sums that take too long to form, and where terms on both sides of zero cancel.
         s, q = np.broadcast_arrays(widen(x), widen(y))

@@ -469,6 +469,7 @@ fn zero_grad(py: Python<'_>, parameters: &Bound<'_, PyAny>, set_to_none: bool) -
     let objects = parameters
         .try_iter()?
         .map(|object| parameter("zero_grad", &object?));
+    // bounded: the parameters.
     let objects = objects.collect::<PyResult<Vec<_>>>()?;
     if set_to_none {
         let mut given = objects

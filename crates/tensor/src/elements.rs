@@ -2,6 +2,7 @@
 
 use allotrope_dtype::{DType, Element, Error, GradientProblem, Problem, Scalar, WithDType};
 
+use crate::host::memory::try_with_capacity;
 use crate::{IntoShape, Tensor};
 
 impl Tensor {
@@ -137,9 +138,11 @@ impl Tensor {
         let op = "to_vec2";
         self.check_element(op, T::DTYPE)?;
         let [rows, _] = self.sizes_of(op, "2 are")?;
-        (0..rows as isize)
-            .map(|row| self.select(0, row)?.to_vec())
-            .collect()
+        let mut all = try_with_capacity(op, rows)?;
+        for row in 0..rows as isize {
+            all.push(self.select(0, row)?.to_vec()?);
+        }
+        Ok(all)
     }
 
     /// The matrices along the first dimension of three, each as its rows.
@@ -157,9 +160,11 @@ impl Tensor {
         let op = "to_vec3";
         self.check_element(op, T::DTYPE)?;
         let [matrices, _, _] = self.sizes_of(op, "3 are")?;
-        (0..matrices as isize)
-            .map(|matrix| self.select(0, matrix)?.to_vec2())
-            .collect()
+        let mut all = try_with_capacity(op, matrices)?;
+        for matrix in 0..matrices as isize {
+            all.push(self.select(0, matrix)?.to_vec2()?);
+        }
+        Ok(all)
     }
 
     /// The sizes of so many dimensions.

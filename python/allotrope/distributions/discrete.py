@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from .. import _core, random
-from .._core import Tensor, finfo, where
-from .._special import gammaincc
+from .._core import Tensor, finfo, igammac, where
 from ..nn.functional import logsigmoid, softplus
 from . import constraints
 from .distribution import Distribution, ExponentialFamily, broadcast_all, exactly_one
@@ -262,7 +261,7 @@ class Poisson(ExponentialFamily):
         return times_log(value, self.rate) - self.rate - (value + 1).lgamma()
 
     def _cdf(self, value: Tensor) -> Tensor:
-        return gammaincc(value.floor() + 1, self.rate)
+        return igammac(value.floor() + 1, self.rate)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return random.poisson(self.rate, shape)

@@ -11,8 +11,7 @@ import math
 from typing import Any
 
 from .. import _core, nn, random
-from .._core import Tensor, where
-from .._special import gammainc
+from .._core import Tensor, igamma, where
 from ..autograd import Function, once_differentiable
 from . import constraints
 from .distribution import Distribution, ExponentialFamily, broadcast_all, together
@@ -121,7 +120,7 @@ class Gamma(ExponentialFamily):
         return a * rate.log() + times_log(a - 1, value) - rate * value - a.lgamma()
 
     def _cdf(self, value: Tensor) -> Tensor:
-        return gammainc(self.concentration, self.rate * value)
+        return igamma(self.concentration, self.rate * value)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         return (draw_log_gamma(self.concentration, shape) - self.rate.log()).exp()

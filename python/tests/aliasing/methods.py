@@ -132,7 +132,7 @@ RANDOM = {name for name in ROWS if name in (
 
 # They change the object and not what it sees.
 OF_THE_OBJECT = set(
-    "detach_ requires_grad_ resize_ squeeze_ swapaxes_ swapdims_ t_ to_ transpose_ unsqueeze_".split()
+    "detach_ requires_grad_ resize_ resize_as_ squeeze_ swapaxes_ swapdims_ t_ to_ transpose_ unsqueeze_".split()
 )
 
 # What those without a cousin that returns a new tensor give.

@@ -332,6 +332,7 @@ fn multiply_all(gradients: &[Variable], factor: f64) -> Result<(), Error> {
         let program = builder.finish(&[(builder.input(0).to(wide) * factor).to(dtype)]);
         batches.push((dtype, program, vec![run]));
     }
+    // bounded: one for each dtype.
     let mut ready = Vec::with_capacity(batches.len());
     for (_, program, runs) in &batches {
         ready.push(Variable::check_rewrite("unscale_", program, runs)?);

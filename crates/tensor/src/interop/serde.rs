@@ -11,6 +11,7 @@ use allotrope_dtype::DType;
 use allotrope_op::Shape;
 
 use crate::Tensor;
+use crate::host::memory::try_to_vec;
 
 const FIELDS: &[&str] = &["dtype", "shape", "data"];
 
@@ -145,7 +146,8 @@ impl<'de> Visitor<'de> for Bytes {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Data, E> {
-        Ok(Data(bytes.to_vec()))
+        let copy = try_to_vec("deserialize", bytes);
+        copy.map(Data).map_err(E::custom)
     }
 
     fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<Data, E> {

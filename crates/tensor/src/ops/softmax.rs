@@ -8,7 +8,7 @@ use allotrope_op::{Builder, Fold, Structured, Var, normalize_axis, sizes_around}
 use smallvec::smallvec;
 
 use super::operands::{Working, out_of_range};
-use crate::autograd::{Pass, differentiable};
+use crate::autograd::{Pass, differentiable, is_recorded};
 use crate::call::Call;
 use crate::device::perform_or;
 use crate::elementwise::evaluate_one;
@@ -200,6 +200,10 @@ pub(super) fn softmax_gradient(
     negates: bool,
 ) -> Result<Tensor, Error> {
     let working = Working::in_dtype(y.dtype());
+    // Passes are made of recorded operations, which have gradients of their own.
+    if is_recorded(&[y, gradient]) {
+        return softmax_gradient_in_passes(op, kind, [y, gradient], axis, (working, negates));
+    }
     let read = |x: &Tensor, negates: bool| {
         let builder = Builder::new(&[x.dtype()]);
         builder.finish(&[read(&working, builder.input(0), negates)])

@@ -16,7 +16,7 @@ use super::super::scan::scan_lines;
 use super::{chooser_beside, wrong_shape};
 use crate::Tensor;
 use crate::autograd::is_recorded;
-use crate::call::{self, Call};
+use crate::call::Call;
 use crate::device::common_backend;
 use crate::elementwise::{Operand, record};
 use crate::reduce::reading;
@@ -58,11 +58,12 @@ impl Tensor {
             let accepted = "a number or a tensor without dimensions";
             return Err(wrong_shape(op, "value", tensor.shape(), accepted));
         }
+        let operands = [mask.into(), value, self.into()];
+        let filled = record(Op::Where, &operands).map_err(|error| error.in_op(op))?;
         if let Operand::Scalar(number) = value {
-            let dtype = call::result_of(&MASKED_FILL, [self.into(), value])?;
-            Scalar::assigned(number, dtype).map_err(|error| error.in_op(op))?;
+            Scalar::assigned(number, filled.dtype()).map_err(|error| error.in_op(op))?;
         }
-        record(Op::Where, &[mask.into(), value, self.into()]).map_err(|error| error.in_op(op))
+        Ok(filled)
     }
 
     /// The elements where a mask is true, as a vector in row-major order; both are broadcast.
