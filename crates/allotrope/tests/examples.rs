@@ -48,6 +48,8 @@ const EXCEPTIONS: &[(&str, &[&str])] = &[
             "after_fork",
             "autocast_setting",
             "before_fork",
+            "check_names",
+            "check_number",
             "fftfreq_on",
             "lasting_name",
             "record_function",

@@ -186,6 +186,14 @@ impl Tensor {
 
     /// The floats of 32 bits in row-major order, borrowed where they lie.
     ///
+    /// ```
+    /// use allotrope_tensor::{DType, Tensor};
+    /// let x = Tensor::new([0.5_f32, 2.0])?;
+    /// assert_eq!(x.as_f32_slice()?, [0.5, 2.0]);
+    /// assert!(x.to(DType::F64)?.as_f32_slice().is_err());
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`as_slice`](Self::as_slice), of which it is the most common case.
     pub fn as_f32_slice(&self) -> Result<&[f32], Error> {

@@ -21,11 +21,13 @@ def _attend(x: Any) -> Any:
 def _works(make: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]]:
     """What is tried: the shape of a row, and a function of a batch of rows."""
     recurrent = [make(32, 10), make(32, 8), make(32), make(32)]
+    matrix, vector, weight, bias = make(300, 70), make(300), make(33, 130), make(33)
+    filters = make(8, 3, 3, 3)
     return {
-        "matmul": ((300,), lambda x, w=make(300, 70): x @ w),
-        "matrix times vector": ((300,), lambda x, w=make(300): x @ w),
-        "linear": ((130,), lambda x, w=make(33, 130), b=make(33): _F.linear(x, w, b)),
-        "conv2d": ((3, 12, 12), lambda x, w=make(8, 3, 3, 3): _F.conv2d(x, w, padding=1)),
+        "matmul": ((300,), lambda x: x @ matrix),
+        "matrix times vector": ((300,), lambda x: x @ vector),
+        "linear": ((130,), lambda x: _F.linear(x, weight, bias)),
+        "conv2d": ((3, 12, 12), lambda x: _F.conv2d(x, filters, padding=1)),
         "layer_norm": ((300,), lambda x: _F.layer_norm(x, (300,))),
         "softmax": ((300,), lambda x: x.softmax(-1)),
         "attention": ((40, 16), _attend),

@@ -239,6 +239,14 @@ impl Tensor {
     }
 
     /// [`l1_loss`](Self::l1_loss) with a weight for each loss; a mean is over the sum of the weights.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, y) = (Tensor::new([1.0, 3.0])?, Tensor::new([0.0, 1.0])?);
+    /// let loss = x.weighted_l1_loss(&y, &Tensor::new([3.0, 1.0])?, LossReduction::Mean)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 1.25);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn weighted_l1_loss(
         &self,
         target: &Self,
@@ -260,6 +268,14 @@ impl Tensor {
 
     /// [`huber_loss`](Self::huber_loss) with a weight for each loss; a mean is over all of them,
     /// whatever their weights.
+    ///
+    /// ```
+    /// use allotrope_tensor::{LossReduction, Tensor};
+    /// let (x, y) = (Tensor::new([1.0, 3.0])?, Tensor::new([0.0, 1.0])?);
+    /// let loss = x.weighted_huber_loss(&y, &Tensor::new([3.0, 1.0])?, 1.0, LossReduction::Mean)?;
+    /// assert_eq!(loss.to_scalar::<f64>()?, 1.5);
+    /// # Ok::<(), allotrope_tensor::Error>(())
+    /// ```
     pub fn weighted_huber_loss(
         &self,
         target: &Self,
