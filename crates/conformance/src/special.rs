@@ -167,9 +167,8 @@ pub(crate) fn gamma_shares(a: Double, x: Double) -> (Double, Double) {
         return both(0.5, 0.5);
     }
     let ([a, x], one) = (wide, double(1.0));
-    let gamma = match a.hi < 1e-12 {
-        // -γ a
-        true => a * Double::pair(-0.577_215_664_901_532_9, 4.942_915_152_430_645e-18),
+    let gamma = match a.hi < 1e-4 {
+        true => lgamma_beside_one(a),
         false => (a + one).lgamma(),
     };
     let raised = a * x.ln() - gamma;
@@ -206,6 +205,27 @@ pub(crate) fn gamma_shares(a: Double, x: Double) -> (Double, Double) {
     (lower, upper)
 }
 
+/// `ln Γ(1 + a)` of small numbers: `-γ a + Σ ζ(n) (-a)ⁿ / n`.
+fn lgamma_beside_one(a: Double) -> Double {
+    let zeta = [
+        Double::pair(0.577_215_664_901_532_9, -4.942_915_152_430_645e-18),
+        PI * PI / double(6.0),
+        Double::pair(1.2020569031595942, 4.875891010379532e-17),
+        PI * PI * PI * PI / double(90.0),
+        double(1.036_927_755_143_37),
+        double(1.017_343_061_984_449),
+        double(1.008_349_277_381_922_8),
+        double(1.004_077_356_197_944_3),
+    ];
+    let numbers = zeta
+        .into_iter()
+        .zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    let sum = numbers
+        .rev()
+        .fold(double(0.0), |sum, (zeta, n)| zeta / double(n) - a * sum);
+    -(a * sum)
+}
+
 /// Hurwitz' zeta function: sixty terms as they stand, the rest by Euler's and Maclaurin's formula; of
 /// negative numbers more terms.
 pub(crate) fn zeta(x: Double, q: Double) -> Double {
@@ -226,11 +246,13 @@ pub(crate) fn zeta(x: Double, q: Double) -> Double {
         _ => {}
     }
     let power = |base: Double, exponent: f64| {
-        let raised = base.abs().ln() * double(exponent);
-        if raised.hi > 720.0 {
-            return double(f64::INFINITY);
+        let log = base.abs().ln();
+        // Pairs of numbers have no infinities.
+        match log.hi * exponent {
+            raised if raised > 720.0 => double(f64::INFINITY),
+            raised if raised < -800.0 => double(0.0),
+            _ => (log * double(exponent)).exp(),
         }
-        raised.exp()
     };
     let is_odd = x.rem_euclid(2.0) == 1.0;
     let least = (-q).ceil().max(0.0) + TERMS;
@@ -245,16 +267,21 @@ pub(crate) fn zeta(x: Double, q: Double) -> Double {
             let sign = if nearest > 0.5 || !is_odd { 1.0 } else { -1.0 };
             return double(sign * f64::INFINITY);
         }
-        total = total + term;
-        if !total.hi.is_finite() {
-            total = double(total.hi);
-        }
+        total = match term.hi.is_finite() && total.hi.is_finite() {
+            true => total + term,
+            // Pairs of numbers have no infinities.
+            false => double(total.hi + term.hi),
+        };
         k += 1.0;
     }
     if !total.hi.is_finite() {
         return total;
     }
     let end = wide + double(least);
+    let lift = power(end, 1.0 - x);
+    if lift.hi == 0.0 {
+        return total;
+    }
     let one = double(1.0);
     // Σ B₂ⱼ/(2j)! x (x + 1) … (x + 2j - 2) / e^(2j - 1), whose terms fall.
     let (mut factor, mut series, mut factorial) = (double(x) / end, double(0.5), 2.0);
@@ -264,7 +291,6 @@ pub(crate) fn zeta(x: Double, q: Double) -> Double {
         factor = factor * (double(x + j - 1.0) / end) * (double(x + j) / end);
         factorial *= (j + 1.0) * (j + 2.0);
     }
-    let lift = power(end, 1.0 - x);
     total + lift * (one / (double(x) - one) + series / end)
 }
 

@@ -42,7 +42,7 @@ impl Device {
     /// use allotrope_tensor::{DType, Device, Options, Tensor};
     /// let x = Tensor::zeros(&[1 << 20, 1 << 20], Options::new(DType::F32, Device::meta()))?;
     /// assert_eq!(x.matmul(&x)?.shape()[..], [1 << 20, 1 << 20]);
-    /// assert!(x.sum(None, false)?.item().is_err());
+    /// assert!(x.sum(None, false, None)?.item().is_err());
     /// # Ok::<(), allotrope_tensor::Error>(())
     /// ```
     #[must_use]

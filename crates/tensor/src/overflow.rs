@@ -23,6 +23,7 @@ use crate::elementwise::evaluate_one;
 use crate::host::{Buffer, CPU, Storage};
 use crate::notice;
 use crate::reduce::Plan;
+use crate::transfer::{download, upload};
 
 /// Whether results are watched.
 #[inline]
@@ -101,7 +102,7 @@ fn watched_on_host(
     let mut copies: SmallVec<[Shared; 4]> = SmallVec::new();
     for (view, dtype) in views.iter().zip(program.input_dtypes()) {
         let mut buffer = Buffer::for_elements(op, *dtype, shape.count())?;
-        backend.download(op, *dtype, *view, &mut buffer)?;
+        download("check", op, *dtype, *view, &mut buffer)?;
         copies.push(Storage::from(buffer).share());
     }
     let layout = Layout::contiguous(shape.clone());
@@ -122,7 +123,7 @@ fn watched_on_host(
     let made = made.map(|(memory, dtype)| {
         let (bytes, len) = (memory.on_host(op)?, dtype.bytes_for(shape.count()));
         let bytes = len.and_then(|len| bytes.get(..len)).unwrap_or(bytes);
-        backend.upload(op, dtype, bytes)
+        upload(backend, op, dtype, bytes)
     });
     Ok((made.collect::<Result<_, Error>>()?, lost))
 }

@@ -58,7 +58,7 @@ pub(crate) fn upload(
 }
 
 /// Writes elements of a device to bytes that hold exactly them.
-fn download(
+pub(crate) fn download(
     way: &'static str,
     op: &'static str,
     dtype: DType,

@@ -14,7 +14,15 @@ use std::path::{Path, PathBuf};
 const OF_THE_CPU: [&str; 2] = ["device.rs", "host.rs"];
 
 /// Where tensors are made of what is none. Everything else makes what it needs like an operand.
-const ENTRANCES: [&str; 5] = ["create", "elements.rs", "foreign.rs", "nested.rs", "random"];
+const ENTRANCES: [&str; 7] = [
+    "collect.rs",
+    "create",
+    "elements.rs",
+    "foreign.rs",
+    "interop",
+    "nested.rs",
+    "random",
+];
 
 /// Constructors that make tensors on the CPU unless they are told otherwise.
 const CONSTRUCTORS: [&str; 12] = [
@@ -55,7 +63,8 @@ fn lines() -> Vec<(String, usize, String)> {
         let text = fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
-            if !line.trim_start().starts_with("//") {
+            let text = line.trim_start();
+            if !text.starts_with("//") && !text.starts_with("#[doc") {
                 lines.push((name.clone(), number + 1, line.to_owned()));
             }
         }

@@ -49,9 +49,16 @@ fn doubles_have_their_digits() {
             *entry = (error, args, got, want);
         }
     }
-    // Far below the last place of float64, at 2⁻⁵³.
+    // Far below the last place of float64, at 2⁻⁵³. Shares of Γ are exponentials of terms as great as their
+    // arguments, times a logarithm.
     for (name, (error, args, got, want)) in worst {
-        assert!(error < 2e-25, "{name}{args:?}: {error:e}: {got:?} {want:?}");
+        let most = match name.starts_with("igamma") {
+            true => args
+                .iter()
+                .fold(2e-25, |most, x| x.abs().mul_add(1e-30, most)),
+            false => 2e-25,
+        };
+        assert!(error < most, "{name}{args:?}: {error:e}: {got:?} {want:?}");
     }
 }
 

@@ -138,6 +138,11 @@ impl Tensor {
         Self::filled_with("full", sizes.as_ref(), value.into(), options.into())
     }
 
+    /// A number that follows its partners, whatever device they are on.
+    pub(crate) fn free_scalar(value: WeakScalar, dtype: DType) -> Result<Self, Error> {
+        Ok(Self::full(&[], value, dtype)?.with_device_free(true))
+    }
+
     /// Elements of unknown values, to be overwritten.
     ///
     /// ```

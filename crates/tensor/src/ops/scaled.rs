@@ -79,7 +79,6 @@ fn combine(
 fn wide_of(operand: Operand<'_>, common: DType, wide: DType) -> Result<Tensor, Error> {
     match operand {
         Operand::Tensor(tensor) => tensor.to(common)?.to(wide),
-        // Beside tensors of any device.
-        Operand::Scalar(number) => Ok(Tensor::full(&[], number, wide)?.with_device_free(true)),
+        Operand::Scalar(number) => Tensor::free_scalar(number, wide),
     }
 }

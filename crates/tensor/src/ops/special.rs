@@ -119,7 +119,7 @@ pub fn polynomial<'a>(
         Operand::Tensor(x) => x.to(result)?.to(compute)?,
         Operand::Scalar(number) => match n {
             Operand::Tensor(n) => n.new_full(&[], number, compute)?,
-            Operand::Scalar(_) => Tensor::full(&[], number, compute)?,
+            Operand::Scalar(_) => Tensor::free_scalar(number, compute)?,
         },
     };
     let found = match n {
