@@ -32,6 +32,11 @@ special values included; parameters of activations keep to their domain. Results
 are computed in float32 and rounded once: of them every number has been tried, and every pair of
 two 8-bit numbers; of functions of more operands, random ones.
 
+Of functions of one number none of these results is misrounded: in float16, bfloat16 and the 8-bit
+floats each is the number nearest to the exact value, of two the even one, with parameters as they
+are by default, at every SIMD level of the CPU. Where float32 lies too near the middle of two numbers
+to tell, the result is computed once more in float64.
+
 Measured on x86-64 without SIMD and fused multiply-add, against 106-bit and float64 references that
 share no code with the functions. Errors of `lgamma` and `digamma` are in units of one where the
 result is smaller, those of `logaddexp` and `logaddexp2` in units of the larger of the two terms

@@ -146,10 +146,7 @@ impl Cell {
             let args: Vec<WeakScalar> = operands.iter().map(|c| c.values[index]).collect();
             let got = results.values[index];
             let scale = scale(self.op, dtype, &args);
-            let mut allowed = tolerance(ulp + conditioning(self.op, &args), dtype);
-            if self.op.row().has_rough && matches!(dtype, DType::F16 | DType::BF16) {
-                allowed = allowed.max(0.51);
-            }
+            let allowed = tolerance(ulp + conditioning(self.op, &args), dtype);
             report.compare(
                 index,
                 &args,

@@ -13,6 +13,7 @@
 //! | [`arrange`] | layouts: transposed, sliced, reversed, broadcast … |
 //! | [`cell`] | one row on operands of one dtype, at any level, on any device |
 //! | [`reduction`] | one reduction of a tensor, on any device |
+//! | [`rounding`] | functions of one number in narrow dtypes, for every number |
 //! | [`refusal`] | operations that refuse values |
 //! | [`distance`] | how far a result is from the answer, in units in the last place |
 //! | [`report`] | the first mismatches in words |
@@ -32,6 +33,7 @@ pub mod precise;
 pub mod reduction;
 pub mod refusal;
 pub mod report;
+pub mod rounding;
 pub mod sample;
 mod special;
 mod turn;

@@ -18,6 +18,7 @@
 //! | `gather` | elements of any layout, a tile at a time |
 //! | `gemm` | matrix products of any dtype and strides (unsafe in the files that its table names) |
 //! | `kernel/elementwise`, `kernel/pair` | rows of the op tables as loops, one or two in a pass |
+//! | `kernel/ties` | functions of one number in narrow floats, correctly rounded |
 //! | `checked` | programs that are watched for what leaves the range of its dtype |
 //! | `kernel/fused` | rows that convert what they read and write, in one pass |
 //! | `float8` | sums and products of 8-bit floats, in vectors from end to end (unsafe) |

@@ -14,6 +14,7 @@ use crate::gather::Gather;
 use crate::into::Feed;
 use crate::kernel::elementwise::{self, Kernel};
 use crate::kernel::fused;
+use crate::kernel::ties::Ties;
 use crate::tile::Input;
 
 /// Bytes of a cache line.
@@ -61,6 +62,9 @@ pub(crate) enum Action {
     Apply(Kernel, [Slot; MAX_ARITY], usize),
     /// A row with the conversions of its operands and its result.
     Absorbing(fused::Kernel, [Slot; 2]),
+    /// The conversion of a row's result to a narrow dtype, with what is near a tie computed again: the
+    /// result and the row's operands, of which parameters may be constants.
+    Nearest(Conversion, (Op, Ties), [Slot; MAX_ARITY + 1], usize, bool),
     /// Another action does it along.
     Absorbed,
 }
@@ -145,14 +149,15 @@ impl<'a> Plan<'a> {
             plan.actions.push(match *step {
                 Step::Constant(scalar) => Action::Constant(scalar.to_bytes()),
                 Step::Convert { from, to } => {
-                    Action::Convert(Conversion::new(program.dtype(from), to)?, from)
+                    let cast = Conversion::new(program.dtype(from), to)?;
+                    plan.nearest(cast, from, to)
+                        .unwrap_or(Action::Convert(cast, from))
                 }
                 Step::ConversionRest { from } => Action::Rest(from),
                 Step::Apply { op, args } => {
                     let dtype = program.dtype(args[usize::from(op == Op::Where)]);
                     let rough = elementwise::find_rough(op);
-                    let rough = rough
-                        .filter(|_| dtype == DType::F32 && fuse::values_for_halves(program)[slot]);
+                    let rough = rough.filter(|_| dtype == DType::F32 && plan.may_be_rough(slot));
                     match rough.or_else(|| elementwise::find(op, dtype)) {
                         Some(kernel) => Action::Apply(kernel, args, op.arity()),
                         None => {
@@ -170,6 +175,34 @@ impl<'a> Plan<'a> {
         plan.choose_tile();
         plan.look_ahead();
         Ok(plan)
+    }
+
+    /// The conversion of a value to a narrow dtype, if it is a row's that has to be looked at.
+    fn nearest(&self, cast: Conversion, from: Slot, to: DType) -> Option<Action> {
+        let Some(&Step::Apply { op, args }) = self.step(from) else {
+            return None;
+        };
+        if self.program.dtype(from) != DType::F32 {
+            return None;
+        }
+        let ties = Ties::of(op, to)?;
+        // The product of two narrow numbers is exact.
+        let is_constant = |slot: Slot| matches!(self.step(slot), Some(Step::Constant(_)));
+        let has_constants =
+            op.arity() > 1 && args[1..op.arity()].iter().all(|slot| is_constant(*slot));
+        if op == Op::LeakyRelu && !has_constants {
+            return None;
+        }
+        let mut slots = [from; MAX_ARITY + 1];
+        slots[1..].copy_from_slice(&args);
+        let count = op.arity() + 1;
+        Some(Action::Nearest(
+            cast,
+            (op, ties),
+            slots,
+            count,
+            has_constants,
+        ))
     }
 
     /// The same plan for other inputs, if each of them is read in the same way.
@@ -219,6 +252,7 @@ impl Action {
             Self::Convert(_, from) | Self::Rest(from) => slice::from_ref(from),
             Self::Apply(_, operands, arity) => &operands[..*arity],
             Self::Absorbing(_, operands) => operands,
+            Self::Nearest(_, _, slots, count, _) => &slots[..*count],
         }
     }
 }

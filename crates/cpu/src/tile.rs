@@ -15,7 +15,7 @@ use allotrope_dtype::{DType, Error, Level, Scratch};
 use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot, Step};
 use smallvec::SmallVec;
 
-use crate::kernel::{elementwise, fill};
+use crate::kernel::{elementwise, fill, ties};
 use crate::parallel::{self, CHUNK};
 use crate::plan::{Action, LINE, Plan, Reader};
 use crate::{Buffer, simd};
@@ -352,6 +352,17 @@ impl Plan<'_> {
                 }
                 Action::Absorbing(kernel, operands) => {
                     kernel(self.level, &operands.map(value), out, false);
+                }
+                Action::Nearest(cast, row, slots, count, has_constants) => {
+                    let to = self.program.dtypes()[slot];
+                    let results = value(slots[0]);
+                    cast.run(self.level, results, out, conversion);
+                    let mut operands: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+                    for (operand, slot) in operands.iter_mut().zip(&slots[1..*count]) {
+                        *operand = value(*slot);
+                    }
+                    let operands = (&operands[..*count - 1], *has_constants);
+                    ties::correct(self.level, *row, results, operands, (to, out));
                 }
                 Action::Absorbed => {}
             }

@@ -83,8 +83,14 @@ pub fn infer(op: Op, arguments: &[Argument]) -> Result<Program, Error> {
             let dtype = working_dtype(row, common_dtype(row, arguments)?)?;
             let compute = compute_dtype(dtype);
             let mut operands = convert_all(&mut program, row, arguments, dtype)?;
-            for slot in &mut operands {
+            for (slot, argument) in operands.iter_mut().zip(arguments) {
                 *slot = decoded(&mut program, *slot, compute);
+                if let Argument::Scalar(value) = argument
+                    && has_parameters(op)
+                    && let Ok(wide) = Scalar::new(*value, compute)
+                {
+                    *slot = program.replace(*slot, Step::Constant(wide));
+                }
             }
             let result = if op == Op::Nextafter && dtype != compute {
                 step_in_format(&mut program, dtype, &operands)
@@ -204,6 +210,12 @@ fn convert_from(
         }
     });
     slots.collect()
+}
+
+/// Whether numbers among the operands are parameters of the function, which is computed with all their
+/// digits: a slope of 0.01 is 0.01 in bfloat16 too, as in torch.
+fn has_parameters(op: Op) -> bool {
+    matches!(op, Op::LeakyRelu | Op::Elu | Op::Celu | Op::Softplus)
 }
 
 /// A value in its compute dtype. Steps that a wider one makes unnecessary are replaced.

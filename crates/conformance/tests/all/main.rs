@@ -16,5 +16,6 @@ mod mixed;
 mod oracle;
 mod programs;
 mod reductions;
+mod rounding;
 mod special_values;
 mod threads;

@@ -26,6 +26,7 @@ mod scan;
 mod softmax;
 mod softmax_backward;
 pub(crate) mod sort;
+pub(crate) mod ties;
 
 pub use allotrope_op::{Fold, Scan};
 pub(crate) use batch_norm::{

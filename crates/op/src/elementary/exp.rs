@@ -6,7 +6,8 @@ use super::{TINY_32, TINY_64, clamp, horner, power_of_two, sum_ordered};
 use crate::{Lane, LaneBits};
 
 // Coefficients: interpolation at Chebyshev nodes with 60 digits, then rounded; those of `EXP_32`
-// and `EXP2_ROUGH` minimise the largest relative error of the result.
+// minimise the largest relative error of the result, those of `EXP2_ROUGH` and `EXP2_HALF` are near the
+// ones that do, and such that every result is rounded to the right bfloat16, or float16.
 
 /// `(eʳ - 1 - r) / r²` for `|r| ≤ ln 2 / 2`, in powers of `r`.
 const EXP_32: [f64; 5] = [
@@ -82,13 +83,23 @@ const EXP2_64: [f64; 12] = [
     2.5729426100386432e-11,
 ];
 
-/// `2ʳ` for `|r| ≤ 1/2` to 18.5 bits.
+/// `2ʳ` for `|r| ≤ 1/2` to 17.5 bits.
 const EXP2_ROUGH: [f64; 5] = [
-    0.9999992605624636,
-    0.6931217946534451,
-    0.24024746501400224,
-    0.05591802511248003,
-    0.009570082798394261,
+    1.0,
+    0.6931223273277283,
+    0.2402481734752655,
+    0.055916864424943924,
+    0.009568441659212112,
+];
+
+/// The same to 19.5 bits.
+const EXP2_HALF: [f64; 6] = [
+    0.9999999403953552,
+    0.6931471824645996,
+    0.2402350753545761,
+    0.05550669506192207,
+    0.009609594941139221,
+    0.0013080565258860588,
 ];
 
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
@@ -162,28 +173,49 @@ pub fn exp64<L: Lane>(x: L) -> L {
     scale(y, n, x.lt(L::lit(0.0)))
 }
 
-/// The parts of [`exp_parts`] to 18 bits, 17 without fused steps: powers of two, whose exponents are a product's digits after
-/// the point.
+/// The parts of [`exp_parts`] to fewer digits: powers of two, whose exponents are a product's digits
+/// after the point.
 #[inline(always)]
-fn rough_parts<L: Lane>(x: L) -> (L, L::Bits) {
+fn rough_parts<L: Lane, const N: usize>(x: L, p: [f64; N]) -> (L, L::Bits) {
     let log2_e = L::lit(LOG2_E);
     let (n, whole) = x.whole_product(log2_e);
-    (horner(x.mul_add(log2_e, -whole), EXP2_ROUGH), n)
+    (horner(x.mul_add(log2_e, -whole), p), n)
 }
 
-/// The exponential to 18 bits, 17 without fused steps, for results that are rounded to float16 or
-/// bfloat16.
+#[inline(always)]
+fn rough<L: Lane, const N: usize>(x: L, p: [f64; N]) -> L {
+    let (y, n) = rough_parts(clamp(x, -104.0, 89.0), p);
+    scale(y, n, x.lt(L::lit(0.0)))
+}
+
+#[inline(always)]
+fn rough_near<L: Lane, const N: usize>(x: L, p: [f64; N]) -> L {
+    let (y, n) = rough_parts(x, p);
+    L::from_bits(y.to_bits().add(n.shl(L::MANTISSA)))
+}
+
+/// The exponential to 17.5 bits, 16.5 without fused steps, for bfloat16, of which it gives the nearest.
 #[inline(always)]
 pub fn exp_rough32<L: Lane>(x: L) -> L {
-    let (y, n) = rough_parts(clamp(x, -104.0, 89.0));
-    scale(y, n, x.lt(L::lit(0.0)))
+    rough(x, EXP2_ROUGH)
 }
 
 /// The same, bit for bit, for magnitudes below [`EXP_NEAR_32`].
 #[inline(always)]
 pub fn exp_rough_near32<L: Lane>(x: L) -> L {
-    let (y, n) = rough_parts(x);
-    L::from_bits(y.to_bits().add(n.shl(L::MANTISSA)))
+    rough_near(x, EXP2_ROUGH)
+}
+
+/// The exponential for float16, of which it gives the nearest with fused steps.
+#[inline(always)]
+pub fn exp_half32<L: Lane>(x: L) -> L {
+    rough(x, EXP2_HALF)
+}
+
+/// The same, bit for bit, for magnitudes below [`EXP_NEAR_32`].
+#[inline(always)]
+pub fn exp_half_near32<L: Lane>(x: L) -> L {
+    rough_near(x, EXP2_HALF)
 }
 
 /// An exponential that is to be multiplied before it is scaled and rounded.

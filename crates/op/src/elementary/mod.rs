@@ -59,8 +59,8 @@ pub use erf::{
 };
 pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{
-    EXP_NEAR_32, EXP_NEAR_64, exp_near32, exp_near64, exp_rough_near32, exp_rough32, exp2_32,
-    exp2_64, exp32, exp64, expm1_32, expm1_64,
+    EXP_NEAR_32, EXP_NEAR_64, exp_half_near32, exp_half32, exp_near32, exp_near64,
+    exp_rough_near32, exp_rough32, exp2_32, exp2_64, exp32, exp64, expm1_32, expm1_64,
 };
 pub use hyperbolic::{
     acosh32, acosh64, asinh32, asinh64, atanh32, atanh64, cosh32, cosh64, sinh32, sinh64,
@@ -199,8 +199,10 @@ macro_rules! elementary {
 elementary! {
     exp()    exp32    exp64    "The exponential: [`exp32`], [`exp64`]."
     exp_near() exp_near32 exp_near64 "The exponential where it is a normal number: [`exp_near32`]."
-    exp_rough() exp_rough32 exp64 "The exponential for results of 16 bits: [`exp_rough32`]."
+    exp_rough() exp_rough32 exp64 "The exponential for results of bfloat16: [`exp_rough32`]."
     exp_rough_near() exp_rough_near32 exp_near64 "The same where it is a normal number: [`exp_rough_near32`]."
+    exp_half() exp_half32 exp64 "The exponential for results of float16: [`exp_half32`]."
+    exp_half_near() exp_half_near32 exp_near64 "The same where it is a normal number: [`exp_half_near32`]."
     exp2()   exp2_32  exp2_64  "Two to the power: [`exp2_32`], [`exp2_64`]."
     expm1()  expm1_32 expm1_64 "The exponential minus one: [`expm1_32`], [`expm1_64`]."
     log()    log32    log64    "The natural logarithm: [`log32`], [`log64`]."

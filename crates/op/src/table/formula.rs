@@ -24,7 +24,7 @@ pub trait FloatMap<const N: usize> {
         Self::call(args)
     }
 
-    /// A faster formula for results that are used as 16 bits alone.
+    /// A faster formula for results that are used as bfloat16 alone, of a bfloat16: it gives the nearest.
     #[inline(always)]
     fn rough<L: Elementary>(args: [L; N]) -> L {
         Self::call(args)
@@ -35,9 +35,22 @@ pub trait FloatMap<const N: usize> {
     fn rough_near<L: Elementary>(args: [L; N]) -> L {
         Self::near(args)
     }
+
+    /// A faster formula for results that are used as float16 alone, of a float16: if there is another
+    /// than [`call`](Self::call), it gives the nearest with fused multiply-add.
+    #[inline(always)]
+    fn half<L: Elementary>(args: [L; N]) -> L {
+        Self::rough(args)
+    }
+
+    /// [`half`](Self::half) as [`near`](Self::near) is to [`call`](Self::call).
+    #[inline(always)]
+    fn half_near<L: Elementary>(args: [L; N]) -> L {
+        Self::rough_near(args)
+    }
 }
 
-/// A row by its formula for results that are used as 16 bits alone.
+/// A row by its formula for results that are used as bfloat16 alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Rough<F>(std::marker::PhantomData<F>);
 
@@ -53,6 +66,24 @@ impl<F: FloatMap<N>, const N: usize> FloatMap<N> for Rough<F> {
     #[inline(always)]
     fn near<L: Elementary>(args: [L; N]) -> L {
         F::rough_near(args)
+    }
+}
+
+/// A row by its formula for results that are used as float16 alone.
+#[derive(Clone, Copy, Debug)]
+pub struct ForHalf<F>(std::marker::PhantomData<F>);
+
+impl<F: FloatMap<N>, const N: usize> FloatMap<N> for ForHalf<F> {
+    const NEAR: Option<[f64; 2]> = F::NEAR;
+
+    #[inline(always)]
+    fn call<L: Elementary>(args: [L; N]) -> L {
+        F::half(args)
+    }
+
+    #[inline(always)]
+    fn near<L: Elementary>(args: [L; N]) -> L {
+        F::half_near(args)
     }
 }
 
@@ -121,10 +152,16 @@ macro_rules! formula {
         formula!(@method near $args $near);
         $(formula!(@faster $args $($rest)+);)?
     };
-    (@faster $args:tt rough $rough:tt $(near $near:tt)?) => {
+    (@faster $args:tt rough $rough:tt $(near $near:tt $(half $half:tt near $half_near:tt)?)?) => {
         const HAS_ROUGH: bool = true;
         formula!(@method rough $args $rough);
-        $(formula!(@method rough_near $args $near);)?
+        $(
+            formula!(@method rough_near $args $near);
+            $(
+                formula!(@method half $args $half);
+                formula!(@method half_near $args $half_near);
+            )?
+        )?
     };
     (@method $name:ident [$($arg:ident)*] $body:tt) => {
         #[inline(always)]

@@ -46,7 +46,8 @@ pub use reduce::{Outcome, Reduction, float_of};
 /// complex number, of an integer. Derivatives also know `out`. A row may end in
 /// `, near [limits] { formula }`, a faster one for magnitudes below the limits of float32 and
 /// float64 with the same results, in `, rough { formula }`, a faster one for results that are used as
-/// float16 or bfloat16 alone, or in both, with `near { formula }` for the second.
+/// float16 or bfloat16 alone, or in both, with `near { formula }` for the second, behind which
+/// `half { formula } near { formula }` may take float16 from it.
 ///
 /// ```
 /// macro_rules! names {
@@ -139,9 +140,6 @@ pub struct Row {
     pub domain: &'static [(f64, f64)],
     /// The greatest error over the domain, in units in the last place of float32 and float64.
     pub ulp: f64,
-    /// Whether results that are used as float16 or bfloat16 alone have a formula of fewer digits: they
-    /// are within 0.51 units in the last place.
-    pub has_rough: bool,
 }
 
 impl Row {
@@ -219,19 +217,6 @@ macro_rules! lacks_first {
     };
 }
 
-/// Whether a row has a formula for results of 16 bits.
-macro_rules! has_rough {
-    () => {
-        false
-    };
-    (rough $($rest:tt)*) => {
-        true
-    };
-    ($first:tt $($rest:tt)*) => {
-        has_rough!($($rest)*)
-    };
-}
-
 macro_rules! define_ops {
     ($({ $variant:ident, $name:ident, ($($arg:ident),*) -> $out:ident, $signature:ident, $autocast:ident, $doc:literal,
          float $float:tt complex $complex:tt int $int:tt bool $bool:tt,
@@ -264,7 +249,6 @@ macro_rules! define_ops {
             lacks_first: lacks_first!($d),
             domain: &[$($domain),*],
             ulp: $ulp,
-            has_rough: has_rough!($($($faster)+)?),
         }),*];
     };
 }

@@ -54,7 +54,8 @@ macro_rules! for_each_unary {
               float { x.exp() } complex { x.exp() } int promote bool promote,
               d [out], domain [(-10.0, 10.0)], ulp 2.0,
               near [EXP_NEAR_32, EXP_NEAR_64] { x.exp_near() },
-              rough { x.exp_rough() } near { x.exp_rough_near() } }
+              rough { x.exp_rough() } near { x.exp_rough_near() }
+              half { x.exp_half() } near { x.exp_half_near() } }
             { Exp2, exp2, (x) -> out, Map, Float32, "Two to the power of the number.",
               float { x.exp2() } complex { x.exp2() } int promote bool promote,
               d [out * std::f64::consts::LN_2], domain [(-10.0, 10.0)], ulp 2.0 }

@@ -117,7 +117,8 @@ impl<L: Elementary> Elementary for Near<L> {
     as_inside! {
         sin() = sin_near; cos() = cos_near; tan() = tan_near;
         sin_near(); cos_near(); tan_near();
-        exp(); exp_near(); exp_rough(); exp_rough_near(); exp2(); expm1();
+        exp(); exp_near(); exp_rough(); exp_rough_near(); exp_half();
+        exp_half_near(); exp2(); expm1();
         log(); log2(); log10(); log1p(); asin(); acos(); atan(); atan2(x);
         sinh(); cosh(); tanh(); tanh_rough(); tanhshrink(); asinh(); acosh(); atanh();
         erf(); erfc(); erfcx(); ndtr(); log_ndtr(); i0(); i0e(); i1(); i1e();

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use allotrope_dtype::{DType, Level};
-use allotrope_op::table::formula::{self, FloatMap, Rough};
+use allotrope_op::table::formula::{self, FloatMap, ForHalf, Rough};
 use allotrope_op::{Number, Op};
 use bytemuck::Zeroable;
 
@@ -12,6 +12,7 @@ use super::block::Store;
 #[cfg(target_arch = "x86_64")]
 use super::block::{Half, Wide};
 use super::pairs;
+use crate::kernel::ties::{self, Hard};
 use crate::simd::{self, BLOCK, Body};
 
 /// The loop of a row over one operand.
@@ -114,6 +115,29 @@ fn run_halves<F: FloatMap<1>>(level: Level, operands: &[&[u8]], out: &mut [u8], 
     }
 }
 
+/// A row over float16 with numbers that are computed again.
+#[cfg(target_arch = "x86_64")]
+fn run_hard_halves<F: FloatMap<1>, const ROW: u8>(
+    level: Level,
+    operands: &[&[u8]],
+    out: &mut [u8],
+    streams: bool,
+) {
+    let [x] = operands else { return };
+    ties::in_pieces::<ROW, false>(level, run_halves::<F>, x, out, streams);
+}
+
+/// The same over bfloat16.
+fn run_hard_pairs<F: FloatMap<1>, const ROW: u8, const ROUNDING: u8>(
+    level: Level,
+    operands: &[&[u8]],
+    out: &mut [u8],
+    streams: bool,
+) {
+    let [x] = operands else { return };
+    ties::in_pieces::<ROW, true>(level, pairs::run::<F, 1, ROUNDING>, x, out, streams);
+}
+
 macro_rules! kernels {
     ($($row:ident)*) => {
         /// The kernel of a row for operand and result of one dtype; `None` where tiles are the way.
@@ -127,10 +151,16 @@ macro_rules! kernels {
                     DType::F32 => Some(run::<formula::$row>),
                     DType::BF16 => {
                         const ROUNDING: u8 = pairs::rounding(Op::$row);
-                        Some(pairs::run::<Rough<formula::$row>, 1, ROUNDING>)
+                        match const { Hard::of(Op::$row, DType::BF16) } {
+                            Hard::None => Some(pairs::run::<Rough<formula::$row>, 1, ROUNDING>),
+                            _ => Some(run_hard_pairs::<Rough<formula::$row>, { Op::$row as u8 }, ROUNDING>),
+                        }
                     }
                     #[cfg(target_arch = "x86_64")]
-                    DType::F16 => Some(run_halves::<Rough<formula::$row>>),
+                    DType::F16 => match const { Hard::of(Op::$row, DType::F16) } {
+                        Hard::None => Some(run_halves::<ForHalf<formula::$row>>),
+                        _ => Some(run_hard_halves::<ForHalf<formula::$row>, { Op::$row as u8 }>),
+                    },
                     _ => None,
                 },)*
                 _ => None,
