@@ -5,7 +5,9 @@ use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
 
 use allotrope_dtype::{DType, Scalar, WeakScalar, c128};
 
-use crate::program::{Program, Slot, Step};
+use smallvec::SmallVec;
+
+use crate::program::{MAX_ARITY, Program, Slot, Step};
 use crate::table::{Op, Signature};
 
 /// A program in the making.
@@ -54,8 +56,11 @@ impl Builder {
             }
             _ => var.slot,
         });
-        let slots: smallvec::SmallVec<[Slot; 4]> = slots.collect();
-        let slot = program.apply(op, &slots);
+        let mut args = [0; MAX_ARITY];
+        for (arg, slot) in args.iter_mut().zip(slots.collect::<SmallVec<[Slot; 4]>>()) {
+            *arg = slot;
+        }
+        let slot = program.push_once(Step::Apply { op, args });
         drop(program);
         self.var(slot)
     }

@@ -120,7 +120,7 @@ impl Program {
         for step in other.steps() {
             let place = match step {
                 Step::Constant(scalar) => self.constant(*scalar),
-                _ => self.push(step.moved(places)),
+                _ => self.push_once(step.moved(places)),
             };
             places.push(place);
         }
@@ -140,6 +140,15 @@ impl Program {
         match self.steps().iter().position(is_it) {
             Some(step) => (self.input_count() + step) as Slot,
             None => self.push(Step::Constant(scalar)),
+        }
+    }
+
+    /// The place of a step, which may be there already: what two terms of a formula have in common is
+    /// computed once.
+    pub(crate) fn push_once(&mut self, step: Step) -> Slot {
+        match self.steps().iter().position(|other| *other == step) {
+            Some(step) => (self.input_count() + step) as Slot,
+            None => self.push(step),
         }
     }
 

@@ -158,10 +158,14 @@ fn gelu_tanh_slope(x: Var<'_>) -> Var<'_> {
     s + x * s * (1.0 - s) * slope
 }
 
-/// The slope of `mish`: `tanh(sp) + x σ (1 - tanh²(sp))` with `sp` the softplus.
+/// The slope of `mish`: `tanh(sp) + x σ (1 - tanh²(sp))` with `sp` the softplus, of one exponential: with
+/// `w = e (e + 2)` the hyperbolic tangent is `w / (w + 2)`, and `σ (1 - tanh²) = 4 e (1 + e) / (w + 2)²`.
 fn mish_slope(x: Var<'_>) -> Var<'_> {
-    let t = x.softplus(x.one(), x.lit(20.0)).tanh();
-    t + x * x.sigmoid() * (1.0 - t * t)
+    // From here on it is 1, and squares of float32 have the range.
+    let e = x.minimum(x.lit(40.0)).exp();
+    let w = e * (e + 2.0);
+    let inverse = (w + 2.0).reciprocal();
+    w * inverse + x * (e + 1.0) * inverse * e * inverse * 4.0
 }
 
 /// The slope of `digamma`: shifted up by recurrence to where the asymptotic series holds, and

@@ -54,6 +54,56 @@ pub(crate) struct Piece {
     pub(crate) pitch: usize,
 }
 
+impl Piece {
+    /// Writes what a tap sees of each window, given the planes from where it is in the first one on.
+    pub(super) fn gather<T: Copy>(&self, seen: &[T], line: &mut [T]) {
+        for (row, to) in line.chunks_exact_mut(self.width).enumerate() {
+            to.copy_from_slice(&seen[row * self.pitch..][..self.width]);
+        }
+    }
+}
+
+/// Planes on their way from the dtype of a field to the numbers of an arithmetic.
+pub(super) struct PlaneReader {
+    dtype: DType,
+    decoding: Decoding,
+    raw: [Vec<u128>; 3],
+    scratch: Option<Box<Scratch>>,
+}
+
+impl PlaneReader {
+    /// From a dtype through the one in which operands meet.
+    pub(super) fn new(level: Level, dtype: DType, common: DType) -> Result<Self, Error> {
+        let compute = common.compute();
+        Ok(Self {
+            dtype,
+            decoding: Decoding::new(level, dtype, [common, compute], compute)?,
+            raw: [const { Vec::new() }; 3],
+            scratch: None,
+        })
+    }
+
+    /// Writes the planes of a channel that a piece needs.
+    pub(super) fn read<T: Micro>(
+        &mut self,
+        field: &dyn Field,
+        piece: &Piece,
+        channel: usize,
+        planes: &mut [T],
+    ) {
+        let size = planes.len();
+        let out = bytemuck::cast_slice_mut(planes);
+        if self.decoding.is_copy() {
+            return field.read(piece, channel, out);
+        }
+        let [raw, stops @ ..] = &mut self.raw;
+        let raw = bytes_of(raw, size * self.dtype.itemsize());
+        field.read(piece, channel, raw);
+        let scratch = self.scratch.get_or_insert_default();
+        self.decoding.run(raw, size, out, stops, scratch);
+    }
+}
+
 /// Filters of several groups of channels.
 pub(crate) struct Filters<'a> {
     /// `[groups, rows, channels, taps]`, row-major; the matrix is that of the first group.
@@ -98,7 +148,6 @@ struct Plan<'a> {
     filters: &'a Filters<'a>,
     field: &'a dyn Field,
     target: &'a Target<'a>,
-    decoding: Decoding,
     /// Channels that are summed at a time, and how often.
     chunk: usize,
     chunks: usize,
@@ -146,7 +195,6 @@ where
         filters,
         field,
         target,
-        decoding: Decoding::new(level, filters.field, through, line)?,
         chunk,
         chunks,
         taps: taps.len(),
@@ -201,6 +249,7 @@ impl Plan<'_> {
     {
         let wide = A::Sum::shape(self.level).1;
         let mut room: Option<Buffer> = None;
+        let mut reader = PlaneReader::new(self.level, self.filters.field, self.filters.common)?;
         let mut watch = Watch::new();
         while let Some(range) = pieces.take() {
             for number in range {
@@ -217,7 +266,7 @@ impl Plan<'_> {
                     _ => Buffer::for_overwrite(self.op, bytes)?,
                 };
                 let (planes, sums) = memory.elements_mut::<A::Sum>().split_at_mut(planes);
-                self.slide::<A>(&piece, planes, sums, columns);
+                self.slide::<A>(&piece, &mut reader, planes, sums, columns);
                 self.finish::<A>(&piece, sums, columns)?;
                 room = Some(memory);
             }
@@ -226,8 +275,14 @@ impl Plan<'_> {
     }
 
     /// The sums of a piece, a row of `columns` for each filter.
-    fn slide<A>(&self, piece: &Piece, planes: &mut [A::Sum], sums: &mut [A::Sum], columns: usize)
-    where
+    fn slide<A>(
+        &self,
+        piece: &Piece,
+        reader: &mut PlaneReader,
+        planes: &mut [A::Sum],
+        sums: &mut [A::Sum],
+        columns: usize,
+    ) where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
         A::Sum: Sliding,
     {
@@ -239,8 +294,6 @@ impl Plan<'_> {
         } = *self.filters;
         let (tile_rows, wide) = A::Sum::shape(self.level);
         let size = self.field.channel_size();
-        let mut raw = [const { Vec::new() }; 3];
-        let mut scratch = None;
         assert!(sums.len() >= rows * columns);
         for chunk in 0..self.chunks {
             if chunk > 0 {
@@ -249,16 +302,7 @@ impl Plan<'_> {
             let first = chunk * self.chunk;
             let count = self.chunk.min(channels.saturating_sub(first));
             for (channel, plane) in planes.chunks_exact_mut(size).enumerate().take(count) {
-                let out = bytemuck::cast_slice_mut(plane);
-                if self.decoding.is_copy() {
-                    self.field.read(piece, first + channel, out);
-                    continue;
-                }
-                let [raw, stops @ ..] = &mut raw;
-                let raw = bytes_of(raw, size * self.filters.field.itemsize());
-                self.field.read(piece, first + channel, raw);
-                let scratch = scratch.get_or_insert_with(Box::<Scratch>::default);
-                self.decoding.run(raw, size, out, stops, scratch);
+                reader.read(self.field, piece, first + channel, plane);
             }
             let steps = count * self.taps;
             let index = piece.batch % groups * self.chunks + chunk;
@@ -303,18 +347,32 @@ impl Plan<'_> {
             ..
         } = *piece;
         let count = rows * width;
+        let sums = sums.chunks_exact(columns).take(self.filters.rows);
+        if self.former.is_none() && self.finish.is_none() {
+            for (filter, sums) in sums.enumerate() {
+                // SAFETY: the target has this row, and no other piece has these columns of it.
+                let out = unsafe { self.target.row(batch, filter, first, count) };
+                let out: &mut [A::Sum] = bytemuck::cast_slice_mut(out);
+                for (to, from) in out.chunks_exact_mut(width).zip(sums.chunks(pitch)) {
+                    if self.filters.adds {
+                        for (to, from) in to.iter_mut().zip(from) {
+                            *to = from.plus(*to);
+                        }
+                    } else {
+                        to.copy_from_slice(&from[..width]);
+                    }
+                }
+            }
+            return Ok(());
+        }
         let mut values = try_vec(self.op, count, A::Sum::default())?;
         let mut former = Vec::new();
         let mut scratch = Box::<Scratch>::default();
-        for (filter, sums) in sums
-            .chunks_exact(columns)
-            .enumerate()
-            .take(self.filters.rows)
-        {
+        for (filter, sums) in sums.enumerate() {
             for (to, from) in values.chunks_exact_mut(width).zip(sums.chunks(pitch)) {
                 to.copy_from_slice(&from[..width]);
             }
-            // SAFETY: the target has this row, and no other piece has these columns of it.
+            // SAFETY: as above.
             let out = unsafe { self.target.row(batch, filter, first, count) };
             if self.filters.adds {
                 try_resize(self.op, &mut former, count, A::Sum::default())?;

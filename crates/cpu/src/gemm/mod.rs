@@ -16,6 +16,7 @@
 //! | `queue` | numbered pieces of work, taken by several threads |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
 //! | `direct_conv` | filters that slide over planes (unsafe) |
+//! | `filter_gradient` | gradients of filters (unsafe) |
 //! | `attention` | [`attend`]: softmax between two products, block by block (unsafe) |
 //! | `attention_softmax` | that softmax |
 //! | `output` | a result that several threads write to (unsafe) |
@@ -30,6 +31,7 @@ mod attention_softmax;
 mod block;
 mod blocking;
 mod direct_conv;
+mod filter_gradient;
 mod gemv;
 mod int;
 mod micro;
@@ -48,6 +50,7 @@ use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
 use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole64};
 pub use attention::{Attention, Mask, attend, attend_at};
 pub(crate) use direct_conv::{Field, Filters, Piece, can_slide, slide};
+pub(crate) use filter_gradient::{FilterGradient, filter_gradient};
 use int::{Whole16, Whole32};
 pub(crate) use micro::{Micro, add_rows};
 use row::Form;

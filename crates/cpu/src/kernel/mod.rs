@@ -33,7 +33,7 @@ pub(crate) use batch_norm::{
     ChannelNorm, ChannelStatistics, normalize_channels, normalize_channels_backward,
 };
 pub(crate) use class_loss::{ClassLines, class_indices, label_counts, multilabel_margin};
-pub(crate) use conv::{Layer, Operand, Transposed};
+pub(crate) use conv::{FilterGradients, Layer, Operand, Transposed};
 pub(crate) use copy::scatter;
 pub use copy::{copy, copy_into, fill, whole_elements};
 pub(crate) use cross_entropy_backward::{ClassTargets, entropy_backward};

@@ -4,7 +4,7 @@ use allotrope_dtype::Error;
 use allotrope_op::task::{Convolution, Results};
 
 use super::Call;
-use crate::kernel::{Layer, Operand, Transposed};
+use crate::kernel::{FilterGradients, Layer, Operand, Transposed};
 
 pub(super) fn perform(call: &Call<'_>, task: &Convolution) -> Result<Option<Results>, Error> {
     let (op, dtype) = (call.op, call.outputs[0].dtype);
@@ -46,6 +46,19 @@ pub(super) fn perform(call: &Call<'_>, task: &Convolution) -> Result<Option<Resu
                 axes,
             };
             transposed.run(&mut out)?;
+        }
+        Convolution::Filters { axes, groups } => {
+            let filters = FilterGradients {
+                op,
+                dtype,
+                image: operand(0)?,
+                windows: operand(1)?,
+                groups,
+                axes,
+            };
+            if !filters.run(&mut out)? {
+                return Ok(None);
+            }
         }
         _ => return Ok(None),
     }

@@ -226,6 +226,23 @@ pub fn erfc64<L: Lane>(x: L) -> L {
 /// `x Φ(x)` with the normal distribution function. At most 7 ulp, also where `Φ(x)` is small.
 #[inline(always)]
 pub fn gelu32<L: Lane>(x: L) -> L {
+    let (a, raised) = raised_tail32(x);
+    let tail = raised * a * L::lit(1.0 / RAISED);
+    L::select(x.lt(L::lit(0.0)), -tail, x - tail)
+}
+
+/// The normal distribution function. At most 4 ulp; 0 at -∞, 1 at ∞.
+#[inline(always)]
+pub fn ndtr32<L: Lane>(x: L) -> L {
+    normal(x, raised_tail32(x).1 * L::lit(1.0 / RAISED))
+}
+
+/// What tails are raised by, so that they are rounded to subnormal numbers in the last step alone.
+const RAISED: f64 = (1_u128 << 64) as f64;
+
+/// The magnitude `a` of a number, as far as there is a tail, and `Φ(-a)` times [`RAISED`].
+#[inline(always)]
+fn raised_tail32<L: Lane>(x: L) -> (L, L) {
     // From here on the tail is below all numbers.
     let a = clamp(x.abs(), 0.0, 14.5);
     let half = L::lit(-0.5);
@@ -233,10 +250,7 @@ pub fn gelu32<L: Lane>(x: L) -> L {
     let (e, n) = exp_parts_of_sum32(square * half, rest * half);
     let inverse = L::lit(1.0) / (a + L::lit(4.0));
     let ratio = horner(inverse.mul_add(L::lit(-8.0), L::lit(1.0)), NORMAL_32) * inverse;
-    // |x| Φ(-|x|), which is rounded to a subnormal number in the last step alone.
-    let raised = e * ratio * power_of_two::<L>(n.add(L::Bits::lit(64)));
-    let tail = raised * a * L::lit(1.0 / (1_u128 << 64) as f64);
-    L::select(x.lt(L::lit(0.0)), -tail, x - tail)
+    (a, e * ratio * power_of_two::<L>(n.add(L::Bits::lit(64))))
 }
 
 /// The same as `x erfc(-x / √2) / 2`. At most 4 ulp.
@@ -354,16 +368,17 @@ fn log_normal<L: Lane>(
     L::select(x.eq(x), y, x)
 }
 
-macro_rules! normal_distribution {
-    ($($ndtr:ident $log_ndtr:ident $center:expr, $p:ident $constant:ident $exp:ident $log:ident $log1p:ident;)*) => {$(
-        /// The normal distribution function. At most 6 ulp; 0 at -∞, 1 at ∞.
-        #[inline(always)]
-        pub fn $ndtr<L: Lane>(x: L) -> L {
-            let a = x.abs();
-            let scaled = scaled(a * L::lit(std::f64::consts::FRAC_1_SQRT_2), $center, $p, $constant);
-            normal(x, normal_tail(a, scaled * L::lit(0.5), $exp))
-        }
+/// The normal distribution function. At most 6 ulp; 0 at -∞, 1 at ∞.
+#[inline(always)]
+pub fn ndtr64<L: Lane>(x: L) -> L {
+    let a = x.abs();
+    let t = a * L::lit(std::f64::consts::FRAC_1_SQRT_2);
+    let scaled = scaled(t, [4.0, 27.0], ERFC_64, ERFC_CONSTANT_64);
+    normal(x, normal_tail(a, scaled * L::lit(0.5), exp64))
+}
 
+macro_rules! log_normal_distribution {
+    ($($log_ndtr:ident $center:expr, $p:ident $constant:ident $exp:ident $log:ident $log1p:ident;)*) => {$(
         /// The logarithm of the normal distribution function. At most 6 ulp; 0 at ∞, -∞ at -∞.
         #[inline(always)]
         pub fn $log_ndtr<L: Lane>(x: L) -> L {
@@ -374,7 +389,7 @@ macro_rules! normal_distribution {
         }
     )*};
 }
-normal_distribution! {
-    ndtr32 log_ndtr32 [2.0, 10.0], ERFC_32 ERFC_CONSTANT_32 exp32 log32 log1p_32;
-    ndtr64 log_ndtr64 [4.0, 27.0], ERFC_64 ERFC_CONSTANT_64 exp64 log64 log1p_64;
+log_normal_distribution! {
+    log_ndtr32 [2.0, 10.0], ERFC_32 ERFC_CONSTANT_32 exp32 log32 log1p_32;
+    log_ndtr64 [4.0, 27.0], ERFC_64 ERFC_CONSTANT_64 exp64 log64 log1p_64;
 }

@@ -45,7 +45,7 @@ macro_rules! for_each_activation {
               d { g => [x.softsign_gradient(g)] }, domain [(-10.0, 10.0)], ulp 2.0 }
             { Gelu, gelu, (x) -> out, Map, Keep, "`x` times the normal distribution function of `x`.",
               float { x.gelu() } complex refuse int promote bool promote,
-              d [(x * -std::f64::consts::FRAC_1_SQRT_2).erfc() * 0.5 + x * (x * x * -0.5).exp() * NORMAL_DENSITY],
+              d [x.ndtr() + x * (x * x * -0.5).exp() * NORMAL_DENSITY],
               domain [(-5.0, 5.0)], ulp 8.0 }
             { GeluTanh, gelu_tanh, (x) -> out, Map, Keep, "`gelu` approximated through `tanh`.",
               float { x * sigmoid(gelu_inner(x)) } complex refuse int promote bool promote,

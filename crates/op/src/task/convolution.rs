@@ -32,6 +32,15 @@ pub enum Convolution {
         /// Whether there is a bias.
         has_bias: bool,
     },
+    /// The gradients of filters: what each tap saw times the gradient of its window, summed over all
+    /// windows. Reads images and gradients of windows `[batch, filters, depth, height, width]`; writes
+    /// `[filters, channels of a group, depth, height, width]`.
+    Filters {
+        /// The windows over the images.
+        axes: [Axis; 3],
+        /// Groups of channels that know nothing of each other.
+        groups: usize,
+    },
 }
 
 /// What lies beyond the edges of a grid.

@@ -3,16 +3,17 @@
 
 use allotrope_dtype::Error;
 use allotrope_op::structured::matrix::MATMUL;
-use allotrope_op::task::{Axis, Edge};
-use allotrope_op::{Dims, Slice};
+use allotrope_op::task::{Axis, Convolution, Edge, Task};
+use allotrope_op::{Dims, Shape, Slice};
 use smallvec::smallvec;
 
 use super::contraction::{Dtypes, sum_of_products};
-use super::conv::{ConvolutionOptions, Padding};
+use super::conv::{ConvolutionOptions, Padding, as_volumes};
 use super::conv_gradient::{convolve, convolve_back};
 use super::conv_transpose::TransposedOptions;
 use super::operands::{conjugate, saved, signed};
 use crate::autograd::{Pass, is_recorded};
+use crate::device::perform_or;
 use crate::{Index, Tensor};
 
 /// Windows over a grid, as a convolution from the grid to them has them.
@@ -55,6 +56,16 @@ impl Sliding {
 
     fn rank(&self) -> usize {
         self.grid.len()
+    }
+
+    /// The windows along an axis.
+    fn axis(&self, place: usize) -> Axis {
+        let [grid, taps, windows] = [&self.grid, &self.taps, &self.windows].map(|all| all[place]);
+        Axis {
+            padding: self.padding[place],
+            dilation: self.dilation[place],
+            ..Axis::sliding(grid, taps, self.stride[place], windows)
+        }
     }
 
     /// From the first tap of a window to beyond its last.
@@ -127,12 +138,28 @@ impl Sliding {
     /// The filters whose taps are the products of windows with what they see of the grid, summed.
     pub(super) fn filters(&self, x: &Tensor, windows: &Tensor) -> Result<Tensor, Error> {
         let plain = [x.detach(), windows.detach()];
+        let axes: Dims<Axis> = (0..self.rank()).map(|place| self.axis(place)).collect();
+        let mut all = [Axis::SINGLE; 3];
+        all[3 - axes.len()..].copy_from_slice(&axes);
+        let task = Task::Convolution(Convolution::Filters {
+            axes: all,
+            groups: self.groups,
+        });
+        let sizes = [windows.shape()[1], x.shape()[1] / self.groups];
+        let sizes: Dims<usize> = sizes.into_iter().chain(self.taps.iter().copied()).collect();
+        let shape = Shape::new(self.op, &sizes)?;
+        let volumes = [
+            as_volumes(&plain[0], self.rank())?,
+            as_volumes(&plain[1], self.rank())?,
+        ];
+        let volumes = [&volumes[0], &volumes[1]];
         // A matrix of columns is worth the copy if several filters read it.
         let is_own = x.shape()[1] == self.groups && windows.shape()[1] <= 2 * self.groups;
-        let made = match is_own {
-            true => self.sum_taps(&plain[0], &plain[1])?,
-            false => self.sum_products(&plain[0], &plain[1])?,
+        let compose = || match is_own {
+            true => self.sum_taps(&plain[0], &plain[1]),
+            false => self.sum_products(&plain[0], &plain[1]),
         };
+        let made = perform_or(self.op, &task, &volumes, windows.dtype(), &shape, compose)?;
         self.remember(made, x, windows, |sliding, gradient, x, windows| {
             let of_x = windows.map(|windows| sliding.spread(&conjugate(windows)?, gradient));
             let of_windows = x.map(|x| sliding.slide(&conjugate(x)?, gradient));
@@ -223,16 +250,7 @@ impl Sliding {
         for tap in 0..taps {
             let (mut seen, mut by, mut left) = (x.clone(), windows.clone(), tap);
             for place in (0..self.rank()).rev() {
-                let axis = Axis {
-                    padding: self.padding[place],
-                    dilation: self.dilation[place],
-                    ..Axis::sliding(
-                        self.grid[place],
-                        self.taps[place],
-                        self.stride[place],
-                        self.windows[place],
-                    )
-                };
+                let axis = self.axis(place);
                 let (own, dim) = (left % self.taps[place], 3 + place as isize);
                 left /= self.taps[place];
                 let within = axis.outputs_of(own);

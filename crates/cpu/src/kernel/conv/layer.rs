@@ -4,7 +4,7 @@ use allotrope_dtype::{DType, Error, Kind, Level};
 use allotrope_op::task::{Axis, Edge};
 use allotrope_op::{Dims, Layout, Program, Shape};
 
-use super::{Convolution, Depthwise, convolve, convolve_depthwise};
+use super::{Convolution, Depthwise, convolve, convolve_depthwise, slides};
 use crate::kernel::copy;
 use crate::kernel::pool::{Grid, Pooled};
 use crate::{Buffer, Input, run};
@@ -44,17 +44,6 @@ impl Layer<'_> {
         if out.is_empty() {
             return Ok(());
         }
-        let is_depthwise = image.layout.shape()[1] == self.groups
-            && self.groups > 1
-            && self.filters / self.groups <= FEW;
-        if is_depthwise && self.edge == Edge::Zeros {
-            return self.run_depthwise(image, out);
-        }
-        if let Some(bias) = self.bias {
-            let batch = image.layout.shape()[0];
-            let windows = self.axes.iter().map(|axis| axis.output).product();
-            fill_with_bias(self.op, bias, [batch, self.filters, windows], out)?;
-        }
         let copied;
         let weight = match in_order(self.weight) {
             Some(bytes) => bytes,
@@ -74,6 +63,18 @@ impl Layer<'_> {
             edge: self.edge,
             adds: self.bias.is_some(),
         };
+        let is_depthwise = image.layout.shape()[1] == self.groups
+            && self.groups > 1
+            && self.filters / self.groups <= FEW;
+        // Where they can slide, tiles of a few rows take their columns for each tap from the same planes.
+        if is_depthwise && self.edge == Edge::Zeros && !slides(&convolution) {
+            return self.run_depthwise(image, out);
+        }
+        if let Some(bias) = self.bias {
+            let batch = image.layout.shape()[0];
+            let windows = self.axes.iter().map(|axis| axis.output).product();
+            fill_with_bias(self.op, bias, [batch, self.filters, windows], out)?;
+        }
         convolve(&convolution, out)
     }
 
@@ -132,7 +133,7 @@ fn sum_dtype(dtype: DType) -> DType {
 }
 
 /// The bytes of elements that lie in row-major order.
-fn in_order<'a>(operand: Operand<'a>) -> Option<&'a [u8]> {
+pub(super) fn in_order<'a>(operand: Operand<'a>) -> Option<&'a [u8]> {
     let size = operand.dtype.itemsize();
     let start = operand.layout.offset() * size;
     let end = start + operand.layout.shape().count() * size;
@@ -140,7 +141,7 @@ fn in_order<'a>(operand: Operand<'a>) -> Option<&'a [u8]> {
     is_contiguous.then(|| &operand.bytes[start..end])
 }
 
-fn copied_in_order(op: &'static str, operand: Operand<'_>) -> Result<Buffer, Error> {
+pub(super) fn copied_in_order(op: &'static str, operand: Operand<'_>) -> Result<Buffer, Error> {
     let Operand {
         dtype,
         bytes,

@@ -6,11 +6,13 @@
 //! | `mod` | [`convolve`]: what is multiplied with what |
 //! | `layer` | [`Layer`]: operands made ready, and which kernel takes them |
 //! | `transposed` | [`Transposed`]: the way back, as convolutions |
+//! | `filters` | [`FilterGradients`]: what filters are multiplied with, summed over all windows |
 //! | `planes` | planes that filters slide over |
 //! | `im2col` | the matrix of windows, which exists nowhere, for a product of matrices |
 //! | `depthwise` | one channel per filter, where a product would have one row |
 
 mod depthwise;
+mod filters;
 mod im2col;
 mod layer;
 mod planes;
@@ -25,6 +27,7 @@ use crate::gemm::{
     Coefficient, Factor, Filters, Matrix, Output, Product, can_slide, multiply, slide,
 };
 use depthwise::{Depthwise, convolve_depthwise};
+pub(crate) use filters::FilterGradients;
 use im2col::{Im2col, Images};
 pub(crate) use layer::{Layer, Operand};
 use planes::Planes;
@@ -79,6 +82,11 @@ fn convolve(convolution: &Convolution<'_>, out: &mut [u8]) -> Result<(), Error> 
         transposed: false,
     };
     multiply_all(convolution, made, out)
+}
+
+/// Whether filters slide over planes.
+fn slides(convolution: &Convolution<'_>) -> bool {
+    can_slide(convolution.dtype) && Planes::new(Images::new(convolution), convolution).is_some()
 }
 
 /// Whether windows are the elements themselves.

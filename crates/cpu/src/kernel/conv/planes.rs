@@ -15,6 +15,8 @@ use allotrope_op::task::{Axis, Edge};
 
 /// Results of a piece, about: its sums and planes stay in the second-level cache.
 const COLUMNS: usize = 768;
+/// Windows of a piece of a sum over windows, about: its gradients and planes stay there, too.
+const STEPS: usize = 256;
 /// The most numbers in the planes of a channel.
 const LARGEST: usize = 1 << 16;
 /// Taps beyond which a row of windows is better packed.
@@ -41,19 +43,43 @@ pub(super) struct Planes<'a> {
 impl<'a> Planes<'a> {
     /// The pieces of a convolution, if most of what is computed in such planes is wanted.
     pub(super) fn new(images: Images<'a>, convolution: &Convolution<'_>) -> Option<Self> {
+        let enough = 2 * crate::parallel::thread_count();
+        let planes = Self::cut(images, convolution, COLUMNS, enough)?;
+        let wasted = match planes.rows {
+            1 => 0,
+            _ => planes.pitch - planes.width,
+        };
+        (wasted <= planes.width / 2).then_some(planes)
+    }
+
+    /// The pieces of a sum over windows, which follow from the sizes alone.
+    pub(super) fn of_sums(images: Images<'a>, convolution: &Convolution<'_>) -> Option<Self> {
+        // Of one channel there are no tiles, whose columns must stay in the cache.
+        let is_single = convolution.image.2.shape()[1] == convolution.groups;
+        let steps = if is_single { 16 * STEPS } else { STEPS };
+        Self::cut(images, convolution, steps, 1)
+    }
+
+    /// Pieces of about so many results, and more than that many if there are rows to cut.
+    fn cut(
+        images: Images<'a>,
+        convolution: &Convolution<'_>,
+        columns: usize,
+        enough: usize,
+    ) -> Option<Self> {
         let [slices, down, across] = convolution.axes;
         let batches = convolution.image.2.shape()[0] * convolution.groups;
         let reach = |axis: &Axis| (axis.kernel - 1) * axis.dilation / axis.stride;
-        let pieces = across.output.div_ceil(COLUMNS * 4 / 3);
+        let pieces = across.output.div_ceil(columns * 4 / 3);
         let width = across.output.div_ceil(pieces);
         let pitch = width + reach(&across);
         let mut rows = if pieces > 1 {
             1
         } else {
-            (COLUMNS / pitch).clamp(1, down.output)
+            (columns / pitch).clamp(1, down.output)
         };
         let count = |rows: usize| batches * slices.output * pieces * down.output.div_ceil(rows);
-        while rows > 1 && count(rows) < 2 * crate::parallel::thread_count() {
+        while rows > 1 && count(rows) < enough {
             rows = rows.div_ceil(2);
         }
         rows = down.output.div_ceil(down.output.div_ceil(rows));
@@ -61,9 +87,8 @@ impl<'a> Planes<'a> {
         let height = rows + reach(&down);
         let planes = slices.kernel * phases[0].len() * phases[1].len();
         let taps: usize = convolution.axes.iter().map(|axis| axis.kernel).product();
-        let wasted = if rows == 1 { 0 } else { pitch - width };
         let fits = planes.checked_mul(height.checked_mul(pitch)?)? <= LARGEST;
-        (fits && taps <= MOST_TAPS && wasted <= width / 2).then_some(Self {
+        (fits && taps <= MOST_TAPS).then_some(Self {
             images,
             dtype: convolution.image.0,
             axes: convolution.axes,
