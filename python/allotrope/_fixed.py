@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 
@@ -42,7 +43,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     2
     """
     if debug_mode not in (0, 1, 2, "default", "warn", "error"):
-        raise ValueError(f"set_deterministic_debug_mode: no such mode: {debug_mode!r}; default, warn and error are accepted")
+        raise ValueError(f"set_deterministic_debug_mode: no such mode: {reprlib.repr(debug_mode)}; default, warn and error are accepted")
 
 
 def get_deterministic_debug_mode() -> int:
@@ -67,7 +68,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     if precision not in _PRECISIONS:
         accepted = ", ".join(_PRECISIONS)
-        raise ValueError(f"set_float32_matmul_precision: no such precision: {precision!r}; {accepted} are accepted")
+        raise ValueError(f"set_float32_matmul_precision: no such precision: {reprlib.repr(precision)}; {accepted} are accepted")
 
 
 def get_float32_matmul_precision() -> str:
@@ -111,7 +112,7 @@ def set_num_interop_threads(num: int) -> None:
 
 def _check_bool(op: str, value: Any) -> None:
     if not isinstance(value, (bool, int)):
-        raise TypeError(f"{op}: not a bool: {value!r}; True and False are accepted")
+        raise TypeError(f"{op}: not a bool: {reprlib.repr(value)}; True and False are accepted")
 
 
 NAMES = (

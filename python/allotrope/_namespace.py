@@ -7,6 +7,7 @@ dtype in a place that nothing reads would be lost silently.
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -65,7 +66,7 @@ class Package(Namespace):
     @enable_autocast.setter
     def enable_autocast(self, enabled: bool) -> None:
         if not isinstance(enabled, bool):
-            raise TypeError(f"enable_autocast: not a bool: {enabled!r}; True and False are accepted")
+            raise TypeError(f"enable_autocast: not a bool: {reprlib.repr(enabled)}; True and False are accepted")
         _amp.set_autocast_enabled(enabled)
 
 

@@ -127,16 +127,17 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
     ([1, 2, 3], [10, (20, {'a': 30})])
     """
     leaves: list[Any] = []
+    return leaves, _walk(tree, is_leaf, leaves)
 
-    def walk(tree: Any) -> TreeSpec:
-        parts = None if is_leaf is not None and is_leaf(tree) else _parts(tree)
-        if parts is None:
-            leaves.append(tree)
-            return TreeSpec(None, None, [])
-        kind, context, children = parts
-        return TreeSpec(kind, context, [walk(child) for child in children])
 
-    return leaves, walk(tree)
+# No function within another, which would hold itself and the leaves until they are collected.
+def _walk(tree: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> TreeSpec:
+    parts = None if is_leaf is not None and is_leaf(tree) else _parts(tree)
+    if parts is None:
+        leaves.append(tree)
+        return TreeSpec(None, None, [])
+    kind, context, children = parts
+    return TreeSpec(kind, context, [_walk(child, is_leaf, leaves) for child in children])
 
 
 def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:

@@ -8,6 +8,7 @@ functions of the package are replaced by ones that ask the classes of their argu
 from __future__ import annotations
 
 import functools
+import reprlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ._core import Tensor
-from ._pytree import tree_leaves, tree_map
+from ._pytree import tree_map
 
 _is_off: ContextVar[bool] = ContextVar("no subclass is asked", default=False)
 
@@ -51,11 +52,20 @@ def _survives(kind: Any) -> bool:
     return kind is not Tensor and issubclass(kind, Tensor) and getattr(kind, "_survives", True)
 
 
+def _given(args: Any, options: Any) -> Iterator[Any]:
+    """The arguments, and what lists and tuples among them hold."""
+    for one in (*args, *options.values()):
+        if isinstance(one, (list, tuple)):
+            yield from one
+        else:
+            yield one
+
+
 def _kinds(args: Any, options: Any) -> list[Any]:
     """The classes to ask, each once: a subclass before its base, else the earlier first."""
     found: list[Any] = []
-    for leaf in tree_leaves((args, options)):
-        kind = type(leaf)
+    for one in _given(args, options):
+        kind = type(one)
         if _survives(kind) and kind not in found:
             before = [i for i, other in enumerate(found) if issubclass(kind, other)]
             found.insert(before[0] if before else len(found), kind)
@@ -101,7 +111,7 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     'Named'
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-        raise TypeError(f"as_subclass: not a subclass of Tensor: {cls!r}; subclasses are accepted")
+        raise TypeError(f"as_subclass: not a subclass of Tensor: {reprlib.repr(cls)}; subclasses are accepted")
     if _survives(cls):
         _complete()
     made: Any = Tensor.__copy__(self)

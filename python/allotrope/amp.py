@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import reprlib
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -50,7 +51,7 @@ def _of_all(op: str, device_type: Any, value: Any) -> Any:
     if value is None:
         return device_type
     if not isinstance(device_type, str):
-        raise TypeError(f"{op}: not a device: {device_type!r}; names such as 'cpu' are accepted")
+        raise TypeError(f"{op}: not a device: {reprlib.repr(device_type)}; names such as 'cpu' are accepted")
     _check_device_name(device_type)
     return value
 
@@ -123,7 +124,7 @@ class autocast(_Setting):  # noqa: N801 - torch's name
     ) -> None:
         if not isinstance(device_type, str):
             raise TypeError(
-                f"autocast: not a device: {device_type!r}; names such as 'cpu' are accepted"
+                f"autocast: not a device: {reprlib.repr(device_type)}; names such as 'cpu' are accepted"
             )
         if enabled:
             _require_device("autocast", device_type)

@@ -4,6 +4,7 @@ A device is named "gpu" or "gpu:1". Drivers are looked for when one is first ask
 `import allotrope`. Functions take a name or a number; without one they mean the first GPU.
 """
 
+import reprlib
 from typing import Any, NamedTuple
 
 from . import _core
@@ -169,7 +170,7 @@ def _index(op: str, device: Any) -> int:
         return 0
     if isinstance(device, bool) or not isinstance(device, (int, str)):
         kind = type(device).__name__
-        raise TypeError(f"{op}: not a device: {device!r} of type {kind}; 'gpu', 'gpu:1' and numbers are accepted")
+        raise TypeError(f"{op}: not a device: {reprlib.repr(device)} of type {kind}; 'gpu', 'gpu:1' and numbers are accepted")
     kind, _, number = str(device).partition(":") if isinstance(device, str) else ("gpu", "", str(device))
     if kind != "gpu" or not (number or "0").isdecimal():
         raise ValueError(f"{op}: not a GPU: {device!r}; 'gpu', 'gpu:1' and numbers are accepted")

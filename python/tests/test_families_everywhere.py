@@ -25,6 +25,7 @@ EXACT = {
     "al.support": "a question about one width",
     "al.isdtype": "the second argument is where a family stands",
     "al.array_api.isdtype": "as isdtype",
+    "al.frombuffer": "bytes do not say how wide their elements are",
     "al.testing.make_tensor": "torch's ranges of values are those of a width",
 }
 #: Whose answer is no tensor, no module and no optimizer.

@@ -8,6 +8,7 @@ is rounded once, to the dtype in which parameters and value meet.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,7 @@ class Distribution:
         >>> al.distributions.Distribution.set_default_validate_args(True)
         """
         if not isinstance(value, bool):
-            raise TypeError(f"set_default_validate_args: not a bool: {value!r}; True and False are accepted")
+            raise TypeError(f"set_default_validate_args: not a bool: {reprlib.repr(value)}; True and False are accepted")
         Distribution._validate_args = value
 
     @property

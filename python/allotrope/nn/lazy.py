@@ -81,7 +81,7 @@ class _Lazy(LazyModuleMixin):
             for name in self._waiting:
                 given = members.get(name)
                 if given is not None:
-                    members[name] = kind(device=given.device, dtype=given.dtype)
+                    members[name] = kind(device=given.device, dtype=given.numeric)
 
     def _input_size(self, input: Tensor) -> int:
         return input.shape[1]

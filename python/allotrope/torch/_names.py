@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import reprlib
 import typing
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -393,7 +394,7 @@ def _init() -> dict[str, Any]:
     def _calculate_correct_fan(tensor: Any, mode: str) -> int:
         fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor)))
         if mode.lower() not in fans:
-            raise ValueError(f"init: no such mode: {mode!r}; fan_in and fan_out are accepted")
+            raise ValueError(f"init: no such mode: {reprlib.repr(mode)}; fan_in and fan_out are accepted")
         return fans[mode.lower()]
 
     return {

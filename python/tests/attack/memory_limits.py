@@ -451,6 +451,11 @@ def attempt(run, given, guards, sums, room, watch):
         outcome = "answers"
     except MemoryError:
         outcome = "refuses"
+    except SystemError as error:
+        # What the interpreter says where it has no memory for an exception, either.
+        if str(error) != "error return without exception set":
+            raise
+        outcome = "refuses"
     result = None  # noqa: F841
     limit(resource.RLIM_INFINITY)
     if not guards.are_intact():

@@ -133,6 +133,7 @@ SCHEDULERS = [name for name in LR.__all__ if name != "LRScheduler"] + ["SWALR"]
 MAKERS = {
     **{f"optimizer {name}": (optimizer_of, name) for name in RULES},
     **{f"scheduler {name}": (scheduler_of, name) for name in SCHEDULERS},
+    "plan": (al.plan, {"*": "float32", "0": {"store": "bfloat16"}}),
     **{
         f"loader {name}": (loader_of, name)
         for name in ("begun", "fresh", "stream", "distributed", "sampler")

@@ -70,6 +70,11 @@ def stepped(optimizer, made):
 
 
 #: What warns, and of which category. Lines of this file are the user's.
+def overflowed(_):
+    with al.overflow("report"):
+        al.tensor([100], dtype="int8") + 100
+
+
 CASES = {
     "mul_": (al.SharedMemoryWarning, foreign(lambda x: x.mul_(2))),
     "add_": (al.SharedMemoryWarning, foreign(lambda x: x.add_(1))),
@@ -114,6 +119,7 @@ CASES = {
     ),
     "failing hooks": (UserWarning, failing_hooks),
     "unwatched": (UserWarning, unwatched),
+    "overflow": (al.OverflowWarning, overflowed),
 }
 
 
