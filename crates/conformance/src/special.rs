@@ -262,10 +262,13 @@ pub(crate) fn zeta(x: Double, q: Double) -> Double {
         let term = power(base, -x);
         let term = if base.hi < 0.0 && is_odd { -term } else { term };
         if term.hi.is_infinite() && total.hi.is_infinite() {
-            // Between two infinities the nearer pole decides.
-            let nearest = q - q.floor();
-            let sign = if nearest > 0.5 || !is_odd { 1.0 } else { -1.0 };
-            return double(sign * f64::INFINITY);
+            // Between two infinities the term nearer to the pole decides; of two as near nothing is left.
+            let above = q - q.floor();
+            let sign = if above > 0.5 && is_odd { -1.0 } else { 1.0 };
+            return match above == 0.5 && is_odd {
+                true => zeta(double(x), double(1.0) - wide),
+                false => double(sign * f64::INFINITY),
+            };
         }
         total = match term.hi.is_finite() && total.hi.is_finite() {
             true => total + term,

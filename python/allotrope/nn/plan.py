@@ -48,6 +48,8 @@ def _read(name: str, key: str, value: Any) -> Any:
 
 def _of_dtype(given: Any) -> dict[str, Any]:
     """A line of a dtype alone: of families and complex numbers it says what is stored."""
+    if given is None:
+        raise TypeError("plan: not a dtype: None; dtypes, families and dicts are accepted")
     dtype = wanted_dtype("plan", given)
     return {"store": dtype} if isinstance(dtype, _core.Family) or dtype.is_complex else {"store": dtype, "compute": dtype}
 

@@ -186,6 +186,8 @@ def use(one):
         one.step()
     elif isinstance(one, LR.ReduceLROnPlateau):
         one.step(1.0)
+    elif isinstance(one, al.nn.plan.Plan):
+        one.apply(al.nn.Sequential(al.nn.Linear(2, 2)))
     else:
         one.optimizer.step()
         one.step()

@@ -47,8 +47,9 @@ impl Ties {
         };
         // How far results on the wrong side are from the tie, in units of float32, over all numbers.
         let guard = match op {
+            Op::Ndtr => 3,
             Op::LogNdtr | Op::LeakyRelu => 2,
-            Op::Ndtr | Op::Sigmoid | Op::Silu | Op::Mish => 1,
+            Op::Sigmoid | Op::Silu | Op::Mish => 1,
             _ => 0,
         };
         let below = match op {

@@ -231,7 +231,7 @@ pub fn gelu32<L: Lane>(x: L) -> L {
     L::select(x.lt(L::lit(0.0)), -tail, x - tail)
 }
 
-/// The normal distribution function. At most 4 ulp; 0 at -∞, 1 at ∞.
+/// The normal distribution function. At most 6 ulp; 0 at -∞, 1 at ∞.
 #[inline(always)]
 pub fn ndtr32<L: Lane>(x: L) -> L {
     normal(x, raised_tail32(x).1 * L::lit(1.0 / RAISED))
