@@ -236,7 +236,9 @@ impl Buffer {
         match (self.keeps, converted(wanted, now)) {
             (Keeps::Dtype, _) => now,
             (Keeps::Nothing, dtype) => dtype,
-            (Keeps::Width, dtype) => wide(dtype),
+            (Keeps::Width, dtype) if dtype.is_floating_point() || dtype.is_complex() => wide(dtype),
+            // Counts stay counts.
+            (Keeps::Width, dtype) => dtype,
         }
     }
 
