@@ -1,9 +1,11 @@
-"""The same bits for any number of threads: each number is a process of its own."""
+"""The same bits for any number of threads and on AVX2 as on AVX-512: each is a process of its own."""
 
 import json
+import os
 import subprocess
 import sys
 
+import allotrope as al
 import pytest
 
 #: Prints a digest of what each operation gives, with so many threads.
@@ -35,7 +37,13 @@ def gradients():
 
 def conv_gradients():
     u, w = grid.clone().requires_grad_(), filters.clone().requires_grad_()
-    return al.autograd.grad(F.max_pool2d(F.conv2d(u, w, padding=1).relu(), 2).square().sum(), [u, w])
+    made = [*al.autograd.grad(F.max_pool2d(F.conv2d(u, w, padding=1).relu(), 2).square().sum(), [u, w])]
+    # Filters of many channels, of few and of one are summed in three ways.
+    for channels, groups, stride in ((12, 1, 2), (3, 4, 1), (1, 12, 1)):
+        own = filters[:12, :channels].clone().requires_grad_()
+        y = F.conv2d(grid, own, groups=groups, stride=stride)
+        made += al.autograd.grad(y.square().sum(), [own])
+    return made
 
 def index_gradient():
     u = al.zeros(5000).requires_grad_()
@@ -73,9 +81,9 @@ print(json.dumps({name: digest(work()) for name, work in works.items()}))
 """
 
 
-def digests(threads):
+def digests(threads, **environment):
     command = [sys.executable, "-c", DIGESTS, str(threads)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
@@ -90,3 +98,10 @@ def test_results_do_not_depend_on_threads(alone, threads):
     shared = digests(threads)
     differing = [name for name in alone if shared[name] != alone[name]]
     assert not differing and len(alone) > 10
+
+
+@pytest.mark.skipif(al.simd_level() != "avx512", reason="one level with fused multiply-add")
+def test_levels_with_fused_arithmetic_agree(alone):
+    lower = digests(1, ALLOTROPE_SIMD="avx2")
+    differing = [name for name in alone if lower[name] != alone[name]]
+    assert not differing
