@@ -160,6 +160,22 @@ impl<'a> Factors<'a> {
         let is_near = along == 1 && near.contains(&across) && !source.is_empty();
         is_near.then_some((source, across as usize))
     }
+
+    /// The right factor and how far its steps are apart, if kernels read it where it is: neighbouring
+    /// columns of steps in the same or the next page, for few rows.
+    fn columns_in_place<A: Arithmetic>(&self, rows: usize) -> Option<(&'a [A::Sum], usize)> {
+        /// Bytes from one step to the next beyond which each waits for a page.
+        const NEAR: usize = 4096;
+        /// Rows beyond which packing pays.
+        const FEW: usize = 48;
+        if !A::IS_PLAIN || rows > FEW {
+            return None;
+        }
+        let (source, across, along) = self.readers[1].in_place::<A::Sum>()?;
+        let near = 1..=(NEAR / size_of::<A::Sum>()) as isize;
+        let is_near = across == 1 && near.contains(&along) && !source.is_empty();
+        is_near.then_some((source, along as usize))
+    }
 }
 
 /// Whether sums of one dtype are the elements of another, bit by bit.
@@ -302,10 +318,22 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                 wide: tile_columns,
             };
             let size_b = A::depth(count) * tile_columns;
+            // Of no steps nothing is read, and a matrix of none may lie anywhere.
+            let columns_in_place = self
+                .factors
+                .columns_in_place::<A>(product.rows)
+                .filter(|_| count > 0);
+            // Whole tiles are read where they are, the columns after them are packed.
+            let packed_columns = columns_in_place.map_or(0, |_| columns - columns % tile_columns);
+            let block = Block {
+                first_line: first_column + packed_columns,
+                lines: columns - packed_columns,
+                ..block
+            };
             // Made rows may differ between matrices that start at the same place.
-            let key_b = (offset_b, first_column, first);
-            if self.packed_b != Some(key_b) || readers[1].is_made() {
-                let used = columns.div_ceil(tile_columns) * size_b;
+            let key_b = (offset_b, block.first_line, first);
+            if block.lines > 0 && (self.packed_b != Some(key_b) || readers[1].is_made()) {
+                let used = block.lines.div_ceil(tile_columns) * size_b;
                 readers[1].pack::<A, false>(block, &mut panels_b[..used], &mut self.room);
                 self.packed_b = Some(key_b);
                 self.small_b = A::is_small::<false>(&panels_b[..used], tile_columns, count);
@@ -317,7 +345,6 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                     interrupt::check();
                 }
                 let part_rows = blocking.mc.min(rows - part);
-                // Of no steps nothing is read, and a matrix of none may lie anywhere.
                 let in_place = self
                     .factors
                     .rows_in_place::<A>(blocking)
@@ -345,7 +372,17 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                     0
                 };
                 for column in (0..columns).step_by(tile_columns) {
-                    let b = &panels_b[column / tile_columns * size_b..][..size_b];
+                    let (b, b_step) = match columns_in_place {
+                        Some((source, along)) if column < packed_columns => {
+                            let place = offset_b + first * along + first_column + column;
+                            (&source[place..], along)
+                        }
+                        _ => {
+                            let panel = (column - packed_columns) / tile_columns;
+                            let skipped = skipped * tile_columns;
+                            (&panels_b[panel * size_b..][skipped..size_b], tile_columns)
+                        }
+                    };
                     for row in (0..part_rows * A::ROWS).step_by(tile_rows) {
                         let (a, a_row, a_step) = match in_place {
                             Some((source, across)) if row < packed_from => {
@@ -362,8 +399,8 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                             a,
                             a_row,
                             a_step,
-                            b: &b[skipped * tile_columns..],
-                            b_step: tile_columns,
+                            b,
+                            b_step,
                             c: c.wrapping_add((part * A::ROWS + row) * c_stride + column),
                             c_stride,
                             rows: tile_rows.min(part_rows * A::ROWS - row),

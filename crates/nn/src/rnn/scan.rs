@@ -150,7 +150,8 @@ impl Operands {
     ) -> Result<Scanned, Error> {
         let op = kind.name();
         let programs = Programs::new(kind, self.products.dtype());
-        let turned = self.weight.transpose(0, 1)?;
+        // Few rows are multiplied at a step: columns that are neighbours are read where they are.
+        let turned = self.weight.transpose(0, 1)?.contiguous()?;
         let mut hidden = Carried::new(&self.hidden)?;
         let mut cell = self.cell.as_ref().map(Carried::new).transpose()?;
         let mut outputs = Vec::new();
@@ -216,7 +217,8 @@ impl Operands {
         };
         if kind.keeps_products_apart() {
             let mut gates = cut(products)?;
-            gates.extend(cut(&former.linear(&self.weight, self.bias.as_ref())?)?);
+            let weight = turned.transpose(0, 1)?;
+            gates.extend(cut(&former.linear(&weight, self.bias.as_ref())?)?);
             return Ok(gates);
         }
         cut(&products.addmm(former, turned, 1, 1)?)
