@@ -402,34 +402,35 @@ def gamma_share(is_upper):
     return call
 
 
-def zeta(x, q):
-    """Sixty terms as they stand, of negative numbers more, and Euler's and Maclaurin's formula for the rest."""
-    is_plain = (x > 1) & np.isfinite(x) & np.isfinite(q) & ((q > 0) | (q != np.floor(q)))
-    s, base = np.where(is_plain, x, 2), np.where(is_plain, q, 1)
-    is_odd = np.fmod(s, 2) == 1
-    end = base + np.ceil(np.maximum(-base, 0)) + 60
-    total, at = np.zeros_like(s), base
-    least = np.min(np.abs(np.stack([base - np.floor(base), np.ceil(base) - base])), axis=0)
-    # Few are negative, and need more steps than the others.
-    left, at = np.arange(s.size), at.ravel().copy()
-    powers, odd, ends, sums = s.ravel(), is_odd.ravel(), end.ravel(), total.ravel().copy()
-    while left.size:
-        here = at[left]
-        term = np.abs(here) ** -powers[left]
-        sums[left] += np.where((here < 0) & odd[left], -term, term)
-        at[left] += 1
-        left = left[at[left] < ends[left]]
-    total = sums.reshape(s.shape)
+def positive_zeta(s, q):
+    """Sixty terms as they stand, Euler's and Maclaurin's formula for the rest."""
+    total = np.zeros_like(s)
+    for k in range(60):
+        total = total + (q + k) ** -s
     bernoulli = [1 / WIDE(12), -1 / WIDE(720), 1 / WIDE(30240), -1 / WIDE(1209600), 1 / WIDE(47900160), -691 / WIDE(1307674368000)]
+    end = q + 60
     factor, rest = s / end, WIDE(0.5)
     for j, number in enumerate(bernoulli):
         rest = rest + number * factor
         factor = factor * ((s + 2 * j + 1) / end) * ((s + 2 * j + 2) / end)
     power = end ** (1 - s)
-    total = total + np.where(power == 0, 0, power * (1 / (s - 1) + rest / end))
-    # Between infinities the nearer pole decides.
-    nearest = np.where(least == base - np.floor(base), np.where(is_odd & (q < 0), -np.inf, np.inf), np.inf)
-    total = np.where(np.isnan(total), nearest, total)
+    return total + np.where(power == 0, 0, power * (1 / (s - 1) + rest / end))
+
+
+def zeta(x, q):
+    """Terms of negative numbers are those of positive ones from the last up to the first of them."""
+    is_plain = (x > 1) & np.isfinite(x) & np.isfinite(q) & ((q > 0) | (q != np.floor(q)) & (x == np.floor(x)))
+    s, base = np.where(is_plain, x, 2), np.where(is_plain, q, 1)
+    is_odd, is_negative = np.fmod(s, 2) == 1, base < 0
+    above, below = base - np.floor(base), np.ceil(base) - base
+    first = np.where(is_negative, above, base)
+    last, beyond = np.where(is_negative, below, 1), np.where(is_negative, 1 - base, 1)
+    upper, lower, rest = positive_zeta(s, first), positive_zeta(s, last), positive_zeta(s, beyond)
+    sign = np.where(is_odd, -1, 1)
+    total = np.where(is_negative, upper + sign * (lower - rest), upper)
+    # Between infinities the term nearer to the pole decides; of two as near the rest is left.
+    nearest = np.where(above == below, rest, np.where(below < above, -np.inf, np.inf))
+    total = np.where(is_negative & is_odd & np.isinf(upper) & np.isinf(lower), nearest, total)
     limit = np.where(q > 1, 0, np.where(q == 1, 1, np.inf))
     value = np.where(is_plain, total, np.where(q == np.inf, 0, limit))
     value = np.where((q <= 0) & (q == np.floor(q)), np.inf, value)
