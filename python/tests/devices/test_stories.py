@@ -14,7 +14,7 @@ import convnet  # noqa: E402
 import digits  # noqa: E402
 import gpt  # noqa: E402
 import lstm  # noqa: E402
-from precision import Precision  # noqa: E402
+from precision import of_all  # noqa: E402
 
 HAS_FLOAT64 = al.gpu.is_available() and al.supports("float64", "gpu") == "native"
 FINE = 1.0 + 2.0**-40
@@ -123,8 +123,8 @@ def test_a_dataset_of_a_family_moves_as_a_whole():
 
 SETTINGS = {
     "float32": {},
-    "bfloat16": {"amp": al.bfloat16},
-    "float16": {"amp": al.float16},
+    "bfloat16": {"compute": "bfloat16"},
+    "float16": {"compute": "float16"},
 }
 
 
@@ -132,8 +132,8 @@ SETTINGS = {
 def test_digits_are_read_as_well_as_on_the_cpu(name):
     steps = 44 * 4
     with al.random.fork_rng():
-        there = digits.train(Precision(**SETTINGS[name], device="gpu"), steps)
-        here = digits.train(Precision(**SETTINGS[name]), steps)
+        there = digits.train(of_all(**SETTINGS[name], device="gpu"), steps)
+        here = digits.train(of_all(**SETTINGS[name]), steps)
     # The same draws: what differs is rounding.
     assert there.losses == pytest.approx(here.losses, rel=0.05)
     assert here.accuracies[-1] > 0.9
@@ -146,7 +146,7 @@ def test_the_other_examples_run(monkeypatch):
 
     load = digits.load
     monkeypatch.setattr(digits, "load", few)
-    how = Precision(device="gpu")
+    how = of_all(device="gpu")
     with al.random.fork_rng():
         convnet.train(how, 2)
         lstm.train(how, 2)
