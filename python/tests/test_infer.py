@@ -163,3 +163,12 @@ def test_deep_lists():
         with pytest.raises(ValueError) as caught:
             al.infer_dtype(data)
         assert str(caught.value) == "infer_dtype: lists nested too deeply; 64 levels are accepted"
+
+
+def test_a_deque_is_data_as_a_list_is():
+    from collections import deque
+
+    nested = deque([deque([1, 2.5]), [3, 4]], maxlen=2)
+    assert al.infer_dtype(nested) is al.float32
+    assert al.equal(al.tensor(nested), al.tensor([[1, 2.5], [3, 4]]))
+    assert al.tensor(deque()).shape == (0,)

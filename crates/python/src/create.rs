@@ -5,7 +5,8 @@ use allotrope_dtype::{DType, Error, Numeric, Problem, Scalar, ScalarKind, Set, W
 use allotrope_tensor::{Options, Tensor};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyRange, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyRange, PyTuple, PyType};
 
 use crate::arguments::{DTypeOrFamily, Data};
 use crate::convert;
@@ -298,12 +299,16 @@ pub(crate) fn is_nonzero(value: WeakScalar) -> bool {
 /// Elements that memory is reserved for ahead of reading them.
 const MOST_RESERVED: usize = 1 << 20;
 
-/// The items of a list, tuple or range.
+/// The items of a list, tuple, range or deque.
 pub(crate) fn as_list<'py>(data: Data<'_, 'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+    static DEQUE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if let Ok(list) = data.cast::<PyList>() {
         return Ok(Some(list.clone()));
     }
-    if data.is_instance_of::<PyTuple>() || data.is_instance_of::<PyRange>() {
+    let is_sequence = data.is_instance_of::<PyTuple>()
+        || data.is_instance_of::<PyRange>()
+        || data.is_instance(DEQUE.import(data.py(), "collections", "deque")?)?;
+    if is_sequence {
         let list = data.py().get_type::<PyList>().call1((data,))?;
         return Ok(Some(list.cast_into()?));
     }
