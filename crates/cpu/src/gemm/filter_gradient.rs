@@ -4,7 +4,7 @@
 //! channels are turned once, so that the channels of a place are neighbours: then every tap finds its
 //! columns a fixed distance further on, as in [`direct_conv`](super::direct_conv), and nothing is packed for
 //! it. Of few channels the columns are pairs of a channel and a tap instead (im2col), or most lanes would be
-//! empty.
+//! empty; a single channel with few filters has no tiles but dot products.
 //!
 //! Windows are summed in segments, and segments in chunks that follow from the sizes alone, so that neither
 //! threads nor the width of vectors change a bit.
