@@ -41,6 +41,7 @@ FEATURES := --workspace --features allotrope/gpu,allotrope/ndarray,allotrope/nal
 test-rust:
 	cargo test $(FEATURES)
 	cargo run --quiet --manifest-path tests/stranger/Cargo.toml --target-dir target/stranger
+	cargo test --quiet --manifest-path tests/stranger/Cargo.toml --target-dir target/stranger
 
 # The Rust tests visit every SIMD level in one process; here each level is a process of its own.
 test-python: build

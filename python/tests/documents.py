@@ -26,9 +26,9 @@ DOCUMENTS = (*PACKAGES, "cobalt-datatypes.md")
 
 #: How many blocks that are no Python a document has, and what becomes of them.
 OTHERS = {
-    ("cobalt-datatypes.md", "rust"): (28, "`crates/tensor/tests/documents.rs`, by our names"),
+    ("cobalt-datatypes.md", "rust"): (28, "`tests/stranger/tests/documents.rs`, by our names"),
     ("cobalt-datatypes.md", ""): (4, "`test_plain_blocks`; the last has times of another machine: figures.md has ours"),
-    ("tenflowers-dtype-design.md", "rust"): (9, "`crates/tensor/tests/documents.rs`, by our names"),
+    ("tenflowers-dtype-design.md", "rust"): (9, "`tests/stranger/tests/documents.rs`, by our names"),
     ("tenflowers-dtype-design.md", "toml"): (1, "there is no feature for a dtype: every dtype is always there"),
     ("genesis-dtypes.md", "mermaid"): (1, "a picture of what the blocks define"),
 }

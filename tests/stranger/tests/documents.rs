@@ -1,10 +1,10 @@
-//! The Rust of the four documents in `tests/documents`: what they write, but for the names that the book's
-//! page "Names of the four documents" gives instead.
+//! The Rust of the four documents in `tests/documents`, in a crate outside of the workspace: what they write,
+//! but for the names that the book's page "Names of the four documents" gives instead.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ops::{Add, Mul};
 
-use allotrope_tensor::{
+use allotrope::{
     DType, Element, Error, Policy, Problem, Real, Tensor, WithDType, bf16, c64, f8e4m3fn, f16,
     scoped_promotion,
 };
