@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WHEELS := target/wheels
 TABLES := cargo run --quiet --package xtask -- generate
 
-.PHONY: help build demo tour test driver test-rust test-python test-gpu test-exhaustive attack sanitize miri deny check \
+.PHONY: help build wheel demo tour test driver test-rust test-python test-gpu test-exhaustive attack sanitize miri deny check \
 	generate accuracy book speed bench bench-gpu clean
 
 help: ## list the targets
@@ -21,6 +21,9 @@ build: $(BIN)/maturin ## build the release wheel and install it, with its test e
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[test]"
 	@ls -l $(WHEELS)/*.whl | awk '{ printf "%s has %.1f MB (25 at most)\n", $$NF, $$5 / 1e6 }'
+
+wheel: $(BIN)/maturin ## build the wheel that is given to others, in the slower profile `dist`
+	$(BIN)/maturin build --quiet --profile dist --out $(WHEELS)
 
 demo: build ## train one network in six precisions: a table, and a picture of the curves (DEVICE=gpu)
 	$(BIN)/python examples/demo.py --device $(or $(DEVICE),cpu)
