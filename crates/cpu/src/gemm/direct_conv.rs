@@ -10,7 +10,7 @@ use crate::memory::{try_collect, try_resize, try_vec};
 use allotrope_dtype::{Conversion, DType, Element, Error, Level, Scratch};
 
 use super::arithmetic::{Arithmetic, Double, Kind, Single};
-use super::micro::{Micro, Sliding, Tile};
+use super::micro::{LONG, Micro, Sliding, Tile};
 use super::output::Target;
 use super::pack::{Block, Decoding, Reader, Room, bytes_of};
 use super::panel_walk::Places;
@@ -59,6 +59,53 @@ impl Piece {
     pub(super) fn gather<T: Copy>(&self, seen: &[T], line: &mut [T]) {
         for (row, to) in line.chunks_exact_mut(self.width).enumerate() {
             to.copy_from_slice(&seen[row * self.pitch..][..self.width]);
+        }
+    }
+
+    /// How many numbers of a plane there are from the first window to the last.
+    fn extent(&self) -> usize {
+        (self.rows - 1) * self.pitch + self.width
+    }
+}
+
+/// The tiles of a piece, of two vectors each.
+struct Tiles {
+    /// Columns of all, and of a vector.
+    count: usize,
+    lanes: usize,
+    /// From one row of windows to the next, in columns and in a plane.
+    width: usize,
+    pitch: usize,
+    /// Whether they have windows alone.
+    is_whole: bool,
+}
+
+impl Tiles {
+    fn new(piece: &Piece, lanes: usize, filters: usize) -> Self {
+        // Rows that are whole vectors are summed without what is between them. A single filter has long rows.
+        let is_whole = filters > 1 && piece.width.is_multiple_of(lanes);
+        let pitch = piece.pitch;
+        let (count, width) = match is_whole {
+            true => (piece.rows * piece.width, piece.width),
+            false => (piece.extent().next_multiple_of(2 * lanes), pitch),
+        };
+        Self {
+            count,
+            lanes,
+            width,
+            pitch,
+            is_whole,
+        }
+    }
+
+    /// Where the first vector of a tile is in a plane, from there to the second, and how many columns are wanted.
+    fn at(&self, column: usize) -> (usize, usize, usize) {
+        let place = |column: usize| column / self.width * self.pitch + column % self.width;
+        let (first, second) = (place(column), column + self.lanes);
+        if second < self.count {
+            (first, place(second) - first, 2 * self.lanes)
+        } else {
+            (first, 0, self.lanes)
         }
     }
 }
@@ -247,41 +294,69 @@ impl Plan<'_> {
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
         A::Sum: Sliding,
     {
-        let wide = A::Sum::shape(self.level).1;
+        let (filters, wide) = (self.filters, A::Sum::shape(self.level).1);
         let mut room: Option<Buffer> = None;
-        let mut reader = PlaneReader::new(self.level, self.filters.field, self.filters.common)?;
+        let mut reader = PlaneReader::new(self.level, filters.field, filters.common)?;
         let mut watch = Watch::new();
+        // Sums of several chunks are added up before they meet what is there.
+        let is_last =
+            self.former.is_none() && self.finish.is_none() && (self.chunks == 1 || !filters.adds);
         while let Some(range) = pieces.take() {
             for number in range {
                 watch.check();
                 let piece = self.field.piece(number);
-                let columns = ((piece.rows - 1) * piece.pitch + piece.width).next_multiple_of(wide);
+                let tiles = Tiles::new(&piece, wide / 2, filters.rows);
+                let is_direct = is_last && tiles.is_whole;
                 let planes = self.chunk * self.field.channel_size();
                 // The last tile reads on beyond the last row.
-                let planes = planes.max(columns + self.places.farthest());
-                let sums = self.filters.rows * columns;
+                let end = piece.extent().next_multiple_of(wide) + wide;
+                let planes = planes.max(end + self.places.farthest());
+                let sums = if is_direct {
+                    0
+                } else {
+                    filters.rows * tiles.count
+                };
                 let bytes = (planes + sums) * size_of::<A::Sum>();
                 let mut memory = match room.take() {
                     Some(room) if room.len() >= bytes => room,
                     _ => Buffer::for_overwrite(self.op, bytes)?,
                 };
                 let (planes, sums) = memory.elements_mut::<A::Sum>().split_at_mut(planes);
-                self.slide::<A>(&piece, &mut reader, planes, sums, columns);
-                self.finish::<A>(&piece, sums, columns)?;
+                if is_direct {
+                    // SAFETY: the target has these columns of all rows, and no other piece has them.
+                    unsafe {
+                        let (start, stride) = self.target.place(piece.batch, 0, piece.first);
+                        let out = (start.cast(), stride);
+                        self.slide::<A>(&piece, &tiles, &mut reader, planes, out, filters.adds);
+                    }
+                } else {
+                    let sums = &mut sums[..filters.rows * tiles.count];
+                    // SAFETY: the sums are borrowed exclusively, and are as many as there are tiles.
+                    unsafe {
+                        let out = (sums.as_mut_ptr(), tiles.count);
+                        self.slide::<A>(&piece, &tiles, &mut reader, planes, out, false);
+                    }
+                    self.finish::<A>(&piece, sums, &tiles)?;
+                }
                 room = Some(memory);
             }
         }
         Ok(())
     }
 
-    /// The sums of a piece, a row of `columns` for each filter.
-    fn slide<A>(
+    /// Writes the sums of a piece or adds them: a row of as many columns as the tiles have for each filter,
+    /// from a place on and so far apart.
+    ///
+    /// # Safety
+    /// These rows must be there, and nothing else may access them.
+    unsafe fn slide<A>(
         &self,
         piece: &Piece,
+        tiles: &Tiles,
         reader: &mut PlaneReader,
         planes: &mut [A::Sum],
-        sums: &mut [A::Sum],
-        columns: usize,
+        (out, stride): (*mut A::Sum, usize),
+        adds: bool,
     ) where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
         A::Sum: Sliding,
@@ -294,7 +369,6 @@ impl Plan<'_> {
         } = *self.filters;
         let (tile_rows, wide) = A::Sum::shape(self.level);
         let size = self.field.channel_size();
-        assert!(sums.len() >= rows * columns);
         for chunk in 0..self.chunks {
             if chunk > 0 {
                 interrupt::check();
@@ -307,26 +381,35 @@ impl Plan<'_> {
             let steps = count * self.taps;
             let index = piece.batch % groups * self.chunks + chunk;
             let panels = &self.packed.elements::<A::Sum>()[index * self.region..][..self.region];
-            for column in (0..columns).step_by(wide) {
+            let mut column = 0;
+            while column < tiles.count {
+                let (place, apart, columns) = tiles.at(column);
+                let long = LONG * wide;
+                let is_long = rows == 1 && column + long <= tiles.count;
                 for row in (0..rows).step_by(tile_rows) {
                     let tile = Tile {
                         steps,
                         a: &panels[row * steps..],
                         a_row: 1,
                         a_step: tile_rows,
-                        b: &planes[column..],
+                        b: &planes[place..],
                         b_step: 0,
-                        c: sums[row * columns + column..].as_mut_ptr(),
-                        c_stride: columns,
+                        c: out.wrapping_add(row * stride + column),
+                        c_stride: stride,
                         rows: tile_rows.min(rows - row),
-                        columns: wide,
-                        accumulate: chunk > 0,
+                        columns: if is_long { long } else { columns },
+                        accumulate: chunk > 0 || adds,
                         shifted: 0,
                     };
-                    // SAFETY: the sums are borrowed exclusively and hold the tile, as asserted
-                    // above; the level was detected.
-                    unsafe { A::Sum::slide(self.level, tile, &self.places) };
+                    // SAFETY: the caller promises the tile; the level was detected.
+                    unsafe {
+                        match is_long {
+                            true => A::Sum::slide_row(self.level, tile, &self.places),
+                            false => A::Sum::slide(self.level, tile, &self.places, apart),
+                        }
+                    }
                 }
+                column += if is_long { long } else { wide };
             }
         }
     }
@@ -336,18 +419,18 @@ impl Plan<'_> {
         &self,
         piece: &Piece,
         sums: &[A::Sum],
-        columns: usize,
+        tiles: &Tiles,
     ) -> Result<(), Error> {
         let Piece {
             batch,
             first,
             rows,
             width,
-            pitch,
             ..
         } = *piece;
+        let pitch = tiles.width;
         let count = rows * width;
-        let sums = sums.chunks_exact(columns).take(self.filters.rows);
+        let sums = sums.chunks_exact(tiles.count).take(self.filters.rows);
         if self.former.is_none() && self.finish.is_none() {
             for (filter, sums) in sums.enumerate() {
                 // SAFETY: the target has this row, and no other piece has these columns of it.

@@ -21,6 +21,7 @@ use super::micro::{Micro, Sliding, Tile};
 use super::pack::{Block, Reader, Room};
 use super::panel_walk::Places;
 use super::strip::{Lines, Panel, pack_plain};
+use super::tap_dots::{Dotted, LANES, TapDots};
 use super::{Factor, Matrix};
 use crate::interrupt;
 use crate::memory::{try_collect, try_vec};
@@ -35,8 +36,7 @@ const NUMBERS: usize = 1 << 23;
 const TOGETHER: usize = 4;
 /// Filters whose gradients are packed at a time.
 const FILTERS: usize = 192;
-/// The sums of a dot product, as many at every level, and the most filters that have such.
-const LANES: usize = 16;
+/// The most filters of a single channel whose gradients are dot products.
 const DOTS: usize = 4;
 /// Multiplications below which threads cost more than they bring.
 const SEQUENTIAL: usize = 80 * 80 * 80;
@@ -188,7 +188,7 @@ impl<'a> Plan<'a> {
     fn run<A>(&self, out: &mut [u8]) -> Result<(), Error>
     where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
-        A::Sum: Sliding,
+        A::Sum: Sliding + Dotted,
     {
         let task = self.task;
         let units = self.blocks.div_ceil(self.together);
@@ -235,7 +235,7 @@ impl<'a> Plan<'a> {
     ) -> Result<(), Error>
     where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
-        A::Sum: Sliding,
+        A::Sum: Sliding + Dotted,
     {
         let task = self.task;
         let (tile_rows, _) = A::Sum::shape(self.level);
@@ -247,7 +247,7 @@ impl<'a> Plan<'a> {
                 task.channels * size + self.wide * self.steps,
                 self.steps * self.wide,
             ),
-            Columns::Dots => (size + self.steps, 0),
+            Columns::Dots => (size, 0),
         };
         let rows = FILTERS.min(task.rows).next_multiple_of(tile_rows);
         let buffer = |count: usize| Buffer::for_overwrite(self.op, count * size_of::<A::Sum>());
@@ -328,7 +328,7 @@ impl<'a> Plan<'a> {
         sums: &mut [A::Sum],
     ) where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
-        A::Sum: Sliding,
+        A::Sum: Sliding + Dotted,
     {
         let task = self.task;
         let (tile_rows, _) = A::Sum::shape(self.level);
@@ -376,7 +376,7 @@ impl<'a> Plan<'a> {
                         };
                         // SAFETY: the sums are borrowed exclusively and have so many whole rows, since
                         // they are as long as asserted; the level was detected.
-                        unsafe { A::Sum::slide(self.level, tile, places) };
+                        unsafe { A::Sum::slide(self.level, tile, places, self.wide / 2) };
                     }
                 }
             }
@@ -392,9 +392,10 @@ impl<'a> Plan<'a> {
         sums: &mut [A::Sum],
     ) where
         A: Arithmetic<Line = <A as Arithmetic>::Sum>,
+        A::Sum: Dotted,
     {
         let task = self.task;
-        let (size, steps) = (self.field.channel_size(), piece.rows * piece.width);
+        let steps = piece.rows * piece.width;
         if !accumulate {
             sums.fill(A::Sum::default());
         }
@@ -416,21 +417,20 @@ impl<'a> Plan<'a> {
             self.reader
                 .read(block, row, 0, true, gradients, &mut memory.room);
         }
-        let (plane, line) = memory.planes.elements_mut::<A::Sum>().split_at_mut(size);
-        let line = &mut line[..steps];
+        let (plane, taps) = (memory.planes.elements::<A::Sum>(), &self.taps);
         let blocks = sums.as_chunks_mut::<LANES>().0;
-        for (place, blocks) in self.taps.iter().zip(blocks.chunks_exact_mut(task.rows)) {
-            piece.gather(&plane[*place..], line);
-            for (sums, gradients) in blocks.iter_mut().zip(gradients.chunks_exact(steps)) {
-                simd::run(
-                    self.level,
-                    Dot {
-                        line: &*line,
-                        gradients,
-                        sums,
-                    },
-                );
-            }
+        for (gradients, blocks) in gradients
+            .chunks_exact(steps)
+            .zip(blocks.chunks_exact_mut(taps.len()))
+        {
+            let dots = TapDots {
+                taps,
+                plane,
+                pitch: piece.pitch,
+                gradients,
+                width: piece.width,
+            };
+            A::Sum::add(self.level, &dots, blocks);
         }
     }
 
@@ -526,7 +526,10 @@ impl<'a> Plan<'a> {
                 let (channel, tap) = (pair / taps, pair % taps);
                 *to = match self.columns {
                     Columns::Dots => {
-                        (1..LANES).fold(at(0, tap, 0), |sum, lane| sum.plus(at(0, tap, lane)))
+                        let lanes = &sums[(row % rows * taps + tap) * LANES..][..LANES];
+                        lanes[1..]
+                            .iter()
+                            .fold(lanes[0], |sum, lane| sum.plus(*lane))
                     }
                     Columns::Channels => at(channel / self.wide, tap, channel % self.wide),
                     Columns::Pairs => at(pair / self.wide, 0, pair % self.wide),
@@ -548,43 +551,6 @@ impl<'a> Plan<'a> {
         );
         Ok(())
     }
-}
-
-/// A dot product, added to a sum in each lane.
-struct Dot<'a, T> {
-    line: &'a [T],
-    gradients: &'a [T],
-    sums: &'a mut [T; LANES],
-}
-
-impl<T: Micro> Body for Dot<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let mut lanes = *self.sums;
-        let ((xs, x_rest), (ys, y_rest)) = (self.line.as_chunks(), self.gradients.as_chunks());
-        for (x, y) in xs.iter().zip(ys) {
-            lanes = add_products::<T, FUSED>(lanes, x, y);
-        }
-        // Lanes stay in registers where none of them has a place that is known late.
-        let (mut x, mut y) = ([T::default(); LANES], [T::default(); LANES]);
-        x[..x_rest.len()].copy_from_slice(x_rest);
-        y[..y_rest.len()].copy_from_slice(y_rest);
-        *self.sums = add_products::<T, FUSED>(lanes, &x, &y);
-    }
-}
-
-#[inline(always)]
-fn add_products<T: Micro, const FUSED: bool>(
-    mut lanes: [T; LANES],
-    x: &[T; LANES],
-    y: &[T; LANES],
-) -> [T; LANES] {
-    for lane in 0..LANES {
-        lanes[lane] = lanes[lane].plus_product::<FUSED>(x[lane], y[lane]);
-    }
-    lanes
 }
 
 struct Turning<'a, T> {

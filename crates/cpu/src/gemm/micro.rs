@@ -23,9 +23,6 @@ pub(crate) trait Micro: Element + Default {
     /// The sum, which wraps for integers.
     fn plus(self, other: Self) -> Self;
 
-    /// `self + x * y`, of floats rounded once if it is `FUSED`.
-    fn plus_product<const FUSED: bool>(self, x: Self, y: Self) -> Self;
-
     /// Rows and columns of a tile.
     fn shape(level: Level) -> (usize, usize);
 
@@ -39,12 +36,21 @@ pub(crate) trait Micro: Element + Default {
 
 /// Numbers whose tiles may find their columns anywhere.
 pub(super) trait Sliding: Micro {
-    /// [`Micro::run`] with columns of each step at a place of its own.
+    /// [`Micro::run`] with columns of each step at a place of its own, its second half so far from the first.
     ///
     /// # Safety
     /// As [`Micro::run`].
-    unsafe fn slide(level: Level, tile: Tile<'_, Self>, places: &Places);
+    unsafe fn slide(level: Level, tile: Tile<'_, Self>, places: &Places, apart: usize);
+
+    /// The same of one row of [`LONG`] times as many columns, one after the other.
+    ///
+    /// # Safety
+    /// As [`Micro::run`].
+    unsafe fn slide_row(level: Level, tile: Tile<'_, Self>, places: &Places);
 }
+
+/// Tiles that a long row is as wide as: one sum waits for the one before it, and four hide that.
+pub(super) const LONG: usize = 4;
 
 /// What a kernel works on.
 #[derive(Clone, Copy)]
@@ -165,7 +171,7 @@ macro_rules! each_row {
     )*};
 }
 
-/// The widest tile of any kernel, in columns.
+/// The widest tile that may have fewer columns.
 const WIDEST: usize = 32;
 
 /// One tile with `R` rows of `W` vectors in registers.
@@ -185,7 +191,9 @@ unsafe fn kernel<V: Vector, C: PanelWalk, const R: usize, const W: usize>(
     let last = last.saturating_add(times(R - 1, tile.a_row));
     assert!(steps == 0 || tile.a.len() > last);
     assert!(!V::SHIFTS || tile.a_row == 1);
-    assert!(steps == 0 || tile.b.len() >= course.farthest(steps).saturating_add(wide));
+    let end = times(W - 1, course.apart(V::LANES)).saturating_add(V::LANES);
+    assert!(steps == 0 || tile.b.len() >= course.farthest(steps).saturating_add(end));
+    assert!(wide <= WIDEST || tile.columns == wide);
     // SAFETY: the numbers of all steps are there, which was asserted; the tile is the caller's
     // promise.
     unsafe {
@@ -283,7 +291,7 @@ unsafe fn add_steps<V: Vector, C: PanelWalk, const R: usize, const W: usize>(
                 let b = tile.b.as_ptr().add(course.place(step));
                 let mut columns = [V::zero(); W];
                 for (w, column) in columns.iter_mut().enumerate() {
-                    *column = V::load(b.add(w * V::LANES));
+                    *column = V::load(b.add(w * course.apart(V::LANES)));
                 }
                 each_row!(R, |r| {
                     let value = V::splat(*a.add(r * a_row));
@@ -320,19 +328,24 @@ unsafe fn choose<V: Vector, C: PanelWalk, const W: usize, const MR: usize>(
     }
 }
 
+/// One long row.
+///
+/// # Safety
+/// As [`kernel`].
+#[inline(always)]
+unsafe fn row<V: Vector>(tile: Tile<'_, V::Item>, places: &Places) {
+    // SAFETY: the caller's promise.
+    unsafe { kernel::<V, _, 1, { 2 * LONG }>(tile, Listed(places, V::LANES)) }
+}
+
 macro_rules! micro {
     ($($T:ty, ($rows:literal x $columns:literal, $plain:literal), ($rows2:literal x $columns2:literal, $avx2:ident),
-       ($rows512:literal x $columns512:literal, $avx512:ident), |$x:ident, $y:ident| $plus:expr, $times:expr, $fused:expr;)*) => {$(
+       ($rows512:literal x $columns512:literal, $avx512:ident), |$x:ident, $y:ident| $plus:expr;)*) => {$(
         impl Micro for $T {
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 let ($x, $y) = (self, other);
                 $plus
-            }
-
-            #[inline(always)]
-            fn plus_product<const FUSED: bool>(self, $x: Self, $y: Self) -> Self {
-                if FUSED { $fused(self) } else { self.plus($times) }
             }
 
             fn shape(level: Level) -> (usize, usize) {
@@ -365,19 +378,17 @@ macro_rules! micro {
     )*};
 }
 micro! {
-    f32, (4 x 8, 4), (6 x 16, F32x8), (12 x 32, F32x16), |x, y| x + y, x * y, |sum| x.mul_add(y, sum);
-    f64, (4 x 4, 2), (6 x 8, F64x4), (12 x 16, F64x8), |x, y| x + y, x * y, |sum| x.mul_add(y, sum);
-    i32, (4 x 8, 4), (6 x 16, I32x8), (12 x 32, I32x16),
-        |x, y| x.wrapping_add(y), x.wrapping_mul(y), |sum: i32| sum.plus(x.wrapping_mul(y));
-    i64, (4 x 4, 2), (6 x 8, I64x4), (12 x 16, I64x8),
-        |x, y| x.wrapping_add(y), x.wrapping_mul(y), |sum: i64| sum.plus(x.wrapping_mul(y));
+    f32, (4 x 8, 4), (6 x 16, F32x8), (12 x 32, F32x16), |x, y| x + y;
+    f64, (4 x 4, 2), (6 x 8, F64x4), (12 x 16, F64x8), |x, y| x + y;
+    i32, (4 x 8, 4), (6 x 16, I32x8), (12 x 32, I32x16), |x, y| x.wrapping_add(y);
+    i64, (4 x 4, 2), (6 x 8, I64x4), (12 x 16, I64x8), |x, y| x.wrapping_add(y);
 }
 
 macro_rules! sliding {
     ($($T:ty, ($rows:literal, $plain:literal), ($rows2:literal, $avx2:ident), ($rows512:literal, $avx512:ident);)*) => {$(
         impl Sliding for $T {
-            unsafe fn slide(level: Level, tile: Tile<'_, Self>, places: &Places) {
-                let course = Listed(places);
+            unsafe fn slide(level: Level, tile: Tile<'_, Self>, places: &Places, apart: usize) {
+                let course = Listed(places, apart);
                 // SAFETY: the caller promises the tile and the level.
                 unsafe {
                     match level {
@@ -386,6 +397,19 @@ macro_rules! sliding {
                         #[cfg(target_arch = "x86_64")]
                         Level::Avx512(_) => x86::avx512::<vector::$avx512, _, 2, $rows512>(tile, course),
                         _ => choose::<Plain<$T, $plain>, _, 2, $rows>(tile, course),
+                    }
+                }
+            }
+
+            unsafe fn slide_row(level: Level, tile: Tile<'_, Self>, places: &Places) {
+                // SAFETY: the caller promises the tile and the level.
+                unsafe {
+                    match level {
+                        #[cfg(target_arch = "x86_64")]
+                        Level::Avx2(_) => x86::avx2_row::<vector::$avx2>(tile, places),
+                        #[cfg(target_arch = "x86_64")]
+                        Level::Avx512(_) => x86::avx512_row::<vector::$avx512>(tile, places),
+                        _ => row::<Plain<$T, $plain>>(tile, places),
                     }
                 }
             }
@@ -421,8 +445,8 @@ impl<'a, T: Micro> Tile<'a, T> {
 mod x86 {
     use std::sync::OnceLock;
 
-    use super::{Tile, choose};
-    use crate::gemm::panel_walk::{Even, PanelWalk};
+    use super::{Tile, choose, row};
+    use crate::gemm::panel_walk::{Even, PanelWalk, Places};
     use crate::gemm::vector::{I32Pairs, Vector};
 
     /// Whether the CPU adds pairs of products in one instruction.
@@ -447,6 +471,18 @@ mod x86 {
     ) {
         // SAFETY: the caller's promise.
         unsafe { choose::<V, C, W, MR>(tile, course) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn avx2_row<V: Vector>(tile: Tile<'_, V::Item>, places: &Places) {
+        // SAFETY: the caller's promise.
+        unsafe { row::<V>(tile, places) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    pub(super) unsafe fn avx512_row<V: Vector>(tile: Tile<'_, V::Item>, places: &Places) {
+        // SAFETY: the caller's promise.
+        unsafe { row::<V>(tile, places) }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")]

@@ -17,6 +17,7 @@
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
 //! | `direct_conv` | filters that slide over planes (unsafe) |
 //! | `filter_gradient` | gradients of filters (unsafe) |
+//! | `tap_dots` | gradients of filters of one channel (unsafe) |
 //! | `attention` | [`attend`]: softmax between two products, block by block (unsafe) |
 //! | `attention_softmax` | that softmax |
 //! | `output` | a result that several threads write to (unsafe) |
@@ -42,6 +43,7 @@ mod prepare;
 mod queue;
 mod row;
 mod strip;
+mod tap_dots;
 #[cfg(test)]
 mod tests;
 mod vector;

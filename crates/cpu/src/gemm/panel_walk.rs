@@ -21,6 +21,12 @@ pub(super) trait PanelWalk: Copy {
     /// # Safety
     /// The course must have the step.
     unsafe fn place(self, step: usize) -> usize;
+
+    /// How far the vectors of a step are from each other, of so many numbers.
+    #[inline(always)]
+    fn apart(self, lanes: usize) -> usize {
+        lanes
+    }
 }
 
 /// Evenly apart.
@@ -39,9 +45,9 @@ impl PanelWalk for Even {
     }
 }
 
-/// Anywhere.
+/// Anywhere, and vectors of a step so far apart.
 #[derive(Clone, Copy)]
-pub(super) struct Listed<'a>(pub(super) &'a Places);
+pub(super) struct Listed<'a>(pub(super) &'a Places, pub(super) usize);
 
 impl PanelWalk for Listed<'_> {
     #[inline(always)]
@@ -54,6 +60,11 @@ impl PanelWalk for Listed<'_> {
     unsafe fn place(self, step: usize) -> usize {
         // SAFETY: the caller has the step.
         unsafe { *self.0.list.get_unchecked(step) }
+    }
+
+    #[inline(always)]
+    fn apart(self, _: usize) -> usize {
+        self.1
     }
 }
 

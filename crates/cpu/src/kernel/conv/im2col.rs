@@ -156,6 +156,7 @@ impl<'a> Im2col<'a> {
 }
 
 /// Elements that lie evenly apart.
+#[inline(always)]
 pub(super) fn copy_steps<W: Pod>(source: &[W], first: isize, step: isize, out: &mut [W]) {
     if step == 1 {
         let first = first as usize;

@@ -5,18 +5,24 @@
 
 use std::ops::Range;
 
-use allotrope_dtype::{DType, dispatch_width};
+use allotrope_dtype::{DType, Level, dispatch_width};
 use bytemuck::Pod;
 
 use super::Convolution;
 use super::im2col::{Images, copy_steps};
 use crate::gemm::{Field, Piece};
+use crate::simd::{self, Body};
 use allotrope_op::task::{Axis, Edge};
 
 /// Results of a piece, about: its sums and planes stay in the second-level cache.
 const COLUMNS: usize = 768;
 /// Windows of a piece of a sum over windows, about: its gradients and planes stay there, too.
 const STEPS: usize = 256;
+/// Times as many of one channel, since there are no tiles whose columns must stay in the cache.
+const SINGLE: usize = 16;
+/// Columns of a tile, about, and rows of planes that take as long to read as a column to sum.
+const TILE: usize = 32;
+const READ: usize = 16;
 /// The most numbers in the planes of a channel.
 const LARGEST: usize = 1 << 16;
 /// Taps beyond which a row of windows is better packed.
@@ -33,9 +39,10 @@ pub(super) struct Planes<'a> {
     /// Rows of windows in a piece, and windows of a row.
     rows: usize,
     width: usize,
-    /// Rows of a plane, and from one to the next.
+    /// Rows of a plane, from one to the next, and numbers in all.
     height: usize,
     pitch: usize,
+    plane: usize,
     /// The phases of rows and columns that taps have.
     phases: [Vec<usize>; 2],
 }
@@ -44,7 +51,11 @@ impl<'a> Planes<'a> {
     /// The pieces of a convolution, if most of what is computed in such planes is wanted.
     pub(super) fn new(images: Images<'a>, convolution: &Convolution<'_>) -> Option<Self> {
         let enough = 2 * crate::parallel::thread_count();
-        let planes = Self::cut(images, convolution, COLUMNS, enough)?;
+        let is_single = convolution.filters == convolution.groups
+            && convolution.image.2.shape()[1] == convolution.groups;
+        let columns = if is_single { SINGLE * COLUMNS } else { COLUMNS };
+        let mut planes = Self::cut(images, convolution, columns, enough)?;
+        planes.fill_tiles();
         let wasted = match planes.rows {
             1 => 0,
             _ => planes.pitch - planes.width,
@@ -54,9 +65,8 @@ impl<'a> Planes<'a> {
 
     /// The pieces of a sum over windows, which follow from the sizes alone.
     pub(super) fn of_sums(images: Images<'a>, convolution: &Convolution<'_>) -> Option<Self> {
-        // Of one channel there are no tiles, whose columns must stay in the cache.
         let is_single = convolution.image.2.shape()[1] == convolution.groups;
-        let steps = if is_single { 16 * STEPS } else { STEPS };
+        let steps = if is_single { SINGLE * STEPS } else { STEPS };
         Self::cut(images, convolution, steps, 1)
     }
 
@@ -72,7 +82,18 @@ impl<'a> Planes<'a> {
         let reach = |axis: &Axis| (axis.kernel - 1) * axis.dilation / axis.stride;
         let pieces = across.output.div_ceil(columns * 4 / 3);
         let width = across.output.div_ceil(pieces);
-        let pitch = width + reach(&across);
+        let seen = width + reach(&across);
+        // Zeros to the right of a row are those to the left of the next one.
+        let shared = match convolution.edge {
+            Edge::Zeros if pieces == 1 && across.stride == 1 => across.padding,
+            _ => 0,
+        };
+        let pitch = match shared {
+            0 => seen,
+            _ => width
+                .max(seen - shared.min(seen))
+                .max(seen.min(shared + across.input)),
+        };
         let mut rows = if pieces > 1 {
             1
         } else {
@@ -87,7 +108,8 @@ impl<'a> Planes<'a> {
         let height = rows + reach(&down);
         let planes = slices.kernel * phases[0].len() * phases[1].len();
         let taps: usize = convolution.axes.iter().map(|axis| axis.kernel).product();
-        let fits = planes.checked_mul(height.checked_mul(pitch)?)? <= LARGEST;
+        let plane = height.checked_mul(pitch)?.checked_add(seen - pitch)?;
+        let fits = planes.checked_mul(plane)? <= LARGEST;
         (fits && taps <= MOST_TAPS).then_some(Self {
             images,
             dtype: convolution.image.0,
@@ -98,8 +120,30 @@ impl<'a> Planes<'a> {
             width,
             height,
             pitch,
+            plane,
             phases,
         })
+    }
+
+    /// Takes some more or fewer rows at a time, if tiles have fewer columns that nobody wants then.
+    fn fill_tiles(&mut self) {
+        let (all, reach) = (self.axes[1].output, self.height - self.rows);
+        if self.rows == 1 || self.rows == all {
+            return;
+        }
+        let time = |rows: usize| {
+            let columns = |rows: usize| match rows {
+                0 => 0,
+                _ => ((rows - 1) * self.pitch + self.width).next_multiple_of(TILE),
+            };
+            let (pieces, rest) = (all / rows, all % rows);
+            pieces * columns(rows) + columns(rest) + all.div_ceil(rows) * reach * self.pitch / READ
+        };
+        let around = self.rows * 3 / 4..=(self.rows * 5 / 4).min(all);
+        let rows = around.rev().min_by_key(|rows| time((*rows).max(1)));
+        self.rows = rows.unwrap_or(self.rows).max(1);
+        let plane = (self.rows + reach) * self.pitch + self.plane - self.height * self.pitch;
+        (self.height, self.plane) = (self.rows + reach, plane);
     }
 
     /// Pieces along each dimension of the results: slices, rows, columns.
@@ -120,20 +164,38 @@ impl<'a> Planes<'a> {
         [rest % slices, down * self.rows, across * self.width]
     }
 
+    #[inline(always)]
     fn read_words<W: Pod>(&self, piece: &Piece, channel: usize, out: &mut [W]) {
         let source: &[W] = bytemuck::cast_slice(self.images.bytes());
         let start = self.images.channel(piece.batch, channel);
         let [_, _, slice_stride, row_stride, _] = self.images.strides();
         let [slice, first_row, first_column] = self.start(piece.number);
-        let [slices, down, _] = &self.axes;
-        let mut planes = out.chunks_exact_mut(self.height * self.pitch);
+        let [slices, down, across] = &self.axes;
+        let mut planes = out.chunks_exact_mut(self.plane);
+        let is_plain =
+            self.edge == Edge::Zeros && across.stride == 1 && self.images.strides()[4] == 1;
         for tap in 0..slices.kernel {
             let place = slices.first(slice) + (tap * slices.dilation) as isize;
             let slice = self.edge.place(place, slices.input);
             for row_phase in &self.phases[0] {
                 for column_phase in &self.phases[1] {
                     let Some(plane) = planes.next() else { return };
-                    for (row, out) in plane.chunks_exact_mut(self.pitch).enumerate() {
+                    plane[self.height * self.pitch..].fill(W::zeroed());
+                    let place = down.first(first_row) + *row_phase as isize;
+                    if let (true, Some(slice)) = (is_plain, slice) {
+                        let start = start + slice as isize * slice_stride;
+                        let rows = inside(place, down.stride, down.input, self.height);
+                        let first =
+                            start + (place + (rows.start * down.stride) as isize) * row_stride;
+                        let step = row_stride * down.stride as isize;
+                        self.read_plain(source, [first, step], first_column, rows, plane);
+                        continue;
+                    }
+                    for (row, out) in plane
+                        .chunks_exact_mut(self.pitch)
+                        .take(self.height)
+                        .enumerate()
+                    {
                         let place = down.first(first_row + row) + *row_phase as isize;
                         match (slice, self.edge.place(place, down.input)) {
                             (Some(slice), Some(row)) => {
@@ -150,7 +212,40 @@ impl<'a> Planes<'a> {
         }
     }
 
+    /// Some rows whose elements are neighbours, the first of which begins at a place, and zeros around them.
+    #[inline(always)]
+    fn read_plain<W: Pod>(
+        &self,
+        source: &[W],
+        [mut start, step]: [isize; 2],
+        window: usize,
+        rows: Range<usize>,
+        plane: &mut [W],
+    ) {
+        let axis = &self.axes[2];
+        let first = axis.first(window);
+        let columns = inside(first, 1, axis.input, self.pitch);
+        if columns.is_empty() {
+            return plane.fill(W::zeroed());
+        }
+        start += first + columns.start as isize;
+        let (before, rest) = plane.split_at_mut(rows.start * self.pitch);
+        let (within, after) = rest.split_at_mut(rows.len() * self.pitch);
+        before.fill(W::zeroed());
+        after.fill(W::zeroed());
+        for out in within.chunks_exact_mut(self.pitch) {
+            let (left, rest) = out.split_at_mut(columns.start);
+            let (row, right) = rest.split_at_mut(columns.len());
+            left.iter_mut().for_each(|out| *out = W::zeroed());
+            right.iter_mut().for_each(|out| *out = W::zeroed());
+            let from = &source[start as usize..start as usize + row.len()];
+            row.copy_from_slice(from);
+            start += step;
+        }
+    }
+
     /// One phase of a row, from the first element of a window on.
+    #[inline(always)]
     fn read_row<W: Pod>(
         &self,
         source: &[W],
@@ -205,12 +300,12 @@ fn inside(first: isize, step: usize, size: usize, count: usize) -> Range<usize> 
 impl Field for Planes<'_> {
     fn channel_size(&self) -> usize {
         let phases = self.phases[0].len() * self.phases[1].len();
-        self.axes[0].kernel * phases * self.height * self.pitch
+        self.axes[0].kernel * phases * self.plane
     }
 
     fn taps(&self) -> Vec<usize> {
         let [slices, down, across] = &self.axes;
-        let plane = self.height * self.pitch;
+        let plane = self.plane;
         let places = |axis: &Axis, phases: &[usize]| -> Vec<(usize, usize)> {
             let place = |tap: usize| (tap * axis.dilation % axis.stride, tap * axis.dilation);
             let taps = (0..axis.kernel).map(place);
@@ -255,7 +350,34 @@ impl Field for Planes<'_> {
 
     fn read(&self, piece: &Piece, channel: usize, out: &mut [u8]) {
         dispatch_width!(self.dtype, |W| {
-            self.read_words::<W>(piece, channel, bytemuck::cast_slice_mut(out));
+            let out: &mut [W] = bytemuck::cast_slice_mut(out);
+            let planes = self;
+            simd::run(
+                Level::current(),
+                Reading {
+                    planes,
+                    piece,
+                    channel,
+                    out,
+                },
+            );
         });
+    }
+}
+
+/// Planes on their way, with the vectors of a level: every other element of a row is a shuffle.
+struct Reading<'a, W> {
+    planes: &'a Planes<'a>,
+    piece: &'a Piece,
+    channel: usize,
+    out: &'a mut [W],
+}
+
+impl<W: Pod> Body for Reading<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.planes.read_words(self.piece, self.channel, self.out);
     }
 }
