@@ -158,6 +158,7 @@ _Kind: TypeAlias = dtype | Family | str | type[Any] | _ForeignDType
 _Policy: TypeAlias = Literal["standard", "strict", "exact", "torch", "numpy", "jax"]
 _Notify: TypeAlias = Literal["warn", "silent", "error"]
 _OverflowPolicy: TypeAlias = Literal["wrap", "raise", "saturate", "report"]
+_MatmulPrecision: TypeAlias = Literal["same", "fast"]
 _Casting: TypeAlias = Literal["exact", "same_kind", "any"]
 _Overflow: TypeAlias = Literal["saturate", "wrap", "raise", "ieee"]
 _Rounding: TypeAlias = Literal["nearest", "zero", "stochastic"]
@@ -380,6 +381,14 @@ class demotion:
 @final
 class overflow:
     def __new__(cls, policy: _OverflowPolicy) -> Self: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: Any) -> None: ...
+    def __call__(self, function: Callable[..., Any], /) -> Callable[..., Any]: ...
+    def __repr__(self) -> str: ...
+
+@final
+class precision:
+    def __new__(cls, matmul: _MatmulPrecision) -> Self: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: Any) -> None: ...
     def __call__(self, function: Callable[..., Any], /) -> Callable[..., Any]: ...
@@ -1273,9 +1282,11 @@ def from_dlpack(x: Any, device: str | None = None, copy: builtins.bool | None = 
 def from_numpy(array: Any, dtype: _DTypeLike | Family = None) -> Tensor: """A tensor of a NumPy array's memory, which is copied only if its address or strides do not fit."""
 def get_demotion() -> _Notify: """What is heard of demoted dtypes."""
 def get_fallback() -> _Notify: """What is heard of hosted operations."""
+def get_matmul_precision() -> _MatmulPrecision: """How matrices of bfloat16 and float8 are multiplied by the CPU."""
 def get_overflow() -> _OverflowPolicy: """What becomes of results that leave the range of their dtype."""
 def set_demotion(policy: _Notify) -> None: """Sets what is heard of demoted dtypes: of the scope this thread is in, else of the process."""
 def set_fallback(policy: _Notify) -> None: """Sets what is heard of hosted operations: of the scope this thread is in, else of the process."""
+def set_matmul_precision(matmul: _MatmulPrecision) -> None: """Sets how matrices of bfloat16 and float8 are multiplied by the CPU: of the scope this thread is in, else of the process."""
 def set_overflow(policy: _OverflowPolicy) -> None: """Sets what becomes of results that leave the range of their dtype: of the scope this thread is in, else of the process."""
 def allclose(input: _Operand, other: _Operand, rtol: _Float = 1e-5, atol: _Float = 1e-8, equal_nan: builtins.bool = False) -> builtins.bool: """Whether all numbers are within `atol + rtol |other|` of each other."""
 def complex(real: _Operand, imag: _Operand) -> Tensor: """A complex tensor of its parts."""

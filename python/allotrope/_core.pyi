@@ -244,6 +244,7 @@ from . import get_default_dtype as get_default_dtype
 from . import get_demotion as get_demotion
 from . import get_dtype as get_dtype
 from . import get_fallback as get_fallback
+from . import get_matmul_precision as get_matmul_precision
 from . import get_num_threads as get_num_threads
 from . import get_overflow as get_overflow
 from . import get_promotion as get_promotion
@@ -412,6 +413,7 @@ from . import policies as policies
 from . import polygamma as polygamma
 from . import positive as positive
 from . import pow as pow
+from . import precision as precision
 from . import prelu as prelu
 from . import preserve_format as preserve_format
 from . import prod as prod
@@ -466,6 +468,7 @@ from . import set_default_dtype as set_default_dtype
 from . import set_demotion as set_demotion
 from . import set_fallback as set_fallback
 from . import set_inference as set_inference
+from . import set_matmul_precision as set_matmul_precision
 from . import set_num_threads as set_num_threads
 from . import set_overflow as set_overflow
 from . import set_printoptions as set_printoptions

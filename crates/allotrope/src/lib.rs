@@ -137,7 +137,8 @@
 //! A [`Device`] is a value: constructors take it with a dtype, `to_device` moves tensors and modules.
 //! What a device has no kernel for the CPU computes for it, and says so once; a dtype that a device stores
 //! narrower stays what it is, and what is lost is named ([`set_notice_sink`], [`scoped_fallback`],
-//! [`scoped_demotion`]); [`scoped_overflow`] says what becomes of results that leave their range.
+//! [`scoped_demotion`]); [`scoped_overflow`] says what becomes of results that leave their range, and
+//! [`scoped_matmul_precision`] whether a processor's own bfloat16 units may multiply.
 //!
 //! ```
 //! use allotrope::prelude::*;

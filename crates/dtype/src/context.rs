@@ -1,6 +1,6 @@
 //! The settings in force: default dtype, promotion policy, inference of float64, and what is said of
-//! operations that a device does not have and of dtypes that it stores narrower, and what becomes of
-//! results that leave the range of their dtype.
+//! operations that a device does not have and of dtypes that it stores narrower, what becomes of
+//! results that leave the range of their dtype, and how exactly matrices are multiplied.
 //!
 //! Each has a process-wide value and scopes, of a thread or of a flow of control within one. A setter
 //! changes the innermost scope if there is one, else the process-wide value.
@@ -58,6 +58,7 @@ setting!(FLOAT64_INFERENCE, 0);
 setting!(FALLBACK, 0);
 setting!(DEMOTION, 0);
 setting!(OVERFLOW, 0);
+setting!(MATMUL_PRECISION, 0);
 
 /// Whether anybody ever asked for another policy of overflow than to wrap: until then operations read
 /// this alone.
@@ -246,6 +247,17 @@ answers! {
     }
 }
 
+answers! {
+    /// How matrices of bfloat16 and float8 are multiplied.
+    MatmulPrecision {
+        /// As float32 numbers, with the same bits on every processor.
+        Same = "same",
+        /// By the processor's own bfloat16 units, where it has them: subnormal sums are zero, and neighbouring
+        /// products are added in another order.
+        Fast = "fast",
+    }
+}
+
 /// What becomes of the notice that the CPU computes an operation for a device without a kernel for it;
 /// a warning at the start.
 #[must_use]
@@ -319,6 +331,31 @@ pub fn scoped_overflow(policy: OverflowPolicy) -> Scope {
     Scope::enter(&OVERFLOW, using(policy))
 }
 
+/// How matrices of bfloat16 and float8 are multiplied; with the same bits on every processor at the start.
+#[must_use]
+pub fn matmul_precision() -> MatmulPrecision {
+    MatmulPrecision::of(&MATMUL_PRECISION)
+}
+
+/// Sets how matrices of bfloat16 and float8 are multiplied.
+pub fn set_matmul_precision(precision: MatmulPrecision) {
+    MATMUL_PRECISION.set(precision as u8);
+}
+
+/// Decides how matrices of bfloat16 and float8 are multiplied on this thread until the scope is dropped.
+///
+/// ```
+/// use allotrope_dtype::{MatmulPrecision, matmul_precision, scoped_matmul_precision};
+/// {
+///     let _scope = scoped_matmul_precision(MatmulPrecision::Fast);
+///     assert_eq!(matmul_precision(), MatmulPrecision::Fast);
+/// }
+/// assert_eq!(matmul_precision(), MatmulPrecision::Same);
+/// ```
+pub fn scoped_matmul_precision(precision: MatmulPrecision) -> Scope {
+    Scope::enter(&MATMUL_PRECISION, precision as u8)
+}
+
 /// The scopes of the settings that a flow of control is inside of, such as a task
 /// of an event loop. For bindings: they keep it where their language keeps what belongs to a flow, and
 /// call [`Self::resume`] when a thread goes on with another.
@@ -329,6 +366,7 @@ pub struct SettingFlow {
     fallback: Flow<u8>,
     demotion: Flow<u8>,
     overflow: Flow<u8>,
+    matmul_precision: Flow<u8>,
 }
 
 impl SettingFlow {
@@ -339,6 +377,7 @@ impl SettingFlow {
         FALLBACK.resume(&self.fallback);
         DEMOTION.resume(&self.demotion);
         OVERFLOW.resume(&self.overflow);
+        MATMUL_PRECISION.resume(&self.matmul_precision);
     }
 
     /// Whether the flow is in no scope.
@@ -350,8 +389,16 @@ impl SettingFlow {
             fallback,
             demotion,
             overflow,
+            matmul_precision,
         } = self;
-        let all = [default_dtype, policy, fallback, demotion, overflow];
+        let all = [
+            default_dtype,
+            policy,
+            fallback,
+            demotion,
+            overflow,
+            matmul_precision,
+        ];
         all.into_iter().all(Flow::is_empty)
     }
 
@@ -393,6 +440,13 @@ impl SettingFlow {
         id
     }
 
+    /// Opens a scope of how matrices of bfloat16 and float8 are multiplied.
+    pub fn enter_matmul_precision(&mut self, precision: MatmulPrecision) -> ScopeId {
+        let id;
+        (self.matmul_precision, id) = self.matmul_precision.entered(precision as u8);
+        id
+    }
+
     /// Ends a scope wherever it stands; false if the flow is not inside it.
     pub fn leave(&mut self, id: ScopeId) -> bool {
         let Self {
@@ -401,8 +455,16 @@ impl SettingFlow {
             fallback,
             demotion,
             overflow,
+            matmul_precision,
         } = self;
-        for flow in [default_dtype, policy, fallback, demotion, overflow] {
+        for flow in [
+            default_dtype,
+            policy,
+            fallback,
+            demotion,
+            overflow,
+            matmul_precision,
+        ] {
             if let Some(left) = flow.left(id) {
                 *flow = left;
                 return true;
@@ -437,6 +499,12 @@ impl SettingFlow {
     pub fn set_overflow(&mut self, policy: OverflowPolicy) -> bool {
         self.overflow = self.overflow.changed(using(policy));
         !self.overflow.is_empty()
+    }
+
+    /// Sets how matrices are multiplied in the innermost scope; false if there is none.
+    pub fn set_matmul_precision(&mut self, precision: MatmulPrecision) -> bool {
+        self.matmul_precision = self.matmul_precision.changed(precision as u8);
+        !self.matmul_precision.is_empty()
     }
 
     /// Sets the promotion policy of the innermost scope; false if there is none.

@@ -73,10 +73,11 @@ pub use codec::{
     Conversion, Scratch, cast_bytes, cast_bytes_at, cast_slice, decode_slice, encode_slice,
 };
 pub use context::{
-    Float64Inference, Notify, OverflowPolicy, Scope, SettingFlow, default_dtype, demotion,
-    fallback, float64_inference, overflow, process_default_dtype, promotion, scoped_default_dtype,
-    scoped_demotion, scoped_fallback, scoped_overflow, scoped_promotion, set_default_dtype,
-    set_demotion, set_fallback, set_float64_inference, set_overflow, set_process_default_dtype,
+    Float64Inference, MatmulPrecision, Notify, OverflowPolicy, Scope, SettingFlow, default_dtype,
+    demotion, fallback, float64_inference, matmul_precision, overflow, process_default_dtype,
+    promotion, scoped_default_dtype, scoped_demotion, scoped_fallback, scoped_matmul_precision,
+    scoped_overflow, scoped_promotion, set_default_dtype, set_demotion, set_fallback,
+    set_float64_inference, set_matmul_precision, set_overflow, set_process_default_dtype,
     set_promotion,
 };
 pub use dtype::{DType, Descriptor, NumpySource};

@@ -173,8 +173,9 @@ mod core {
         named::_named_fields,
         names::{_copied_views, _old_init_names, _other_names, _special_names, _spellings},
         notice::{
-            _forget_notices, _warn, Demotion, Fallback, Overflow, get_demotion, get_fallback,
-            get_overflow, set_demotion, set_fallback, set_overflow,
+            _forget_notices, _warn, Demotion, Fallback, Overflow, Precision, get_demotion,
+            get_fallback, get_matmul_precision, get_overflow, set_demotion, set_fallback,
+            set_matmul_precision, set_overflow,
         },
         options::{allclose, complex, equal, imag, real, where_},
         promotion::{can_cast, explain_promotion, isdtype, policies, promote_types, result_type},

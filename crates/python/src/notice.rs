@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use allotrope_dtype::{Error, Notify, OverflowPolicy};
+use allotrope_dtype::{Error, MatmulPrecision, Notify, OverflowPolicy};
 use allotrope_tensor::{Notice, set_notice_sink};
 use pyo3::create_exception;
 use pyo3::exceptions::PyUserWarning;
@@ -79,7 +79,7 @@ fn warn(notice: &Notice) -> Result<(), Error> {
 
 /// A policy as a scope, a setter and a getter.
 macro_rules! policies {
-    ($($(#[doc = $doc:literal])* $class:ident $name:literal $kind:ident $enter:ident $set_in_scope:ident
+    ($($(#[doc = $doc:literal])* $class:ident $name:literal $kind:ident $enter:ident $set_in_scope:ident $option:ident
        [$(#[doc = $set_doc:literal])* $set:ident] [$(#[doc = $get_doc:literal])* $get:ident $read:ident];)*) => {$(
         $(#[doc = $doc])*
         #[pyclass(name = $name, module = "allotrope", frozen)]
@@ -91,9 +91,9 @@ macro_rules! policies {
         #[pymethods]
         impl $class {
             #[new]
-            fn new(policy: &str) -> PyResult<Self> {
+            fn new($option: &str) -> PyResult<Self> {
                 Ok(Self {
-                    answer: $kind::parse($name, policy).map_err(raise)?,
+                    answer: $kind::parse($name, $option).map_err(raise)?,
                     entered: Entered::default(),
                 })
             }
@@ -124,8 +124,8 @@ macro_rules! policies {
 
         $(#[doc = $set_doc])*
         #[pyfunction]
-        pub(crate) fn $set(py: Python<'_>, policy: &str) -> PyResult<()> {
-            let answer = $kind::parse(stringify!($set), policy).map_err(raise)?;
+        pub(crate) fn $set(py: Python<'_>, $option: &str) -> PyResult<()> {
+            let answer = $kind::parse(stringify!($set), $option).map_err(raise)?;
             scopes::change(py, |scopes| {
                 if !scopes.settings.$set_in_scope(answer) {
                     allotrope_dtype::$set(answer);
@@ -149,7 +149,7 @@ policies! {
     /// >>> with al.fallback("error"):
     /// ...     al.get_fallback()
     /// 'error'
-    Fallback "fallback" Notify enter_fallback set_fallback
+    Fallback "fallback" Notify enter_fallback set_fallback policy
         [
             /// Sets what is heard of hosted operations: of the scope this thread is in, else of the process.
             ///
@@ -172,7 +172,7 @@ policies! {
     /// >>> with al.demotion("silent"):
     /// ...     al.get_demotion()
     /// 'silent'
-    Demotion "demotion" Notify enter_demotion set_demotion
+    Demotion "demotion" Notify enter_demotion set_demotion policy
         [
             /// Sets what is heard of demoted dtypes: of the scope this thread is in, else of the process.
             ///
@@ -206,7 +206,7 @@ policies! {
     /// ...     x + 100
     /// Traceback (most recent call last):
     /// OverflowError: add: int8 overflow at index (1,): 100 + 100; int8 holds -128 to 127 (hint: ...)
-    Overflow "overflow" OverflowPolicy enter_overflow set_overflow
+    Overflow "overflow" OverflowPolicy enter_overflow set_overflow policy
         [
             /// Sets what becomes of results that leave the range of their dtype: of the scope this thread is
             /// in, else of the process.
@@ -223,6 +223,35 @@ policies! {
             /// >>> al.get_overflow()
             /// 'wrap'
             get_overflow overflow
+        ];
+    /// A scope that says how matrices of bfloat16 and float8 are multiplied by the CPU.
+    ///
+    /// "same": as float32 numbers, with the same bits on every processor. "fast": by the processor's own
+    /// bfloat16 units where it has them, up to twice as fast; sums that are subnormal are zero, and
+    /// neighbouring products are added in another order. Traces say where they were used.
+    ///
+    /// >>> x = al.ones(2, 3, dtype="bfloat16")
+    /// >>> with al.precision(matmul="fast"):
+    /// ...     x @ x.T
+    /// tensor([[3., 3.],
+    ///         [3., 3.]], dtype=bfloat16)
+    Precision "precision" MatmulPrecision enter_matmul_precision set_matmul_precision matmul
+        [
+            /// Sets how matrices of bfloat16 and float8 are multiplied by the CPU: of the scope this thread is
+            /// in, else of the process.
+            ///
+            /// >>> with al.precision(matmul="fast"):
+            /// ...     al.set_matmul_precision("same")
+            /// ...     al.get_matmul_precision()
+            /// 'same'
+            set_matmul_precision
+        ]
+        [
+            /// How matrices of bfloat16 and float8 are multiplied by the CPU.
+            ///
+            /// >>> al.get_matmul_precision()
+            /// 'same'
+            get_matmul_precision matmul_precision
         ];
 }
 

@@ -87,11 +87,11 @@ mod view;
 
 pub use allotrope_dtype::{
     Bool8, Capabilities, CastOptions, Cause, DType, Element, Error, ErrorKind, Family, Kind,
-    Nested, Notify, Numeric, Overflow, OverflowPolicy, Policy, Problem, Real, Rounding, Scalar,
-    Scope, ScopeId, Set, WeakScalar, WithDType, bf16, c64, c128, default_dtype, f8e4m3fn,
-    f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, scoped_default_dtype, scoped_demotion, scoped_fallback,
-    scoped_overflow, scoped_promotion, set_default_dtype, set_demotion, set_fallback, set_overflow,
-    set_promotion,
+    MatmulPrecision, Nested, Notify, Numeric, Overflow, OverflowPolicy, Policy, Problem, Real,
+    Rounding, Scalar, Scope, ScopeId, Set, WeakScalar, WithDType, bf16, c64, c128, default_dtype,
+    f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, scoped_default_dtype, scoped_demotion,
+    scoped_fallback, scoped_matmul_precision, scoped_overflow, scoped_promotion, set_default_dtype,
+    set_demotion, set_fallback, set_matmul_precision, set_overflow, set_promotion,
 };
 pub use allotrope_op::task::Edge;
 pub use allotrope_op::{

@@ -358,6 +358,20 @@ pub(crate) fn result_chosen(question: Question, operands: &[Operand<'_>], result
     });
 }
 
+/// The processor's own units multiply: the call says so.
+#[cold]
+pub(crate) fn trace_units(op: &'static str) {
+    TRACES.with_borrow(|traces| {
+        let _gate = fork::enter_detached();
+        for trace in traces.inside_out() {
+            if let Some((last, _)) = trace.lock().last_mut().filter(|(last, _)| last.op == op) {
+                last.reason
+                    .push_str("; products by the processor's bfloat16 units");
+            }
+        }
+    });
+}
+
 /// The CPU computes an operation for a device: the call is marked, or recorded by itself if it was not.
 #[cold]
 pub(crate) fn trace_hosted(op: &'static str, device: Device, inputs: &[DType]) {

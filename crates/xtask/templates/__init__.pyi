@@ -151,6 +151,7 @@ _Kind: TypeAlias = dtype | Family | str | type[Any] | _ForeignDType
 _Policy: TypeAlias = Literal[{{policies}}]
 _Notify: TypeAlias = Literal["warn", "silent", "error"]
 _OverflowPolicy: TypeAlias = Literal["wrap", "raise", "saturate", "report"]
+_MatmulPrecision: TypeAlias = Literal["same", "fast"]
 _Casting: TypeAlias = Literal[{{castings}}]
 _Overflow: TypeAlias = Literal[{{overflows}}]
 _Rounding: TypeAlias = Literal["nearest", "zero", "stochastic"]

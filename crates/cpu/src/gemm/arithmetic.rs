@@ -5,15 +5,17 @@
 //! |---|---|---|
 //! | float32 and narrower, float64 | themselves | a product |
 //! | complex | A: `[re, -im]` over `[im, re]`, B: `re` over `im` | half of a product |
+//! | bfloat16, by units of the processor | pairs of bfloat16 | two products, each rounded |
 //! | integers of 8 and 16 bits, bool | pairs of int16 | two products, wrapped to 32 bits |
 //! | integers of 32 bits | low and high half crosswise, then pairs of the low halves | see [`Whole32`](super::int::Whole32) |
 //! | integers of 64 bits | themselves | a product, wrapped |
+#![allow(unsafe_code, reason = "hands tiles to kernels")]
 
-use allotrope_dtype::{DType, Element, c64, c128};
+use allotrope_dtype::{DType, Element, Level, c64, c128};
 
 use super::Coefficient;
 use super::gemv::{self, Kernels};
-use super::micro::Micro;
+use super::micro::{Micro, Tile};
 use super::strip::{Lines, Panel, pack_plain};
 
 /// A way to pack and multiply.
@@ -60,6 +62,15 @@ pub(super) trait Arithmetic: Send + Sync {
         beta: Coefficient,
         former: Self::Value,
     ) -> Self::Value;
+
+    /// [`Micro::run`], which the numbers decide for most.
+    ///
+    /// # Safety
+    /// As [`Micro::run`].
+    unsafe fn multiply(level: Level, tile: Tile<'_, Self::Sum>) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::Sum::run(level, tile) }
+    }
 
     /// Writes a stretch of a panel. Lines beyond the last are left as they are.
     fn pack<const LEFT: bool>(source: Lines<'_, Self::Line>, panel: Panel<'_, Self::Sum>);

@@ -214,7 +214,7 @@ pub(super) struct Worker<'a, A: Arithmetic> {
 }
 
 impl<'a, A: Arithmetic> Worker<'a, A> {
-    fn new(plan: &'a Plan<'a>, factors: Factors<'a>) -> Result<Self, Error> {
+    pub(super) fn new(plan: &'a Plan<'a>, factors: Factors<'a>) -> Result<Self, Error> {
         let Blocking {
             rows,
             columns,
@@ -410,7 +410,7 @@ impl<'a, A: Arithmetic> Worker<'a, A> {
                         };
                         // SAFETY: the tile is part of this block, which only this thread writes
                         // to; the level was detected.
-                        unsafe { A::Sum::run(plan.level, tile) };
+                        unsafe { A::multiply(plan.level, tile) };
                     }
                 }
             }

@@ -442,12 +442,12 @@ impl<'a, T: Micro> Tile<'a, T> {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(super) mod x86 {
     use std::sync::OnceLock;
 
     use super::{Tile, choose, row};
     use crate::gemm::panel_walk::{Even, PanelWalk, Places};
-    use crate::gemm::vector::{I32Pairs, Vector};
+    use crate::gemm::vector::{BrainPairsX16, I32Pairs, Vector};
 
     /// Whether the CPU adds pairs of products in one instruction.
     pub(super) fn has_pairs() -> bool {
@@ -483,6 +483,16 @@ mod x86 {
     pub(super) unsafe fn avx512_row<V: Vector>(tile: Tile<'_, V::Item>, places: &Places) {
         // SAFETY: the caller's promise.
         unsafe { row::<V>(tile, places) }
+    }
+
+    /// Tiles of float32 whose panels are pairs of bfloat16.
+    ///
+    /// # Safety
+    /// As [`Micro::run`](super::Micro::run); the processor must have AVX512-BF16.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
+    pub(in crate::gemm) unsafe fn avx512_brain(tile: Tile<'_, f32>) {
+        // SAFETY: the caller's promise.
+        unsafe { choose::<BrainPairsX16, _, 2, 12>(tile, Even(tile.b_step)) }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")]

@@ -5,6 +5,7 @@
 //! | `mod` | [`multiply`]: products as they are asked for |
 //! | `arithmetic` | how numbers are laid out for the kernels: floats, complex, int64 |
 //! | `int` | the same for integers of up to 32 bits |
+//! | `brain` | the same for bfloat16 by units of the processor |
 //! | `prepare` | unsigned and small integers, factors of few elements |
 //! | `pack`, `strip` | blocks of the factors, decoded into panels |
 //! | `vector` | vectors of numbers for each level (unsafe) |
@@ -31,6 +32,7 @@ mod attention;
 mod attention_softmax;
 mod block;
 mod blocking;
+mod brain;
 mod direct_conv;
 mod filter_gradient;
 mod gemv;
@@ -51,6 +53,8 @@ mod vector;
 use allotrope_dtype::{DType, Error, Level, WeakScalar, c128};
 use arithmetic::{ComplexDouble, ComplexSingle, Double, Kind, Single, Whole64};
 pub use attention::{Attention, Mask, attend, attend_at};
+use brain::BrainPairs;
+pub use brain::has_brain_units;
 pub(crate) use direct_conv::{Field, Filters, Piece, can_slide, slide};
 pub(crate) use filter_gradient::{FilterGradient, filter_gradient};
 use int::{Whole16, Whole32};
@@ -213,6 +217,8 @@ pub struct Product<'a> {
     pub alpha: Coefficient,
     /// What the former contents of the result are multiplied by; with zero they are not read.
     pub beta: Coefficient,
+    /// Whether units of the processor for bfloat16 may be used, which round in a way of their own.
+    pub fast: bool,
 }
 
 impl<'a> Product<'a> {
@@ -237,6 +243,7 @@ impl<'a> Product<'a> {
             sum: dtype,
             alpha: Coefficient::ONE,
             beta: Coefficient::ZERO,
+            fast: false,
         }
     }
 }
@@ -332,6 +339,9 @@ pub fn multiply_at(
     let signed = prepare::signed(product);
     let product = &prepare::narrowed(&signed).unwrap_or(signed);
     let kind = Kind::of(product.common, product.sum);
+    if kind == Kind::Single && brain::serves(level, product) {
+        return block::run::<BrainPairs>(level, op, product, Form::Tiles, output);
+    }
     let (mut product, mut output) = (*product, output);
     let first = [product.offsets.first().copied().unwrap_or_default()];
     let form = match kind.rounds() {

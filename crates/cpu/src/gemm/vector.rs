@@ -275,12 +275,21 @@ mod x86 {
         /// The same in one instruction.
         I32Pairs(__m512i), i32, 16, _mm512_setzero_si512, _mm512_set1_epi32, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_add_epi32,
             |sum, a, b| _mm512_dpwssd_epi32(sum, a, b), |x| _mm512_slli_epi32::<16>(x);
+        /// Sixteen float32 as sums of products of pairs of bfloat16: of the second ones first.
+        BrainPairsX16(__m512), f32, 16, _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps,
+            |sum, a, b| _mm512_dpbf16_ps(sum, pairs_of_brain(a), pairs_of_brain(b)), |x| x;
         /// Four int64.
         I64x4(__m256i), i64, 4, _mm256_setzero_si256, _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_add_epi64,
             |sum, a, b| _mm256_add_epi64(sum, multiply_low(a, b)), |x| x;
         /// Eight int64.
         I64x8(__m512i), i64, 8, _mm512_setzero_si512, _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_add_epi64,
             |sum, a, b| _mm512_add_epi64(sum, _mm512_mullo_epi64(a, b)), |x| x;
+    }
+
+    #[inline(always)]
+    fn pairs_of_brain(bits: __m512) -> __m512bh {
+        // SAFETY: both are 512 bits, any of which are numbers.
+        unsafe { std::mem::transmute(bits) }
     }
 
     /// Squares of four float32, or of two float64, are turned within 128 bits: each vector has a line

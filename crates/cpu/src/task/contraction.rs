@@ -62,6 +62,7 @@ fn multiply(call: &Call<'_>, task: &MatrixProduct) -> Result<Option<Results>, Er
         common: task.common,
         sum: task.sum,
         alpha: task.alpha.into(),
+        fast: task.fast,
         ..Product::new(
             [rows, k, n],
             factor(call.dtype(0), a, matrix_a),

@@ -34,6 +34,8 @@ pub struct MatrixProduct {
     pub alpha: WeakScalar,
     /// What the third operand is multiplied by; without it there is none.
     pub beta: Option<WeakScalar>,
+    /// Whether units of the processor that round in a way of their own may be used.
+    pub fast: bool,
 }
 
 /// How queries meet keys.

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use allotrope_dtype::{Conversion, DType, Error, Policy, Problem, WeakScalar, c128};
+use allotrope_dtype::{
+    Conversion, DType, Error, Kind, MatmulPrecision, Policy, Problem, WeakScalar, c128,
+    matmul_precision,
+};
 use allotrope_op::structured::Structured;
 use allotrope_op::task::Task;
 use allotrope_op::task::contraction::{Contraction, MatrixProduct};
@@ -11,8 +14,10 @@ use smallvec::SmallVec;
 
 use super::contraction_gradient::{is_product_recorded, recorded_product};
 use crate::call;
-use crate::device::perform_one;
+use crate::device::{Device, perform_one};
+use crate::host::has_brain_units;
 use crate::reduce::Plan;
+use crate::trace::{is_tracing, trace_units};
 use crate::{Operand, Tensor};
 
 /// Elements along the summed dimension from which a vector is worth a pass without packing.
@@ -177,9 +182,23 @@ pub(crate) fn multiply_matrices(
         sum: dtypes.sum,
         alpha,
         beta,
+        fast: is_fast(op, a.device(), dtypes),
     }));
     let inputs: SmallVec<[&Tensor; 3]> = [&*a, &*b].into_iter().chain(&former).collect();
     perform_one(op, &task, &inputs, dtypes.result, &shape)
+}
+
+/// Whether the processor's own units multiply, which traces tell.
+fn is_fast(op: &'static str, device: Device, dtypes: Dtypes) -> bool {
+    let is_asked = matmul_precision() == MatmulPrecision::Fast
+        && dtypes.common.kind() == Kind::Float
+        && dtypes.common.fits_in(DType::BF16)
+        && dtypes.sum.compute() == DType::F32;
+    let is_fast = is_asked && device == Device::cpu() && has_brain_units();
+    if is_fast && is_tracing() {
+        trace_units(op);
+    }
+    is_fast
 }
 
 /// A tensor whose dimensions before the last two are those of a batch.

@@ -87,6 +87,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("demotion.policy", "_Notify"),
     ("set_overflow.policy", "_OverflowPolicy"),
     ("overflow.policy", "_OverflowPolicy"),
+    ("set_matmul_precision.matmul", "_MatmulPrecision"),
+    ("precision.matmul", "_MatmulPrecision"),
     ("casting", "_Casting"),
     ("overflow", "_Overflow"),
     ("rounding", "_Rounding"),
@@ -118,7 +120,8 @@ const RESULTS: &[(&str, &str)] = &[
     ("__reduce_ex__", "tuple[Any, ...]"), ("grad_fn", "Any"), ("gradient", "tuple[Tensor, ...]"),
     ("split_with_sizes", "tuple[Tensor, ...]"), ("_check_device_name", "Any"), ("_keep", "Any"),
     ("policies", "list[_Policy]"), ("get_promotion", "_Policy"), ("get_fallback", "_Notify"),
-    ("get_demotion", "_Notify"), ("get_overflow", "_OverflowPolicy"), ("__call__", "Callable[..., Any]"), ("get_default_device", "_Device"),
+    ("get_demotion", "_Notify"), ("get_overflow", "_OverflowPolicy"),
+    ("get_matmul_precision", "_MatmulPrecision"), ("__call__", "Callable[..., Any]"), ("get_default_device", "_Device"),
 ];
 
 /// What Rust's types are, by their names.
