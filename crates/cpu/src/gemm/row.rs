@@ -5,6 +5,8 @@
     reason = "writes to the row of the result that is this thread's"
 )]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use allotrope_dtype::{DType, Level};
 use bytemuck::Zeroable;
 
@@ -13,6 +15,8 @@ use super::block::Worker;
 use super::gemv::{Kernels, Lines, NarrowLines};
 use super::pack::{Block, Reader};
 use super::{Factor, Output, Product};
+use crate::memory::try_collect;
+use crate::parallel::for_each_part;
 
 /// What a product is summed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,14 +156,23 @@ impl<A: Arithmetic> Worker<'_, A> {
         } else {
             0
         };
-        for first in (0..side_by_side).step_by(LINES) {
-            let passes = LINES.min(side_by_side - first);
-            let along = courses(first).map(|course| Course {
+        let along = |first: usize| {
+            courses(first).map(|course| Course {
                 line_step: 0,
                 index_step: blocking.kc,
                 ..course
-            });
-            let pairs = self.chains(kernels, batch, along, passes, blocking.kc);
+            })
+        };
+        let apart = self.chains_apart(kernels, batch, side_by_side, &along);
+        for first in (0..side_by_side).step_by(LINES) {
+            let passes = LINES.min(side_by_side - first);
+            let pairs = match apart.get(first / LINES) {
+                Some((pairs, chains)) => {
+                    self.chains.clone_from(chains);
+                    *pairs
+                }
+                None => self.chains(kernels, batch, along(first), passes, blocking.kc),
+            };
             for pass in 0..passes {
                 self.merge(
                     batch,
@@ -175,6 +188,43 @@ impl<A: Arithmetic> Worker<'_, A> {
             let pairs = self.chains(kernels, batch, courses(pass), columns, count);
             let adds = pass > 0 || (plan.direct && keeps);
             self.merge(batch, first_column, (adds, pairs), (0, columns), columns);
+        }
+    }
+
+    /// The chains of many passes over one column, [`LINES`] at a time, by all threads; none where they are few,
+    /// or memory is short.
+    fn chains_apart(
+        &self,
+        kernels: &Kernels<A::Sum>,
+        batch: usize,
+        passes: usize,
+        along: &(dyn Fn(usize) -> [Course; 2] + Sync),
+    ) -> Vec<(bool, Vec<A::Sum>)> {
+        /// Passes that are worth another thread.
+        const MANY: usize = 256;
+        let threads = crate::parallel::thread_count();
+        if passes < MANY || threads == 1 {
+            return Vec::new();
+        }
+        let groups = passes.div_ceil(LINES);
+        let room = try_collect("dot", (0..groups).map(|_| (false, Vec::new())));
+        let mut groups = room.unwrap_or_default();
+        let (plan, factors, is_short) = (self.plan, &self.factors, AtomicBool::new(false));
+        let part = groups.len().div_ceil(4 * threads).max(1);
+        for_each_part(&mut groups, part, |index, groups| {
+            let Ok(mut worker) = Worker::<A>::new(plan, factors.clone()) else {
+                return is_short.store(true, Ordering::Relaxed);
+            };
+            for (number, (pairs, chains)) in groups.iter_mut().enumerate() {
+                let first = (index * part + number) * LINES;
+                let count = LINES.min(passes - first);
+                *pairs = worker.chains(kernels, batch, along(first), count, plan.blocking.kc);
+                chains.clone_from(&worker.chains);
+            }
+        });
+        match is_short.into_inner() {
+            true => Vec::new(),
+            false => groups,
         }
     }
 
