@@ -110,20 +110,18 @@ book: ## build the book in target/book, with mdBook, which is installed if it is
 	@mdbook --version >/dev/null 2>&1 || cargo install --locked --quiet mdbook
 	mdbook build book
 
-speed: build ## measure a selection beside NumPy, and torch and JAX where .venv has them, and write the page of the book
-	$(BIN)/python crates/bench/speed.py > target/speed.md
+speed: build ## measure beside NumPy, and torch and JAX where .venv or PEERS has them, and write the page of the book
+	$(BIN)/python crates/bench/alone.py --page > target/speed.md
 	mv target/speed.md book/src/speed.md
 
-bench: build ## print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
+bench: speed ## write the page of speed, and print ratios to memcpy, to NumPy, and to torch and JAX where .venv has them
 	cargo bench --package allotrope-bench
-	$(BIN)/python crates/bench/alone.py
 	$(BIN)/python crates/bench/peers.py
 	$(BIN)/python crates/bench/structured.py
 	$(BIN)/python crates/bench/autograd.py
 	$(BIN)/python crates/bench/variables.py
 	$(BIN)/python crates/bench/loader.py
 	$(BIN)/python crates/bench/optim.py
-	$(BIN)/python crates/bench/steps.py
 	$(BIN)/python crates/bench/training.py
 
 bench-gpu: ## print ratios of the GPU to a bare copy on it; software drivers count

@@ -1,24 +1,10 @@
-"""Whole training steps with modules and AdamW, beside torch's: the same program runs with either.
+"""Networks whose training steps are measured: the same program runs with torch and with us.
 
-Each case is a forward pass, a loss, a backward pass and a step, in float32 and under bfloat16
-autocast. The libraries take turns; figures are the best of many turns, and how many times as fast as
-torch that is. Without torch only our own times are printed.
+A step is a forward pass, a loss, a backward pass and a step of AdamW, in float32 or under bfloat16 autocast.
+`alone.py` measures them.
 """
 
 from __future__ import annotations
-
-import sys
-import time
-
-import allotrope as al
-
-try:
-    import torch
-except ImportError:
-    torch = None
-
-ROUNDS = 12
-SECONDS = 0.25
 
 
 def mlp(lib):
@@ -30,7 +16,7 @@ def mlp(lib):
     return model, lambda: nn.functional.cross_entropy(model(x), y)
 
 
-def convnet(lib):
+def convnet(lib, memory_format=None):
     nn = lib.nn
     model = nn.Sequential(
         nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
@@ -38,7 +24,13 @@ def convnet(lib):
         nn.Flatten(), nn.Linear(64 * 8 * 8, 10),
     )  # fmt: skip
     x, y = lib.randn(32, 3, 32, 32), lib.randint(0, 10, (32,))
+    if memory_format is not None:
+        model, x = model.to(memory_format=memory_format), x.to(memory_format=memory_format)
     return model, lambda: nn.functional.cross_entropy(model(x), y)
+
+
+def convnet_channels_last(lib):
+    return convnet(lib, lib.channels_last)
 
 
 def lstm(lib):
@@ -93,6 +85,9 @@ def gpt(lib, letters=74, width=128, heads=4, layers=4, length=64, batch=16):
     return model, lambda: F.cross_entropy(model(x).flatten(0, 1), y)
 
 
+NETWORKS = [mlp, convnet, convnet_channels_last, lstm, gpt]
+
+
 def step_of(lib, make, is_half):
     """A training step as a function."""
     lib.manual_seed(0)
@@ -108,35 +103,3 @@ def step_of(lib, make, is_half):
         return loss
 
     return step
-
-
-def seconds(step, clock):
-    """The time of a step, from as many as fit into a turn."""
-    start, count = clock(), 0
-    while clock() - start < SECONDS:
-        step()
-        count += 1
-    return (clock() - start) / count
-
-
-def measured(wanted=(), clock=time.perf_counter):
-    """Each network and dtype of products, with our best time and, if it is there, torch's."""
-    libraries = [al] if torch is None else [al, torch]
-    for make in (mlp, convnet, lstm, gpt):
-        if wanted and make.__name__ not in wanted:
-            continue
-        for is_half in (False, True):
-            steps = [step_of(lib, make, is_half) for lib in libraries]
-            best = [min(times) for times in zip(*([seconds(s, clock) for s in steps] for _ in range(ROUNDS)))]
-            yield make.__name__, "bfloat16" if is_half else "float32", *best, *[None][len(best) - 1 :]
-
-
-def main():
-    print(f"{'step':10} {'products':10} {'ms':>8} {'torch ms':>9} {'x torch':>8}")
-    for name, products, ours, theirs in measured(set(sys.argv[1:])):
-        peer = f"{theirs * 1e3:9.2f} {theirs / ours:8.2f}" if theirs else ""
-        print(f"{name:10} {products:10} {ours * 1e3:8.2f} {peer}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
