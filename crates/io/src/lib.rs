@@ -1,4 +1,4 @@
-//! Tensors in files: safetensors, and NumPy's npy and npz.
+//! Tensors in files: safetensors, NumPy's npy and npz, and torch's files, which are read.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -7,7 +7,8 @@
 //! | `safetensors` | the format safetensors |
 //! | `tree` | containers as names and metadata of a safetensors file |
 //! | `npy` | NumPy's format of one array |
-//! | `zip` | archives, which npz files are |
+//! | `zip` | archives, which npz files and torch's are |
+//! | `torch`, `pickle` | what `torch.save` writes, read without running it |
 //! | `json` | the JSON of headers |
 //! | `source` | bytes to read tensors from: a file, its mapping, or memory |
 //! | `mmap` | files as memory (unsafe) |
@@ -35,9 +36,11 @@ mod json;
 mod load;
 mod mmap;
 mod npy;
+mod pickle;
 mod safetensors;
 mod save;
 mod source;
+mod torch;
 mod tree;
 mod value;
 mod zip;

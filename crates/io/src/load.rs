@@ -6,15 +6,18 @@ use allotrope_dtype::Error;
 
 use crate::source::Source;
 use crate::value::{Key, Value};
-use crate::{npy, safetensors, zip};
+use crate::{npy, safetensors, torch, zip};
 
 const OP: &str = "load";
 /// What bytes without a path are called in errors.
 const NAMELESS: &str = "bytes";
 
-/// Reads a file that [`save`](crate::save()) wrote, or any other of the three formats: which one is
-/// told by its first bytes. A safetensors file of someone else's is a dict of its tensors by names,
-/// as is an npz file; an npy file is a tensor.
+/// Reads a file that [`save`](crate::save()) wrote, any other of the three formats, or one that
+/// `torch.save` wrote: which one is told by its first bytes. A safetensors file of someone else's is a
+/// dict of its tensors by names, as is an npz file; an npy file is a tensor.
+///
+/// A file of torch's is a pickle, which is read as data: containers, numbers, text and tensors. One that
+/// would call anything else is refused by the name of that.
 ///
 /// With `map`, tensors are views of the file, which is read as they are used: the file must not
 /// change as long as one of them exists. What lies at an address that its dtype does not allow is
@@ -92,7 +95,10 @@ pub fn load_metadata_bytes(bytes: &[u8]) -> Result<Vec<(String, String)>, Error>
 
 enum Kind {
     Npy,
-    Npz,
+    /// An npz file, or one of torch's.
+    Archive,
+    /// A file of torch's from before 1.6.
+    Legacy,
     Safetensors,
 }
 
@@ -101,7 +107,9 @@ fn kind(source: &Source<'_>) -> Result<Kind, Error> {
     Ok(if first.starts_with(npy::MAGIC) {
         Kind::Npy
     } else if zip::MAGICS.iter().any(|magic| first.starts_with(magic)) {
-        Kind::Npz
+        Kind::Archive
+    } else if !first.is_empty() && torch::LEGACY.starts_with(&first) && first.len() == 8 {
+        Kind::Legacy
     } else {
         Kind::Safetensors
     })
@@ -110,9 +118,14 @@ fn kind(source: &Source<'_>) -> Result<Kind, Error> {
 fn read(source: &Source<'_>) -> Result<Value, Error> {
     match kind(source)? {
         Kind::Npy => npy::read(source, 0, source.len()).map(Value::Tensor),
-        Kind::Npz => {
+        Kind::Legacy => torch::read_legacy(source),
+        Kind::Archive => {
+            let entries = zip::files(source)?;
+            if torch::is_archive(&entries) {
+                return torch::read_archive(source, &entries);
+            }
             let named = |(name, tensor)| (Key::Text(name), Value::Tensor(tensor));
-            let arrays = zip::read(source)?.into_iter();
+            let arrays = zip::read(source, entries)?.into_iter();
             Ok(Value::Dict(arrays.map(named).collect()))
         }
         Kind::Safetensors => safetensors::read(source),
@@ -121,7 +134,7 @@ fn read(source: &Source<'_>) -> Result<Value, Error> {
 
 fn read_metadata(source: &Source<'_>) -> Result<Vec<(String, String)>, Error> {
     match kind(source)? {
-        Kind::Npy | Kind::Npz => Ok(Vec::new()),
+        Kind::Npy | Kind::Archive | Kind::Legacy => Ok(Vec::new()),
         Kind::Safetensors => safetensors::read_metadata(source),
     }
 }

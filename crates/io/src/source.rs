@@ -98,11 +98,11 @@ impl<'a> Source<'a> {
         Error::new(self.op, problem)
     }
 
-    /// The error of a pickle, as torch's files are: reading one runs what it says.
+    /// The error of a pickle that torch did not write.
     #[cold]
     pub(crate) fn pickled(&self) -> Error {
-        self.damaged("a pickle, as torch.save writes it; safetensors, npy and npz are read")
-            .hint("in torch: safetensors.torch.save_file(model.state_dict(), path)")
+        self.damaged("a pickle; files of torch.save, safetensors, npy and npz are read")
+            .hint("in Python: torch.save(…, path) or safetensors.torch.save_file(…, path)")
     }
 
     /// The error of elements that no dtype reads.

@@ -2,6 +2,7 @@
 
 use allotrope_cpu::memory::{try_push, try_vec, try_with_capacity};
 use std::io::{self, Write};
+use std::ops::Range;
 
 use allotrope_dtype::Error;
 use allotrope_tensor::Tensor;
@@ -29,8 +30,8 @@ const ELSEWHERE: u64 = u32::MAX as u64;
 const MOST_UNPACKED: u64 = 1032;
 
 /// A file of an archive.
-struct Entry {
-    name: String,
+pub(crate) struct Entry {
+    pub(crate) name: String,
     is_deflated: bool,
     check: u32,
     packed: u64,
@@ -62,8 +63,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads the arrays of an archive by their names.
-pub(crate) fn read(source: &Source<'_>) -> Result<Vec<(String, Tensor)>, Error> {
+/// The files of an archive, which do not overlap.
+pub(crate) fn files(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
     let entries = list(source)?;
     // Files that share bytes could be a thousand times as large as the archive.
     let packed = entries
@@ -72,13 +73,18 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Vec<(String, Tensor)>, Error> 
     if packed.is_none_or(|packed| packed > source.len()) {
         return Err(source.damaged("files that overlap"));
     }
+    Ok(entries)
+}
+
+/// Reads the arrays of an archive by their names.
+pub(crate) fn read(
+    source: &Source<'_>,
+    entries: Vec<Entry>,
+) -> Result<Vec<(String, Tensor)>, Error> {
     let mut arrays: Vec<(String, Tensor)> = try_with_capacity(source.op(), entries.len())?;
     let mut seen = std::collections::HashSet::new();
     for entry in entries {
         let Some(name) = entry.name.strip_suffix(".npy") else {
-            if entry.name.ends_with("data.pkl") {
-                return Err(source.pickled());
-            }
             let reason = format!(
                 "a file {:?} that is no array; npz has .npy files",
                 entry.name
@@ -94,7 +100,16 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Vec<(String, Tensor)>, Error> 
     Ok(arrays)
 }
 
-fn read_entry(source: &Source<'_>, entry: &Entry) -> Result<Tensor, Error> {
+/// Where the bytes of a file are that is not compressed.
+pub(crate) fn stored(source: &Source<'_>, entry: &Entry) -> Result<Range<u64>, Error> {
+    if entry.is_deflated || entry.packed != entry.unpacked {
+        return Err(source.damaged(format!("a compressed file {:?}", entry.name)));
+    }
+    place(source, entry)
+}
+
+/// Where the packed bytes of a file are.
+fn place(source: &Source<'_>, entry: &Entry) -> Result<Range<u64>, Error> {
     let damaged = |what: &str| source.damaged(format!("{what} of {:?}", entry.name));
     let end = entry.header.checked_add(30);
     let head = source.bytes(entry.header..end.ok_or_else(|| damaged("no header"))?)?;
@@ -109,7 +124,12 @@ fn read_entry(source: &Source<'_>, entry: &Entry) -> Result<Tensor, Error> {
     let end = start
         .checked_add(entry.packed)
         .filter(|end| *end <= source.len());
-    let end = end.ok_or_else(|| damaged("bytes beyond the end"))?;
+    Ok(start..end.ok_or_else(|| damaged("bytes beyond the end"))?)
+}
+
+fn read_entry(source: &Source<'_>, entry: &Entry) -> Result<Tensor, Error> {
+    let damaged = |what: &str| source.damaged(format!("{what} of {:?}", entry.name));
+    let Range { start, end } = place(source, entry)?;
     if !entry.is_deflated {
         if entry.packed != entry.unpacked {
             return Err(damaged("two lengths"));

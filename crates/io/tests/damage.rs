@@ -147,9 +147,23 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
+/// Files that torch wrote.
+fn torch_files() -> Vec<Vec<u8>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/torch");
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    names.retain(|path| path.extension().is_some_and(|end| end == "pt"));
+    names.sort();
+    names
+        .iter()
+        .map(|path| std::fs::read(path).unwrap())
+        .collect()
+}
+
 /// Loads many damaged files; how many of them were refused.
-fn count_refused(format: Format, count: usize) -> usize {
-    let samples = samples(format);
+fn count_refused(samples: &[Vec<u8>], count: usize) -> usize {
     let mut random = Random(20_240_501);
     let mut refused = 0;
     for i in 0..count {
@@ -171,19 +185,25 @@ fn count_refused(format: Format, count: usize) -> usize {
 
 #[test]
 fn a_hundred_thousand_damaged_safetensors() {
-    let refused = count_refused(Format::Safetensors, 100_000);
+    let refused = count_refused(&samples(Format::Safetensors), 100_000);
     assert!(refused > 60_000 && refused < 100_000, "{refused}");
 }
 
 #[test]
 fn a_hundred_thousand_damaged_npy() {
-    let refused = count_refused(Format::Npy, 100_000);
+    let refused = count_refused(&samples(Format::Npy), 100_000);
     assert!(refused > 50_000 && refused < 100_000, "{refused}");
 }
 
 #[test]
 fn twenty_thousand_damaged_npz() {
-    let refused = count_refused(Format::Npz, 100_000);
+    let refused = count_refused(&samples(Format::Npz), 100_000);
+    assert!(refused > 50_000 && refused < 100_000, "{refused}");
+}
+
+#[test]
+fn a_hundred_thousand_damaged_files_of_torch() {
+    let refused = count_refused(&torch_files(), 100_000);
     assert!(refused > 50_000 && refused < 100_000, "{refused}");
 }
 
