@@ -205,7 +205,8 @@ class GELU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of each number."""
-        return F.gelu(input, approximate=self.approximate)
+        # Another word than it knows is refused there.
+        return F.gelu(input, approximate=self.approximate)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         """The constants."""

@@ -266,10 +266,11 @@ class _NormBase(Module):
         >>> layer.running_mean, layer.running_var
         (tensor([0., 0.]), tensor([1., 1.]))
         """
+        kept: Any = self
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            kept.running_mean.zero_()
+            kept.running_var.fill_(1)
+            kept.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
         """The weight becomes one, the bias zero, and the statistics are forgotten.
@@ -283,7 +284,7 @@ class _NormBase(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
-    def _check_input_dim(self, input: Any) -> Tensor:
+    def _check_input_dim(self, input: Tensor) -> Tensor:
         input = as_input(type(self).__name__, input)
         if input.ndim not in self._ranks:
             raise ValueError(
@@ -357,9 +358,10 @@ class _BatchNorm(_NormBase):
         """The input normalized by the batch in training, by the running statistics else."""
         input = self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
+        tracked: Any = self.num_batches_tracked
         count = None
         if self.training and self.track_running_stats:
-            count = self.num_batches_tracked + 1
+            count = tracked + 1
             if self.momentum is None:
                 factor = 1.0 / count.item()
         uses_batch = self.training or self.running_mean is None
@@ -376,7 +378,7 @@ class _BatchNorm(_NormBase):
         )
         # What fails is not counted.
         if count is not None:
-            self.num_batches_tracked.copy_(count)
+            tracked.copy_(count)
         return found
 
 
