@@ -19,6 +19,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, Py
 use crate::arguments::{FilePath, either, needed};
 use crate::device::device_or_cpu;
 use crate::error::{cut, raise, wrong_object};
+use crate::mapped;
 use crate::notice::warn_user;
 use crate::operand;
 use crate::tensor::PyTensor;
@@ -253,7 +254,10 @@ pub(crate) fn load<'py>(
         Some(bytes) => py.detach(|| allotrope_io::load_bytes(&bytes)),
         None => {
             let path = read_path(OP, path)?;
-            py.detach(|| allotrope_io::load(&path, mmap))
+            py.detach(|| match mmap {
+                true => mapped::load(&path),
+                false => allotrope_io::load(&path),
+            })
         }
     };
     let value = value.and_then(|value| value.to_device(device));
