@@ -13,8 +13,8 @@ from .sizes import as_input
 
 
 class LayerNorm(Module):
-    """The last dimensions, of sizes normalized_shape, brought to mean 0 and variance 1, times a
-    weight plus a bias.
+    """Layer normalization: the last dimensions, of sizes normalized_shape, brought to mean 0 and
+    variance 1, times a weight plus a bias: y = (x - E[x]) / sqrt(Var[x] + eps) * weight + bias.
 
     Shape: [*, normalized_shape], and the same out. Dtype: the common one of input and weight.
 
@@ -72,8 +72,8 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """The last dimensions, of sizes normalized_shape, divided by the root of their mean square, times
-    a weight. eps=None is the rounding of the dtype.
+    """Root mean square normalization: the last dimensions, of sizes normalized_shape, divided by the
+    root of their mean square, times a weight. eps=None is the rounding of the dtype.
 
     Shape: [*, normalized_shape], and the same out. Dtype: the common one of input and weight.
 
@@ -125,7 +125,8 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of channels brought to mean 0 and variance 1, times a weight plus a bias per channel.
+    """Group normalization: groups of channels brought to mean 0 and variance 1, times a weight plus
+    a bias per channel.
 
     Shape: [N, C, *], and the same out. Dtype: the common one of input and weight.
 
@@ -383,8 +384,9 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of [batch, channels] or [batch, channels, length] brought to mean 0 and variance 1
-    over the batch in training, by running statistics else. These are float32 at least.
+    """Batch normalization: each channel of [batch, channels] or [batch, channels, length] brought to
+    mean 0 and variance 1 over the batch in training, by running statistics else. These are float32 at
+    least.
 
     Shape: [N, C] or [N, C, L], and the same out. Dtype: the common one of input and weight.
 
@@ -461,7 +463,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each signal brought to mean 0 and variance 1.
+    """Instance normalization: each channel of each signal brought to mean 0 and variance 1.
 
     Shape: [N, C, L] or [C, L], and the same out. Dtype: the input's, or with affine=True the
     common one of input and weight.
@@ -474,7 +476,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each image brought to mean 0 and variance 1.
+    """Instance normalization: each channel of each image brought to mean 0 and variance 1.
 
     Shape: [N, C, H, W] or [C, H, W], and the same out. Dtype: the input's, or with affine=True
     the common one of input and weight.
@@ -487,7 +489,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each volume brought to mean 0 and variance 1.
+    """Instance normalization: each channel of each volume brought to mean 0 and variance 1.
 
     Shape: [N, C, D, H, W] or [C, D, H, W], and the same out. Dtype: the input's, or with
     affine=True the common one of input and weight.
