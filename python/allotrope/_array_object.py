@@ -10,7 +10,8 @@ from . import _core
 if TYPE_CHECKING:
     from ._more import Size as _Sizes
 
-_sizes_of = _core.Tensor.size
+# Below it becomes a property.
+_sizes_of: Any = _core.Tensor.size
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 

@@ -44,7 +44,7 @@ class device(str):
         return str(self).partition(":")[0]
 
     @property
-    def index(self) -> int | None:
+    def index(self) -> int | None:  # type: ignore[override]
         """The number among devices of a kind, if it was given.
 
         >>> al.device("gpu", 1).index, al.device("cpu").index

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import _core
@@ -124,7 +124,7 @@ def _decode_family(name: str) -> Family:
 
 
 #: What stands behind the mark, and what becomes of it.
-_DECODERS = {
+_DECODERS: dict[str, Callable[..., Any]] = {
     "int":       lambda text: int(text, 16),
     "float":     _decode_float,
     "complex":   lambda re, im: complex(decode(re), decode(im)),

@@ -10,6 +10,12 @@ DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
 PAGES += [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "book" / "src").glob("*.md"))]
 
+#: The text of a link to a decision, and the number of the file.
+LINKED = re.compile(r"\[([^\]]*)\]\((?:\S*/)?(\d{3})-[\w-]+\.md(?:#[^)]*)?\)")
+#: The number of a decision in words; and in brackets or a cell of its own, where its zero tells it from a figure.
+SPOKEN = re.compile(r"(?:[Dd]ecisions?|[Rr]eplace[ds]? by|[Rr]eplaces|[Ss]ee) \[?(\d{3})\b")
+ALONE = re.compile(r"(?:\(|\| )(0\d\d)(?:\)| \|)")
+
 #: What the map speaks of in the words `crate/src/…`.
 MAPPED = re.compile(r"`((?:allotrope|bench|conformance|cpu|derive|dtype|gpu|io|nn|op|python|tensor|xtask)/[\w/.]+)`")
 
@@ -41,13 +47,19 @@ def test_statements_of_the_four_documents():
 
 
 def test_links_to_decisions_have_their_numbers():
-    links = [link for page in PAGES for link in re.findall(r"\[(\d{3})\]\(\S*?(\d{3})-[\w-]+\.md\)", page.read_text())]
-    assert len(links) > len(DECISIONS) and [link for link in links if link[0] != link[1]] == []
+    """A number in the text of a link is that of the file which it leads to."""
+    links = [(*link, page.name) for page in PAGES for link in LINKED.findall(page.read_text())]
+    labelled = [(number, *link) for link in links for number in re.findall(r"\b\d{3}\b", link[0])]
+    assert len(labelled) > len(DECISIONS) and [link for link in labelled if link[0] != link[2]] == []
 
 
 def test_decisions_that_are_spoken_of():
-    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
-    assert {int(number) for number in re.findall(r"see (\d{3})", index)} <= set(range(1, len(DECISIONS) + 1))
+    """In pages and in the comments of sources; in words (`decision 009`), and as a number alone (`(009)`)."""
+    sources = [*(ROOT / "crates").rglob("*.rs"), *(ROOT / "python" / "allotrope").rglob("*.py")]
+    spoken = [(number, page) for page in PAGES for number in SPOKEN.findall(page.read_text()) + ALONE.findall(page.read_text())]
+    spoken += [(number, source) for source in sources for number in SPOKEN.findall(source.read_text())]
+    numbers = {path.name[:3] for path in DECISIONS}
+    assert len(spoken) > 30 and [(number, path.name) for number, path in spoken if number not in numbers] == []
 
 
 def test_paths_of_the_map():

@@ -224,7 +224,7 @@ pub fn save(value: impl Into<Value>, path: impl AsRef<Path>) -> Result<()> {
 /// # Errors
 /// As [`io::load`].
 pub fn load(path: impl AsRef<Path>) -> Result<Value> {
-    io::load(path, false)
+    io::load(path)
 }
 
 /// Goes to the start of a seed's sequence, for all draws without a generator of their own.

@@ -11,7 +11,7 @@
 //! | `torch`, `pickle` | what `torch.save` writes, read without running it |
 //! | `json` | the JSON of headers |
 //! | `source` | bytes to read tensors from: a file, its mapping, or memory |
-//! | `mmap` | files as memory (unsafe) |
+//! | `mmap` | [`load_mapped`]: files as memory (unsafe) |
 //! | `atomic` | files that are replaced as a whole or not at all |
 //!
 //! No file makes a reader panic, or allocate more than a fixed multiple of the file's own length.
@@ -22,10 +22,10 @@
 //! let path = std::env::temp_dir().join(format!("doc-{}.safetensors", std::process::id()));
 //! let x = Tensor::arange(0, 3, 1, DType::BF16)?;
 //! save(&x.clone().into(), &path, &[])?;
-//! assert_eq!(Tensor::try_from(load(&path, false)?)?, x);
+//! assert_eq!(Tensor::try_from(load(&path)?)?, x);
 //!
 //! save(&Value::from([("x", x)]), &path, &[])?;
-//! assert!(load(&path, true)?.get("x").is_some());
+//! assert!(load(&path)?.get("x").is_some());
 //! # std::fs::remove_file(path).ok();
 //! # Ok::<(), allotrope_io::Error>(())
 //! ```
@@ -47,5 +47,6 @@ mod zip;
 
 pub use allotrope_tensor::{DType, Device, Error, ErrorKind, Problem, Tensor};
 pub use load::{load, load_bytes, load_metadata, load_metadata_bytes};
+pub use mmap::load_mapped;
 pub use save::{Format, save, write};
 pub use value::{Key, Value};

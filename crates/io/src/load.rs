@@ -8,27 +8,24 @@ use crate::source::Source;
 use crate::value::{Key, Value};
 use crate::{npy, safetensors, torch, zip};
 
-const OP: &str = "load";
+pub(crate) const OP: &str = "load";
 /// What bytes without a path are called in errors.
 const NAMELESS: &str = "bytes";
 
 /// Reads a file that [`save`](crate::save()) wrote, any other of the three formats, or one that
 /// `torch.save` wrote: which one is told by its first bytes. A safetensors file of someone else's is a
 /// dict of its tensors by names, as is an npz file; an npy file is a tensor.
+/// [`load_mapped`](crate::load_mapped) reads a large file as it is used.
 ///
 /// A file of torch's is a pickle, which is read as data: containers, numbers, text and tensors. One that
 /// would call anything else is refused by the name of that.
-///
-/// With `map`, tensors are views of the file, which is read as they are used: the file must not
-/// change as long as one of them exists. What lies at an address that its dtype does not allow is
-/// copied, and checksums of npz files are not looked at.
 ///
 /// ```
 /// use allotrope_io::{load, save};
 /// use allotrope_tensor::Tensor;
 /// let path = std::env::temp_dir().join(format!("io-load-{}.npy", std::process::id()));
 /// save(&Tensor::new([1_u8, 2])?.into(), &path, &[])?;
-/// assert_eq!(Tensor::try_from(load(&path, false)?)?, Tensor::new([1_u8, 2])?);
+/// assert_eq!(Tensor::try_from(load(&path)?)?, Tensor::new([1_u8, 2])?);
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), allotrope_tensor::Error>(())
 /// ```
@@ -36,8 +33,8 @@ const NAMELESS: &str = "bytes";
 /// # Errors
 /// A file error if the system refuses or the file is damaged, a dtype error for elements that no
 /// dtype here has, a memory error.
-pub fn load(path: impl AsRef<Path>, map: bool) -> Result<Value, Error> {
-    read(&Source::open(OP, path.as_ref(), map)?)
+pub fn load(path: impl AsRef<Path>) -> Result<Value, Error> {
+    read(&Source::open(OP, path.as_ref())?)
 }
 
 /// Reads the bytes of a file.
@@ -72,7 +69,7 @@ pub fn load_bytes(bytes: &[u8]) -> Result<Value, Error> {
 /// # Errors
 /// As [`load`].
 pub fn load_metadata(path: impl AsRef<Path>) -> Result<Vec<(String, String)>, Error> {
-    read_metadata(&Source::open("load_metadata", path.as_ref(), false)?)
+    read_metadata(&Source::open("load_metadata", path.as_ref())?)
 }
 
 /// The metadata of the bytes of a file.
@@ -115,7 +112,7 @@ fn kind(source: &Source<'_>) -> Result<Kind, Error> {
     })
 }
 
-fn read(source: &Source<'_>) -> Result<Value, Error> {
+pub(crate) fn read(source: &Source<'_>) -> Result<Value, Error> {
     match kind(source)? {
         Kind::Npy => npy::read(source, 0, source.len()).map(Value::Tensor),
         Kind::Legacy => torch::read_legacy(source),

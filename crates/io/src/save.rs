@@ -52,7 +52,7 @@ impl Format {
 /// use allotrope_tensor::Tensor;
 /// let path = std::env::temp_dir().join(format!("io-save-{}.npy", std::process::id()));
 /// save(&Tensor::new([1_u8, 2])?.into(), &path, &[])?;
-/// assert_eq!(Tensor::try_from(load(&path, false)?)?, Tensor::new([1_u8, 2])?);
+/// assert_eq!(Tensor::try_from(load(&path)?)?, Tensor::new([1_u8, 2])?);
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), allotrope_tensor::Error>(())
 /// ```

@@ -32,8 +32,28 @@ enum Content<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A file, as memory if `map` says so.
-    pub(crate) fn open(op: &'static str, path: &Path, map: bool) -> Result<Self, Error> {
+    /// A file that is read.
+    pub(crate) fn open(op: &'static str, path: &Path) -> Result<Self, Error> {
+        Self::open_as(op, path, |file, _| Ok(Content::File(file)))
+    }
+
+    /// A file as memory, if it has bytes: the system maps no empty ones.
+    pub(crate) fn open_mapped(
+        op: &'static str,
+        path: &Path,
+        map: impl FnOnce(&File) -> io::Result<Mapping>,
+    ) -> Result<Self, Error> {
+        Self::open_as(op, path, |file, len| match len {
+            0 => Ok(Content::File(file)),
+            _ => map(&file).map(Content::Mapped),
+        })
+    }
+
+    fn open_as(
+        op: &'static str,
+        path: &Path,
+        content: impl FnOnce(File, u64) -> io::Result<Content<'a>>,
+    ) -> Result<Self, Error> {
         let name = path.display().to_string();
         let open = || {
             let file = File::open(path)?;
@@ -41,11 +61,7 @@ impl<'a> Source<'a> {
             if metadata.is_dir() {
                 return Err(io::Error::from(io::ErrorKind::IsADirectory));
             }
-            let content = match map && metadata.len() > 0 {
-                true => Content::Mapped(Mapping::new(&file)?),
-                false => Content::File(file),
-            };
-            Ok((content, metadata.len()))
+            Ok((content(file, metadata.len())?, metadata.len()))
         };
         match open() {
             Ok((content, len)) => Ok(Self {

@@ -446,15 +446,15 @@ impl Fan {
 pub enum Nonlinearity {
     /// Nothing, or a convolution.
     Linear,
-    /// The logistic function.
+    /// The sigmoid, or logistic function.
     Sigmoid,
     /// The hyperbolic tangent.
     Tanh,
-    /// Negative numbers become zero.
+    /// The rectified linear unit.
     Relu,
-    /// Negative numbers are multiplied by a slope.
+    /// The leaky rectified linear unit, of a slope.
     LeakyRelu(f64),
-    /// The scaled exponential unit.
+    /// The scaled exponential linear unit.
     Selu,
 }
 

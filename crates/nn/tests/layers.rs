@@ -483,7 +483,7 @@ fn case(name: &str, dtype: DType, device: Device) -> Result<Case, Error> {
 /// What was recorded, by case and name.
 fn recorded() -> BTreeMap<String, StateDict> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layers.safetensors");
-    let Value::Dict(items) = load(path, false).unwrap() else {
+    let Value::Dict(items) = load(path).unwrap() else {
         panic!("a dict");
     };
     let mut cases: BTreeMap<String, StateDict> = BTreeMap::new();

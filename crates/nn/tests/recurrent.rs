@@ -10,7 +10,7 @@ use allotrope_nn::{DType, Error, Tensor};
 #[test]
 fn results_and_gradients_are_torchs() -> Result<(), Error> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recurrent.safetensors");
-    let answers = load(&path, false)?;
+    let answers = load(&path)?;
     let answer = |name: String| {
         answers
             .get(&name)

@@ -19,6 +19,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, Py
 use crate::arguments::{FilePath, either, needed};
 use crate::device::device_or_cpu;
 use crate::error::{cut, raise, wrong_object};
+use crate::mapped;
 use crate::notice::warn_user;
 use crate::operand;
 use crate::tensor::PyTensor;
@@ -212,9 +213,11 @@ impl Write for ObjectWriter {
     }
 }
 
-/// What a file holds: a file of `save`, or any safetensors, npy or npz file, told by its first bytes.
+/// What a file holds: a file of `save`, any safetensors, npy or npz file, or one of `torch.save`, told by
+/// its first bytes.
 ///
-/// Safetensors and npz files of others are dicts of their tensors by names, npy files tensors. With
+/// A file of torch's is read as data: tensors, dicts, lists, tuples, numbers and text. What its pickle would
+/// call beside that is refused by its name, and nothing in it is run. Safetensors and npz files of others are dicts of their tensors by names, npy files tensors. With
 /// mmap=True tensors are views of the file, which is read as they are used: nothing may write to it
 /// as long as they exist (`save` does not, it makes a new file). Damaged files are an OSError.
 /// Instead of a path, a binary file object is read. torch's f, map_location and weights_only are
@@ -253,7 +256,10 @@ pub(crate) fn load<'py>(
         Some(bytes) => py.detach(|| allotrope_io::load_bytes(&bytes)),
         None => {
             let path = read_path(OP, path)?;
-            py.detach(|| allotrope_io::load(&path, mmap))
+            py.detach(|| match mmap {
+                true => mapped::load(&path),
+                false => allotrope_io::load(&path),
+            })
         }
     };
     let value = value.and_then(|value| value.to_device(device));

@@ -40,6 +40,7 @@
 //! | `fill` | tensors of one value, and of numbers in a row |
 //! | `random` | random tensors |
 //! | `files` | `save` and `load` |
+//! | `mapped` | files as memory (unsafe) |
 //! | `distributions` | random tensors of distributions, indices by weights |
 //! | `generator` | the class `Generator`, and the generator of the process |
 //! | `interchange` | tensors from the arrays of other libraries |
@@ -103,6 +104,7 @@ mod init;
 mod interchange;
 mod interrupt;
 mod limits;
+mod mapped;
 mod memory;
 mod memory_format;
 mod named;

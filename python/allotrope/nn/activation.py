@@ -45,7 +45,7 @@ class _Plain(Module):
 
 
 class ReLU(_InPlace):
-    """max(x, 0).
+    """The rectified linear unit, max(x, 0).
 
     Shape: any, and the same out. Dtype: the input's, integers too.
 
@@ -57,7 +57,7 @@ class ReLU(_InPlace):
 
 
 class ReLU6(_InPlace):
-    """min(max(x, 0), 6).
+    """The rectified linear unit up to 6, min(max(x, 0), 6).
 
     Shape: any, and the same out. Dtype: the input's, integers too.
 
@@ -69,7 +69,8 @@ class ReLU6(_InPlace):
 
 
 class SELU(_InPlace):
-    """λ · (max(x, 0) + min(α · (exp(x) - 1), 0)), which keeps mean and variance.
+    """The scaled exponential linear unit, λ · (max(x, 0) + min(α · (exp(x) - 1), 0)), which
+    keeps mean and variance.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -81,7 +82,7 @@ class SELU(_InPlace):
 
 
 class SiLU(_InPlace):
-    """x · sigmoid(x).
+    """The sigmoid linear unit or swish, x · sigmoid(x).
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -129,7 +130,7 @@ class Hardsigmoid(_InPlace):
 
 
 class Sigmoid(_Plain):
-    """1 / (1 + exp(-x)).
+    """The sigmoid or logistic function, 1 / (1 + exp(-x)).
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -153,7 +154,7 @@ class Tanh(_Plain):
 
 
 class LogSigmoid(_Plain):
-    """The logarithm of the logistic function.
+    """The logarithm of the sigmoid.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -189,7 +190,8 @@ class Tanhshrink(_Plain):
 
 
 class GELU(Module):
-    """x · Φ(x) with the normal distribution function Φ, or its approximation by tanh.
+    """The Gaussian error linear unit, x · Φ(x) with the normal distribution function Φ, or its
+    approximation by tanh.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -205,7 +207,8 @@ class GELU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of each number."""
-        return F.gelu(input, approximate=self.approximate)
+        # Another word than it knows is refused there.
+        return F.gelu(input, approximate=self.approximate)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         """The constants."""
@@ -213,7 +216,7 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """x, or negative_slope · x below zero.
+    """The leaky rectified linear unit: x, or negative_slope · x below zero.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -236,7 +239,7 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """x, or alpha · (exp(x) - 1) below zero.
+    """The exponential linear unit: x, or alpha · (exp(x) - 1) below zero.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -282,7 +285,7 @@ class CELU(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta · x)) / beta; x itself where beta · x is above the threshold.
+    """Softplus, log(1 + exp(beta · x)) / beta; x itself where beta · x is above the threshold.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -375,7 +378,7 @@ class Threshold(Module):
 
 
 class Hardtanh(Module):
-    """x between two limits.
+    """The hard hyperbolic tangent: x clamped to two limits.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -464,7 +467,7 @@ class PReLU(Module):
 
 
 class GLU(Module):
-    """One half of a dimension times the logistic function of the other.
+    """The gated linear unit: one half of a dimension times the sigmoid of the other.
 
     Shape: [*, 2n, *] gives [*, n, *]. Dtype: the input's; of integers the default float.
 
@@ -511,7 +514,7 @@ class _Line(Module):
 
 
 class Softmax(_Line):
-    """exp(x) divided by its sum along a dimension.
+    """Probabilities along a dimension: exp(x) divided by its sum.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -523,7 +526,7 @@ class Softmax(_Line):
 
 
 class Softmin(_Line):
-    """exp(-x) divided by its sum along a dimension.
+    """Probabilities along a dimension: exp(-x) divided by its sum.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 
@@ -535,7 +538,7 @@ class Softmin(_Line):
 
 
 class LogSoftmax(_Line):
-    """The logarithm of the softmax along a dimension.
+    """Log-probabilities along a dimension: the logarithm of the softmax.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 

@@ -83,7 +83,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         False
         """
         self.head.reset_parameters()
-        for first, second in self.tail:
+        pairs: Any = self.tail
+        for first, second in pairs:
             first.reset_parameters()
             second.reset_parameters()
 

@@ -105,7 +105,7 @@ class MultiheadAttention(Module):
         ):
             if weight is not None:
                 init.xavier_uniform_(weight)
-        if self.in_proj_bias is not None:
+        if self.in_proj_bias is not None and self.out_proj.bias is not None:
             init.zeros_(self.in_proj_bias)
             init.zeros_(self.out_proj.bias)
         for bias in (self.bias_k, self.bias_v):
@@ -138,7 +138,7 @@ class MultiheadAttention(Module):
             turned = {id(x): x.transpose(0, 1) for x in (query, key, value)}
             query, key, value = (turned[id(x)] for x in (query, key, value))
         q, k, v = self._project(query, key, value)
-        if self.bias_k is not None:
+        if self.bias_k is not None and self.bias_v is not None:
             batch = k.shape[0]
             k = cat([k, self.bias_k.expand(batch, 1, self.embed_dim)], 1)
             v = cat([v, self.bias_v.expand(batch, 1, self.embed_dim)], 1)
@@ -192,13 +192,14 @@ class MultiheadAttention(Module):
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         size, bias = self.embed_dim, self.in_proj_bias
+        weights: Any
         if self.in_proj_weight is None:
             weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         elif query is key and key is value:
             return F.linear(query, self.in_proj_weight, bias).chunk(3, -1)
         else:
             weights = self.in_proj_weight.split(size, 0)
-        biases = (None, None, None) if bias is None else bias.split(size, 0)
+        biases: tuple[Tensor | None, ...] = (None, None, None) if bias is None else bias.split(size, 0)
         return tuple(
             F.linear(x, weight, b) for x, weight, b in zip((query, key, value), weights, biases)
         )
@@ -301,7 +302,7 @@ def multi_head_attention_forward(
         raise ValueError(f"{op}: wrong size of the query: {query.shape[-1]}; {embed_dim_to_check} is accepted")
     if embed_dim_to_check % num_heads:
         raise ValueError(f"{op}: {embed_dim_to_check} features do not make {num_heads} heads of one size")
-    layer = MultiheadAttention.__new__(MultiheadAttention)
+    layer: Any = MultiheadAttention.__new__(MultiheadAttention)
     Module.__init__(layer)
     layer.embed_dim, layer.num_heads = embed_dim_to_check, num_heads
     layer.head_dim = embed_dim_to_check // num_heads
@@ -312,9 +313,10 @@ def multi_head_attention_forward(
     layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight = q_proj_weight, k_proj_weight, v_proj_weight
     layer.in_proj_bias, layer.bias_k, layer.bias_v = in_proj_bias, bias_k, bias_v
     layer.out_proj = lambda x: F.linear(x, out_proj_weight, out_proj_bias)
-    return layer.forward(
+    found: tuple[Tensor, Tensor | None] = layer.forward(
         query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal
     )
+    return found
 
 
 __all__ = ["MultiheadAttention"]

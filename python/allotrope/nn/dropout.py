@@ -35,7 +35,7 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """Each number is zero with probability p, else divided by 1 - p; nothing changes in evaluation.
+    """Zeros with probability p, and the other numbers divided by 1 - p; nothing changes in evaluation.
 
     Shape: any, and the same out. Dtype: the input's; of integers the default float.
 

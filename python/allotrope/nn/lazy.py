@@ -7,6 +7,7 @@ from typing import Any
 from .. import Tensor
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
+from .members import Members
 from .module import Module
 from .normalization import (
     BatchNorm1d,
@@ -16,7 +17,7 @@ from .normalization import (
     InstanceNorm2d,
     InstanceNorm3d,
 )
-from .parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from .parameter import Parameter, UninitializedBuffer, UninitializedParameter, is_lazy
 from .sizes import as_input
 
 
@@ -33,6 +34,9 @@ class LazyModuleMixin:
     """
 
     cls_to_become: Any = None
+    # Of the module beside which this is mixed in.
+    _parameters: Members
+    _buffers: Members
 
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or buffer has no shape yet.
@@ -59,7 +63,7 @@ class LazyModuleMixin:
     def __call__(self, *args: Any, **options: Any) -> Any:
         self.initialize_parameters(*args, **options)
         if self.cls_to_become is None:
-            return Module.__call__(self, *args, **options)
+            return Module.__call__(self, *args, **options)  # type: ignore[arg-type]
         self.__class__ = self.cls_to_become
         return self(*args, **options)
 
@@ -95,7 +99,7 @@ class _Lazy(LazyModuleMixin):
         >>> al.nn.LazyLinear(2).reset_parameters()
         """
         if self._parameters and not self.has_uninitialized_params():
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **options: Any) -> None:
         """Gives the parameters their shapes."""
@@ -146,10 +150,13 @@ class LazyLinear(_Lazy, Linear):
 class _LazyConv(_Lazy):
     """A convolution with in_channels from the first input."""
 
+    groups: int
+    bias: Parameter | None
+    _rank: int
     _size_name = "in_channels"
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **options: Any) -> None:
-        super().__init__(0, 0, kernel_size, *args, **options)
+        super().__init__(0, 0, kernel_size, *args, **options)  # type: ignore[call-arg]
         self.out_channels = out_channels
         if self.groups > 0 and out_channels % self.groups:
             raise ValueError(
@@ -168,10 +175,12 @@ class _LazyConv(_Lazy):
         return input.shape[-self._rank - 1]
 
     def _check_size(self) -> None:
-        self._check(type(self).__name__)
+        layer: Any = self
+        layer._check(type(self).__name__)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        shapes = {"weight": self._weight_shape()}
+        layer: Any = self
+        shapes: dict[str, tuple[int, ...]] = {"weight": layer._weight_shape()}
         return shapes if self.bias is None else {**shapes, "bias": (self.out_channels,)}
 
 
@@ -260,11 +269,12 @@ class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
 class _LazyNorm(_Lazy):
     """A normalization with num_features from the first input."""
 
+    num_features: int
     _size_name = "num_features"
     _waiting = ("weight", "bias", "running_mean", "running_var")
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(0, *args, **options)
+        super().__init__(0, *args, **options)  # type: ignore[call-arg]
         self._postpone()
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
@@ -272,10 +282,12 @@ class _LazyNorm(_Lazy):
         return {name: (self.num_features,) for name in there}
 
     def _input_size(self, input: Tensor) -> int:
-        input = self._check_input_dim(input)
+        layer: Any = self
+        input = layer._check_input_dim(input)
+        ranks: tuple[int, ...] = layer._ranks
         # An instance may come without a batch.
         is_instance = "InstanceNorm" in type(self).__name__
-        return input.shape[-self._ranks[0]] if is_instance else input.shape[1]
+        return input.shape[-ranks[0]] if is_instance else input.shape[1]
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):

@@ -39,7 +39,7 @@ class _Loss(Module):
 
 
 class L1Loss(_Loss):
-    """The absolute differences.
+    """The mean absolute error: the absolute differences, or their mean or sum.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.
@@ -63,7 +63,7 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The squared differences.
+    """The mean squared error: the squared differences, or their mean or sum.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.
@@ -87,7 +87,7 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """The absolute differences, squared below beta.
+    """The absolute error, squared below beta.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.
@@ -113,7 +113,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half the squared differences, linear above delta.
+    """Half the squared error, linear above delta.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.
@@ -206,7 +206,7 @@ class CrossEntropyLoss(_Loss):
 
 
 class BCELoss(_Loss):
-    """The cross entropy of two classes, given probabilities.
+    """The binary cross entropy: that of two classes, given probabilities.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.
@@ -232,7 +232,7 @@ class BCELoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The cross entropy of two classes, given logits.
+    """The binary cross entropy: that of two classes, given logits.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.
@@ -331,7 +331,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of a target, given logarithms of probabilities.
+    """The Kullback-Leibler divergence of a target, given log-probabilities.
 
     Shape: two of the same shape give a number, or that shape with reduction='none'. Dtype: the
     common one.

@@ -55,7 +55,7 @@ class Members(dict[str, Any]):
         for name, value in dict(*others, **more).items():
             self[name] = value
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         self.update(other)
         return self
 

@@ -13,8 +13,8 @@ from .sizes import as_input
 
 
 class LayerNorm(Module):
-    """The last dimensions, of sizes normalized_shape, brought to mean 0 and variance 1, times a
-    weight plus a bias.
+    """Layer normalization: the last dimensions, of sizes normalized_shape, brought to mean 0 and
+    variance 1, times a weight plus a bias: y = (x - E[x]) / sqrt(Var[x] + eps) * weight + bias.
 
     Shape: [*, normalized_shape], and the same out. Dtype: the common one of input and weight.
 
@@ -72,8 +72,8 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """The last dimensions, of sizes normalized_shape, divided by the root of their mean square, times
-    a weight. eps=None is the rounding of the dtype.
+    """Root mean square normalization: the last dimensions, of sizes normalized_shape, divided by the
+    root of their mean square, times a weight. eps=None is the rounding of the dtype.
 
     Shape: [*, normalized_shape], and the same out. Dtype: the common one of input and weight.
 
@@ -125,7 +125,8 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of channels brought to mean 0 and variance 1, times a weight plus a bias per channel.
+    """Group normalization: groups of channels brought to mean 0 and variance 1, times a weight plus
+    a bias per channel.
 
     Shape: [N, C, *], and the same out. Dtype: the common one of input and weight.
 
@@ -266,10 +267,11 @@ class _NormBase(Module):
         >>> layer.running_mean, layer.running_var
         (tensor([0., 0.]), tensor([1., 1.]))
         """
+        kept: Any = self
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            kept.running_mean.zero_()
+            kept.running_var.fill_(1)
+            kept.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
         """The weight becomes one, the bias zero, and the statistics are forgotten.
@@ -283,7 +285,7 @@ class _NormBase(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
-    def _check_input_dim(self, input: Any) -> Tensor:
+    def _check_input_dim(self, input: Tensor) -> Tensor:
         input = as_input(type(self).__name__, input)
         if input.ndim not in self._ranks:
             raise ValueError(
@@ -357,9 +359,10 @@ class _BatchNorm(_NormBase):
         """The input normalized by the batch in training, by the running statistics else."""
         input = self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
+        tracked: Any = self.num_batches_tracked
         count = None
         if self.training and self.track_running_stats:
-            count = self.num_batches_tracked + 1
+            count = tracked + 1
             if self.momentum is None:
                 factor = 1.0 / count.item()
         uses_batch = self.training or self.running_mean is None
@@ -376,13 +379,14 @@ class _BatchNorm(_NormBase):
         )
         # What fails is not counted.
         if count is not None:
-            self.num_batches_tracked.copy_(count)
+            tracked.copy_(count)
         return found
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of [batch, channels] or [batch, channels, length] brought to mean 0 and variance 1
-    over the batch in training, by running statistics else. These are float32 at least.
+    """Batch normalization: each channel of [batch, channels] or [batch, channels, length] brought to
+    mean 0 and variance 1 over the batch in training, by running statistics else. These are float32 at
+    least.
 
     Shape: [N, C] or [N, C, L], and the same out. Dtype: the common one of input and weight.
 
@@ -459,7 +463,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each signal brought to mean 0 and variance 1.
+    """Instance normalization: each channel of each signal brought to mean 0 and variance 1.
 
     Shape: [N, C, L] or [C, L], and the same out. Dtype: the input's, or with affine=True the
     common one of input and weight.
@@ -472,7 +476,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each image brought to mean 0 and variance 1.
+    """Instance normalization: each channel of each image brought to mean 0 and variance 1.
 
     Shape: [N, C, H, W] or [C, H, W], and the same out. Dtype: the input's, or with affine=True
     the common one of input and weight.
@@ -485,7 +489,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each volume brought to mean 0 and variance 1.
+    """Instance normalization: each channel of each volume brought to mean 0 and variance 1.
 
     Shape: [N, C, D, H, W] or [C, D, H, W], and the same out. Dtype: the input's, or with
     affine=True the common one of input and weight.

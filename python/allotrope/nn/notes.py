@@ -17,8 +17,9 @@ def note_module(module: Any, error: Exception) -> None:
     former = error.__dict__.get("_module_note")
     error.__dict__["_module_note"] = note
     if hasattr(error, "add_note"):
-        if former is not None and former in getattr(error, "__notes__", ()):
-            error.__notes__.remove(former)
+        notes: Any = getattr(error, "__notes__", ())
+        if former is not None and former in notes:
+            notes.remove(former)
         error.add_note(note)
     elif len(error.args) == 1 and isinstance(error.args[0], str):
         # Python 3.10 has no notes: the message itself says it.

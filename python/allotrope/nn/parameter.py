@@ -81,9 +81,10 @@ class _Uninitialized:
     """What parameters and buffers without a shape have in common."""
 
     _wanted: tuple[Any, Any]
+    _becomes: type[Any]
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         """There is none yet.
 
         >>> al.nn.UninitializedParameter().shape
@@ -148,7 +149,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         # The dtype and the device are checked here, not where the shape comes.
         data = empty(0, dtype=dtype, device=device)
-        made = Parameter.__new__(cls, data, requires_grad)
+        made: Any = Parameter.__new__(cls, data, requires_grad)
         made._wanted = (data.numeric, device)
         return made
 
@@ -174,7 +175,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         persistent: bool = True,
     ) -> Any:
         data = empty(0, dtype=dtype, device=device)
-        made = Buffer.__new__(cls, data, persistent=persistent)
+        made: Any = Buffer.__new__(cls, data, persistent=persistent)
         made._wanted = (data.numeric, device)
         return made
 

@@ -230,7 +230,7 @@ class _FractionalMaxPool(_Function):
 
 
 class MaxPool1d(_MaxPool):
-    """The greatest number of each window of signals.
+    """Max pooling: the greatest number of each window of signals.
 
     Shape: [N, C, L] or [C, L] gives as many windows as there are. Dtype: the input's.
 
@@ -243,7 +243,7 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """The greatest number of each window of images.
+    """Max pooling: the greatest number of each window of images.
 
     Shape: [N, C, H, W] or [C, H, W] gives as many windows as there are. Dtype: the input's.
 
@@ -256,7 +256,7 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """The greatest number of each window of volumes.
+    """Max pooling: the greatest number of each window of volumes.
 
     Shape: [N, C, D, H, W] or [C, D, H, W] gives as many windows as there are. Dtype: the input's.
 
@@ -317,7 +317,7 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of each window of signals.
+    """Average pooling: the mean of each window of signals.
 
     Shape: [N, C, L] or [C, L] gives as many windows as there are. Dtype: the input's; of
     integers the default float.
@@ -352,7 +352,7 @@ class AvgPool1d(_AvgPool):
 
 
 class AvgPool2d(_AvgPool):
-    """The mean of each window of images.
+    """Average pooling: the mean of each window of images.
 
     Shape: [N, C, H, W] or [C, H, W] gives as many windows as there are. Dtype: the input's; of
     integers the default float.
@@ -366,7 +366,7 @@ class AvgPool2d(_AvgPool):
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window of volumes.
+    """Average pooling: the mean of each window of volumes.
 
     Shape: [N, C, D, H, W] or [C, D, H, W] gives as many windows as there are. Dtype: the
     input's; of integers the default float.
@@ -422,7 +422,7 @@ class LPPool3d(_LPPool):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The means of a wanted number of windows of signals.
+    """Adaptive average pooling: the means of a wanted number of windows of signals.
 
     Shape: [N, C, L] or [C, L] gives output_size in place of L. Dtype: the input's; of integers
     the default float.
@@ -436,7 +436,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """The means of a wanted number of windows of images.
+    """Adaptive average pooling: the means of a wanted number of windows of images.
 
     Shape: [N, C, H, W] or [C, H, W] gives output_size in place of H, W. Dtype: the input's; of
     integers the default float.
@@ -450,7 +450,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """The means of a wanted number of windows of volumes.
+    """Adaptive average pooling: the means of a wanted number of windows of volumes.
 
     Shape: [N, C, D, H, W] or [C, D, H, W] gives output_size in place of D, H, W. Dtype: the
     input's; of integers the default float.
@@ -464,7 +464,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The greatest numbers of a wanted number of windows of signals.
+    """Adaptive max pooling: the greatest numbers of a wanted number of windows of signals.
 
     Shape: [N, C, L] or [C, L] gives output_size in place of L. Dtype: the input's.
 
@@ -477,7 +477,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The greatest numbers of a wanted number of windows of images.
+    """Adaptive max pooling: the greatest numbers of a wanted number of windows of images.
 
     Shape: [N, C, H, W] or [C, H, W] gives output_size in place of H, W. Dtype: the input's.
 
@@ -490,7 +490,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The greatest numbers of a wanted number of windows of volumes.
+    """Adaptive max pooling: the greatest numbers of a wanted number of windows of volumes.
 
     Shape: [N, C, D, H, W] or [C, D, H, W] gives output_size in place of D, H, W. Dtype: the
     input's.

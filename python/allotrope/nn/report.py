@@ -122,7 +122,7 @@ def write_errors(
     lines = list(problems)
     if strict:
         for name in report.missing_keys:
-            tensor = expected.get(name)
+            tensor: Any = expected.get(name)
             is_known = tensor is not None and not is_lazy(tensor)
             what = f" ({list(tensor.shape)}, {tensor.dtype})" if is_known else ""
             lines.append(f"{name}: missing{what}")

@@ -72,7 +72,7 @@ class RNNBase(Module):
         for layer in range(num_layers):
             size = input_size if layer == 0 else state_size * (2 if bidirectional else 1)
             for suffix in ("", "_reverse") if bidirectional else ("",):
-                shapes = {"weight_ih": (gates, size), "weight_hh": (gates, state_size)}
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, size), "weight_hh": (gates, state_size)}
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:
@@ -148,7 +148,7 @@ class RNNBase(Module):
             **options,
         )
 
-    def _check_input(self, input: Any) -> Tensor:
+    def _check_input(self, input: Tensor) -> Tensor:
         input = as_input(type(self).__name__, input)
         if input.ndim not in (2, 3):
             raise ValueError(
@@ -403,7 +403,8 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        return _rnn.rnn_cell(input, hx, *self._weights(), self.nonlinearity)
+        state: Tensor = _rnn.rnn_cell(input, hx, *self._weights(), self.nonlinearity)
+        return state
 
 
 class LSTMCell(RNNCellBase):
@@ -431,7 +432,8 @@ class LSTMCell(RNNCellBase):
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
         """The next state and cell."""
-        return _rnn.lstm_cell(input, hx, *self._weights())
+        state: tuple[Tensor, Tensor] = _rnn.lstm_cell(input, hx, *self._weights())
+        return state
 
 
 class GRUCell(RNNCellBase):
@@ -458,7 +460,8 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        return _rnn.gru_cell(input, hx, *self._weights())
+        state: Tensor = _rnn.gru_cell(input, hx, *self._weights())
+        return state
 
 
 def _check_sizes(op: str, **sizes: Any) -> None:

@@ -100,8 +100,8 @@ def save_sharded(
     total = sum(tensor.nbytes for tensor in state_dict.values())
     path = os.path.join(directory, f"{name}.safetensors.index.json")
     temporary = f"{path}.{os.getpid()}.part"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump({"metadata": {"total_size": total}, "weight_map": places}, file, indent=2)
+    with open(temporary, "w", encoding="utf-8") as index:
+        json.dump({"metadata": {"total_size": total}, "weight_map": places}, index, indent=2)
     os.replace(temporary, path)
     return path
 

@@ -215,7 +215,11 @@ class Stateful:
             destination[prefix + _EXTRA] = self.get_extra_state()
 
     def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self,
+        *args: Any,
+        destination: dict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
     ) -> dict[str, Any]:
         """The parameters and persistent buffers by their paths, in their exact dtypes. They share
         memory with the module; with keep_vars they are its own objects.
@@ -224,7 +228,8 @@ class Stateful:
         ['bias', 'weight']
         """
         if args:
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            given: tuple[Any, ...] = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            destination, prefix, keep_vars = given
         destination = {} if destination is None else destination
         for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
@@ -261,7 +266,7 @@ class Stateful:
                 unexpected_keys,
                 error_msgs,
             )
-        plan = local_metadata.get(_PLAN)
+        plan: Any = local_metadata.get(_PLAN)
         is_alone = plan is None
         if is_alone:
             plan = Plan(bool(local_metadata.get("assign_to_params_buffers", False)))

@@ -179,7 +179,7 @@ class Optimizer:
     def __getstate__(self) -> dict[str, Any]:
         # One place is one object: tensors are keys by identity, which a copy keeps among its own.
         state = [(p, entry) for p, entry in self.state.items()]
-        kept = {"defaults": self.defaults, "param_groups": self.param_groups, "_entries": state}
+        kept: dict[str, Any] = {"defaults": self.defaults, "param_groups": self.param_groups, "_entries": state}
         if "_generator" in self.__dict__:
             kept["_generator"] = self._generator
         return kept

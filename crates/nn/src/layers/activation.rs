@@ -1,4 +1,4 @@
-//! Elementwise functions, and shares along a dimension.
+//! Activation functions: elementwise ones, and softmax and its kin along a dimension.
 
 use allotrope_dtype::{Error, default_dtype};
 use allotrope_tensor::{Options, Tensor};
@@ -20,20 +20,20 @@ macro_rules! plain {
     )*};
 }
 plain! {
-    "Negative numbers become zero." Relu relu;
-    "Numbers are kept within 0 and 6." Relu6 relu6;
-    "The scaled exponential unit." Selu selu;
-    "`x / (1 + |x|)`." Softsign softsign;
-    "The number times the chance that a normal number is below it." Gelu gelu;
-    "The same by a hyperbolic tangent." GeluTanh gelu_tanh;
-    "The number times its logistic function." Silu silu;
-    "`x tanh(log(1 + exp x))`." Mish mish;
-    "`x relu6(x + 3) / 6`." Hardswish hardswish;
-    "`relu6(x + 3) / 6`." Hardsigmoid hardsigmoid;
-    "`x - tanh x`." Tanhshrink tanhshrink;
+    "The rectified linear unit: `max(x, 0)`." Relu relu;
+    "The rectified linear unit up to 6: `min(max(x, 0), 6)`." Relu6 relu6;
+    "The scaled exponential linear unit: `scale * x`, and `scale * α (exp x - 1)` below zero." Selu selu;
+    "Softsign: `x / (1 + |x|)`." Softsign softsign;
+    "The Gaussian error linear unit: `x Φ(x)`, with the normal distribution function `Φ`." Gelu gelu;
+    "The Gaussian error linear unit, approximated by a hyperbolic tangent." GeluTanh gelu_tanh;
+    "The sigmoid linear unit, or swish: `x / (1 + exp(-x))`." Silu silu;
+    "Mish: `x tanh(log(1 + exp x))`." Mish mish;
+    "The hard swish: `x relu6(x + 3) / 6`." Hardswish hardswish;
+    "The hard sigmoid: `relu6(x + 3) / 6`." Hardsigmoid hardsigmoid;
+    "Tanhshrink: `x - tanh x`." Tanhshrink tanhshrink;
     "The hyperbolic tangent." Tanh tanh;
-    "The logistic function." Sigmoid sigmoid;
-    "The logarithm of the logistic function." LogSigmoid log_sigmoid;
+    "The sigmoid, or logistic function: `1 / (1 + exp(-x))`." Sigmoid sigmoid;
+    "The logarithm of the sigmoid: `-log(1 + exp(-x))`." LogSigmoid log_sigmoid;
 }
 
 macro_rules! with_numbers {
@@ -62,17 +62,17 @@ macro_rules! with_numbers {
     )*};
 }
 with_numbers! {
-    "Negative numbers are multiplied by a slope." LeakyRelu leaky_relu (negative_slope "The slope." 0.01);
-    "Negative numbers become `α (exp x - 1)`." Elu elu (alpha "What they go to." 1.0);
-    "Negative numbers become `α (exp(x / α) - 1)`." Celu celu (alpha "What they go to." 1.0);
-    "`log(1 + exp(β x)) / β`; the number itself beyond a threshold." Softplus softplus
+    "The leaky rectified linear unit: `x`, and `negative_slope * x` below zero." LeakyRelu leaky_relu (negative_slope "The slope." 0.01);
+    "The exponential linear unit: `x`, and `α (exp x - 1)` below zero." Elu elu (alpha "What they go to." 1.0);
+    "The continuously differentiable exponential linear unit: `x`, and `α (exp(x / α) - 1)` below zero." Celu celu (alpha "What they go to." 1.0);
+    "Softplus: `log(1 + exp(β x)) / β`, and `x` beyond a threshold." Softplus softplus
         (beta "The factor." 1.0, threshold "From where on it is the number itself." 20.0);
-    "Numbers come nearer to zero by λ." Softshrink softshrink (lambda "By how much." 0.5);
-    "Numbers within λ of zero become zero." Hardshrink hardshrink (lambda "How near." 0.5);
-    "Numbers are kept within two bounds." Hardtanh hardtanh (min_val "The lower." -1.0, max_val "The upper." 1.0);
+    "Soft shrinkage: numbers come nearer to zero by λ." Softshrink softshrink (lambda "By how much." 0.5);
+    "Hard shrinkage: numbers within λ of zero become zero." Hardshrink hardshrink (lambda "How near." 0.5);
+    "The hard hyperbolic tangent: numbers are clamped to two bounds." Hardtanh hardtanh (min_val "The lower." -1.0, max_val "The upper." 1.0);
 }
 
-/// What is not above a limit becomes a value.
+/// A threshold: what is not above it becomes a value.
 ///
 /// ```
 /// use allotrope_nn::{Layer, Tensor, Threshold};
@@ -94,7 +94,8 @@ impl Layer for Threshold {
     }
 }
 
-/// Negative numbers are multiplied by a slope that is learned, of all or of each channel.
+/// The parametric rectified linear unit: negative numbers are multiplied by a slope that is learned,
+/// of all or of each channel.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Prelu, Tensor};
@@ -139,7 +140,8 @@ impl Layer for Prelu {
     }
 }
 
-/// Negative numbers are multiplied by a slope that is drawn in training.
+/// The randomized leaky rectified linear unit: negative numbers are multiplied by a slope that is
+/// drawn in training.
 ///
 /// ```
 /// use allotrope_nn::{Layer, Module, Rrelu, Tensor};
@@ -201,8 +203,8 @@ macro_rules! along_a_dimension {
     )*};
 }
 along_a_dimension! {
-    "Exponentials as shares of their sum." Softmax |x, dim| x.softmax(dim, None);
-    "Exponentials of the negated numbers as shares of their sum." Softmin |x, dim| x.softmin(dim, None);
-    "Logarithms of the shares." LogSoftmax |x, dim| x.log_softmax(dim, None);
-    "One half times the logistic function of the other." Glu |x, dim| x.glu(dim);
+    "The softmax, probabilities along a dimension: `exp(x) / Σ exp(x)`." Softmax |x, dim| x.softmax(dim, None);
+    "The softmin, probabilities along a dimension: `exp(-x) / Σ exp(-x)`." Softmin |x, dim| x.softmin(dim, None);
+    "The log-softmax, log-probabilities along a dimension: `x - log Σ exp(x)`." LogSoftmax |x, dim| x.log_softmax(dim, None);
+    "The gated linear unit: one half of a dimension times the sigmoid of the other." Glu |x, dim| x.glu(dim);
 }

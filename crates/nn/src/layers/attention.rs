@@ -88,7 +88,8 @@ pub struct Attended {
     pub weights: Option<Tensor>,
 }
 
-/// Values weighted by how queries and keys fit each other, in several parts side by side.
+/// Multi-head attention: values weighted by how queries and keys fit each other,
+/// `softmax(q kᵀ / √d) v`, in several heads side by side.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, MultiheadAttention, Tensor};

@@ -153,7 +153,7 @@ fn filters(
 
 macro_rules! convolutions {
     ($($rank:literal, $what:literal, $name:ident $method:ident, $transposed:ident $transposed_method:ident;)*) => {$(
-        #[doc = concat!("Sums of products of windows over ", $what, " with filters.")]
+        #[doc = concat!("Convolution over ", $what, ": sums of products of windows with filters.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::new(6, 4, 3)?;\nlet y = layer.forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (4, 4));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
@@ -215,7 +215,7 @@ macro_rules! convolutions {
             }
         }
 
-        #[doc = concat!("Filters over ", $what, " times each element, summed where they overlap.")]
+        #[doc = concat!("Transposed convolution over ", $what, ": filters times each element, summed where they overlap.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($transposed), "};\nlet layer = ", stringify!($transposed), "::new(6, 4, 3)?;\nlet y = layer.forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (4, 8));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $transposed {

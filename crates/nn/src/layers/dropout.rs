@@ -1,4 +1,4 @@
-//! What is dropped in training.
+//! Dropout: what is dropped in training.
 
 use allotrope_dtype::{Error, Problem};
 use allotrope_tensor::Tensor;
@@ -11,17 +11,17 @@ macro_rules! dropouts {
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Module, Tensor, ", stringify!($name), "};\nlet (layer, x) = (", stringify!($name), "::new(0.5)?, Tensor::ones((2, 3, 4, 4, 4), DType::F32)?);\nlayer.eval();\nassert_eq!(layer.forward(&x)?, x);\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
-            /// The share that is dropped.
+            /// The probability that an element, or a channel, is dropped.
             pub p: f64,
             /// Whether anything is.
             pub training: Training,
         }
 
         impl $name {
-            /// Drops a share.
+            /// Drops with a probability.
             ///
             /// # Errors
-            /// A value error for a share beyond 0 to 1.
+            /// A value error for a probability beyond 0 to 1.
             pub fn new(p: f64) -> Result<Self, Error> {
                 if (0.0..=1.0).contains(&p) {
                     return Ok(Self { p, training: Training::default() });
@@ -47,16 +47,16 @@ macro_rules! dropouts {
     )*};
 }
 dropouts! {
-    /// Elements are dropped, and the others scaled up.
+    /// Dropout: elements become zero with probability `p`, and the others are divided by `1 - p`.
     Dropout dropout;
-    /// Channels of rows are dropped, and the others scaled up.
+    /// Dropout of whole channels of rows; the others are scaled up.
     Dropout1d dropout1d;
-    /// Channels of images are dropped, and the others scaled up.
+    /// Dropout of whole channels of images; the others are scaled up.
     Dropout2d dropout2d;
-    /// Channels of volumes are dropped, and the others scaled up.
+    /// Dropout of whole channels of volumes; the others are scaled up.
     Dropout3d dropout3d;
-    /// Elements are dropped so that mean and variance stay.
+    /// Alpha dropout, for networks of `Selu`: elements are dropped so that mean and variance stay.
     AlphaDropout alpha_dropout;
-    /// Channels are dropped so that mean and variance stay.
+    /// Alpha dropout of whole channels: they are dropped so that mean and variance stay.
     FeatureAlphaDropout feature_alpha_dropout;
 }

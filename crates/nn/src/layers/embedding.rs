@@ -1,4 +1,4 @@
-//! Rows that indices name.
+//! Embeddings: rows of a table that indices name.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
 use allotrope_tensor::{BagMode, Bags, Device, Embedding as Lookup, Index, Tensor, no_grad};
@@ -74,7 +74,7 @@ impl EmbeddingOptions {
     }
 }
 
-/// The rows of a table at indices of any shape.
+/// An embedding: the rows of a table at indices of any shape.
 ///
 /// ```
 /// use allotrope_nn::{Embedding, Layer, Tensor};
@@ -137,7 +137,7 @@ pub struct EmbeddingBagOptions {
     pub embedding: EmbeddingOptions,
 }
 
-/// The mean, sum or greatest of the rows of a table at the indices of each bag.
+/// An embedding of bags: the mean, sum or maximum of the rows of a table at the indices of each bag.
 ///
 /// ```
 /// use allotrope_nn::{EmbeddingBag, Layer, Tensor};

@@ -45,7 +45,7 @@ impl LinearOptions {
     }
 }
 
-/// `x Wᵀ + b` over the last dimension.
+/// A linear, or fully connected, layer: `y = x Wᵀ + b` over the last dimension.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Linear, Tensor};
@@ -89,7 +89,7 @@ impl Layer for Linear {
     }
 }
 
-/// `x₁ᵀ W x₂ + b` over the last dimensions.
+/// A bilinear layer: `y = x₁ᵀ W x₂ + b` over the last dimensions.
 ///
 /// ```
 /// use allotrope_nn::{Bilinear, DType, Layer, Tensor};
@@ -141,7 +141,7 @@ impl Bilinear {
     }
 }
 
-/// Hands its input on.
+/// The identity: hands its input on.
 ///
 /// ```
 /// use allotrope_nn::{Identity, Layer, Tensor};

@@ -15,7 +15,7 @@ macro_rules! losses {
                 #[doc = $field_doc]
                 pub $field: $type,
             )*
-            /// What becomes of the losses.
+            /// The reduction: the mean of the losses, their sum, or none.
             pub reduction: LossReduction,
         }
 
@@ -38,41 +38,41 @@ macro_rules! losses {
     )*};
 }
 losses! {
-    "The negated logarithm of the share of the right class." CrossEntropyLoss (target)
-        { ignore_index: i64 = -100, "A class that does not count."; label_smoothing: f64 = 0.0, "What other classes have of the target."; }
+    "The cross entropy of logits and classes: `-log softmax(x)` at the right class, or its mean by probabilities." CrossEntropyLoss (target)
+        { ignore_index: i64 = -100, "A class that does not count."; label_smoothing: f64 = 0.0, "The share of the uniform distribution in the target."; }
         |self, x| x.cross_entropy(target, None, self.ignore_index, self.reduction, self.label_smoothing);
-    "The negated logarithm that stands at the right class." NllLoss (target)
+    "The negative log-likelihood: the negated log-probability of the right class." NllLoss (target)
         { ignore_index: i64 = -100, "A class that does not count."; }
         |self, x| x.nll_loss(target, None, self.ignore_index, self.reduction);
-    "Squares of differences." MseLoss (target) {}
+    "The mean squared error: `(x - target)²`." MseLoss (target) {}
         |self, x| x.mse_loss(target, self.reduction);
-    "Sizes of differences." L1Loss (target) {}
+    "The mean absolute error: `|x - target|`." L1Loss (target) {}
         |self, x| x.l1_loss(target, self.reduction);
-    "Squares of small differences, sizes of others." SmoothL1Loss (target)
+    "The smooth L1 loss: the absolute error minus `β / 2`, and below `β` the squared error over `2 β`." SmoothL1Loss (target)
         { beta: f64 = 1.0, "What is small."; }
         |self, x| x.smooth_l1_loss(target, self.beta, self.reduction);
-    "Squares of small differences, sizes of others times their bound." HuberLoss (target)
+    "The Huber loss: half the squared error, and `δ (|x - target| - δ / 2)` beyond `δ`." HuberLoss (target)
         { delta: f64 = 1.0, "What is small."; }
         |self, x| x.huber_loss(target, self.delta, self.reduction);
-    "The entropy of chances of two." BceLoss (target) {}
+    "The binary cross entropy of probabilities: `-(y log x + (1 - y) log(1 - x))`." BceLoss (target) {}
         |self, x| x.binary_cross_entropy(target, None, self.reduction);
-    "The same of numbers before the logistic function." BceWithLogitsLoss (target) {}
+    "The binary cross entropy of logits, which are numbers before the sigmoid." BceWithLogitsLoss (target) {}
         |self, x| x.binary_cross_entropy_with_logits(target, None, None, self.reduction);
-    "The divergence of a distribution from logarithms of another." KlDivLoss (target)
+    "The Kullback-Leibler divergence of a target distribution from log-probabilities: `y (log y - x)`." KlDivLoss (target)
         { log_target: bool = false, "Whether the target is logarithms, too."; }
         |self, x| x.kl_div(target, self.log_target, self.reduction);
-    "`log(1 + exp(-y x))`." SoftMarginLoss (target) {}
+    "The soft margin loss of targets 1 and -1: `log(1 + exp(-y x))`." SoftMarginLoss (target) {}
         |self, x| x.soft_margin_loss(target, self.reduction);
-    "The number where the target is 1, what a margin is above it where it is -1." HingeEmbeddingLoss (target)
+    "The hinge embedding loss: a distance `x` where the target is 1, `max(0, margin - x)` where it is -1." HingeEmbeddingLoss (target)
         { margin: f64 = 1.0, "The margin."; }
         |self, x| x.hinge_embedding_loss(target, self.margin, self.reduction);
-    "What two numbers are out of the order that the target asks for." MarginRankingLoss (other, target)
+    "The margin ranking loss: `max(0, margin - y (x - other))`, with the target `y`, 1 or -1, as the order." MarginRankingLoss (other, target)
         { margin: f64 = 0.0, "By how much they are to differ."; }
         |self, x| x.margin_ranking_loss(other, target, self.margin, self.reduction);
-    "How far vectors are from having the angle that the target asks for." CosineEmbeddingLoss (other, target)
+    "The cosine embedding loss: `1 - cos` of the angle where the target is 1, `max(0, cos - margin)` where it is -1." CosineEmbeddingLoss (other, target)
         { margin: f64 = 0.0, "How near unlike ones may be."; }
         |self, x| x.cosine_embedding_loss(other, target, self.margin, self.reduction);
-    "How much farther the positive is than the negative." TripletMarginLoss (positive, negative)
+    "The triplet margin loss: `max(0, d(x, positive) - d(x, negative) + margin)`, with distances `d`." TripletMarginLoss (positive, negative)
         { margin: f64 = 1.0, "By how much it is to be nearer."; p: f64 = 2.0, "The order of the norm."; eps: f64 = 1e-6, "What is added to differences."; swap: bool = false, "Whether the negative's distance is the lesser of two."; }
         |self, x| x.triplet_margin_loss(positive, negative, self.margin, self.p, self.eps, self.swap, self.reduction);
 }

@@ -8,14 +8,14 @@
 //! |---|---|
 //! | `linear` | [`Linear`], [`Bilinear`] |
 //! | `conv` | convolutions and transposed ones |
-//! | `pool` | windows that become one number |
-//! | `norm` | normalisation over layers, groups, instances, batches |
+//! | `pool` | pooling: windows that become one number |
+//! | `norm` | normalization over layers, groups, instances, batches |
 //! | `embedding` | [`Embedding`], [`EmbeddingBag`] |
 //! | `dropout` | what is dropped in training |
 //! | `recurrent` | [`Rnn`], [`Lstm`], [`Gru`] and their cells |
 //! | `attention` | [`MultiheadAttention`] |
 //! | `transformer` | layers of attention, and stacks of them |
-//! | `activation` | elementwise functions and softmax |
+//! | `activation` | activation functions and softmax |
 //! | `container` | [`Sequential`], and functions as layers |
 //! | `shape` | padding, resizing, shuffling, flattening |
 //! | `loss` | losses as structs |

@@ -1,4 +1,4 @@
-//! Normalisation over layers, groups, instances and batches.
+//! Normalization over layers, groups, instances and batches.
 
 use allotrope_dtype::{DType, Error, Problem, default_dtype};
 use allotrope_tensor::{BatchNormOptions as Operands, Device, Options, Tensor};
@@ -50,7 +50,9 @@ impl NormOptions {
     }
 }
 
-/// The last dimensions brought to mean 0 and variance 1, times a weight plus a bias.
+/// Layer normalization over the last dimensions: mean 0 and variance 1, then a weight and a bias.
+///
+/// `y = (x - E[x]) / sqrt(Var[x] + eps) * weight + bias`
 ///
 /// ```
 /// use allotrope_nn::{Layer, LayerNorm, Tensor};
@@ -107,7 +109,9 @@ impl Layer for LayerNorm {
     }
 }
 
-/// The last dimensions divided by the root of the mean of their squares, times a weight.
+/// Root mean square normalization over the last dimensions.
+///
+/// `y = x / sqrt(E[x²] + eps) * weight`
 ///
 /// ```
 /// use allotrope_nn::{Layer, RmsNorm, Tensor};
@@ -161,7 +165,10 @@ impl Layer for RmsNorm {
     }
 }
 
-/// Groups of channels brought to mean 0 and variance 1, times a weight plus a bias per channel.
+/// Group normalization: mean 0 and variance 1 of groups of channels, then a weight and a bias per
+/// channel.
+///
+/// `y = (x - E[x]) / sqrt(Var[x] + eps) * weight + bias`
 ///
 /// ```
 /// use allotrope_nn::{DType, GroupNorm, Layer, Tensor};
@@ -342,9 +349,11 @@ fn wrong_rank(op: &'static str, input: &Tensor, accepted: &'static str) -> Error
 
 macro_rules! batch_norms {
     ($($ranks:pat, $accepted:literal, $name:ident;)*) => {$(
-        #[doc = concat!("Channels brought to mean 0 and variance 1 over the batch; inputs of ", $accepted, " accepted.")]
+        #[doc = concat!("Batch normalization: channels brought to mean 0 and variance 1 over the batch; of ranks ", $accepted, " accepted.")]
         ///
-        /// In training the batch is measured, and running numbers follow it; else these are used.
+        /// `y = (x - E[x]) / sqrt(Var[x] + eps) * weight + bias`
+        ///
+        /// In training mean and variance are the batch's, and running ones follow them; else these are used.
         #[doc = concat!("\n```\nuse allotrope_nn::{Module, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::new(4)?;\nassert_eq!((layer.num_parameters(), layer.named_buffers().len()), (8, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Debug, Module)]
         pub struct $name {
@@ -389,7 +398,9 @@ batch_norms! {
 
 macro_rules! instance_norms {
     ($($rank:literal, $accepted:literal, $name:ident;)*) => {$(
-        #[doc = concat!("Channels of each sample brought to mean 0 and variance 1; inputs of ", $accepted, " accepted.")]
+        #[doc = concat!("Instance normalization: channels of each sample brought to mean 0 and variance 1; of ranks ", $accepted, " accepted.")]
+        ///
+        /// `y = (x - E[x]) / sqrt(Var[x] + eps) * weight + bias`
         ///
         /// Without options there are neither parameters nor running numbers, as in torch.
         #[doc = concat!("\n```\nuse allotrope_nn::{Module, ", stringify!($name), "};\nlet layer = ", stringify!($name), "::new(4)?;\nassert_eq!((layer.num_parameters(), layer.named_buffers().len()), (0, 0));\n# Ok::<(), allotrope_nn::Error>(())\n```")]

@@ -1,4 +1,4 @@
-//! Windows over grids, each of which becomes one number.
+//! Pooling: windows over grids, each of which becomes one number.
 
 use allotrope_dtype::Error;
 use allotrope_tensor::{AverageOptions, Tensor, Window};
@@ -67,7 +67,7 @@ macro_rules! pools {
     ($($rank:literal, $what:literal, $max:ident $max_method:ident, $avg:ident $avg_method:ident,
        $lp:ident $lp_method:ident, $adaptive_max:ident $adaptive_max_method:ident,
        $adaptive_avg:ident $adaptive_avg_method:ident;)*) => {$(
-        #[doc = concat!("The greatest of each window over ", $what, ".")]
+        #[doc = concat!("Max pooling over ", $what, ": the greatest element of each window.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($max), "};\nlet y = ", stringify!($max), "::new(2).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $max {
@@ -98,7 +98,7 @@ macro_rules! pools {
             }
         }
 
-        #[doc = concat!("The mean of each window over ", $what, ".")]
+        #[doc = concat!("Average pooling over ", $what, ": the mean of each window.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($avg), "};\nlet y = ", stringify!($avg), "::new(2).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $avg {
@@ -130,7 +130,7 @@ macro_rules! pools {
             }
         }
 
-        #[doc = concat!("`(Σ xᵖ)^(1/p)` of each window over ", $what, ".")]
+        #[doc = concat!("Power-average pooling over ", $what, ": the norm `(Σ xᵖ)^(1/p)` of each window.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($lp), "};\nlet y = ", stringify!($lp), "::new(2.0, 2).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 3));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $lp {
@@ -157,7 +157,7 @@ macro_rules! pools {
             }
         }
 
-        #[doc = concat!("The greatest of each of as many windows as asked for, which share ", $what, " out.")]
+        #[doc = concat!("Adaptive max pooling over ", $what, ": the greatest element of each of as many windows as asked for.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($adaptive_max), "};\nlet y = ", stringify!($adaptive_max), "::new(4).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 4));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $adaptive_max {
@@ -179,7 +179,7 @@ macro_rules! pools {
             }
         }
 
-        #[doc = concat!("The mean of each of as many windows as asked for, which share ", $what, " out.")]
+        #[doc = concat!("Adaptive average pooling over ", $what, ": the mean of each of as many windows as asked for.")]
         #[doc = concat!("\n```\nuse allotrope_nn::{DType, Layer, Tensor, ", stringify!($adaptive_avg), "};\nlet y = ", stringify!($adaptive_avg), "::new(4).forward(&Tensor::ones(vec![6; 2 + ", $rank, "], DType::F32)?)?;\nassert_eq!((y.shape()[1], y.shape()[2]), (6, 4));\n# Ok::<(), allotrope_nn::Error>(())\n```")]
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $adaptive_avg {

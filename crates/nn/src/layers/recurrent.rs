@@ -217,8 +217,8 @@ networks! {
         true => Recurrence::RnnRelu,
         false => Recurrence::RnnTanh,
     };
-    "A long short-term memory." Lstm |_options| Recurrence::Lstm;
-    "Gated recurrent units." Gru |_options| Recurrence::Gru;
+    "A long short-term memory (LSTM)." Lstm |_options| Recurrence::Lstm;
+    "A network of gated recurrent units (GRU)." Gru |_options| Recurrence::Gru;
 }
 
 macro_rules! cells {
@@ -286,6 +286,6 @@ macro_rules! cells {
 }
 cells! {
     "One step of a recurrent network." RnnCell Recurrence::RnnTanh;
-    "One step of a long short-term memory." LstmCell Recurrence::Lstm;
-    "One step of gated recurrent units." GruCell Recurrence::Gru;
+    "One step of a long short-term memory (LSTM)." LstmCell Recurrence::Lstm;
+    "One step of gated recurrent units (GRU)." GruCell Recurrence::Gru;
 }

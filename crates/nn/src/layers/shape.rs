@@ -5,7 +5,7 @@ use allotrope_tensor::{Interpolation, InterpolationOptions, PadMode, Resized, Te
 
 use crate::{Layer, Module};
 
-/// The dimensions from one to another as one.
+/// Flattening: the dimensions from one to another as one.
 ///
 /// ```
 /// use allotrope_nn::{DType, Flatten, Layer, Tensor};
@@ -37,7 +37,7 @@ impl Layer for Flatten {
     }
 }
 
-/// A dimension as several.
+/// Unflattening: a dimension as several.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Tensor, Unflatten};
@@ -59,7 +59,7 @@ impl Layer for Unflatten {
     }
 }
 
-/// Elements added at the ends of dimensions, two sizes for each, the last dimension first.
+/// Padding: elements added at the ends of dimensions, two sizes for each, the last dimension first.
 ///
 /// ```
 /// use allotrope_nn::{Layer, Pad, Tensor};
@@ -97,7 +97,7 @@ impl Layer for Pad {
     }
 }
 
-/// Grids of another size.
+/// Upsampling by interpolation: grids of another size.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Tensor, Upsample};
@@ -185,7 +185,7 @@ macro_rules! shuffles {
     )*};
 }
 shuffles! {
-    "Channels become places of a finer image." PixelShuffle pixel_shuffle;
-    "Places of an image become channels of a coarser one." PixelUnshuffle pixel_unshuffle;
-    "Channels of groups are interleaved." ChannelShuffle channel_shuffle;
+    "Pixel shuffle: channels become places of a finer image." PixelShuffle pixel_shuffle;
+    "Pixel unshuffle: places of an image become channels of a coarser one." PixelUnshuffle pixel_unshuffle;
+    "Channel shuffle: channels of groups are interleaved." ChannelShuffle channel_shuffle;
 }

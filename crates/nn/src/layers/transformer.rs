@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{Layer, Module, init};
 
-/// What stands between the two products of a layer.
+/// The activation between the two products of a layer's feed-forward network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Between {
-    /// Negative numbers become zero.
+    /// The rectified linear unit.
     #[default]
     Relu,
-    /// The number times the chance that a normal number is below it.
+    /// The Gaussian error linear unit.
     Gelu,
 }
 
@@ -120,7 +120,7 @@ fn residual(
     }
 }
 
-/// Attention to itself, then two products.
+/// A layer of a transformer's encoder: self-attention, then a feed-forward network.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Tensor, TransformerEncoderLayer};
@@ -198,7 +198,8 @@ impl Layer for TransformerEncoderLayer {
     }
 }
 
-/// Attention to itself, attention to something else, then two products.
+/// A layer of a transformer's decoder: self-attention, cross-attention to an encoder's results, then a
+/// feed-forward network.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Tensor, TransformerDecoderLayer};
@@ -284,7 +285,7 @@ impl TransformerDecoderLayer {
     }
 }
 
-/// Encoder layers one after the other, and a norm.
+/// A transformer's encoder: its layers one after the other, and a norm.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Tensor, TransformerEncoder};
@@ -339,7 +340,7 @@ impl Layer for TransformerEncoder {
     }
 }
 
-/// Decoder layers one after the other, and a norm.
+/// A transformer's decoder: its layers one after the other, and a norm.
 ///
 /// ```
 /// use allotrope_nn::{DType, Layer, Tensor, TransformerDecoder};
@@ -392,7 +393,7 @@ impl TransformerDecoder {
     }
 }
 
-/// An encoder, and a decoder that attends to its results.
+/// A transformer: an encoder, and a decoder that attends to its results.
 ///
 /// ```
 /// use allotrope_nn::{AttentionArguments, DType, Layer, Tensor, Transformer};

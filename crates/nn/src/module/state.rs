@@ -150,7 +150,7 @@ pub(super) fn save(module: &(impl Visit + ?Sized), path: &Path) -> Result<(), Er
 }
 
 pub(super) fn read(module: &(impl Visit + ?Sized), path: &Path) -> Result<(), Error> {
-    let state = flat(allotrope_io::load(path, false)?)?;
+    let state = flat(allotrope_io::load(path)?)?;
     load(module, &state, true)?;
     Ok(())
 }

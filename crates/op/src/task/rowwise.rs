@@ -109,7 +109,7 @@ pub enum Rowwise<'a> {
 /// What becomes of the exponentials of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Softmax {
-    /// Their shares of their sum.
+    /// Exponentials divided by their sum: probabilities.
     Softmax,
     /// The logarithms of the shares.
     LogSoftmax,

@@ -104,7 +104,7 @@ macro_rules! losses {
 }
 
 losses! {
-    /// The squared difference, times a weight if there is one; reduction is "mean", "sum" or "none".
+    /// The mean squared error, times a weight if there is one; reduction is "mean", "sum" or "none".
     /// A mean with weights is divided by their sum.
     ///
     /// >>> al.nn.functional.mse_loss(al.tensor([1.0, 3.0]), al.tensor([1.0, 1.0]))
@@ -115,7 +115,7 @@ losses! {
             Some(weight) => input.weighted_mse_loss(target, weight, how),
         };
 
-    /// The magnitude of the difference, times a weight if there is one.
+    /// The mean absolute error, times a weight if there is one; reduction is "mean", "sum" or "none".
     ///
     /// >>> al.nn.functional.l1_loss(al.tensor([1.0, 2.0]), al.tensor([1.0, 5.0]))
     /// tensor(1.5000)
@@ -125,14 +125,14 @@ losses! {
             Some(weight) => input.weighted_l1_loss(target, weight, how),
         };
 
-    /// The magnitude of the difference minus beta / 2, and below beta its square over 2 beta.
+    /// The absolute error minus beta / 2, and below beta the squared error over 2 beta.
     ///
     /// >>> al.nn.functional.smooth_l1_loss(al.tensor([0.5, 3.0]), al.zeros(2), reduction="none")
     /// tensor([0.1250, 2.5000])
     smooth_l1_loss[input, target, size_average=None, reduce=None, reduction="mean", beta=1.0](input: Operand, target: Operand, size_average: Option<bool>, reduce: Option<bool>, reduction: &str, beta: f64)
         tensors [input, target] maybe [] by (size_average, reduce, reduction) |how| input.smooth_l1_loss(target, beta, how);
 
-    /// Half the squared difference, and above delta the line that goes on from there, times a weight
+    /// Half the squared error, and above delta the line that goes on from there, times a weight
     /// if there is one. A mean is over all elements, whatever their weights.
     ///
     /// >>> al.nn.functional.huber_loss(al.tensor([1.0, 5.0]), al.zeros(2), reduction="none", delta=2.0)
@@ -152,7 +152,7 @@ losses! {
     cross_entropy[input, target, weight=None, size_average=None, ignore_index=Int(-100), reduce=None, reduction="mean", label_smoothing=0.0](input: Operand, target: Operand, weight: Option<Operand>, size_average: Option<bool>, ignore_index: Int, reduce: Option<bool>, reduction: &str, label_smoothing: f64)
         tensors [input, target] maybe [weight] by (size_average, reduce, reduction) |how| input.cross_entropy(target, weight, ignore_index.0 as i64, how, label_smoothing);
 
-    /// The negated number at each class, for logarithms of probabilities.
+    /// The negative log-likelihood: the negated log-probability at each class.
     ///
     /// >>> logarithms = al.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     /// >>> al.nn.functional.nll_loss(logarithms, al.tensor([1, 0]), reduction="none")

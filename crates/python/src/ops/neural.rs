@@ -54,8 +54,8 @@ pub(super) fn optional(op: &'static str, given: Option<Any<'_, '_>>) -> PyResult
 }
 
 forms! {
-    /// The exponentials along dim as shares of their sum. Integers and bool give the default float;
-    /// with dtype the numbers are converted first.
+    /// Probabilities along dim: exponentials divided by their sum. Integers and bool give the default
+    /// float; with dtype the numbers are converted first.
     ///
     /// >>> al.tensor([2, 2], dtype="uint8").softmax(0)
     /// tensor([0.5000, 0.5000])
@@ -65,7 +65,7 @@ forms! {
         run(py, x.count(), || wanted.run(|dtype| x.softmax(dim, dtype)))
     };
 
-    /// The logarithms of the softmax, without its loss of digits.
+    /// The logarithms of the softmax, log-probabilities, without its loss of digits.
     ///
     /// >>> al.tensor([0.0, 1000.0]).log_softmax(0)
     /// tensor([-1000.,     0.])
@@ -126,13 +126,13 @@ macro_rules! shares {
     };
 }
 shares! {
-    /// The exponentials along dim as shares of their sum. Integers and bool give the default float;
-    /// with dtype the numbers are converted first.
+    /// Probabilities along dim: exponentials divided by their sum. Integers and bool give the default
+    /// float; with dtype the numbers are converted first.
     ///
     /// >>> al.nn.functional.softmax(al.tensor([2, 2], dtype="uint8"), 0)
     /// tensor([0.5000, 0.5000])
     softmax;
-    /// The logarithms of the softmax, without its loss of digits.
+    /// The logarithms of the softmax, log-probabilities, without its loss of digits.
     ///
     /// >>> al.nn.functional.log_softmax(al.tensor([0.0, 1000.0]), 0)
     /// tensor([-1000.,     0.])
@@ -144,8 +144,8 @@ shares! {
     softmin;
 }
 
-/// Random shares along dim with the probabilities of a softmax; with hard=True a random choice: one
-/// where the greatest share is, else zero. eps is there for torch's sake and changes nothing.
+/// Random probabilities along dim, whose greatest is distributed as the softmax; with hard=True a
+/// random choice: one where the greatest is, else zero. eps is there for torch's sake and changes nothing.
 ///
 /// >>> al.nn.functional.gumbel_softmax(al.zeros(2, 3), hard=True).sum(-1)
 /// tensor([1., 1.])

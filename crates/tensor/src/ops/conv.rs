@@ -53,7 +53,7 @@ impl Default for ConvolutionOptions<'_> {
 macro_rules! convolutions {
     ($($rank:literal, $what:literal, $name:ident, $row:ident;)*) => {
         impl Tensor {$(
-            #[doc = concat!("Sums of products of windows over ", $what, " with filters `[filters, channels / groups, window]`.")]
+            #[doc = concat!("Convolution: sums of products of windows over ", $what, " with filters `[filters, channels / groups, window]`.")]
             ///
             /// Operands are promoted to their common dtype; 8- and 16-bit floats are summed in
             /// float32 and rounded once, integers wrap, truth values are joined by or.

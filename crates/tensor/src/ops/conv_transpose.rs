@@ -41,7 +41,7 @@ impl Default for TransposedOptions<'_> {
 macro_rules! convolutions {
     ($($rank:literal, $what:literal, $name:ident, $row:ident;)*) => {
         impl Tensor {$(
-            #[doc = concat!("Filters `[channels, filters / groups, window]` over ", $what, " times each element, summed where they overlap.")]
+            #[doc = concat!("Transposed convolution: filters `[channels, filters / groups, window]` over ", $what, " times each element, summed where they overlap.")]
             ///
             /// Operands are promoted to their common dtype; 8- and 16-bit floats are summed in
             /// float32 and rounded once, integers wrap, truth values are joined by or.

@@ -9,7 +9,7 @@ use crate::Tensor;
 use crate::elementwise::evaluate_one;
 
 impl Tensor {
-    /// The first half of a dimension times the logistic function of the second.
+    /// The gated linear unit: the first half of a dimension times the sigmoid of the second.
     ///
     /// ```
     /// use allotrope_tensor::Tensor;

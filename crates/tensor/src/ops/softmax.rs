@@ -1,4 +1,4 @@
-//! Softmax and its kin: exponentials along a dimension as shares of their sum.
+//! Softmax and its kin: probabilities along a dimension, exponentials divided by their sum.
 
 use allotrope_dtype::{DType, Error, Set};
 use allotrope_op::structured::neural::{GUMBEL_SOFTMAX, LOG_SOFTMAX, SOFTMAX, SOFTMIN};
@@ -16,8 +16,8 @@ use crate::reduce::Plan;
 use crate::{Generator, Tensor};
 
 impl Tensor {
-    /// The exponentials along a dimension as shares of their sum. Integers and bool give the default
-    /// float; `dtype` converts the operand first. A line of -∞ alone gives NaN.
+    /// Probabilities along a dimension: exponentials divided by their sum. Integers and bool give the
+    /// default float; `dtype` converts the operand first. A line of -∞ alone gives NaN.
     ///
     /// ```
     /// use allotrope_dtype::DType;
@@ -34,7 +34,7 @@ impl Tensor {
         self.softmax_of(&SOFTMAX, Softmax::Softmax, dim, dtype)
     }
 
-    /// The logarithms of [`softmax`](Self::softmax), without its loss of digits.
+    /// The logarithms of [`softmax`](Self::softmax), log-probabilities, without its loss of digits.
     ///
     /// ```
     /// use allotrope_tensor::Tensor;
@@ -64,9 +64,9 @@ impl Tensor {
         self.softmax_of(&SOFTMIN, Softmax::Softmax, dim, dtype)
     }
 
-    /// Random shares along a dimension: the softmax of the numbers plus Gumbel noise, divided by
-    /// `tau`. If `hard`, the greatest share is one and the others are zero: a choice with the
-    /// probabilities of the softmax, whose gradient is that of the shares.
+    /// Random probabilities along a dimension: the softmax of the numbers plus Gumbel noise, divided by
+    /// `tau`. If `hard`, the greatest is one and the others are zero: a choice with the probabilities
+    /// of the softmax, whose gradient is that of the random ones.
     ///
     /// ```
     /// use allotrope_tensor::{DType, Generator, Tensor};

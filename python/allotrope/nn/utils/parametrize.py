@@ -129,14 +129,14 @@ class ParametrizationList(ModuleList):
     def forward(self) -> Tensor:
         """The parametrized tensor."""
         modules = iter(self)
-        value = next(modules)(*self.originals())
+        value: Tensor = next(modules)(*self.originals())
         for module in modules:
             value = module(value)
         return value
 
 
 def _keep(
-    owner: Module, name: str, tensor: Tensor | None, value: Tensor, like: Tensor | None = None
+    owner: Module, name: str, tensor: Any, value: Tensor, like: Tensor | None = None
 ) -> None:
     """Adds what is below: the same parameter with new values, so that optimizers keep it."""
     like = tensor if like is None else like
@@ -207,7 +207,7 @@ def _members(module: Any, name: str) -> Any:
 
 def _inject_class(module: Any) -> None:
     """Gives the object a class of its own, which the properties are added to."""
-    kind = type(module)
+    kind: Any = type(module)
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
         made = memo.get(id(self))
@@ -231,9 +231,10 @@ def _inject_class(module: Any) -> None:
 
 def _inject_property(module: Any, name: str) -> None:
     def read(self: Any) -> Tensor:
-        parametrization = self.parametrizations[name]
+        parametrization: ParametrizationList = self.parametrizations[name]
         if not _cache_depth:
-            return parametrization()
+            made: Tensor = parametrization()
+            return made
         key = (id(self), name)
         if key not in _cache:
             _cache[key] = parametrization()

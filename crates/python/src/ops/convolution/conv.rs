@@ -84,14 +84,14 @@ macro_rules! convolutions {
     )*};
 }
 convolutions! {
-    /// Sums of products of windows over the last dimension with filters
+    /// Convolution: sums of products of windows over the last dimension with filters
     /// `[filters, channels / groups, length]`. padding is a number or 'same' or 'valid'.
     ///
     /// >>> x = al.tensor([[1, 2, 3, 4]])
     /// >>> al.conv1d(x, al.tensor([[[1, 10]]]))
     /// tensor([[21, 32, 43]])
     conv1d;
-    /// Sums of products of windows over the last two dimensions with filters
+    /// Convolution: sums of products of windows over the last two dimensions with filters
     /// `[filters, channels / groups, height, width]`. padding is numbers or 'same' or 'valid'.
     ///
     /// >>> x = al.ones(1, 3, 3)
@@ -100,7 +100,7 @@ convolutions! {
     ///          [6., 9., 6.],
     ///          [4., 6., 4.]]])
     conv2d;
-    /// Sums of products of windows over the last three dimensions with filters
+    /// Convolution: sums of products of windows over the last three dimensions with filters
     /// `[filters, channels / groups, depth, height, width]`. padding is numbers or 'same' or
     /// 'valid'.
     ///
@@ -144,21 +144,22 @@ macro_rules! transposed {
     )*};
 }
 transposed! {
-    /// Filters `[channels, filters / groups, length]` times each element, summed where they
-    /// overlap: the way back of conv1d.
+    /// Transposed convolution, the way back of conv1d: filters `[channels, filters / groups, length]`
+    /// times each element, summed where they overlap.
     ///
     /// >>> al.conv_transpose1d(al.tensor([[1, 2]]), al.tensor([[[1, 10]]]))
     /// tensor([[ 1, 12, 20]])
     conv_transpose1d;
-    /// Filters `[channels, filters / groups, height, width]` times each element, summed where they
-    /// overlap: the way back of conv2d.
+    /// Transposed convolution, the way back of conv2d: filters
+    /// `[channels, filters / groups, height, width]` times each element, summed where they overlap.
     ///
     /// >>> al.conv_transpose2d(al.tensor([[[1, 2]]]), al.ones(1, 1, 2, 1, dtype="int8"), stride=2)
     /// tensor([[[1, 0, 2],
     ///          [1, 0, 2]]])
     conv_transpose2d;
-    /// Filters `[channels, filters / groups, depth, height, width]` times each element, summed
-    /// where they overlap: the way back of conv3d.
+    /// Transposed convolution, the way back of conv3d: filters
+    /// `[channels, filters / groups, depth, height, width]` times each element, summed where they
+    /// overlap.
     ///
     /// >>> al.conv_transpose3d(al.ones(1, 1, 1, 1), al.ones(1, 1, 2, 2, 2)).sum().item()
     /// 8.0

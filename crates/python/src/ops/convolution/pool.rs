@@ -83,13 +83,13 @@ macro_rules! max_pools {
     )*};
 }
 max_pools! {
-    /// The greatest of each window over the last dimension; NaN if there is one. With
+    /// The maximum of each window over the last dimension; NaN if there is one. With
     /// return_indices also its place, the first of equals.
     ///
     /// >>> al.max_pool1d(al.tensor([[1, 5, 2, 4]]), 2)
     /// tensor([[5, 4]])
     max_pool1d, max_pool1d_with_indices;
-    /// The greatest of each window over the last two dimensions; NaN if there is one. With
+    /// The maximum of each window over the last two dimensions; NaN if there is one. With
     /// return_indices also its place in the plane, the first of equals.
     ///
     /// >>> x = al.arange(16).reshape(1, 4, 4)
@@ -97,7 +97,7 @@ max_pools! {
     /// tensor([[[ 5,  7],
     ///          [13, 15]]])
     max_pool2d, max_pool2d_with_indices;
-    /// The greatest of each window over the last three dimensions; NaN if there is one. With
+    /// The maximum of each window over the last three dimensions; NaN if there is one. With
     /// return_indices also its place in the volume, the first of equals.
     ///
     /// >>> al.max_pool3d(al.arange(8).reshape(1, 2, 2, 2), 2).item()
@@ -193,17 +193,17 @@ macro_rules! adaptive_pools {
     )*};
 }
 adaptive_pools! {
-    /// The greatest of each of output_size windows that share the last dimension out.
+    /// The maximum of each of output_size windows over the last dimension.
     ///
     /// >>> al.nn.functional.adaptive_max_pool1d(al.tensor([[1, 5, 2]]), 2)
     /// tensor([[5, 5]])
     adaptive_max_pool1d, adaptive_max_pool1d_with_indices;
-    /// The mean of each of output_size windows that share the last dimension out.
+    /// The mean of each of output_size windows over the last dimension.
     ///
     /// >>> al.nn.functional.adaptive_avg_pool1d(al.tensor([[1., 5., 2.]]), 2)
     /// tensor([[3.0000, 3.5000]])
     adaptive_avg_pool1d;
-    /// The greatest of each of output_size windows that share the last two dimensions out; None
+    /// The maximum of each of output_size windows over the last two dimensions; None
     /// keeps a size.
     ///
     /// >>> x = al.arange(6).reshape(1, 2, 3)
@@ -211,21 +211,21 @@ adaptive_pools! {
     /// tensor([[[2],
     ///          [5]]])
     adaptive_max_pool2d, adaptive_max_pool2d_with_indices;
-    /// The mean of each of output_size windows that share the last two dimensions out; None keeps
+    /// The mean of each of output_size windows over the last two dimensions; None keeps
     /// a size.
     ///
     /// >>> x = al.arange(6.).reshape(1, 2, 3)
     /// >>> al.nn.functional.adaptive_avg_pool2d(x, 1).item()
     /// 2.5
     adaptive_avg_pool2d;
-    /// The greatest of each of output_size windows that share the last three dimensions out; None
+    /// The maximum of each of output_size windows over the last three dimensions; None
     /// keeps a size.
     ///
     /// >>> x = al.arange(8).reshape(1, 2, 2, 2)
     /// >>> al.nn.functional.adaptive_max_pool3d(x, 1).item()
     /// 7
     adaptive_max_pool3d, adaptive_max_pool3d_with_indices;
-    /// The mean of each of output_size windows that share the last three dimensions out; None keeps
+    /// The mean of each of output_size windows over the last three dimensions; None keeps
     /// a size.
     ///
     /// >>> x = al.arange(8.).reshape(1, 2, 2, 2)

@@ -185,7 +185,7 @@ fn recorded_entropy(tensors: &[&Tensor], reduction: LossReduction) -> Result<Ten
 /// real, and `soft_margin_loss`) or where promotion refuses, a value error for shapes that do not broadcast or an argument out of range, and a memory error.
 #[allow(clippy::missing_errors_doc, reason = "said once, above")]
 impl Tensor {
-    /// The squared difference from a target.
+    /// The squared error: the squared difference from a target, or its mean or sum.
     ///
     /// ```
     /// use allotrope_tensor::{LossReduction, Tensor};
@@ -200,7 +200,7 @@ impl Tensor {
         })
     }
 
-    /// The magnitude of the difference from a target.
+    /// The absolute error: the magnitude of the difference from a target, or its mean or sum.
     ///
     /// ```
     /// use allotrope_tensor::{LossReduction, Tensor};
@@ -291,7 +291,8 @@ impl Tensor {
         })
     }
 
-    /// The magnitude of the difference minus `beta / 2`, and below `beta` its square over `2 beta`.
+    /// The smooth L1 loss: the absolute error minus `beta / 2`, and below `beta` its square over
+    /// `2 beta`.
     ///
     /// ```
     /// use allotrope_tensor::{LossReduction, Tensor};
@@ -319,7 +320,7 @@ impl Tensor {
         })
     }
 
-    /// Half the squared difference, and above `delta` the line that goes on from there.
+    /// The Huber loss: half the squared error, and above `delta` the line that goes on from there.
     ///
     /// ```
     /// use allotrope_tensor::{LossReduction, Tensor};

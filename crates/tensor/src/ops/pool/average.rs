@@ -33,7 +33,7 @@ impl Default for AverageOptions {
 macro_rules! average_pools {
     ($($rank:literal, $what:literal, $pool:ident, $adaptive:ident, $row:ident, $adaptive_row:ident;)*) => {
         impl Tensor {$(
-            #[doc = concat!("The mean of each window over ", $what, ", summed in twice the digits and rounded once.")]
+            #[doc = concat!("Average pooling: the mean of each window over ", $what, ", summed in twice the digits and rounded once.")]
             /// Integers and bool give the default float.
             ///
             #[doc = concat!("\n\n```\nuse allotrope_tensor::{AverageOptions, DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet y = x.", stringify!($pool), "(&window, AverageOptions::default())?;\nassert_eq!((y.shape()[2], y.mean_all()?.to_scalar::<f32>()?), (2, 1.0));\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
@@ -47,7 +47,7 @@ macro_rules! average_pools {
                 take_average(row::$row, self, axes, divisor, $rank)
             }
 
-            #[doc = concat!("The mean of each of as many windows as asked for, which share ", $what, " out.")]
+            #[doc = concat!("Adaptive average pooling: the mean of each of as many windows over ", $what, " as asked for.")]
             /// No size keeps that of the tensor. Integers and bool give the default float.
             ///
             #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($adaptive), "(&[Some(3); ", $rank, "])?.shape()[2], 3);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]

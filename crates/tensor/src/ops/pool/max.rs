@@ -18,7 +18,7 @@ macro_rules! max_pools {
        $pool:ident, $indices:ident, $adaptive:ident, $adaptive_indices:ident,
        $row:ident, $adaptive_row:ident;)*) => {
         impl Tensor {$(
-            #[doc = concat!("The greatest of each window over ", $what, "; NaN if there is one. The dtype stays.")]
+            #[doc = concat!("Max pooling: the maximum of each window over ", $what, "; NaN if there is one. The dtype stays.")]
             ///
             #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($pool), "(&window)?.shape()[2], 2);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
             ///
@@ -31,7 +31,7 @@ macro_rules! max_pools {
                 take_greatest(row::$row, self, axes, $rank)
             }
 
-            #[doc = concat!("The greatest of each window over ", $what, ", and its place in the plane, int64:")]
+            #[doc = concat!("Max pooling: the maximum of each window over ", $what, ", and its place in the plane, int64:")]
             /// the first of equals, the first NaN.
             ///
             #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor, Window};\nlet window = Window { kernel: &[2; ", $rank, "], stride: &[2; ", $rank, "], padding: &[0; ", $rank, "], dilation: &[1; ", $rank, "], ceil_mode: false };\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet (values, places) = x.", stringify!($indices), "(&window)?;\nassert_eq!((values.shape(), places.dtype()), (places.shape(), DType::I64));\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
@@ -44,7 +44,7 @@ macro_rules! max_pools {
                 find_greatest(row::$row, self, axes, $rank)
             }
 
-            #[doc = concat!("The greatest of each of as many windows as asked for, which share ", $what, " out.")]
+            #[doc = concat!("Adaptive max pooling: the maximum of each of as many windows over ", $what, " as asked for.")]
             /// No size keeps that of the tensor.
             ///
             #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nassert_eq!(x.", stringify!($adaptive), "(&[Some(3); ", $rank, "])?.shape()[2], 3);\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
@@ -57,7 +57,7 @@ macro_rules! max_pools {
                 take_greatest(row::$adaptive_row, self, axes, $rank)
             }
 
-            #[doc = concat!("The greatest of each of as many windows as asked for, which share ", $what, " out,")]
+            #[doc = concat!("Adaptive max pooling: the maximum of each of as many windows over ", $what, " as asked for,")]
             /// and its place in the plane, int64.
             ///
             #[doc = concat!("\n\n```\nuse allotrope_tensor::{DType, Tensor};\nlet x = Tensor::ones(vec![4; 2 + ", $rank, "], DType::F32)?;\nlet (values, places) = x.", stringify!($adaptive_indices), "(&[Some(3); ", $rank, "])?;\nassert_eq!((values.shape(), places.dtype()), (places.shape(), DType::I64));\n# Ok::<(), allotrope_tensor::Error>(())\n```")]
