@@ -20,7 +20,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyInt, PyTuple, PyType};
+use pyo3::types::{PyDict, PyInt, PyTuple, PyType};
 
 use crate::tensor::PyTensor;
 
@@ -188,13 +188,7 @@ fn called_property<'py>(base: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// The class of the attribute `size`, derived of a class of properties.
-#[pyfunction]
-fn _size_property<'py>(base: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    called_property(base)
-}
-
-/// Adds the base of `Size`.
+/// Adds the base of `Size`, and the class of the attribute `size`.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let entry = |slot, pfunc| ffi::PyType_Slot { slot, pfunc };
@@ -217,6 +211,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         Bound::from_owned_ptr_or_err(py, made)
     }?;
     module.add("_Sizes", made)?;
-    add!(module, _size_property);
-    Ok(())
+    // With a dict, where the documentation of the one is: the class hides what a property has itself.
+    let property = PyModule::import(py, intern!(py, "builtins"))?.getattr("property")?;
+    let base = ("_Property", (property,), PyDict::new(py));
+    let base = py.get_type::<PyType>().call1(base)?;
+    module.add("_SizeProperty", called_property(&base)?)
 }
