@@ -951,7 +951,6 @@ class Tensor:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @staticmethod
     def _from_bytes(bytes: builtins.bytes, sizes: Sequence[_Int], dtype: _DTypeLike, requires_grad: builtins.bool = False, device: str | None = None, is_bit_free: builtins.bool = False) -> Tensor: """What pickle calls."""
-    def reshape(self, *sizes: _Ints, shape: _Ints | None = None) -> Tensor: """The same elements in the same order with other sizes; one may be -1."""
     def flatten(self, start_dim: _Int = ..., end_dim: _Int = ...) -> Tensor: """The dimensions from start_dim to end_dim as one."""
     def ravel(self) -> Tensor: """All elements in row-major order as one dimension."""
     def unflatten(self, dim: _Int | None = None, sizes: _Ints | None = None, *, axis: _Int | None = None) -> Tensor: """One dimension as several, whose sizes multiply to the same; one may be -1."""
@@ -989,6 +988,7 @@ class Tensor:
     def split(self, split_size: _Ints, dim: _Int | None = None, *, axis: _Int | None = None) -> tuple[Tensor, ...]: """Parts of split_size indices of a dimension, the last one of those that are left; or parts of these sizes."""
     def unfold(self, dimension: _Int, size: _Int, step: _Int) -> Tensor: """Windows of size elements every step along a dimension, as a new last dimension."""
     def view(self, *sizes_or_dtype: _Ints | _DTypeLike, size: _Ints | None = None) -> Tensor: """The same bits as another dtype, or the same elements with other sizes."""
+    def reshape(self, *sizes: _Ints, shape: _Ints | None = None) -> Tensor: """The same elements in the same order with other sizes; one may be -1."""
     @property
     def size(self) -> _SizeOrSizes: ...
     @property
@@ -1326,6 +1326,7 @@ def dtype_table() -> Table: """The dtypes with what the table says of each; prin
 def promotion_table(policy: _Policy | None = None) -> Table: """The common dtype of every pair under a policy, by default the one in force; print it."""
 def support(op: str | None = None, dtype: _DTypeLike = None, *, device: str | None = None) -> Any: """What operations do with dtypes: "computes", "promotes" (to the default float, or int64) or "undefined", which is a TypeError. Without arguments the whole table, to print; of an operation a dict by dtype; of both one word."""
 def broadcast_tensors(*tensors: _Operand) -> tuple[Tensor, ...]: """Tensors repeated to the shape that they broadcast to, without a copy."""
+def reshape(input: _Operand, *sizes: _Ints, shape: _Ints | None = None) -> Tensor: """The same elements in the same order with other sizes; one may be -1."""
 def split(tensor: _Operand, split_size_or_sections: _Ints, dim: _Int | None = None, *, axis: _Int | None = None) -> tuple[Tensor, ...]: """Parts of so many indices of a dimension, the last one of those that are left; or parts of these sizes."""
 def abs(input: _Operand, *, out: Tensor | None = None) -> Tensor: """The magnitude, `|x|`; a real number for complex ones."""
 def neg(input: _Operand, *, out: Tensor | None = None) -> Tensor: """The number with the other sign, `-x`."""
@@ -1516,7 +1517,6 @@ def min(input: _Operand, dim: None = None, keepdim: builtins.bool | None = None,
 def var_mean(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, Tensor]: """The variance and the mean along dim, or of everything."""
 def std_mean(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool | None = None, *, correction: _Float | None = None, axis: _Dims | None = None, keepdims: builtins.bool | None = None, ddof: _Float | None = None, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, Tensor]: """The standard deviation and the mean along dim, or of everything."""
 def aminmax(input: _Operand, *, dim: _Dims | None = None, keepdim: builtins.bool | None = None, out: tuple[Tensor, ...] | None = None) -> return_types.aminmax: """The least and the greatest along dim, or of everything."""
-def reshape(input: _Operand, *sizes: _Ints, shape: _Ints | None = None) -> Tensor: """The same elements in the same order with other sizes; one may be -1."""
 def flatten(input: _Operand, start_dim: _Int = ..., end_dim: _Int = ...) -> Tensor: """The dimensions from start_dim to end_dim as one."""
 def ravel(input: _Operand) -> Tensor: """All elements in row-major order as one dimension."""
 def unflatten(input: _Operand, dim: _Int | None = None, sizes: _Ints | None = None, *, axis: _Int | None = None) -> Tensor: """One dimension as several, whose sizes multiply to the same; one may be -1."""

@@ -173,7 +173,8 @@ def _complete() -> None:
     both, single = _OPERATORS
     operators = {f"__{p}{name}__" for name in both for p in ("", "r", "i")} | {f"__{name}__" for name in single}
     for name, member in [(name, getattr(Tensor, name)) for name in dir(Tensor)]:
-        is_method = callable(member) and name[:1] != "_" and name != "as_subclass"
+        is_method = callable(member) and not isinstance(member, property) and name[:1] != "_"
+        is_method = is_method and name != "as_subclass"
         if is_method or name in operators:
             setattr(Tensor, name, _asking(member))
         elif name in _ATTRIBUTES:

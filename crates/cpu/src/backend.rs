@@ -1,11 +1,11 @@
 //! The CPU as a [`Backend`]: looks for the bytes behind views and hands them to the kernels. No loop
 //! over elements belongs here.
 
-use allotrope_dtype::{Capabilities, Conversion, DType, Error, Level, Problem, Scratch};
+use allotrope_dtype::{Capabilities, Conversion, DType, Error, Level, Problem, Scalar};
 use allotrope_op::task::{Input as TaskInput, Output, Results, Task};
 use allotrope_op::{
     Backend, Band, Combine, DeviceId, Dims, Draw, Fold, Layout, MAX_ARITY, Op, Origin, Piece,
-    Program, Put, Rewrite, Scan, Shape, Shared, Slot, Stream, Target, View, Watched,
+    Program, Put, Rewrite, Scan, Shape, Shared, Slot, Step, Stream, Target, View, Watched,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -14,6 +14,7 @@ use crate::kernel::random::{self, Chances, Moments};
 use crate::kernel::{self, whole_elements};
 use crate::memory::try_with_capacity;
 use crate::parallel::CHUNK;
+use crate::tile::convert_few;
 use crate::{Buffer, Feed, Input, RunInto, Storage, run, run_checked, run_row};
 
 /// The CPU of this machine.
@@ -148,7 +149,9 @@ impl Backend for Cpu {
         }
         if let [output] = program.outputs() {
             let mut buffer = Buffer::for_elements(op, program.dtype(*output), shape.count())?;
-            run(program, shape, &inputs, &mut [&mut buffer[..]])?;
+            if !convert_in_order(program, shape, &inputs, &mut buffer)? {
+                run(program, shape, &inputs, &mut [&mut buffer[..]])?;
+            }
             return Ok(smallvec![share(buffer)]);
         }
         let mut buffers = Vec::new();
@@ -248,6 +251,36 @@ impl Backend for Cpu {
         let mut buffer = Buffer::for_elements(op, result, count)?;
         run_row(row, dtype, &slices[..operands.len()], &mut buffer);
         Ok(share(buffer))
+    }
+
+    fn apply_number(
+        &self,
+        row: Op,
+        result: DType,
+        operand: View<'_>,
+        number: Scalar,
+        is_first: bool,
+    ) -> Result<Option<Shared>, Error> {
+        /// Bytes of operands that are made on the stack.
+        const FEW: usize = 512;
+        let (op, size) = (row.name(), number.dtype().itemsize());
+        let count = operand.layout.shape().count();
+        if count * size > FEW {
+            return Ok(None);
+        }
+        // The number as often as the widest element has room for it, as often as there are elements.
+        let mut word = number.to_bytes();
+        for start in (size..word.len()).step_by(size) {
+            word.copy_within(..size, start);
+        }
+        let words = [u128::from_ne_bytes(word); FEW / size_of::<u128>()];
+        let same = &bytemuck::cast_slice(&words)[..count * size];
+        let start = operand.layout.offset() * size;
+        let own = &operand.memory.on_host(op)?[start..start + count * size];
+        let operands = if is_first { [same, own] } else { [own, same] };
+        let mut buffer = Buffer::for_elements(op, result, count)?;
+        run_row(row, number.dtype(), &operands, &mut buffer);
+        Ok(Some(share(buffer)))
     }
 
     fn reduce(
@@ -496,6 +529,9 @@ impl Backend for Cpu {
     }
 }
 
+/// Elements up to which a conversion is no work for threads.
+const FEW_CONVERTED: usize = 4 << 10;
+
 /// Elements from which an input that is read across its rows is first put in order.
 const REORDER_FROM: usize = 16 << 10;
 
@@ -549,12 +585,7 @@ pub(crate) fn rounded(
     let mut buffer = Buffer::for_elements(op, to, count)?;
     if count <= CHUNK {
         let conversion = Conversion::new(from, to).map_err(|error| error.in_op(op))?;
-        conversion.run(
-            Level::current(),
-            &folded,
-            &mut buffer,
-            &mut Scratch::default(),
-        );
+        convert_few(&conversion, &folded, &mut buffer);
         return Ok(buffer);
     }
     let shape = Shape::new(op, &[count])?;
@@ -568,6 +599,29 @@ pub(crate) fn rounded(
     };
     run(&program, &shape, &[input], &mut [&mut buffer[..]])?;
     Ok(buffer)
+}
+
+/// Does a program that is one conversion of few elements in order, for which a plan takes longer than
+/// they do; whether it was one.
+fn convert_in_order(
+    program: &Program,
+    shape: &Shape,
+    inputs: &[Input<'_>],
+    out: &mut [u8],
+) -> Result<bool, Error> {
+    let ([Step::Convert { from: 0, to }], [1], [input]) =
+        (program.steps(), program.outputs(), inputs)
+    else {
+        return Ok(false);
+    };
+    let (from, count) = (program.dtype(0), shape.count());
+    if count == 0 || count > FEW_CONVERTED || !input.layout.is_contiguous() {
+        return Ok(false);
+    }
+    let start = input.layout.offset() * from.itemsize();
+    let elements = &input.bytes[start..start + count * from.itemsize()];
+    convert_few(&Conversion::new(from, *to)?, elements, out);
+    Ok(true)
 }
 
 /// Writes the elements of a piece, in row-major order, in a dtype that they have a way to.

@@ -29,8 +29,8 @@ const KEEP_FROM: usize = 8 << 10;
 const KEEP_BLOCKS: usize = 512;
 /// and this many bytes in all.
 const KEEP_AT_MOST: usize = 512 << 20;
-/// Blocks of at most this many bytes are kept by the thread that drops them,
-const SMALL: usize = 1024;
+/// Blocks of at most this many bytes are kept by the thread that drops them: all that no list is for,
+const SMALL: usize = KEEP_FROM - 1;
 /// at most this many of them.
 const KEEP_SMALL: usize = 32;
 
@@ -273,7 +273,11 @@ fn keep_small(block: Block) {
     // A thread that ends keeps nothing.
     let _ = KEPT_SMALL.try_with(|kept| {
         let mut kept = kept.borrow_mut();
-        if block.size > 0 && kept.len() < KEEP_SMALL {
+        if block.size > 0 {
+            // The oldest makes room: sizes change with what a program does.
+            if kept.len() >= KEEP_SMALL {
+                kept.remove(0);
+            }
             kept.push(block);
         }
     });

@@ -11,7 +11,7 @@
 use crate::memory::try_collect;
 use std::cell::RefCell;
 
-use allotrope_dtype::{DType, Error, Level, Scratch};
+use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
 use allotrope_op::{Layout, MAX_ARITY, Op, Program, Shape, Slot, Step};
 use smallvec::SmallVec;
 
@@ -112,6 +112,13 @@ pub fn run_row(op: Op, dtype: DType, operands: &[&[u8]], out: &mut [u8]) {
     if let Some(kernel) = elementwise::find(op, dtype) {
         kernel(Level::current(), operands, out);
     }
+}
+
+/// Converts elements on this thread, by memory that it keeps: new memory would be cleared, which takes
+/// longer than few elements do.
+pub(crate) fn convert_few(conversion: &Conversion, elements: &[u8], out: &mut [u8]) {
+    let level = Level::current().min(Level::detected());
+    SCRATCH.with_borrow_mut(|(_, scratch)| conversion.run(level, elements, out, scratch));
 }
 
 /// The one output of a program, to be read a piece at a time.

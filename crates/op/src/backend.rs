@@ -27,7 +27,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use allotrope_dtype::{Capabilities, DType, Error, Problem};
+use allotrope_dtype::{Capabilities, DType, Error, Problem, Scalar};
 use smallvec::SmallVec;
 
 use crate::task::{Input, Output, Results, Task};
@@ -296,6 +296,19 @@ pub trait Backend: Send + Sync {
         result: DType,
         operands: &[View<'_>],
     ) -> Result<Shared, Error>;
+
+    /// [`apply`](Self::apply) of a row of two operands, of which one is a number of the same dtype, the
+    /// first if so said; `None` where a program does as well.
+    fn apply_number(
+        &self,
+        _row: Op,
+        _result: DType,
+        _operand: View<'_>,
+        _number: Scalar,
+        _is_first: bool,
+    ) -> Result<Option<Shared>, Error> {
+        Ok(None)
+    }
 
     // Folds: a program of one output makes the items.
 

@@ -57,7 +57,7 @@ pub(crate) fn compare(
 
 /// A scalar in a dtype that its comparison with a tensor of `dtype` is exact in: a float is rounded
 /// to a float dtype, as in arithmetic, and an integer keeps its value.
-fn exact_scalar(value: WeakScalar, dtype: Option<DType>) -> Result<Scalar, Error> {
+pub(crate) fn exact_scalar(value: WeakScalar, dtype: Option<DType>) -> Result<Scalar, Error> {
     let alone = match value {
         WeakScalar::Bool(_) => DType::Bool,
         WeakScalar::Int(value) if i64::try_from(value).is_ok() => DType::I64,

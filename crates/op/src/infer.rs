@@ -9,7 +9,7 @@ use allotrope_dtype::{
 };
 use smallvec::SmallVec;
 
-use crate::compare::compare;
+use crate::compare::{compare, exact_scalar};
 use crate::program::{Program, Slot, Step, compute_dtype};
 use crate::table::{Cell, Op, Row, Signature, float_of};
 
@@ -106,6 +106,25 @@ pub fn infer(op: Op, arguments: &[Argument]) -> Result<Program, Error> {
     };
     program.output(result);
     Ok(program)
+}
+
+/// The number that a row of two operands is applied to beside a tensor of a compute dtype, where
+/// [`infer`] makes nothing but that of them; `None` also for what it refuses.
+#[must_use]
+pub fn number_beside(op: Op, tensor: &Argument, number: WeakScalar) -> Option<Scalar> {
+    let Argument::Tensor { dtype, .. } = *tensor else {
+        return None;
+    };
+    let scalar = match op.row().signature {
+        Signature::Compare => exact_scalar(number, Some(dtype)),
+        _ if op == Op::Pow || has_parameters(op) => return None,
+        _ => {
+            let operands = [tensor.operand(), Operand::Scalar(number.kind())];
+            let common = promotion().result_type(op.name(), &operands, default_dtype());
+            common.and_then(|common| Scalar::new(number, common))
+        }
+    };
+    scalar.ok().filter(|scalar| scalar.dtype() == dtype)
 }
 
 /// A power by a small number as what it is.

@@ -81,8 +81,13 @@ pub struct Layout {
 impl Layout {
     /// Row-major, from the start of the buffer.
     #[must_use]
+    #[inline]
     pub fn contiguous(shape: Shape) -> Self {
-        let strides = PerDim::new(&shape.contiguous_strides());
+        let strides = match shape.len() {
+            0 => PerDim::new(&[]),
+            1 => PerDim::new(&[1]),
+            _ => PerDim::new(&shape.contiguous_strides()),
+        };
         Self {
             shape,
             strides,
@@ -127,7 +132,11 @@ impl Layout {
 
     /// Whether the elements lie in row-major order without gaps.
     #[must_use]
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
+        if let [stride] = self.strides[..] {
+            return stride == 1 || self.shape[0] <= 1;
+        }
         let mut expected = 1_isize;
         self.shape.count() == 0
             || self
@@ -254,6 +263,12 @@ impl Layout {
     /// # Errors
     /// An index or value error unless every dimension is named exactly once.
     pub fn permute(&self, op: &'static str, axes: &[isize]) -> Result<Self, Error> {
+        // The usual case of a matrix.
+        if let [1 | -1, 0 | -2] = axes
+            && self.rank() == 2
+        {
+            return Ok(self.reversed());
+        }
         let dims = normalize_axes(op, axes, self.rank())?;
         if dims.len() != self.rank() {
             let problem = Problem::WrongAxisCount {
@@ -269,6 +284,15 @@ impl Layout {
             strides: PerDim::new(&strides),
             offset: self.offset,
         })
+    }
+
+    /// The dimensions in reverse.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let mut view = self.clone();
+        view.shape.reverse();
+        view.strides.reverse();
+        view
     }
 
     /// Two dimensions exchanged.
@@ -462,18 +486,12 @@ impl Layout {
     }
 
     fn set_size(&mut self, dim: usize, size: usize) {
-        let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
-        sizes[dim] = size;
-        self.shape = Shape::from_checked(&sizes);
+        self.shape.set_size(dim, size);
     }
 
     fn remove(&mut self, dim: usize) {
-        let mut sizes: Dims<usize> = SmallVec::from_slice(&self.shape);
-        sizes.remove(dim);
-        self.shape = Shape::from_checked(&sizes);
-        self.strides.change(|strides| {
-            strides.remove(dim);
-        });
+        self.shape.remove(dim);
+        self.strides.remove(dim);
     }
 
     /// Moves the start, which stays within the buffer: a layout without elements keeps its own.

@@ -79,7 +79,7 @@ pub use distribution::{Distribution, DistributionParameter};
 pub use fault::{Askers, Faults, Lineage};
 pub use hosting::Hosting;
 pub use in_place::{IN_PLACE, VIEWED_IN_PLACE};
-pub use infer::{Argument, infer};
+pub use infer::{Argument, infer, number_beside};
 pub use lane::{Lane, LaneBits, Number};
 pub use layout::{Layout, Slice};
 pub use lost::{Lost, is_nan};

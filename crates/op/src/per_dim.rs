@@ -10,26 +10,58 @@ use crate::shape::Dims;
 /// How many dimensions take no allocation.
 const FEW: usize = 4;
 
+/// A rank of few dimensions, as wide as a number: whole words are moved faster than words and bytes.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub(crate) enum Rank {
+    Zero,
+    One,
+    Two,
+    Three,
+    Four,
+}
+
+impl Rank {
+    const ALL: [Self; FEW + 1] = [Self::Zero, Self::One, Self::Two, Self::Three, Self::Four];
+}
+
 /// A number per dimension: few in place, more behind a pointer that copies share. It is small, so that
 /// a tensor is moved without a call, and copied as it is; lists that grow are [`Dims`].
 #[derive(Clone)]
 pub(crate) enum PerDim<T> {
-    Few { rank: u8, numbers: [T; FEW] },
+    Few { rank: Rank, numbers: [T; FEW] },
     Many(Arc<[T]>),
 }
 
 impl<T: Copy + Default> PerDim<T> {
+    #[inline]
     pub(crate) fn new(given: &[T]) -> Self {
         let mut numbers = [T::default(); FEW];
-        match numbers.get_mut(..given.len()) {
-            Some(place) => {
-                for (place, number) in place.iter_mut().zip(given) {
+        match Rank::ALL.get(given.len()) {
+            Some(rank) => {
+                for (place, number) in numbers.iter_mut().zip(given) {
                     *place = *number;
                 }
-                let rank = given.len() as u8;
+                let rank = *rank;
                 Self::Few { rank, numbers }
             }
             None => Self::Many(given.into()),
+        }
+    }
+
+    /// The numbers without one of them.
+    #[inline]
+    pub(crate) fn remove(&mut self, place: usize) {
+        match self {
+            Self::Few { rank, numbers } if place < *rank as usize => {
+                let last = *rank as usize - 1;
+                numbers.copy_within(place + 1..=last, place);
+                numbers[last] = T::default();
+                *rank = Rank::ALL[last];
+            }
+            _ => self.change(|numbers| {
+                numbers.remove(place);
+            }),
         }
     }
 
@@ -53,7 +85,7 @@ impl<T> Deref for PerDim<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         match self {
-            Self::Few { rank, numbers } => &numbers[..usize::from(*rank)],
+            Self::Few { rank, numbers } => &numbers[..*rank as usize],
             Self::Many(numbers) => numbers,
         }
     }
@@ -62,7 +94,7 @@ impl<T> Deref for PerDim<T> {
 impl<T: Copy> DerefMut for PerDim<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
-            Self::Few { rank, numbers } => &mut numbers[..usize::from(*rank)],
+            Self::Few { rank, numbers } => &mut numbers[..*rank as usize],
             Self::Many(numbers) => Arc::make_mut(numbers),
         }
     }

@@ -68,7 +68,23 @@ impl Shape {
         Self(PerDim::new(sizes))
     }
 
+    /// Gives a dimension another size, that of a part of an existing tensor.
+    pub(crate) fn set_size(&mut self, dim: usize, size: usize) {
+        self.0[dim] = size;
+    }
+
+    /// Leaves a dimension out.
+    pub(crate) fn remove(&mut self, dim: usize) {
+        self.0.remove(dim);
+    }
+
+    /// Reverses the dimensions.
+    pub(crate) fn reverse(&mut self) {
+        self.0.reverse();
+    }
+
     /// The number of elements.
+    #[inline]
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.iter().product()

@@ -5,7 +5,9 @@ use allotrope_tensor::Tensor;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+
+use smallvec::SmallVec;
 
 use crate::error::{describe, describe_int, raise, wrong_object};
 use crate::infer::DEEPEST;
@@ -404,6 +406,17 @@ pub(crate) fn spread(
     arguments: &Bound<'_, PyTuple>,
     keyword: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<isize>> {
+    if keyword.is_none() && arguments.len() <= MOST_PER_DIMENSION {
+        // The usual sizes need no list of objects.
+        let word = |item: Borrowed<'_, '_, PyAny>| match item.is_exact_instance_of::<PyInt>() {
+            true => item.extract::<isize>().ok(),
+            false => None,
+        };
+        // bounded: `MOST_PER_DIMENSION`.
+        if let Some(sizes) = arguments.iter_borrowed().map(word).collect() {
+            return Ok(sizes);
+        }
+    }
     match (arguments.len(), keyword) {
         (0, Some(keyword)) => integers(op, keyword).map(Integers::into_vec),
         (_, Some(_)) => Err(given_twice(op)),
@@ -464,6 +477,20 @@ pub(crate) fn size(op: &str, size: isize) -> PyResult<usize> {
     usize::try_from(size).map_err(|_| {
         PyValueError::new_err(format!("{op}: negative size: {size}; sizes start at 0"))
     })
+}
+
+/// Sizes of a new tensor that are given as arguments and are ints from zero on: they need no list.
+pub(crate) fn plain_sizes(
+    arguments: &Bound<'_, PyTuple>,
+    keyword: Option<&Bound<'_, PyAny>>,
+) -> Option<SmallVec<[usize; 6]>> {
+    let size = |item: Borrowed<'_, '_, PyAny>| match item.is_exact_instance_of::<PyInt>() {
+        true => item.extract::<usize>().ok(),
+        false => None,
+    };
+    let is_plain = keyword.is_none() && arguments.len() <= MOST_PER_DIMENSION;
+    let sizes = is_plain.then(|| arguments.iter_borrowed().map(size))?;
+    sizes.collect()
 }
 
 /// Sizes of a new tensor, given as arguments, as one sequence, or as a keyword.

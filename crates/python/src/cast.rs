@@ -13,7 +13,7 @@ use crate::arguments::{DTypeOrFamily, Format, Operand, Unsigned, either};
 use crate::convert;
 use crate::create::operand;
 use crate::device::{announce, available, device_named, is_device_name};
-use crate::dtype::wrap;
+use crate::dtype::{PyDType, wrap};
 use crate::error::{raise, wrong_object};
 use crate::interrupt::detach;
 use crate::memory_format::arrange;
@@ -90,6 +90,11 @@ impl Target {
         let mut target = Self::default();
         let mut flags = Vec::new();
         for (place, argument) in arguments.iter().enumerate() {
+            // The usual argument is asked for first.
+            if place == 0 && argument.is_instance_of::<PyDType>() {
+                target.dtype = Some(convert::to_numeric("to", &argument)?);
+                continue;
+            }
             let flag = argument.cast::<PyBool>().ok().filter(|_| place > 0);
             let name = argument.cast::<PyString>().ok();
             let device = name.filter(|name| is_device_name(&name.to_string_lossy()));

@@ -12,8 +12,9 @@ use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 use crate::arguments::{Operand, Out};
+use crate::error::raise;
 use crate::in_place::{Delivered, deliver};
-use crate::operand::{self, Value};
+use crate::operand::{self, RELEASE_FROM, Value};
 use crate::tensor::PyTensor;
 
 /// The result of a row.
@@ -31,9 +32,34 @@ pub(crate) fn apply_as(
     operand::check_ints(name, values)?;
     let operands: SmallVec<[_; 4]> = values.iter().map(Value::as_operand).collect();
     let largest = values.iter().map(operand::count).max().unwrap_or(0);
-    operand::run(py, largest, || {
-        Tensor::apply(op, &operands).map_err(|error| error.in_op(name))
-    })
+    apply_operands(py, name, op, &operands, largest)
+}
+
+/// The result of a row on two tensors.
+pub(crate) fn apply_pair(py: Python<'_>, op: Op, x: &Tensor, y: &Tensor) -> PyResult<PyTensor> {
+    let operands = [operand::Operand::Tensor(x), operand::Operand::Tensor(y)];
+    apply_operands(py, op.name(), op, &operands, x.count().max(y.count()))
+}
+
+/// The result of a row, called by a name; for large operands other Python threads run meanwhile.
+#[inline]
+fn apply_operands(
+    py: Python<'_>,
+    name: &'static str,
+    op: Op,
+    operands: &[operand::Operand<'_>],
+    largest: usize,
+) -> PyResult<PyTensor> {
+    if largest > RELEASE_FROM {
+        return operand::run(py, largest, || {
+            Tensor::apply(op, operands).map_err(|error| error.in_op(name))
+        });
+    }
+    // A result is moved as seldom as can be: that takes as long as a small one is computed in.
+    match Tensor::apply(op, operands) {
+        Ok(tensor) => Ok(PyTensor::from(tensor)),
+        Err(error) => Err(raise(error.in_op(name))),
+    }
 }
 
 /// Rows of one operand without options: skips those that `options` spells out.

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{
-    DTypeOrFamily, Format, Int, Ints, Number, Operand, needed, size, sizes as read_sizes,
+    DTypeOrFamily, Format, Int, Ints, Number, Operand, needed, plain_sizes, size,
+    sizes as read_sizes,
 };
 use crate::create::{as_leaf, number, number_of, operand, placed, resolve, resolve_like};
 use crate::error::raise;
@@ -31,7 +32,14 @@ macro_rules! of_sizes {
         ) -> PyResult<PyTensor> {
             const OP: &str = stringify!($name);
             let options = resolve(OP, dtype, device, || Ok(None))?;
-            let made = Tensor::$name(&read_sizes(OP, sizes, size)?, options).map_err(raise)?;
+            let made = match plain_sizes(sizes, size) {
+                Some(sizes) => Tensor::$name(&sizes, options),
+                None => Tensor::$name(&read_sizes(OP, sizes, size)?, options),
+            };
+            let made = made.map_err(raise)?;
+            if memory_format.is_none() && !requires_grad {
+                return Ok(made.into());
+            }
             as_leaf(wrap(Ok(arrange(OP, made, memory_format)?)), requires_grad)
         }
     )*};

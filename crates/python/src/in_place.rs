@@ -126,7 +126,7 @@ impl PyTensor {
         rest: Vec<Value>,
     ) -> PyResult<()> {
         operand::check_ints(name, &rest)?;
-        let count = self.tensor().count();
+        let count = self.variable().count();
         let rest = rest.into_iter().map(|value| match value {
             Value::Tensor(tensor) => RowOperand::Tensor(tensor),
             Value::Number(number) => RowOperand::Number(number),

@@ -17,11 +17,20 @@ const OP: &str = "index";
 
 /// `tensor[key]`: a view, or with arrays among the key a copy.
 pub(crate) fn get(object: &PyTensor, key: Operand) -> PyResult<PyTensor> {
+    // The usual keys have no list of items.
+    if let Some(item) = read_plain(key)?
+        && let Some(view) = object.variable().index(&[item]).map_err(raise)?
+    {
+        return Ok(view.into());
+    }
     let mut key = read_key(key)?;
     if key.iter().any(|item| matches!(item, Index::Array(_))) {
         let tensor = object.tensor();
         follow(&mut key, &tensor)?;
         return wrap(tensor.index(&key));
+    }
+    if let Some(view) = object.variable().index(&key).map_err(raise)? {
+        return Ok(view.into());
     }
     object.see(|x| made(x.index(&key)))
 }
@@ -50,12 +59,44 @@ pub(crate) fn read_key(key: Operand) -> PyResult<Vec<Index>> {
     }
 }
 
+/// An int or a slice of ints, which run no code of Python's; a bool is no int of exactly this class.
+fn read_plain(item: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
+    if item.is_exact_instance_of::<PyInt>() {
+        return Ok(item.extract().ok().map(Index::At));
+    }
+    match item.cast_exact::<PySlice>() {
+        Ok(slice) => read_plain_slice(slice).map(|slice| slice.map(Index::Range)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn read_plain_slice(slice: &Bound<'_, PySlice>) -> PyResult<Option<Slice>> {
+    let py = slice.py();
+    let mut bounds = [None; 3];
+    let names = [
+        intern!(py, "start"),
+        intern!(py, "stop"),
+        intern!(py, "step"),
+    ];
+    for (bound, name) in bounds.iter_mut().zip(names) {
+        let given = slice.getattr(name)?;
+        if given.is_exact_instance_of::<PyInt>()
+            && let Ok(given) = given.extract()
+        {
+            *bound = Some(given);
+        } else if !given.is_none() {
+            return Ok(None);
+        }
+    }
+    let [start, stop, step] = bounds;
+    let step = step.unwrap_or(1);
+    Ok(Some(Slice { start, stop, step }))
+}
+
 fn read(item: &Bound<'_, PyAny>) -> PyResult<Index> {
-    // The usual key is asked for first; a bool is no int of exactly this class.
-    if item.is_exact_instance_of::<PyInt>()
-        && let Ok(index) = item.extract::<isize>()
-    {
-        return Ok(Index::At(index));
+    // The usual items are asked for first.
+    if let Some(item) = read_plain(item)? {
+        return Ok(item);
     }
     if item.is_none() {
         return Ok(Index::NewAxis);

@@ -193,7 +193,7 @@ mod core {
             _structured_operations, _ways, _without_gradient, dtype_table, promotion_table, support,
         },
         tensor::PyTensor,
-        view::{broadcast_tensors, split},
+        view::{broadcast_tensors, reshape, split},
     };
 
     #[pymodule_init]

@@ -1,7 +1,8 @@
 //! What operations take beside a tensor: tensors, numbers without a dtype, arrays.
 
 use allotrope_dtype::{Error, Policy, Set, WeakScalar};
-use allotrope_tensor::{Operand, Tensor};
+pub(crate) use allotrope_tensor::Operand;
+use allotrope_tensor::Tensor;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
@@ -117,11 +118,10 @@ pub(crate) fn run(
     largest: usize,
     work: impl FnOnce() -> Result<Tensor, Error> + Send,
 ) -> PyResult<PyTensor> {
-    wrap(if largest > RELEASE_FROM {
-        detach(py, work)
-    } else {
-        work()
-    })
+    if largest > RELEASE_FROM {
+        return wrap(detach(py, work));
+    }
+    wrap(work())
 }
 
 /// A float without a dtype of its own.

@@ -10,7 +10,7 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::elementwise::apply;
+use crate::elementwise::{apply, apply_pair};
 use crate::operand::{self, Value};
 use crate::tensor::PyTensor;
 
@@ -37,6 +37,11 @@ fn binary(
     left: &PyTensor,
     right: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
+    // The usual operand, which is moved to no list.
+    if let Ok(right) = right.cast::<PyTensor>() {
+        let result = apply_pair(py, op, &left.tensor(), &right.get().tensor())?;
+        return Ok(Py::new(py, result)?.into_any());
+    }
     match other(op, right)? {
         Some(value) => {
             let result = apply(py, op, &[Value::Tensor(left.tensor()), value])?;

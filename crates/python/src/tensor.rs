@@ -53,14 +53,19 @@ impl From<Tensor> for PyTensor {
     #[inline]
     fn from(tensor: Tensor) -> Self {
         trace_value(&tensor);
-        if tensor.is_written_elsewhere()
-            && let Ok(copy) = tensor.copied()
-        {
-            return Variable::new(copy).into();
+        if tensor.is_written_elsewhere() {
+            return own(tensor);
         }
-        // Without memory for it a copy is put off to the first write.
         Variable::new(tensor).into()
     }
+}
+
+/// A copy of what is written elsewhere.
+#[cold]
+fn own(tensor: Tensor) -> PyTensor {
+    // Without memory for it a copy is put off to the first write.
+    let copy = tensor.copied();
+    Variable::new(copy.unwrap_or(tensor)).into()
 }
 
 impl From<Variable> for PyTensor {
@@ -254,7 +259,10 @@ pub(crate) fn made<T>(result: Result<T, Error>) -> PyResult<T> {
 
 /// A tensor, or the Python exception of its error.
 pub(crate) fn wrap(result: Result<Tensor, allotrope_dtype::Error>) -> PyResult<PyTensor> {
-    result.map(PyTensor::from).map_err(raise)
+    match result {
+        Ok(tensor) => Ok(PyTensor::from(tensor)),
+        Err(error) => Err(raise(error)),
+    }
 }
 
 #[pymethods]
@@ -367,6 +375,9 @@ impl PyTensor {
     ///         [3, 6]])
     #[getter(T)]
     fn turned(&self) -> PyResult<Self> {
+        if let Some(view) = self.variable().reversed().map_err(raise)? {
+            return Ok(view.into());
+        }
         self.see(|x| {
             let axes: Vec<isize> = (0..x.rank() as isize).rev().collect();
             made(x.permute(&axes))
@@ -609,5 +620,5 @@ pub(crate) fn as_tensor(object: &Bound<'_, PyAny>) -> Option<Tensor> {
     object
         .cast::<PyTensor>()
         .ok()
-        .map(|tensor| tensor.get().tensor().clone())
+        .map(|tensor| tensor.get().tensor())
 }

@@ -64,15 +64,6 @@ impl<'py> IntoPyObject<'py> for Parts {
 }
 
 views! {
-    /// The same elements in the same order with other sizes; one may be -1.
-    ///
-    /// >>> al.arange(6).reshape(2, -1).shape
-    /// (2, 3)
-    reshape[*sizes, shape=None](
-        sizes: &Bound<'_, PyTuple>,
-        shape: Option<Ints>
-    ) -> Tensor
-        |op, x| made(x.reshape(&spread(op, sizes, shape)?));
     /// The dimensions from start_dim to end_dim as one.
     ///
     /// >>> al.zeros(2, 3, 4).flatten(1).shape
@@ -481,6 +472,37 @@ impl PyTensor {
             }
         }
     }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The same elements in the same order with other sizes; one may be -1.
+    ///
+    /// >>> al.arange(6).reshape(2, -1).shape
+    /// (2, 3)
+    #[pyo3(signature = (*sizes, shape=None))]
+    fn reshape(&self, sizes: &Bound<'_, PyTuple>, shape: Option<Ints>) -> PyResult<Self> {
+        let sizes = spread("reshape", sizes, shape)?;
+        match self.variable().reshape(&sizes).map_err(raise)? {
+            Some(view) => Ok(view.into()),
+            None => self.see(|x| made(x.reshape(&sizes))),
+        }
+    }
+}
+
+/// The same elements in the same order with other sizes; one may be -1.
+///
+/// >>> al.arange(6).reshape(2, -1).shape
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (input, *sizes, shape=None))]
+pub(crate) fn reshape(
+    input: Operand,
+    sizes: &Bound<'_, PyTuple>,
+    shape: Option<Ints>,
+) -> PyResult<PyTensor> {
+    const OP: &str = "reshape";
+    crate::tensor::view(OP, input, |x| made(x.reshape(&spread(OP, sizes, shape)?)))
 }
 
 /// Parts of so many indices of a dimension, the last one of those that are left; or parts of these

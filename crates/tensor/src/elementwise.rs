@@ -5,8 +5,8 @@ use allotrope_dtype::{Casting, DType, Error, Problem, Scalar, WeakScalar, can_ca
 use allotrope_op::task::values::Refused;
 use allotrope_op::task::{Task, Values};
 use allotrope_op::{
-    Argument, Builder, Cell, Fold, Layout, MAX_ARITY, Op, Origin, Program, Rewrite, Shape,
-    Signature, Step, View, compute_dtype, for_each_op, infer,
+    Argument, Builder, Cell, Fold, Layout, MAX_ARITY, Op, Origin, Program, Rewrite, Shape, Shared,
+    Signature, Step, View, compute_dtype, for_each_op, infer, number_beside,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -14,6 +14,7 @@ use crate::Tensor;
 use crate::amp::{cast_operands, is_autocast_enabled};
 use crate::autograd::{is_grad_enabled, is_recorded, record_program};
 use crate::device::{common_backend, perform_here};
+use crate::numeric::is_any_bit_free;
 use crate::overflow;
 use crate::reduce::Plan;
 use crate::trace::{elementwise as trace_elementwise, is_tracing};
@@ -50,7 +51,17 @@ impl<T: Into<WeakScalar>> From<T> for Operand<'_> {
 
 /// The result of one operation. Every elementwise method comes through here, so that results can
 /// become pending without a change to any of them.
+#[inline]
 pub(crate) fn record(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
+    if is_autocast_enabled() || is_tracing() || is_any_bit_free() {
+        return record_watched(op, operands);
+    }
+    record_as_is(op, operands)
+}
+
+/// [`record`] where autocast, a trace or the widths of bit-free tensors have a say.
+#[inline(never)]
+fn record_watched(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
     if is_autocast_enabled()
         && let Some(cast) = cast_row(op, operands)?
     {
@@ -106,18 +117,28 @@ fn cast_row(op: Op, operands: &[Operand<'_>]) -> Result<Option<SmallVec<[Tensor;
 
 /// The result of one operation on operands as they are.
 fn record_as_is(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
-    if let Some(result) = record_plain(op, operands) {
-        let has_history = |operand: &Operand<'_>| match operand {
-            Operand::Tensor(tensor) => tensor.requires_grad(),
-            Operand::Scalar(_) => false,
-        };
-        return if operands.iter().any(has_history) && is_grad_enabled() {
-            let (program, tensors) = inferred(op, operands)?;
-            remember(op.name(), &program, &tensors, result?)
-        } else {
-            result
-        };
+    let Some((first, dtype, memory)) = run_plain(op, operands) else {
+        return record_program_of(op, operands);
+    };
+    let memory = memory?;
+    let layout = match first.layout().offset() {
+        0 => first.layout().clone(),
+        _ => Layout::contiguous(first.shape().clone()),
+    };
+    let has_history = |operand: &Operand<'_>| match operand {
+        Operand::Tensor(tensor) => tensor.requires_grad(),
+        Operand::Scalar(_) => false,
+    };
+    if !operands.iter().any(has_history) || !is_grad_enabled() {
+        return Ok(Tensor::from_parts(memory, layout, dtype));
     }
+    let (program, tensors) = inferred(op, operands)?;
+    let result = Tensor::from_parts(memory, layout, dtype);
+    remember(op.name(), &program, &tensors, result)
+}
+
+/// The result of one operation by a program.
+fn record_program_of(op: Op, operands: &[Operand<'_>]) -> Result<Tensor, Error> {
     let (program, tensors) = inferred(op, operands)?;
     if let Some(moved) = gathered(&tensors[..])? {
         let mut moved = moved.iter();
@@ -237,25 +258,22 @@ fn remember(
     Ok(outputs.into_iter().next().unwrap_or(spare))
 }
 
-/// The usual operation: tensors of one compute dtype and shape, contiguous. It needs no program, which
-/// may take longer than its elements.
-fn record_plain(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error>> {
-    let Some(Operand::Tensor(first)) = operands.first() else {
-        return None;
-    };
-    if overflow::is_watched() {
-        return None;
-    }
-    let (row, dtype, shape) = (op.row(), first.dtype(), first.shape());
-    let result = match row.signature {
-        Signature::Map => dtype,
-        Signature::Test | Signature::Compare => DType::Bool,
+/// The usual operation: tensors of one compute dtype and shape, contiguous, or one and a number. It
+/// needs no program, which may take longer than its elements. The tensor that has the layout of the
+/// result, its dtype, and its memory.
+#[inline]
+fn run_plain<'a>(
+    op: Op,
+    operands: &[Operand<'a>],
+) -> Option<(&'a Tensor, DType, Result<Shared, Error>)> {
+    let first = match operands {
+        [Operand::Tensor(x), Operand::Scalar(number)] => return run_number(op, x, *number, false),
+        [Operand::Scalar(number), Operand::Tensor(x)] => return run_number(op, x, *number, true),
+        [Operand::Tensor(first), ..] => *first,
         _ => return None,
     };
-    let in_place = row.cell(dtype.kind()) == Cell::Formula && compute_dtype(dtype) == dtype;
-    if !in_place || dtype == DType::Bool || needs_guard(op, dtype) {
-        return None;
-    }
+    let (dtype, shape) = (first.dtype(), first.shape());
+    let result = plain_result(op, dtype)?;
     let mut views = [first.view_of(); MAX_ARITY];
     for (operand, view) in operands.iter().zip(&mut views) {
         match operand {
@@ -271,15 +289,43 @@ fn record_plain(op: Op, operands: &[Operand<'_>]) -> Option<Result<Tensor, Error
         }
     }
     let views = &views[..operands.len()];
-    let memory = first.backend().apply(op, dtype, result, views);
-    Some(memory.map(|memory| {
-        let layout = first.layout();
-        if layout.offset() == 0 {
-            Tensor::from_parts(memory, layout.clone(), result)
-        } else {
-            Tensor::from_memory_of(memory, shape.clone(), result)
-        }
-    }))
+    Some((
+        first,
+        result,
+        first.backend().apply(op, dtype, result, views),
+    ))
+}
+
+/// [`run_plain`] of a tensor and a number.
+fn run_number(
+    op: Op,
+    x: &Tensor,
+    number: WeakScalar,
+    is_first: bool,
+) -> Option<(&Tensor, DType, Result<Shared, Error>)> {
+    let result = plain_result(op, x.dtype())?;
+    let argument = Argument::Tensor {
+        dtype: x.dtype(),
+        is_zero_dim: x.rank() == 0,
+    };
+    let number = number_beside(op, &argument, number).filter(|_| x.is_contiguous())?;
+    let backend = x.backend();
+    let memory = backend.apply_number(op, result, x.view_of(), number, is_first);
+    Some((x, result, memory.transpose()?))
+}
+
+/// The dtype of the result, if a row is a loop over elements of a dtype as they are.
+#[inline]
+fn plain_result(op: Op, dtype: DType) -> Option<DType> {
+    let row = op.row();
+    let result = match row.signature {
+        Signature::Map => dtype,
+        Signature::Test | Signature::Compare => DType::Bool,
+        _ => return None,
+    };
+    let in_place = row.cell(dtype.kind()) == Cell::Formula && compute_dtype(dtype) == dtype;
+    let is_plain = in_place && dtype != DType::Bool && !needs_guard(op, dtype);
+    (is_plain && !overflow::is_watched()).then_some(result)
 }
 
 /// Runs a program over tensors, which are broadcast together; one tensor per output.

@@ -2,6 +2,8 @@
 //!
 //! The rules are NumPy's. Ranges, integers and new axes give a view; arrays gather a copy.
 
+use std::borrow::Cow;
+
 use allotrope_dtype::{DType, Error, Kind, Problem, Scalar, Set};
 use allotrope_op::{Builder, Dims, Layout, Shape, Slice};
 
@@ -17,21 +19,33 @@ const OP: &str = "index";
 
 /// The layout that the items other than arrays leave; beside arrays a single index is one of them.
 fn view_of(layout: &Layout, items: &[Index], gathers: bool) -> Result<Layout, Error> {
-    let (mut view, mut dim) = (layout.clone(), 0);
+    let (mut view, mut dim) = (Cow::Borrowed(layout), 0);
     for item in items {
         match item {
             Index::At(index) if !gathers => {
-                view = view.select(OP, dim, *index)?;
+                view = Cow::Owned(view.select(OP, dim, *index)?);
                 continue;
             }
-            Index::Range(slice) => view = view.slice(OP, dim, *slice)?,
-            Index::NewAxis => view = view.unsqueeze(OP, dim)?,
+            Index::Range(slice) => view = Cow::Owned(view.slice(OP, dim, *slice)?),
+            Index::NewAxis => view = Cow::Owned(view.unsqueeze(OP, dim)?),
             Index::At(_) | Index::Array(_) => {}
             Index::Ellipsis => continue,
         }
         dim += 1;
     }
-    Ok(view)
+    Ok(view.into_owned())
+}
+
+/// Whether a key has indices and ranges alone, no more of them than there are dimensions.
+fn is_plain(rank: usize, key: &[Index]) -> bool {
+    let is_plain = |item: &Index| matches!(item, Index::At(_) | Index::Range(_));
+    key.len() <= rank && key.iter().all(is_plain)
+}
+
+/// The layout that such a key leaves.
+pub(crate) fn plain_view(layout: &Layout, key: &[Index]) -> Result<Option<Layout>, Error> {
+    let is_plain = is_plain(layout.rank(), key);
+    is_plain.then(|| view_of(layout, key, false)).transpose()
 }
 
 /// One item between brackets.
@@ -130,6 +144,14 @@ impl Tensor {
 
     /// What a key means: a view, and the arrays that choose from it.
     pub(crate) fn select_by(&self, key: &[Index]) -> Result<Selection, Error> {
+        if is_plain(self.rank(), key) {
+            let change = |layout: &Layout| view_of(layout, key, false);
+            return Ok(Selection {
+                view: self.viewed(OP, change)?,
+                arrays: Vec::new(),
+                front: 0,
+            });
+        }
         let (items, added) = self.spell_out(key)?;
         let whole = added.iter().try_fold(self.clone(), |tensor, dim| {
             tensor.viewed(OP, |layout| layout.unsqueeze(OP, *dim as isize))

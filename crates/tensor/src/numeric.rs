@@ -17,6 +17,12 @@ use crate::{Operand, Tensor};
 /// Whether any tensor was made with a family.
 static ANY: AtomicBool = AtomicBool::new(false);
 
+/// Whether there ever was a tensor whose width is its device's to choose.
+#[inline]
+pub(crate) fn is_any_bit_free() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
 impl Tensor {
     /// What the tensor's numbers are: an exact dtype, or a family if it was made with one.
     ///

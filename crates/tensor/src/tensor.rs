@@ -50,11 +50,13 @@ impl Tensor {
     }
 
     /// A tensor of row-major elements that fill memory of any device.
+    #[inline]
     pub(crate) fn from_memory_of(memory: Shared, shape: Shape, dtype: DType) -> Self {
         Self::from_parts(memory, Layout::contiguous(shape), dtype)
     }
 
     /// A tensor of memory that contains the layout.
+    #[inline]
     pub(crate) fn from_parts(memory: Shared, layout: Layout, dtype: DType) -> Self {
         Self {
             memory,
@@ -441,7 +443,7 @@ impl Tensor {
     #[inline]
     pub fn is_written_elsewhere(&self) -> bool {
         let memory = &*self.memory;
-        memory.is_foreign() && memory.is_writable() && Arc::strong_count(&self.memory) > 1
+        Arc::strong_count(&self.memory) > 1 && memory.is_foreign() && memory.is_writable()
     }
 
     /// Whether two tensors are the same value: one memory, read in one way.

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allotrope_dtype::{DType, Flow, ScopeId, ScopeStack, Set, promotion};
@@ -91,6 +92,10 @@ impl Trace {
     }
 }
 
+/// Whether anybody ever traced: until then operations read this alone, which is nearer than what belongs
+/// to a thread.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
     static KEEPS_VALUES: Cell<bool> = const { Cell::new(false) };
@@ -101,6 +106,9 @@ thread_local! {
 fn change<R>(change: impl FnOnce(&mut ScopeStack<Trace>) -> R) -> R {
     TRACES.with_borrow_mut(|traces| {
         let result = change(traces);
+        if !traces.is_empty() {
+            IS_USED.store(true, Ordering::Relaxed);
+        }
         IS_ON.set(!traces.is_empty());
         KEEPS_VALUES.set(traces.inside_out().any(|trace| trace.keeps_values));
         result
@@ -185,8 +193,9 @@ pub fn trace_dtypes() -> TraceGuard {
 }
 
 /// Whether operations of this thread are traced.
+#[inline]
 pub(crate) fn is_tracing() -> bool {
-    IS_ON.get()
+    IS_USED.load(Ordering::Relaxed) && IS_ON.get()
 }
 
 fn push(traced: TracedOperation) {
@@ -202,7 +211,7 @@ fn push(traced: TracedOperation) {
 /// called with whatever leaves the library as a new tensor.
 #[inline]
 pub fn trace_value(value: &Tensor) {
-    if KEEPS_VALUES.get() {
+    if IS_USED.load(Ordering::Relaxed) && KEEPS_VALUES.get() {
         keep_value(value);
     }
 }

@@ -512,7 +512,11 @@ pub fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>, Error> {
 }
 
 /// The shape that sizes with at most one -1 mean for the elements of another.
-fn infer_sizes(op: &'static str, from: &[usize], sizes: &[isize]) -> Result<Shape, Error> {
+pub(crate) fn infer_sizes(
+    op: &'static str,
+    from: &[usize],
+    sizes: &[isize],
+) -> Result<Shape, Error> {
     let refuse = || {
         let (from, to) = (from.to_vec(), sizes.to_vec());
         Error::new(op, Problem::CannotReshape { from, to })

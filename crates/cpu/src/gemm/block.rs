@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::arithmetic::Arithmetic;
 use super::blocking::Blocking;
+use super::few;
 use super::micro::{Micro, Tile};
 use super::output::Target;
 use super::pack::{Block, Reader, Room};
@@ -44,10 +45,13 @@ pub(super) fn run<A: Arithmetic>(
     op: &'static str,
     product: &Product<'_>,
     form: Form,
-    output: Output<'_>,
+    mut output: Output<'_>,
 ) -> Result<(), Error> {
     let count = product.offsets.len();
     if count == 0 || product.rows == 0 || product.columns == 0 {
+        return Ok(());
+    }
+    if few::multiply::<A>(level, product, form, &mut output) {
         return Ok(());
     }
     let target = Target::new(output, [count, product.rows, product.columns]);

@@ -23,6 +23,9 @@ pub(crate) trait Micro: Element + Default {
     /// The sum, which wraps for integers.
     fn plus(self, other: Self) -> Self;
 
+    /// `self + x * y`, of floats rounded once if it is `FUSED`.
+    fn plus_product<const FUSED: bool>(self, x: Self, y: Self) -> Self;
+
     /// Rows and columns of a tile.
     fn shape(level: Level) -> (usize, usize);
 
@@ -340,12 +343,17 @@ unsafe fn row<V: Vector>(tile: Tile<'_, V::Item>, places: &Places) {
 
 macro_rules! micro {
     ($($T:ty, ($rows:literal x $columns:literal, $plain:literal), ($rows2:literal x $columns2:literal, $avx2:ident),
-       ($rows512:literal x $columns512:literal, $avx512:ident), |$x:ident, $y:ident| $plus:expr;)*) => {$(
+       ($rows512:literal x $columns512:literal, $avx512:ident), |$x:ident, $y:ident| $plus:expr, $times:expr, $fused:expr;)*) => {$(
         impl Micro for $T {
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 let ($x, $y) = (self, other);
                 $plus
+            }
+
+            #[inline(always)]
+            fn plus_product<const FUSED: bool>(self, $x: Self, $y: Self) -> Self {
+                if FUSED { $fused(self) } else { self.plus($times) }
             }
 
             fn shape(level: Level) -> (usize, usize) {
@@ -378,10 +386,12 @@ macro_rules! micro {
     )*};
 }
 micro! {
-    f32, (4 x 8, 4), (6 x 16, F32x8), (12 x 32, F32x16), |x, y| x + y;
-    f64, (4 x 4, 2), (6 x 8, F64x4), (12 x 16, F64x8), |x, y| x + y;
-    i32, (4 x 8, 4), (6 x 16, I32x8), (12 x 32, I32x16), |x, y| x.wrapping_add(y);
-    i64, (4 x 4, 2), (6 x 8, I64x4), (12 x 16, I64x8), |x, y| x.wrapping_add(y);
+    f32, (4 x 8, 4), (6 x 16, F32x8), (12 x 32, F32x16), |x, y| x + y, x * y, |sum| x.mul_add(y, sum);
+    f64, (4 x 4, 2), (6 x 8, F64x4), (12 x 16, F64x8), |x, y| x + y, x * y, |sum| x.mul_add(y, sum);
+    i32, (4 x 8, 4), (6 x 16, I32x8), (12 x 32, I32x16),
+        |x, y| x.wrapping_add(y), x.wrapping_mul(y), |sum: i32| sum.plus(x.wrapping_mul(y));
+    i64, (4 x 4, 2), (6 x 8, I64x4), (12 x 16, I64x8),
+        |x, y| x.wrapping_add(y), x.wrapping_mul(y), |sum: i64| sum.plus(x.wrapping_mul(y));
 }
 
 macro_rules! sliding {

@@ -14,6 +14,7 @@
 //! | `row` | products with one row, and many products of two vectors |
 //! | `panel_walk` | where a tile finds its columns, and small factors (unsafe) |
 //! | `blocking` | blocks for threads and caches |
+//! | `few` | products of few numbers, without a plan |
 //! | `queue` | numbered pieces of work, taken by several threads |
 //! | `block` | one block of the result: panels, tiles, and the way back to the dtype (unsafe) |
 //! | `direct_conv` | filters that slide over planes (unsafe) |
@@ -34,6 +35,7 @@ mod block;
 mod blocking;
 mod brain;
 mod direct_conv;
+mod few;
 mod filter_gradient;
 mod gemv;
 mod int;

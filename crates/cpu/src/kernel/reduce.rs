@@ -66,12 +66,15 @@ pub fn reduce_at(
     sizes: [usize; 3],
 ) -> Result<Buffer, Error> {
     debug_assert_eq!(shape.count(), sizes.iter().product::<usize>());
-    let source = Source::new(level, program, inputs)?;
     let item = program.output_dtypes().next().unwrap_or(DType::Bool);
+    let whole = whole_run(program, inputs, sizes);
     macro_rules! kernels {
         ($($fold:ident: $($dtype:ident $ty:ty),*;)*) => {
             match (fold, item) {
-                $($((Fold::$fold, DType::$dtype) => fold_all::<$fold<$ty>>(level, &source, sizes),)*)*
+                $($((Fold::$fold, DType::$dtype) => match whole {
+                    Some(items) => fold_whole::<$fold<$ty>>(level, items),
+                    None => fold_all::<$fold<$ty>>(level, &Source::new(level, program, inputs)?, sizes),
+                },)*)*
                 _ => Err(Error::not_in_set("reduce", item, allotrope_dtype::Set::Real, None)),
             }
         };
@@ -84,6 +87,33 @@ pub fn reduce_at(
         Max: F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool u8;
         Min: F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool u8;
     }
+}
+
+/// The items, if they are one run that is read in place and no longer than a piece of work: what is to be
+/// set out for longer ones takes longer than they do.
+fn whole_run<'a>(
+    program: &Program,
+    inputs: &[Input<'a>],
+    [outer, reduced, inner]: [usize; 3],
+) -> Option<&'a [u8]> {
+    let ([], [0], [input]) = (program.steps(), program.outputs(), inputs) else {
+        return None;
+    };
+    let is_one = outer * inner == 1 && (1..=SEGMENT).contains(&reduced);
+    let size = program.dtype(0).itemsize();
+    let start = input.layout.offset() * size;
+    (is_one && input.layout.is_contiguous()).then(|| &input.bytes[start..start + reduced * size])
+}
+
+fn fold_whole<F: Folding>(level: Level, items: &[u8]) -> Result<Buffer, Error> {
+    let mut buffer = Buffer::for_overwrite("reduce", size_of::<F::Out>())?;
+    let out: &mut [F::Out] = bytemuck::cast_slice_mut(&mut buffer);
+    out.fill(F::finish(fold_run::<F, Itself>(
+        level,
+        None,
+        bytemuck::cast_slice(items),
+    )));
+    Ok(buffer)
 }
 
 fn fold_all<F: Folding>(

@@ -67,6 +67,17 @@ pub(super) fn perform(call: &Call<'_>, task: &Order) -> Result<Option<Results>, 
             } = lines;
             sort::cummax(dtype, bytes, length, greatest, values, indices)
         }),
+        Order::Extreme { greatest } => {
+            let (lines, mut indices) = (Lines::of(call)?, call.room(0)?);
+            // For the keys of bytes a table is made first.
+            let is_byte = lines.dtype.itemsize() == 1;
+            if is_byte || lines.length == 0 || lines.bytes.len() > MOST_SEARCHED {
+                return Ok(None);
+            }
+            let to = indices.elements_mut();
+            sort::extreme(lines.dtype, lines.bytes, lines.length, greatest, to);
+            Ok(call.done([indices]))
+        }
         Order::Unique { sorted, beside } => unique(call, sorted, beside),
         Order::UniqueRows { sorted } => unique_rows(call, sorted),
         Order::Quantile {
@@ -77,6 +88,9 @@ pub(super) fn perform(call: &Call<'_>, task: &Order) -> Result<Option<Results>, 
         _ => Ok(None),
     }
 }
+
+/// Bytes from which extremes are found by threads, in two passes.
+const MOST_SEARCHED: usize = 32 << 10;
 
 /// The lines of the first input.
 struct Lines<'a> {

@@ -44,6 +44,12 @@ pub enum Order {
         /// The greatest instead of the least.
         greatest: bool,
     },
+    /// The place of the greatest or least of every line, of equals the first; of the first NaN, if there
+    /// is one. Writes indices, one for each line.
+    Extreme {
+        /// The greatest instead of the least.
+        greatest: bool,
+    },
     /// The different elements of one line; each NaN is unlike any other. Writes the values, the place
     /// of each element among them, and how often each occurs: at most as many as elements, and none of
     /// what is not asked for.

@@ -35,6 +35,12 @@ pub(super) fn work(a: &Tensor, b: &Tensor) -> usize {
     a.count().saturating_mul(b.count())
 }
 
+/// The same of a product along the last dimension of the first operand.
+fn product_work(a: &Tensor, b: &Tensor) -> usize {
+    let inner = a.shape().last().copied().unwrap_or(1);
+    work(a, b) / inner.max(1)
+}
+
 forms! {
     /// The product of two matrices, of vectors with them, or of each pair of several: dimensions
     /// before the last two are broadcast. Halves are summed in float32 and rounded once, integers
@@ -53,7 +59,7 @@ forms! {
     ) -> PyTensor |py, op, x| {
         let other = operand(op, other)?;
         let product = Product::of(op, dtype, acc_dtype, &[x, &other])?;
-        run(py, work(x, &other), || product.run(|dtype, acc_dtype| x.matmul_in(&other, dtype, acc_dtype)))
+        run(py, product_work(x, &other), || product.run(|dtype, acc_dtype| x.matmul_in(&other, dtype, acc_dtype)))
     };
     /// The product of two matrices.
     ///
@@ -200,7 +206,7 @@ impl PyTensor {
 fn multiply(py: Python<'_>, a: Option<Tensor>, b: Option<Tensor>) -> PyResult<Py<PyAny>> {
     match (a, b) {
         (Some(a), Some(b)) => {
-            let product = run(py, work(&a, &b), || a.matmul(&b))?;
+            let product = run(py, product_work(&a, &b), || a.matmul(&b))?;
             Ok(Py::new(py, product)?.into_any())
         }
         _ => Ok(py.NotImplemented()),

@@ -50,6 +50,10 @@ impl Default for AutocastSetting {
 static PROCESS: AtomicBool = AtomicBool::new(false);
 static PROCESS_DTYPE: RwLock<DType> = RwLock::new(DType::BF16);
 
+/// Whether anybody ever asked for casts: until then operations read this alone, which is nearer than what
+/// belongs to a thread.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
 /// What the settings of a thread come to, so that operations need not look.
 #[derive(Clone, Copy, PartialEq)]
 enum Here {
@@ -90,7 +94,12 @@ thread_local! {
 /// # Ok::<(), allotrope_tensor::Error>(())
 /// ```
 #[must_use]
+#[inline]
 pub fn is_autocast_enabled() -> bool {
+    IS_USED.load(Ordering::Relaxed) && is_enabled_here()
+}
+
+fn is_enabled_here() -> bool {
     match HERE.get() {
         Here::Unset => PROCESS.load(Ordering::Relaxed),
         Here::Off => false,
@@ -168,6 +177,9 @@ fn change<R>(change: impl FnOnce(&mut ScopeStack<Entry>) -> R) {
         };
         (former, here)
     });
+    if matches!(here, Here::On | Here::Ask) {
+        IS_USED.store(true, Ordering::Relaxed);
+    }
     HERE.set(here);
     // What others still have is dropped outside of the borrow.
     drop(former);
@@ -190,6 +202,9 @@ fn check_dtype(dtype: DType) -> Result<(), Error> {
 
 /// Turns autocast on or off for every thread that has no setting of its own.
 pub fn set_autocast_enabled(enabled: bool) {
+    if enabled {
+        IS_USED.store(true, Ordering::Relaxed);
+    }
     PROCESS.store(enabled, Ordering::Relaxed);
 }
 

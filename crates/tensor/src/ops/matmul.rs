@@ -5,6 +5,7 @@ use allotrope_op::structured::Structured;
 use allotrope_op::structured::matrix::{
     ADDBMM, ADDMM, ADDMV, ADDR, BADDBMM, BMM, DOT, MATMUL, MM, MV, VDOT,
 };
+use allotrope_op::{Dims, Layout, Shape};
 
 use super::contraction::{Addend, Dtypes, check_rank, inner_mismatch, multiply_matrices};
 use super::operands::conjugate;
@@ -86,6 +87,16 @@ impl Tensor {
             return Err(inner_mismatch(op, self, other, inner));
         }
         let product = multiply_matrices(op, &a, &b, dtypes, None)?;
+        if (row || column) && !product.requires_grad() {
+            // New elements in order: both dimensions go at once.
+            let rank = product.rank();
+            let (outer, sizes) = product.shape().split_at(rank - 2);
+            let left = [(row, sizes[0]), (column, sizes[1])].into_iter();
+            let left = left.filter_map(|(is_new, size)| (!is_new).then_some(size));
+            let sizes: Dims<usize> = outer.iter().copied().chain(left).collect();
+            let layout = Layout::contiguous(Shape::new(op, &sizes)?);
+            return Ok(product.with_layout(layout));
+        }
         let product = if column {
             product.squeeze(Some(&[-1]))?
         } else {

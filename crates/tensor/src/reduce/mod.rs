@@ -8,19 +8,25 @@ mod plan;
 mod scale;
 mod short;
 
+use std::borrow::Cow;
+
 use allotrope_dtype::{Conversion, DType, Error, Problem, Scalar, Set, WeakScalar, default_dtype};
-use allotrope_op::{Builder, Fold, Op, Program, Reduction, Var, compute_dtype};
+use allotrope_op::task::{Order, Output, Task};
+use allotrope_op::{Builder, Dims, Fold, Op, Program, Reduction, Shape, Var, compute_dtype};
 use smallvec::SmallVec;
 
 pub(crate) use plan::Plan;
 use scale::{Scale, scaled_square};
 
 use crate::Tensor;
+use crate::amp::is_autocast_enabled;
 use crate::autograd::is_recorded;
 use crate::call::{self, Call};
+use crate::device::perform_here;
 use crate::elementwise::{evaluate, evaluate_one};
 use crate::ops::unvarying;
 use crate::overflow;
+use crate::trace::is_tracing;
 use crate::transfer::gathered;
 
 /// The program that reads one tensor in a dtype.
@@ -136,13 +142,47 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        let plan = Plan::new(op, self, axes)?;
         let through = dtype.unwrap_or(self.dtype());
-        self.check_cast(op, through)?;
-        let result = dtype.map_or_else(|| call::result_dtype(&reduction, self.dtype()), Ok)?;
-        let program = reading(self.dtype(), through, fold.item(through));
+        let result = || -> Result<(DType, Program), Error> {
+            self.check_cast(op, through)?;
+            let result = dtype.map_or_else(|| call::result_dtype(&reduction, self.dtype()), Ok)?;
+            Ok((result, reading(self.dtype(), through, fold.item(through))))
+        };
+        if self.folds_whole(fold, axes, keepdim) {
+            let (result, program) = result()?;
+            return self.fold_whole(op, fold, &program, Some(result));
+        }
+        let plan = Plan::new(op, self, axes)?;
+        let (result, program) = result()?;
         let folded = plan.fold_to(op, fold, &program, &[self], self.shape(), result)?;
         plan.finish(folded, keepdim)
+    }
+
+    /// Whether a fold is that of all elements in order, and nothing but that: not recorded, not watched.
+    fn folds_whole(&self, fold: Fold, axes: Option<&[isize]>, keepdim: bool) -> bool {
+        let is_plain = !is_recorded(&[self])
+            && (!overflow::is_watched() || matches!(fold, Fold::Max | Fold::Min));
+        axes.is_none() && !keepdim && is_plain && self.count() > 0 && self.is_contiguous()
+    }
+
+    /// What a program makes of such elements, folded, in a dtype or unrounded: what a plan gives, which
+    /// takes longer to make than few elements to fold.
+    fn fold_whole(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        program: &Program,
+        to: Option<DType>,
+    ) -> Result<Self, Error> {
+        let (backend, item) = (self.backend(), program.output_dtypes().next());
+        let item = item.unwrap_or(DType::Bool);
+        let to = to.unwrap_or_else(|| match fold {
+            Fold::Sum => backend.wide(item),
+            _ => item,
+        });
+        let (views, sizes) = ([self.view_of()], [1, self.count(), 1]);
+        let memory = backend.reduce(op, fold, program, self.shape(), &views, sizes, to)?;
+        Ok(Self::from_memory_of(memory, Shape::scalar(), to).inherit(&[self]))
     }
 
     /// Refuses the casts that have no meaning, before anything is computed.
@@ -170,7 +210,11 @@ impl Tensor {
         dtype: Option<DType>,
     ) -> Result<Self, Error> {
         let op = Reduction::Mean.name();
-        let plan = Plan::new(op, self, axes)?;
+        let is_whole = self.folds_whole(Fold::Sum, axes, keepdim);
+        let plan = match is_whole {
+            true => None,
+            false => Some(Plan::new(op, self, axes)?),
+        };
         let through = dtype.unwrap_or(self.dtype());
         if let Some(dtype) = dtype.filter(|d| !Set::Inexact.contains(*d)) {
             return Err(Error::not_in_set(op, dtype, Set::Inexact, None));
@@ -184,6 +228,11 @@ impl Tensor {
             self.backend().wide(compute_dtype(result))
         };
         let program = reading(self.dtype(), through, item);
+        let Some(plan) = plan else {
+            let total = self.fold_whole(op, Fold::Sum, &program, None)?;
+            let mean = total.div(self.count() as f64);
+            return mean.map_err(|error| error.in_op(op))?.to_in(op, result);
+        };
         let mean = self.wide_mean(op, &plan, &program)?;
         plan.finish_in(mean, keepdim, result)
     }
@@ -322,6 +371,10 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let op = reduction.name();
         let result = Call::begin(&reduction, &[self])?.result;
+        if self.folds_whole(fold, axes, keepdim) {
+            let program = reading(self.dtype(), self.dtype(), fold.item(self.dtype()));
+            return self.fold_whole(op, fold, &program, Some(result));
+        }
         let plan = Plan::new(op, self, axes)?;
         if self.count() > 0 || !plan.kept.iter().any(|dim| self.shape()[*dim] == 0) {
             plan.need_elements(op, self)?;
@@ -373,6 +426,9 @@ impl Tensor {
         let op = reduction.name();
         let _quiet = overflow::quiet();
         Call::begin(&reduction, &[self])?;
+        if let Some(found) = self.place_in_lines(op, fold, axis, keepdim)? {
+            return Ok(found);
+        }
         let axes = axis.map(|axis| [axis]);
         let axes = axes.as_ref().map(|axes| &axes[..]);
         let plan = Plan::new(op, self, axes)?;
@@ -406,6 +462,61 @@ impl Tensor {
         let inputs = [self, &extreme, &places];
         let found = plan.fold(op, Fold::Min, &program, &inputs, self.shape())?;
         plan.finish(found, keepdim)
+    }
+
+    /// The places of extremes along the last axis, or in everything, where the CPU finds them in one pass
+    /// over elements in order.
+    fn place_in_lines(
+        &self,
+        op: &'static str,
+        fold: Fold,
+        axis: Option<isize>,
+        keepdim: bool,
+    ) -> Result<Option<Self>, Error> {
+        let (count, rank) = (self.count(), self.rank());
+        let is_last = axis.is_none_or(|axis| axis == -1 || axis == rank as isize - 1);
+        if !is_last
+            || rank == 0
+            || count == 0
+            || !self.is_contiguous()
+            || self.host_address().is_none()
+            || self.is_bit_free()
+        {
+            return Ok(None);
+        }
+        let (outer, length) = match axis {
+            None => (&[][..], count),
+            Some(_) => (&self.shape()[..rank - 1], self.shape()[rank - 1]),
+        };
+        let lines = count / length;
+        let greatest = fold == Fold::Max;
+        let flat = match axis {
+            None if rank > 1 => Cow::Owned(self.ravel()?),
+            _ => Cow::Borrowed(self),
+        };
+        let (task, dtype) = (Task::Order(Order::Extreme { greatest }), DType::I64);
+        let Some(mut found) = perform_here(
+            op,
+            &task,
+            &[&flat],
+            &[Output {
+                dtype,
+                count: lines,
+            }],
+        )?
+        else {
+            return Ok(None);
+        };
+        let mut sizes: Dims<usize> = outer.into();
+        if keepdim {
+            sizes.resize(rank, 1);
+        }
+        let shape = Shape::new(op, &sizes)?;
+        Ok(Some(Self::from_memory_of(
+            found.remove(0).memory,
+            shape,
+            dtype,
+        )))
     }
 
     /// The least place in a vector that a program of element, extreme and place finds: looked for a
@@ -488,8 +599,17 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Self, Error> {
         let op = reduction.name();
-        let plan = Plan::new(op, self, axes)?;
         let program = reading(self.dtype(), self.dtype(), DType::Bool);
+        let is_plain = !is_tracing() && !is_autocast_enabled();
+        if is_plain && self.host_address().is_some() && self.folds_whole(fold, axes, keepdim) {
+            let mut folded = self.fold_whole(op, fold, &program, None)?;
+            for byte in folded.ordered_bytes_mut(op)? {
+                *byte = u8::from(*byte != 0);
+            }
+            folded.set_width(None);
+            return Ok(folded);
+        }
+        let plan = Plan::new(op, self, axes)?;
         let folded = plan.fold(op, fold, &program, &[self], self.shape())?;
         // Bytes from outside may be any; those that leave are 0 and 1.
         plan.finish(folded.logical_and(true)?, keepdim)

@@ -25,10 +25,12 @@ mod write;
 use std::sync::{Arc, Mutex};
 
 use allotrope_dtype::{DType, Error, Set};
-use allotrope_op::Layout;
+use allotrope_op::{Layout, Shape};
 
-use crate::Tensor;
 use crate::autograd::{History, is_grad_enabled};
+use crate::index::plain_view;
+use crate::view::infer_sizes;
+use crate::{Index, Tensor};
 use storage::{Base, Storage};
 
 pub use rewrite::{CheckedRewrite, Rewriting, Rewritten};
@@ -131,6 +133,83 @@ impl Variable {
         let link = self.link()?;
         let view = make(&link.value)?;
         Ok(link.attach(view))
+    }
+
+    /// A variable that sees elements of the same memory in another layout, if there is no history that a
+    /// view would be a part of; `None` also where the change is none.
+    #[inline]
+    fn seen_as(
+        &self,
+        change: impl FnOnce(&Layout) -> Result<Option<Layout>, Error>,
+    ) -> Result<Option<Self>, Error> {
+        let mut state = self.lock();
+        let alias = state.share()?;
+        if alias.history.is_some() || alias.base.generation() != alias.seen {
+            return Ok(None);
+        }
+        let Some(layout) = change(&alias.layout)? else {
+            return Ok(None);
+        };
+        let view = Alias {
+            storage: Arc::clone(&alias.storage),
+            bytes: alias.bytes,
+            layout,
+            dtype: alias.dtype,
+            width: alias.width,
+            base: Arc::clone(&alias.base),
+            is_tied: true,
+            history: None,
+            seen: alias.seen,
+        };
+        Ok(Some(view.into()))
+    }
+
+    /// [`view`](Self::view) of the dimensions in reverse, where that is quick.
+    ///
+    /// # Errors
+    /// A memory error.
+    #[inline]
+    pub fn reversed(&self) -> Result<Option<Self>, Error> {
+        self.seen_as(|layout| Ok(Some(layout.reversed())))
+    }
+
+    /// [`view`](Self::view) of what a key means, where that is quick.
+    ///
+    /// # Errors
+    /// As [`Tensor::index`].
+    #[inline]
+    pub fn index(&self, key: &[Index]) -> Result<Option<Self>, Error> {
+        self.seen_as(|layout| plain_view(layout, key))
+    }
+
+    /// [`view`](Self::view) of the elements with other sizes, where that is quick.
+    ///
+    /// # Errors
+    /// As [`Tensor::reshape`].
+    pub fn reshape(&self, sizes: &[isize]) -> Result<Option<Self>, Error> {
+        self.seen_as(|layout| {
+            let shape = infer_sizes("reshape", layout.shape(), sizes)?;
+            Ok(layout.reshape(&shape))
+        })
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.lock().shape().count()
+    }
+
+    /// The size of a dimension; `None` if there is no such.
+    #[must_use]
+    pub fn size(&self, dim: isize) -> Option<usize> {
+        let state = self.lock();
+        let shape = state.shape();
+        let dim = if dim < 0 {
+            dim.checked_add_unsigned(shape.len())?
+        } else {
+            dim
+        };
+        shape.get(usize::try_from(dim).ok()?).copied()
     }
 
     /// What a view of this variable is made with.
@@ -298,6 +377,7 @@ impl Variable {
 }
 
 impl From<Alias> for Variable {
+    #[inline]
     fn from(alias: Alias) -> Self {
         let state = Mutex::new(State::Aliased(alias));
         Self { state }
@@ -305,6 +385,13 @@ impl From<Alias> for Variable {
 }
 
 impl State {
+    fn shape(&self) -> &Shape {
+        match self {
+            Self::Alone(tensor) => tensor.shape(),
+            Self::Aliased(alias) => alias.layout.shape(),
+        }
+    }
+
     /// The layout over memory that others may see from now on.
     fn share(&mut self) -> Result<&mut Alias, Error> {
         match self {

@@ -1,7 +1,8 @@
 //! Rows of the op tables, run into the memory that they read.
 
 use allotrope_dtype::{Error, WeakScalar};
-use allotrope_op::Op;
+use allotrope_op::{MAX_ARITY, Op};
+use smallvec::SmallVec;
 
 use super::Variable;
 use super::write::{Written, apart};
@@ -59,13 +60,30 @@ impl Variable {
     ) -> Result<Written, Error> {
         let former = self.begin(op)?;
         let tensors = rest.iter().filter_map(RowOperand::tensor);
-        let all: Vec<&Tensor> = tensors.chain([&former]).collect();
+        let all: SmallVec<[&Tensor; MAX_ARITY]> = tensors.chain([&former]).collect();
         let is_large = former.count() >= IN_ONE_PASS_FROM && rest.len() + 1 == row.arity();
-        if !is_large || is_recorded(&all) {
+        let mut others = rest.iter().filter_map(RowOperand::tensor);
+        let are_apart = others.all(|tensor| !tensor.shares_storage_with(&former));
+        let is_recorded = is_recorded(&all);
+        drop(all);
+        if former.count() < IN_ONE_PASS_FROM && !is_recorded && are_apart {
+            let operands = rest.iter().map(RowOperand::as_operand);
+            let operands: SmallVec<[Operand<'_>; MAX_ARITY]> = [Operand::Tensor(&former)]
+                .into_iter()
+                .chain(operands)
+                .collect();
+            let result = Tensor::apply(row, &operands).map_err(|error| error.in_op(op))?;
+            drop(operands);
+            return match self.commit(op, former, result)? {
+                Some(written) => Ok(written),
+                // Another thread has written meanwhile: its value is the one to go on from.
+                None => self.update_by_row(op, row, rest),
+            };
+        }
+        if !is_large || is_recorded {
             drop(former);
             return self.update_by_row(op, row, rest);
         }
-        drop(all);
         // bounded: one per operand.
         let rest = rest.into_iter().map(|operand| operand.apart(&former));
         // bounded: one per operand.

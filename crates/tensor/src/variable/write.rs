@@ -226,7 +226,7 @@ impl Variable {
     }
 
     /// Puts a result in the place of the value it was made of; nothing if another one is there by now.
-    fn commit(
+    pub(super) fn commit(
         &self,
         op: &'static str,
         former: Tensor,

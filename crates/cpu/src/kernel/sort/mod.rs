@@ -9,6 +9,7 @@
 //! | `select` | a few of a line without sorting it; the most frequent |
 //! | `nth` | one of a long line, by counting |
 //! | `cummax` | the greatest or least so far |
+//! | `extreme` | the place of the greatest or least |
 //! | `quantile` | numbers at fractions of the order |
 //!
 //! A line is a contiguous run of `length` elements. Results are values and places in the line;
@@ -16,6 +17,7 @@
 //! of equal elements the earlier comes first.
 
 mod cummax;
+mod extreme;
 mod key;
 mod keys_only;
 mod nth;
@@ -36,6 +38,7 @@ use crate::parallel::{self, CHUNK};
 use key::{Pair, Way, Word};
 
 pub(crate) use cummax::cummax;
+pub(crate) use extreme::extreme;
 pub(crate) use quantile::{Neighbours, Quantile};
 use select::count_numbers;
 pub(crate) use select::{mode, nth, topk};
