@@ -168,6 +168,9 @@ impl<'a> Plan<'a> {
                 }
             });
         }
+        if plan.tests.is_empty() {
+            plan.fuse_slopes();
+        }
         plan.absorb_conversions();
         if plan.tests.is_empty() {
             plan.pair_rows();

@@ -49,6 +49,20 @@ impl<const N: usize> Walk<N> {
         }
     }
 
+    /// Runs of one length that lie evenly: how many, the first, and how far apart their places are.
+    pub(crate) fn even_runs(&self) -> Option<(usize, Run<N>, [isize; N])> {
+        let &[(count, steps), (length, strides)] = &self.loops[..] else {
+            return None;
+        };
+        let first = Run {
+            at: 0,
+            length,
+            places: self.offsets,
+            strides,
+        };
+        Some((count, first, steps))
+    }
+
     /// Visits `length` elements from number `start` on, which must exist.
     #[inline]
     pub(crate) fn for_each_run(&self, start: usize, length: usize, mut visit: impl FnMut(Run<N>)) {

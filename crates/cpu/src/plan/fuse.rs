@@ -1,13 +1,40 @@
 //! Steps that one pass does together.
 //!
-//! These are conversions of halves around a row, and two rows of arithmetic.
+//! These are conversions of halves around a row, two rows of arithmetic, and gradients of activations.
+
+use std::sync::OnceLock;
 
 use allotrope_dtype::DType;
-use allotrope_op::{Op, Program, Slot, Step};
-use smallvec::SmallVec;
+use allotrope_op::table::slope::{GeluSlope, GeluTanhSlope, ReluSlope, SiluSlope};
+use allotrope_op::{Builder, MAX_ARITY, Op, Program, Slot, Step, gradients};
+use smallvec::{SmallVec, smallvec};
 
 use super::{Action, Plan, Reader};
+use crate::kernel::elementwise::{self, float_map};
 use crate::kernel::{fused, pair};
+
+/// Activations whose gradients have a kernel.
+const ACTIVATIONS: [(Op, elementwise::Kernel); 4] = [
+    (Op::Relu, float_map::<f32, ReluSlope, 2>),
+    (Op::Silu, float_map::<f32, SiluSlope, 2>),
+    (Op::Gelu, float_map::<f32, GeluSlope, 2>),
+    (Op::GeluTanh, float_map::<f32, GeluTanhSlope, 2>),
+];
+
+/// The steps from the operand of each and the gradient of its result to that of the operand.
+fn slopes() -> &'static [Program] {
+    static SLOPES: OnceLock<Vec<Program>> = OnceLock::new();
+    SLOPES.get_or_init(|| {
+        let slope = |(op, _): &(Op, elementwise::Kernel)| {
+            let builder = Builder::new(&[DType::F32; 2]);
+            let (x, g) = (builder.input(0), builder.input(1));
+            // None of them is made of the result.
+            let made = gradients(*op, &[x], x, g).unwrap_or_default();
+            builder.finish(&made)
+        };
+        ACTIVATIONS.iter().map(slope).collect()
+    })
+}
 
 /// Whether the dtype is a float of 16 bits.
 fn is_half(dtype: DType) -> bool {
@@ -54,6 +81,93 @@ impl Plan<'_> {
         }
     }
 
+    /// Lets one pass make the gradient of an activation, where nothing else reads what its steps make.
+    pub(super) fn fuse_slopes(&mut self) {
+        let inputs = self.readers.len();
+        let mut users = None;
+        for place in 0..self.actions.len() {
+            let Step::Apply { op: Op::Mul, args } = self.program.steps()[place] else {
+                continue;
+            };
+            if self.program.dtype(args[0]) != DType::F32 || self.step(args[1]).is_none() {
+                continue;
+            }
+            let root = (inputs + place) as Slot;
+            let users = users.get_or_insert_with(|| UserCounts::of(self.program));
+            for (pattern, (_, kernel)) in slopes().iter().zip(ACTIVATIONS) {
+                let mut bound: SmallVec<[Option<Slot>; 16]> =
+                    smallvec![None; pattern.dtypes().len()];
+                let &[out] = pattern.outputs() else { continue };
+                if !self.is_like((pattern, out), root, &mut bound) {
+                    continue;
+                }
+                let within = UserCounts::of(pattern);
+                let is_alone = |place: usize| {
+                    let slot = bound[place].unwrap_or(root);
+                    slot == root || users.0[usize::from(slot)] == within.0[place]
+                };
+                // Numbers may be read by others too.
+                let may_stay =
+                    |place: usize| matches!(pattern.steps()[place - 2], Step::Constant(_));
+                let mut made = 2..bound.len();
+                let (&[Some(x), Some(g)], true) = (
+                    &bound[..2],
+                    made.all(|place| is_alone(place) || may_stay(place)),
+                ) else {
+                    continue;
+                };
+                for place in (2..bound.len()).filter(|place| is_alone(*place)) {
+                    let slot = bound[place].unwrap_or(root);
+                    self.actions[usize::from(slot) - inputs] = Action::Absorbed;
+                }
+                let mut operands = [0; MAX_ARITY];
+                operands[..2].copy_from_slice(&[x, g]);
+                self.actions[place] = Action::Apply(kernel, operands, 2);
+                break;
+            }
+        }
+    }
+
+    /// Whether a value comes about as one of another program does, whose inputs may be anything.
+    fn is_like(
+        &self,
+        (pattern, like): (&Program, Slot),
+        slot: Slot,
+        bound: &mut [Option<Slot>],
+    ) -> bool {
+        let place = usize::from(like);
+        if let Some(bound) = bound[place] {
+            return bound == slot;
+        }
+        bound[place] = Some(slot);
+        let Some(step) = place.checked_sub(pattern.input_count()) else {
+            return self.program.dtype(slot) == DType::F32;
+        };
+        match (&pattern.steps()[step], self.step(slot)) {
+            (
+                Step::Apply { op, args },
+                Some(Step::Apply {
+                    op: other,
+                    args: others,
+                }),
+            ) => {
+                let mut pairs = args.iter().zip(others).take(op.arity());
+                op == other
+                    && pairs.all(|(like, slot)| self.is_like((pattern, *like), *slot, bound))
+            }
+            (like, Some(step)) => like == step,
+            (_, None) => false,
+        }
+    }
+
+    /// Whether a step is a row of two operands that is still done by itself.
+    fn is_plain(&self, step: usize) -> bool {
+        match (&self.program.steps()[step], &self.actions[step]) {
+            (Step::Apply { args, .. }, Action::Apply(_, operands, 2)) => args == operands,
+            _ => false,
+        }
+    }
+
     /// Lets rows of float32 read halves and write them, so that conversions take no pass of theirs.
     ///
     /// Measured on `tanh(a * b + c) * a` of bfloat16: four passes instead of nine, 0.75 instead of
@@ -66,7 +180,7 @@ impl Plan<'_> {
             let Step::Apply { op, args } = action else {
                 continue;
             };
-            if op.arity() != 2 || program.dtype(args[0]) != DType::F32 {
+            if !self.is_plain(step) || program.dtype(args[0]) != DType::F32 {
                 continue;
             }
             let slot = (inputs + step) as Slot;
@@ -109,7 +223,7 @@ impl Plan<'_> {
             let Step::Apply { op, args } = action else {
                 continue;
             };
-            if !matches!(self.actions[step], Action::Apply(_, _, 2)) {
+            if !self.is_plain(step) {
                 continue;
             }
             let pair = [(args[0], args[1], true), (args[1], args[0], false)];
@@ -118,8 +232,7 @@ impl Plan<'_> {
                 let Step::Apply { op: first, args } = program.steps()[before] else {
                     return None;
                 };
-                let is_plain = matches!(self.actions[before], Action::Apply(_, _, 2));
-                if !is_plain || !users.only_one(made) {
+                if !self.is_plain(before) || !users.only_one(made) {
                     return None;
                 }
                 let kernel = pair::find(first, *op, is_left, program.dtype(made))?;
@@ -207,8 +320,65 @@ impl UserCounts {
 
 #[cfg(test)]
 mod tests {
+    use allotrope_dtype::Level;
+    use allotrope_op::{Layout, Shape};
+
     use super::*;
-    use allotrope_op::Builder;
+    use crate::tile::{Input, run_at};
+
+    #[test]
+    fn gradients_of_activations_are_those_of_their_steps() {
+        let numbers = (-4096..4096).map(|i| i as f32 / 256.0);
+        let special = [
+            -0.0,
+            f32::INFINITY,
+            f32::NAN,
+            1e-40,
+            -1e-40,
+            -90.0,
+            90.0,
+            1e30,
+            -1e30,
+        ];
+        let x: Vec<f32> = numbers.chain(special).collect();
+        let g: Vec<f32> = (0..x.len()).map(|i| (i % 7) as f32 - 2.5).collect();
+        let layout = Layout::contiguous(Shape::new("test", &[x.len()]).unwrap());
+        let bytes = [bytemuck::cast_slice(&x), bytemuck::cast_slice(&g)];
+        let inputs = bytes.map(|bytes| Input {
+            bytes,
+            layout: &layout,
+        });
+        let run = |level: Level, program: &Program| {
+            let sizes = program
+                .output_dtypes()
+                .map(|dtype| x.len() * dtype.itemsize());
+            let mut outputs: Vec<Vec<u8>> = sizes.map(|size| vec![0; size]).collect();
+            let mut rooms: Vec<&mut [u8]> = outputs.iter_mut().map(|out| &mut out[..]).collect();
+            run_at(level, program, layout.shape(), &inputs, &mut rooms).unwrap();
+            let numbers = outputs[0].as_chunks().0.iter();
+            numbers
+                .map(|bytes| f32::from_ne_bytes(*bytes))
+                .collect::<Vec<_>>()
+        };
+        for level in Level::available() {
+            for (program, (op, _)) in slopes().iter().zip(ACTIVATIONS) {
+                let plan = Plan::new(level, program, &inputs, false).unwrap();
+                let is_pass = |action: &&Action| !matches!(action, Action::Absorbed);
+                assert_eq!(plan.actions.iter().filter(is_pass).count(), 1, "{op:?}");
+                // What comes out is made by itself.
+                let mut steps = program.clone();
+                (2..program.dtypes().len()).for_each(|slot| steps.output(slot as Slot));
+                for ((x, y), step) in x.iter().zip(run(level, program)).zip(run(level, &steps)) {
+                    let is_same = match op {
+                        Op::Gelu if x.abs() > 1e15 => y.abs() == 0.0 || y.abs() <= 3.5,
+                        Op::Gelu => (y - step).abs() < 2e-6 || y.is_nan() && step.is_nan(),
+                        _ => y.to_bits() == step.to_bits() || y.is_nan() && step.is_nan(),
+                    };
+                    assert!(is_same, "{op:?} at {x}: {y}, {step}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn products_of_halves_may_be_rough_and_sums_not() {

@@ -54,8 +54,8 @@ pub use cbrt::{cbrt32, cbrt64};
 pub use digamma::{digamma32, digamma64};
 pub use division::{floor_divide, fmod, remainder};
 pub use erf::{
-    erf32, erf64, erfc32, erfc64, erfcx32, erfcx64, gelu32, gelu64, log_ndtr32, log_ndtr64, ndtr32,
-    ndtr64,
+    erf32, erf64, erfc32, erfc64, erfcx32, erfcx64, gelu_slope32, gelu_slope64, gelu32, gelu64,
+    log_ndtr32, log_ndtr64, ndtr32, ndtr64,
 };
 pub use erfinv::{erfinv32, erfinv64};
 pub use exp::{
@@ -237,6 +237,7 @@ elementary! {
     i1()     i1_32    i1_64    "The modified Bessel function of order 1: [`i1_32`], [`i1_64`]."
     i1e()    i1e32    i1e64    "The same times `e^-|x|`: [`i1e32`], [`i1e64`]."
     gelu()   gelu32   gelu64   "`x Φ(x)` with the normal distribution function: [`gelu32`], [`gelu64`]."
+    gelu_slope() gelu_slope32 gelu_slope64 "The derivative of the same: [`gelu_slope32`], [`gelu_slope64`]."
     cbrt()   cbrt32   cbrt64   "The cube root: [`cbrt32`], [`cbrt64`]."
     pow(y)   pow32    pow64    "The power with exponent `y`: [`pow32`], [`pow64`]."
     erfinv()        erfinv32      erfinv64      "The inverse of the error function: [`erfinv32`], [`erfinv64`]."

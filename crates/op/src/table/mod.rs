@@ -5,6 +5,7 @@
 //! | `unary`, `activation`, `binary`, `compare`, `several` | the rows |
 //! | `formula` | the rows as functions over floats, complex numbers, integers and truth values |
 //! | `math` | formulas too long for a row |
+//! | `slope` | gradients of activations as one formula |
 //! | `reduce` | the operations that make one number of many |
 
 #[macro_use]
@@ -65,6 +66,7 @@ macro_rules! for_each_op {
 
 // Below the macro, which it expands.
 pub mod formula;
+pub mod slope;
 
 /// What an operation makes of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -122,7 +122,7 @@ impl<L: Elementary> Elementary for Near<L> {
         log(); log2(); log10(); log1p(); asin(); acos(); atan(); atan2(x);
         sinh(); cosh(); tanh(); tanh_rough(); tanhshrink(); asinh(); acosh(); atanh();
         erf(); erfc(); erfcx(); ndtr(); log_ndtr(); i0(); i0e(); i1(); i1e();
-        gelu(); cbrt(); pow(y); erfinv(); lgamma(); digamma(); hypot(y); rsqrt();
+        gelu(); gelu_slope(); cbrt(); pow(y); erfinv(); lgamma(); digamma(); hypot(y); rsqrt();
         igamma(x); igammac(x); zeta(q);
         logaddexp(y); logaddexp2(y); fmod(y); remainder(y); floor_divide(y); copysign(y); nextafter(y);
     }

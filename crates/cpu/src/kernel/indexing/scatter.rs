@@ -181,14 +181,25 @@ fn scatter_runs(dtype: DType, job: &Job<'_>, dst: &mut [u8], put: PutRun<'_>) {
     }
     if all_rows {
         let part = (whole / size / rows).div_ceil(PARTS) * rows;
+        let even = walk.even_runs();
         parallel::for_each_part(dst, part * size, |number, dst| {
             let own = number * part..number * part + dst.len() / size;
-            walk.for_each_run(0, count, |run| {
+            let mut visit = |run: Run<3>| {
                 let place = run.places[2] + indices[run.places[1]] as usize * rows;
                 if own.contains(&place) {
                     put(src, &run, own.start, dst);
                 }
-            });
+            };
+            match &even {
+                // A walk takes as long for each row as to add it.
+                Some((count, first, steps)) => (0..*count).for_each(|number| {
+                    let place =
+                        |i: usize| first.places[i].wrapping_add_signed(number as isize * steps[i]);
+                    let places = [place(0), place(1), place(2)];
+                    visit(Run { places, ..*first });
+                }),
+                None => walk.for_each_run(0, count, visit),
+            }
         });
         return;
     }
