@@ -19,6 +19,8 @@
 //! | `filter_gradient` | gradients of filters (unsafe) |
 //! | `attention` | [`attend`]: softmax between two products, block by block (unsafe) |
 //! | `attention_softmax` | that softmax |
+//! | `recurrent` | recurrent layers, step after step (unsafe) |
+//! | `recurrent_gates` | what a step does with its gates |
 //! | `output` | a result that several threads write to (unsafe) |
 //!
 //! Every element of a result is the sum of the products of consecutive passes over the summed
@@ -40,6 +42,8 @@ mod pack;
 mod panel_walk;
 mod prepare;
 mod queue;
+pub(crate) mod recurrent;
+mod recurrent_gates;
 mod row;
 mod strip;
 #[cfg(test)]
