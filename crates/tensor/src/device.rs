@@ -453,6 +453,38 @@ pub(crate) fn perform_or(
     }
 }
 
+/// What the device of some tensors makes of a task that writes so many shapes, without a record of it;
+/// `None` if it has no kernel for it, and the caller composes the results.
+///
+/// # Errors
+/// A device error if the tensors are not on one device, and what the task raises.
+pub fn perform_task(
+    op: &'static str,
+    task: &Task<'_>,
+    tensors: &[&Tensor],
+    outputs: &[(DType, &[usize])],
+) -> Result<Option<Vec<Tensor>>, Error> {
+    let shapes = outputs.iter().map(|(_, sizes)| Shape::new(op, sizes));
+    let shapes: Vec<Shape> = shapes.collect::<Result<_, _>>()?;
+    let counts = outputs
+        .iter()
+        .zip(&shapes)
+        .map(|((dtype, _), shape)| Output {
+            dtype: *dtype,
+            count: shape.count(),
+        });
+    let counts: SmallVec<[Output; 4]> = counts.collect();
+    let Some(results) = perform_here(op, task, tensors, &counts)? else {
+        note(op, common_backend(op, tensors)?, tensors, Way::Composed);
+        return Ok(None);
+    };
+    let made = results.into_iter().zip(counts).zip(shapes);
+    let tensors = made.map(|((made, output), shape)| {
+        Tensor::from_memory_of(made.memory, shape, output.dtype).inherit_alike(tensors)
+    });
+    Ok(Some(tensors.collect()))
+}
+
 /// What the CPU makes of a task on tensors of another device, brought back there.
 #[cold]
 fn perform_on_host(

@@ -109,7 +109,7 @@ pub use autograd::{
     is_inference_mode, lasting_name, mode, no_grad, record_function, set_grad_enabled, set_locator,
 };
 pub use create::{Options, SignalWindow};
-pub use device::{Device, DeviceProvider, HostedReport, register_devices};
+pub use device::{Device, DeviceProvider, HostedReport, perform_task, register_devices};
 pub use elementwise::{Operand, evaluate};
 pub use foreign::ForeignLayout;
 pub use fork::{Undivided, after_fork, before_fork, undivided};

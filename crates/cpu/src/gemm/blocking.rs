@@ -94,7 +94,7 @@ impl Blocking {
 }
 
 /// How much of the summed dimension a pass takes, and how many passes there are.
-fn split_depth(depth: usize, most: usize) -> (usize, usize) {
+pub(super) fn split_depth(depth: usize, most: usize) -> (usize, usize) {
     let parts = depth.div_ceil(most).max(1);
     // Even, since integers are packed in pairs.
     let kc = depth.div_ceil(parts).next_multiple_of(8);

@@ -22,6 +22,8 @@
 //! | `tap_dots` | gradients of filters of one channel (unsafe) |
 //! | `attention` | [`attend`]: softmax between two products, block by block (unsafe) |
 //! | `attention_softmax` | that softmax |
+//! | `recurrent` | recurrent layers, step after step (unsafe) |
+//! | `recurrent_gates` | what a step does with its gates |
 //! | `output` | a result that several threads write to (unsafe) |
 //!
 //! Every element of a result is the sum of the products of consecutive passes over the summed
@@ -45,6 +47,8 @@ mod pack;
 mod panel_walk;
 mod prepare;
 mod queue;
+pub(crate) mod recurrent;
+mod recurrent_gates;
 mod row;
 mod strip;
 mod tap_dots;

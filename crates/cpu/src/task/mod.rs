@@ -7,6 +7,7 @@ mod factorization;
 mod fourier;
 mod indexing;
 mod order;
+mod recurrent;
 mod rowwise;
 mod sampling;
 mod values;
@@ -43,6 +44,7 @@ pub(crate) fn perform(
         Task::Indexing(task) => indexing::perform(&call, task),
         Task::Fourier(task) => fourier::perform(&call, task),
         Task::Factorization(task) => factorization::perform(&call, *task),
+        Task::Recurrent(task) => recurrent::perform(&call, task),
         Task::Sampling(task) => sampling::perform(&call, *task),
         Task::Values(task) => values::perform(&call, task),
         _ => Ok(None),

@@ -3,70 +3,8 @@
 //! Narrow floats are computed in float32 and rounded once per result, whatever the formula.
 
 use allotrope_dtype::DType;
+use allotrope_op::task::Recurrence;
 use allotrope_op::{Builder, Program, Var};
-
-/// Which recurrence.
-///
-/// ```
-/// use allotrope_nn::rnn::Recurrence;
-/// use allotrope_nn::Gru;
-/// assert_eq!((Recurrence::Lstm.gates(), Recurrence::Gru.gates()), (4, 3));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recurrence {
-    /// `h' = tanh(x + h)`, of products with weights.
-    RnnTanh,
-    /// `h' = relu(x + h)`.
-    RnnRelu,
-    /// Long short-term memory.
-    Lstm,
-    /// Gated recurrent units.
-    Gru,
-}
-
-impl Recurrence {
-    /// The name that messages begin with.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RnnTanh | Self::RnnRelu => "rnn",
-            Self::Lstm => "lstm",
-            Self::Gru => "gru",
-        }
-    }
-
-    /// The name that messages of a single step begin with.
-    #[must_use]
-    pub fn cell_name(self) -> &'static str {
-        match self {
-            Self::RnnTanh | Self::RnnRelu => "rnn_cell",
-            Self::Lstm => "lstm_cell",
-            Self::Gru => "gru_cell",
-        }
-    }
-
-    /// How many gates there are, of the hidden size each: torch's order is in, forget, cell, out for
-    /// [`Lstm`](Self::Lstm), and reset, update, new for [`Gru`](Self::Gru).
-    #[must_use]
-    pub fn gates(self) -> usize {
-        match self {
-            Self::RnnTanh | Self::RnnRelu => 1,
-            Self::Lstm => 4,
-            Self::Gru => 3,
-        }
-    }
-
-    /// Whether there is a cell state beside the hidden one.
-    #[must_use]
-    pub fn has_cell(self) -> bool {
-        self == Self::Lstm
-    }
-
-    /// Whether the products of input and hidden state meet in more than a sum.
-    pub(super) fn keeps_products_apart(self) -> bool {
-        self == Self::Gru
-    }
-}
 
 /// What a step is computed with.
 pub(super) struct Programs {
@@ -85,8 +23,7 @@ pub(super) struct Programs {
 impl Programs {
     pub(super) fn new(kind: Recurrence, dtype: DType) -> Self {
         let wide = dtype.compute();
-        // 8-bit floats hold too little of a gradient, or of what one is made of.
-        let kept = if dtype.itemsize() == 1 { wide } else { dtype };
+        let kept = kept_dtype(dtype);
         let dtypes = Dtypes { dtype, wide, kept };
         let add = Builder::new(&[dtype, wide]);
         let sum = add.input(0).to(wide) + add.input(1);
@@ -97,6 +34,15 @@ impl Programs {
             add: add.finish(&[sum]),
             wide,
         }
+    }
+}
+
+/// What is kept for the way back, and what gradients of gates have: 8-bit floats hold too little of a
+/// gradient, or of what one is made of.
+pub(super) fn kept_dtype(dtype: DType) -> DType {
+    match dtype.itemsize() {
+        1 => dtype.compute(),
+        _ => dtype,
     }
 }
 

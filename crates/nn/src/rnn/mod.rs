@@ -3,7 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `mod` | [`recurrent`] and [`recurrent_cell`]: shapes, dtypes, layers, directions |
-//! | `cell` | [`Recurrence`]: one step as programs over elements |
+//! | `cell` | one step of a [`Recurrence`] as programs over elements |
 //! | `steps` | rows of a sequence by step, and states that rows join and leave |
 //! | `scan` | one layer in one direction, and its way back |
 
@@ -16,7 +16,7 @@ use allotrope_tensor::{
     Device, Generator, Tensor, autocast_setting, gathered, is_autocast_enabled,
 };
 
-pub use cell::Recurrence;
+pub use allotrope_op::task::Recurrence;
 use scan::{Weights, scan};
 use steps::Steps;
 

@@ -1,14 +1,17 @@
 //! One layer in one direction: products of all inputs at once, then step by step.
 //!
-//! What is recorded is one node for all steps, with a way back of its own over the gates that were
+//! A device that has a kernel for it takes all steps at once ([`Recurrent`]); elsewhere each is a few
+//! operations. What is recorded is one node for all steps, with a way back of its own over the gates that were
 //! saved. Where the way back is itself recorded, the steps are taken again as operations that are.
 
 use allotrope_dtype::Error;
+use allotrope_op::task::{Recurrence, Recurrent, Task};
 use allotrope_tensor::{
-    BackwardOptions, Tensor, evaluate, grad, is_grad_enabled, no_grad, record_function,
+    BackwardOptions, Tensor, evaluate, grad, is_grad_enabled, no_grad, perform_task,
+    record_function,
 };
 
-use super::cell::{Programs, Recurrence};
+use super::cell::{Programs, kept_dtype};
 use super::steps::{Carried, Steps};
 
 /// The parameters of one layer in one direction.
@@ -105,14 +108,20 @@ impl Operands {
     fn recorded(self, kind: Recurrence, steps: &Steps) -> Result<Scanned, Error> {
         let wants_gradient = self.list().iter().any(|x| x.requires_grad());
         if !wants_gradient || !is_grad_enabled() {
-            return self.run(kind, steps, None);
+            return match self.performed(kind, steps, false)? {
+                Some((scanned, _)) => Ok(scanned),
+                None => self.run(kind, steps, None),
+            };
         }
         let programs = Programs::new(kind, self.products.dtype());
         let plain = self.map(|x| Ok(x.detach()))?;
         let mut saved = Vec::new();
-        let scanned = {
+        let (scanned, kept) = {
             let _off = no_grad();
-            plain.run(kind, steps, Some(&mut saved))?
+            match plain.performed(kind, steps, true)? {
+                Some((scanned, kept)) => (scanned, Some(kept)),
+                None => (plain.run(kind, steps, Some(&mut saved))?, None),
+            }
         };
         let results = [Some(scanned.output), Some(scanned.hidden), scanned.cell];
         let results = results.into_iter().flatten().collect();
@@ -121,10 +130,17 @@ impl Operands {
         let steps = steps.clone();
         let results = record_function(kind.name(), &inputs, results, move |gradients, wanted| {
             if is_grad_enabled() {
-                self.gradients_recorded(kind, &steps, gradients)
-            } else {
-                plain.gradients(&programs, kind, &steps, &saved, gradients, wanted)
+                return self.gradients_recorded(kind, &steps, gradients);
             }
+            let Some(kept) = &kept else {
+                return plain.gradients(&programs, kind, &steps, &saved, gradients, wanted);
+            };
+            if let Some(found) = plain.found(kind, &steps, kept, gradients)? {
+                return plain.assemble(wanted, &found);
+            }
+            let mut saved = Vec::new();
+            plain.run(kind, &steps, Some(&mut saved))?;
+            plain.gradients(&programs, kind, &steps, &saved, gradients, wanted)
         })?;
         let mut results = results.into_iter();
         match (results.next(), results.next()) {
@@ -139,6 +155,118 @@ impl Operands {
                 allotrope_dtype::Problem::NoOperands,
             )),
         }
+    }
+
+    /// The results by a kernel of the device, if it has one, and what the way back needs if that is
+    /// asked for.
+    fn performed(
+        &self,
+        kind: Recurrence,
+        steps: &Steps,
+        saves: bool,
+    ) -> Result<Option<(Scanned, Kept)>, Error> {
+        let (dtype, rows) = (self.products.dtype(), self.products.shape()[0]);
+        let [batch, size] = [self.hidden.shape()[0], self.hidden.shape()[1]];
+        if self.projection.is_some() || size == 0 {
+            return Ok(None);
+        }
+        let (all, last) = ([rows, size], [batch, size]);
+        let saved = [rows, kind.saved() * size];
+        let mut outputs: Vec<(_, &[usize])> = vec![(dtype, &all), (dtype, &last)];
+        if kind.has_cell() {
+            outputs.push((dtype, &last));
+        }
+        if saves && kind.saved() > 0 {
+            outputs.push((kept_dtype(dtype), &saved));
+            outputs.extend(kind.has_cell().then_some((dtype, &all[..])));
+        }
+        let inputs = [&self.products, &self.hidden, &self.weight];
+        let inputs = inputs.into_iter().chain(&self.cell).chain(&self.bias);
+        let inputs: Vec<&Tensor> = inputs.collect();
+        let task = Task::Recurrent(Recurrent::Forward(steps.sequence(kind)));
+        let Some(made) = perform_task(kind.name(), &task, &inputs, &outputs)? else {
+            return Ok(None);
+        };
+        let mut made = made.into_iter();
+        let (Some(output), Some(hidden)) = (made.next(), made.next()) else {
+            return Ok(None);
+        };
+        let cell = if kind.has_cell() { made.next() } else { None };
+        let kept = Kept {
+            output: output.clone(),
+            gates: made.next(),
+            cells: made.next(),
+        };
+        let scanned = Scanned {
+            output,
+            hidden,
+            cell,
+        };
+        Ok(Some((scanned, kept)))
+    }
+
+    /// What a kernel of the device finds on the way back, if it has one.
+    fn found(
+        &self,
+        kind: Recurrence,
+        steps: &Steps,
+        kept: &Kept,
+        gradients: &[Option<Tensor>],
+    ) -> Result<Option<Found>, Error> {
+        let (dtype, wide) = (self.products.dtype(), self.products.dtype().compute());
+        let of = |place: usize, like: &Tensor, dtype| match gradients.get(place) {
+            Some(Some(gradient)) => gradient.to(dtype),
+            _ => like.new_zeros(like.shape(), dtype),
+        };
+        let for_output = of(0, &kept.output, dtype)?;
+        let for_hidden = of(1, &self.hidden, wide)?;
+        let for_cell = self.cell.as_ref().map(|cell| of(2, cell, wide));
+        let for_cell = for_cell.transpose()?;
+        let inputs = [
+            Some(&for_output),
+            Some(&for_hidden),
+            Some(&self.weight),
+            Some(&self.hidden),
+            Some(&kept.output),
+            kept.gates.as_ref(),
+            self.cell.as_ref(),
+            kept.cells.as_ref(),
+            for_cell.as_ref(),
+        ];
+        let inputs: Vec<&Tensor> = inputs.into_iter().flatten().collect();
+        let [products, all, last] = [&self.products, &kept.output, &self.hidden]
+            .map(|like| [like.shape()[0], like.shape()[1]]);
+        let gates = kept_dtype(dtype);
+        let mut outputs: Vec<(_, &[usize])> =
+            vec![(gates, &products), (dtype, &all), (wide, &last)];
+        if kind.keeps_products_apart() {
+            outputs.push((gates, &products));
+        } else if kind.has_cell() {
+            outputs.push((wide, &last));
+        }
+        let task = Task::Recurrent(Recurrent::Backward(steps.sequence(kind)));
+        let Some(made) = perform_task(kind.name(), &task, &inputs, &outputs)? else {
+            return Ok(None);
+        };
+        let mut made = made.into_iter();
+        let (Some(for_products), Some(former), Some(hidden)) =
+            (made.next(), made.next(), made.next())
+        else {
+            return Ok(None);
+        };
+        let last = made.next();
+        let (through, cell) = match kind.keeps_products_apart() {
+            true => (last, None),
+            false => (None, last),
+        };
+        Ok(Some(Found {
+            for_hidden: through.unwrap_or_else(|| for_products.clone()),
+            for_products,
+            former,
+            projected: None,
+            hidden,
+            cell,
+        }))
     }
 
     /// The results, step by step; what the way back needs is put where it is wanted.
@@ -341,43 +469,39 @@ impl Operands {
                 });
             }
         }
-        self.assemble(
-            kind,
-            steps,
-            saved,
-            wanted,
-            Found {
-                for_products,
-                for_hidden,
-                for_projected,
-                hidden: hidden.last()?,
-                cell: cell.map(Carried::last).transpose()?,
-            },
-        )
-    }
-
-    /// Gradients of the operands of those of the steps.
-    fn assemble(
-        &self,
-        kind: Recurrence,
-        steps: &Steps,
-        saved: &[Saved],
-        wanted: &[bool],
-        mut found: Found,
-    ) -> Result<Vec<Option<Tensor>>, Error> {
         let join = |mut parts: Vec<Tensor>| {
             parts.reverse();
             steps.join(parts)
         };
-        let former = |of: fn(&Saved) -> Option<&Tensor>| {
+        let saved_of = |of: fn(&Saved) -> Option<&Tensor>| {
             let parts: Vec<Tensor> = saved.iter().filter_map(of).cloned().collect();
             steps.join(parts)
         };
-        let for_products = join(std::mem::take(&mut found.for_products))?;
+        let for_products = join(for_products)?;
         let for_hidden = match kind.keeps_products_apart() {
-            true => join(std::mem::take(&mut found.for_hidden))?,
+            true => join(for_hidden)?,
             false => for_products.clone(),
         };
+        let projected = match self.projection {
+            Some(_) => Some([
+                join(for_projected)?,
+                saved_of(|saved| saved.unprojected.as_ref())?,
+            ]),
+            None => None,
+        };
+        let found = Found {
+            for_products,
+            for_hidden,
+            former: saved_of(|saved| Some(&saved.former))?,
+            projected,
+            hidden: hidden.last()?,
+            cell: cell.map(Carried::last).transpose()?,
+        };
+        self.assemble(wanted, &found)
+    }
+
+    /// Gradients of the operands of what was found.
+    fn assemble(&self, wanted: &[bool], found: &Found) -> Result<Vec<Option<Tensor>>, Error> {
         let wants = |place: usize| wanted.get(place) == Some(&true);
         let mut place = 3;
         let mut next = |is_there: bool| {
@@ -386,17 +510,15 @@ impl Operands {
                 wants(place - 1)
             })
         };
+        let for_hidden = &found.for_hidden;
         let for_weight = match wants(2) {
-            true => Some(
-                for_hidden
-                    .transpose(0, 1)?
-                    .matmul(&former(|s| Some(&s.former))?)?,
-            ),
+            true => Some(for_hidden.transpose(0, 1)?.matmul(&found.former)?),
             false => None,
         };
-        let mut gradients = vec![Some(for_products), Some(found.hidden), for_weight];
+        let (products, hidden) = (found.for_products.clone(), found.hidden.clone());
+        let mut gradients = vec![Some(products), Some(hidden), for_weight];
         if next(self.cell.is_some()).is_some() {
-            gradients.push(found.cell);
+            gradients.push(found.cell.clone());
         }
         if let Some(wants) = next(self.bias.is_some()) {
             gradients.push(match wants {
@@ -405,23 +527,33 @@ impl Operands {
             });
         }
         if let Some(wants) = next(self.projection.is_some()) {
-            gradients.push(match wants {
-                true => {
-                    let projected = join(found.for_projected)?.transpose(0, 1)?;
-                    Some(projected.matmul(&former(|s| s.unprojected.as_ref())?)?)
+            gradients.push(match &found.projected {
+                Some([gradients, states]) if wants => {
+                    Some(gradients.transpose(0, 1)?.matmul(states)?)
                 }
-                false => None,
+                _ => None,
             });
         }
         Ok(gradients)
     }
 }
 
-/// Gradients that steps have sent back, the last step's first.
+/// What a kernel leaves for the way back.
+struct Kept {
+    output: Tensor,
+    gates: Option<Tensor>,
+    cells: Option<Tensor>,
+}
+
+/// What was found on the way back, all steps together.
 struct Found {
-    for_products: Vec<Tensor>,
-    for_hidden: Vec<Tensor>,
-    for_projected: Vec<Tensor>,
+    for_products: Tensor,
+    /// Gradients of the products with the hidden state.
+    for_hidden: Tensor,
+    /// The states that steps began with.
+    former: Tensor,
+    /// Gradients of projections, and what was projected.
+    projected: Option<[Tensor; 2]>,
     hidden: Tensor,
     cell: Option<Tensor>,
 }

@@ -1,6 +1,8 @@
 //! Rows of a sequence by step: how many sequences are still going, and what becomes of their states.
 
 use allotrope_dtype::{Error, Problem};
+use allotrope_op::task::Recurrence;
+use allotrope_op::task::recurrent::Sequence;
 use allotrope_tensor::{Tensor, record_function};
 
 /// The steps of sequences that lie behind each other, longest first: step by step, so many rows each.
@@ -16,6 +18,15 @@ impl Steps {
     pub(super) fn new(sizes: &[usize], is_reverse: bool) -> Self {
         let sizes = sizes.to_vec();
         Self { sizes, is_reverse }
+    }
+
+    /// The same for a device.
+    pub(super) fn sequence(&self, kind: Recurrence) -> Sequence<'_> {
+        Sequence {
+            kind,
+            sizes: &self.sizes,
+            is_reverse: self.is_reverse,
+        }
     }
 
     /// Numbers of rows that never grow, and are those of the data.

@@ -17,6 +17,7 @@
 //! | [`indexing`] | searching, counting, and checks of indices |
 //! | [`fourier`] | Fourier transforms of lines |
 //! | [`factorization`] | decompositions and solutions of matrices |
+//! | [`recurrent`] | steps of recurrent networks |
 //! | [`sampling`] | random numbers whose parameters are tensors |
 //! | [`values`] | checks and casts that look at values |
 
@@ -27,6 +28,7 @@ pub mod factorization;
 pub mod fourier;
 pub mod indexing;
 pub mod order;
+pub mod recurrent;
 pub mod rowwise;
 pub mod sampling;
 pub mod values;
@@ -45,6 +47,7 @@ pub use factorization::Factorization;
 pub use fourier::Fourier;
 pub use indexing::Indexing;
 pub use order::Order;
+pub use recurrent::{Recurrence, Recurrent};
 pub use rowwise::Rowwise;
 pub use sampling::Sampling;
 pub use values::Values;
@@ -72,6 +75,8 @@ pub enum Task<'a> {
     Fourier(Fourier),
     /// Decompositions and solutions of matrices.
     Factorization(Factorization),
+    /// Steps of recurrent networks.
+    Recurrent(Recurrent<'a>),
     /// Random numbers whose parameters are tensors.
     Sampling(Sampling),
     /// Checks and casts that look at values.
