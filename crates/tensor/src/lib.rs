@@ -93,7 +93,7 @@ pub use allotrope_dtype::{
     scoped_fallback, scoped_matmul_precision, scoped_overflow, scoped_promotion, set_default_dtype,
     set_demotion, set_fallback, set_matmul_precision, set_overflow, set_promotion,
 };
-pub use allotrope_op::task::Edge;
+pub use allotrope_op::task::{Edge, Task};
 pub use allotrope_op::{
     Autocast, Backend, Builder, Dims, Distribution, Layout, Op, Program, Shape, Slice, Var,
 };
