@@ -152,3 +152,20 @@ def test_the_report_tells_what_it_finds():
     assert _try(lambda x: x + x.sum(), x)["batch"] is False
     assert _try(lambda x: x + x.stride(1), x) == {"batch": True, "threads": True, "memory": False}
     assert _try(lambda x: x * al.get_num_threads(), x)["threads"] is (al.get_num_threads() == 1)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("length", [7, 64, 77, 1500])
+@pytest.mark.parametrize("work", ["softmax", "log_softmax", "layer_norm"])
+def test_gradients_of_rows_have_one_answer(work, length, dtype):
+    """Whatever the batch, and however the gradient of the result lies in memory."""
+    numbers, gradient = rand(37, length, dtype=dtype), rand(37, length, dtype=dtype, seed=1)
+
+    def back(numbers, gradient):
+        x = numbers.detach().requires_grad_()
+        y = F.layer_norm(x, (length,)) if work == "layer_norm" else getattr(x, work)(-1)
+        return bits(al.autograd.grad(y, [x], gradient)[0])
+
+    whole = back(numbers, gradient)
+    assert back(numbers, gradient.T.contiguous().T) == whole
+    assert back(numbers[5:18], gradient[5:18]) == whole[len(whole) // 37 * 5 : len(whole) // 37 * 18]

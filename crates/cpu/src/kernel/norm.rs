@@ -26,9 +26,11 @@ pub(crate) use self::backward::{NormGradients, normalize_lines_backward};
 pub(super) use self::backward::{back, sums_of_two};
 use self::halves::Halves;
 pub(super) use self::measure::Measured;
-use super::fused::block::Store;
+use self::measure::MeasuredLines;
+use super::fused::block::{Load, Store};
 use super::rowwise::{
     Accumulator, Ahead, HalfLines, LineInput, Lines, for_each_line, for_each_line_or_half,
+    lines_together,
 };
 use crate::simd::{self, Body};
 use crate::tile::Source;
@@ -100,7 +102,7 @@ impl<'a, C: Accumulator> Prepared<'a, C> {
     }
 }
 
-impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
+impl<C: Accumulator + Load<C, Code = C>> Lines<C> for Prepared<'_, C> {
     fn lines(
         &self,
         level: Level,
@@ -108,7 +110,7 @@ impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
         length: usize,
         from: &[C],
         to: &mut [C],
-        ahead: Ahead<'_>,
+        _ahead: Ahead<'_>,
     ) {
         simd::run(
             level,
@@ -118,7 +120,6 @@ impl<C: Accumulator> Lines<C> for Prepared<'_, C> {
                 length,
                 from,
                 to,
-                ahead,
             },
         );
     }
@@ -168,19 +169,27 @@ struct Whole<'a, C> {
     length: usize,
     from: &'a [C],
     to: &'a mut [C],
-    ahead: Ahead<'a>,
 }
 
-impl<C: Accumulator> Body for Whole<'_, C> {
+impl<C: Accumulator + Load<C, Code = C>> Body for Whole<'_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Prepared { norm, weight, bias } = self.prepared;
-        let lines = self.from.chunks_exact(self.length);
-        for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
-            let ahead = self.ahead.after(line * self.length);
-            let measured = Measured::of::<FUSED>(norm.centers, norm.eps, from, ahead);
+        let (length, together) = (self.length, lines_together(self.length));
+        let mut measured = None;
+        let lines = self.from.chunks_exact(length);
+        for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(length)).enumerate() {
+            if line % together == 0 {
+                let end = self.from.len().min((line + together) * length);
+                let from = &self.from[line * length..end];
+                let all = MeasuredLines::of::<C, FUSED>(norm.centers, norm.eps, length, from);
+                measured = Some(all);
+            }
+            let Some(measured) = measured.as_ref().map(|all| all.at(line % together)) else {
+                continue;
+            };
             if norm.weight.is_none() && norm.bias.is_none() {
                 for (from, to) in from.iter().zip(to) {
                     *to = C::unwrap(measured.normal::<FUSED>(*from));
@@ -188,7 +197,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 continue;
             }
             let pieces = from.chunks(norm.period).zip(to.chunks_mut(norm.period));
-            if norm.period == 1 && weight.len() == self.length {
+            if norm.period == 1 && weight.len() == length {
                 let terms = weight.iter().zip(bias);
                 for ((from, to), (weight, bias)) in from.iter().zip(to).zip(terms) {
                     let value = measured.normal::<FUSED>(*from);
@@ -196,7 +205,7 @@ impl<C: Accumulator> Body for Whole<'_, C> {
                 }
                 continue;
             }
-            let start = (self.first + line) * self.length / norm.period;
+            let start = (self.first + line) * length / norm.period;
             for (place, (from, to)) in pieces.enumerate() {
                 let channel = (start + place) % weight.len();
                 let factor = weight[channel].wrap::<FUSED>();

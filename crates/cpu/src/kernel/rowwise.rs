@@ -12,10 +12,12 @@
 //! | `prefetch` | memory that is asked for before it is needed |
 //! | `sums` | sums along a line, in lanes |
 //! | `halves` | lines of float16 and bfloat16, without values in between |
+//! | `together` | several lines at a time |
 
 mod halves;
 mod prefetch;
 mod sums;
+mod together;
 
 use crate::memory::{try_resize, try_vec, try_with_capacity};
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch, dispatch_width};
@@ -26,6 +28,9 @@ use bytemuck::Pod;
 pub(crate) use self::halves::{HalfLines, fill_up, for_each_line_or_half};
 pub(crate) use self::prefetch::Ahead;
 pub(crate) use self::sums::{ADDED, fold, fold_half, join, join_few, sums};
+pub(crate) use self::together::{
+    FEW, OfBlocks, TOGETHER, lines_together, map_lines, sums_of_lines,
+};
 use super::whole_elements;
 use crate::parallel::{self, CHUNK};
 use crate::simd;
@@ -73,10 +78,12 @@ pub(crate) trait Accumulator: Pod + Send + Sync + PartialOrd {
     fn unwrap<const FUSED: bool>(lane: Self::Lane<FUSED>) -> Self;
     fn narrow(value: f64) -> Self;
     fn widen(self) -> f64;
+    /// The sum of 32 lanes: halves added to halves.
+    fn sum_of_lanes(lanes: &[Self; LANES / 2]) -> Self;
 }
 
 macro_rules! impl_accumulator {
-    ($($float:ident $dtype:ident $near:ident;)*) => {$(
+    ($($float:ident $dtype:ident $near:ident $sum:path;)*) => {$(
         impl Accumulator for $float {
             type Lane<const FUSED: bool> = Number<$float, FUSED>;
             const DTYPE: DType = DType::$dtype;
@@ -99,10 +106,17 @@ macro_rules! impl_accumulator {
             fn widen(self) -> f64 {
                 self.into()
             }
+            #[inline(always)]
+            fn sum_of_lanes(lanes: &[Self; LANES / 2]) -> Self {
+                $sum(lanes)
+            }
         }
     )*};
 }
-impl_accumulator!(f32 F32 EXP_NEAR_32; f64 F64 EXP_NEAR_64;);
+impl_accumulator!(
+    f32 F32 EXP_NEAR_32 simd::sum_of_32;
+    f64 F64 EXP_NEAR_64 simd::sum_by_halves;
+);
 
 /// What becomes of lines.
 pub(crate) trait Lines<C>: Sync {

@@ -13,8 +13,8 @@ use bytemuck::Zeroable;
 
 use super::fused::block::{Itself, Load, Store};
 use super::rowwise::{
-    ADDED, Accumulator, Ahead, HalfLines, LANES, LineInput, Lines, fill_up, fold, for_each_line,
-    for_each_line_or_half, join,
+    ADDED, Accumulator, Ahead, HalfLines, LANES, LineInput, Lines, TOGETHER, fill_up, fold,
+    for_each_line, for_each_line_or_half, join, lines_together,
 };
 use crate::simd::{self, Body};
 
@@ -106,7 +106,8 @@ impl HalfLines for Exponentials {
         to: &mut [u16],
     ) -> Result<(), Error> {
         let kind = self.kind;
-        let mut values = try_vec("softmax", length.div_ceil(LANES), [0.0; LANES])?;
+        let blocks = lines_together(length) * length.div_ceil(LANES);
+        let mut values = try_vec("softmax", blocks, [0.0; LANES])?;
         let values = &mut values[..];
         match level {
             Level::Avx512(proof) => {
@@ -126,7 +127,7 @@ struct Halves<'a, S> {
     length: usize,
     from: &'a [u16],
     to: &'a mut [u16],
-    /// Room for a line.
+    /// Room for the lines that are worked on together.
     values: &'a mut [[f32; LANES]],
     coded: PhantomData<S>,
 }
@@ -155,44 +156,54 @@ impl<S: Store<f32, Code = u16>> Body for Halves<'_, S> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let values = self.values;
-        let lines = self.from.chunks_exact(self.length);
-        for (from, to) in lines.zip(self.to.chunks_exact_mut(self.length)) {
-            let most = greatest::<f32, S>(from);
-            let exponentials = &mut values.as_flattened_mut()[..self.length];
-            let total = match self.kind {
-                Softmax::Softmax => {
-                    self::exponentials::<f32, S, FUSED, true>(most, from, exponentials, None)
-                }
-                Softmax::LogSoftmax => {
-                    self::exponentials::<f32, S, FUSED, false>(most, from, exponentials, None)
-                }
-            };
-            let ((to, to_rest), (from, rest)) = (to.as_chunks_mut(), from.as_chunks());
-            let mut last = [0; LANES];
-            match self.kind {
-                Softmax::Softmax => {
-                    let share = (1.0 / total) as f32;
-                    let to = to.iter_mut().chain(std::iter::once(&mut last));
-                    for (values, to) in values.iter().zip(to) {
-                        let mut shares = *values;
-                        shares.iter_mut().for_each(|x| *x *= share);
-                        *to = S::store(shares);
+        let (length, kind) = (self.length, self.kind);
+        let together = lines_together(length);
+        // Lines of whole blocks, since the last one is written as such.
+        let room = length.next_multiple_of(LANES);
+        let groups = self.from.chunks(together * length);
+        for (from, to) in groups.zip(self.to.chunks_mut(together * length)) {
+            let (mut most, mut totals) = ([0.0; TOGETHER], [1.0; TOGETHER]);
+            let rooms = self.values.as_flattened_mut().chunks_exact_mut(room);
+            for (line, (from, values)) in from.chunks_exact(length).zip(rooms).enumerate() {
+                let values = &mut values[..length];
+                most[line] = greatest::<f32, S>(from);
+                totals[line] = match kind {
+                    Softmax::Softmax => {
+                        exponentials::<f32, S, FUSED, true>(most[line], from, values, None)
                     }
-                }
-                Softmax::LogSoftmax => {
-                    let log = log_of_total::<f32, FUSED>(total, false) as f32;
-                    let rest = fill_up(rest, 0);
-                    let from = from.iter().chain(std::iter::once(&rest));
-                    let to = to.iter_mut().chain(std::iter::once(&mut last));
-                    for (from, to) in from.zip(to) {
-                        let mut values = S::load_in_vectors(from);
-                        values.iter_mut().for_each(|x| *x = *x - most - log);
-                        *to = S::store(values);
+                    Softmax::LogSoftmax => {
+                        exponentials::<f32, S, FUSED, false>(most[line], from, values, None)
                     }
-                }
+                };
             }
-            to_rest.copy_from_slice(&last[..to_rest.len()]);
+            let lasts = lasts::<f32, FUSED>(kind, totals, false);
+            let lines = from.chunks_exact(length).zip(to.chunks_exact_mut(length));
+            for (line, (from, to)) in lines.enumerate() {
+                let ((to, to_rest), (from, rest)) = (to.as_chunks_mut(), from.as_chunks());
+                let mut end = [0; LANES];
+                let to = to.iter_mut().chain(std::iter::once(&mut end));
+                let last = lasts[line];
+                match kind {
+                    Softmax::Softmax => {
+                        let values = &self.values[line * room / LANES..];
+                        for (values, to) in values.iter().zip(to).take(room / LANES) {
+                            let mut shares = *values;
+                            shares.iter_mut().for_each(|x| *x *= last);
+                            *to = S::store(shares);
+                        }
+                    }
+                    Softmax::LogSoftmax => {
+                        let (rest, most) = (fill_up(rest, 0), most[line]);
+                        let from = from.iter().chain(std::iter::once(&rest));
+                        for (from, to) in from.zip(to) {
+                            let mut values = S::load_in_vectors(from);
+                            values.iter_mut().for_each(|x| *x = *x - most - last);
+                            *to = S::store(values);
+                        }
+                    }
+                }
+                to_rest.copy_from_slice(&end[..to_rest.len()]);
+            }
         }
     }
 }
@@ -211,34 +222,66 @@ impl<C: Accumulator> Body for Whole<'_, C> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let lines = self.from.chunks_exact(self.length);
-        for (line, (from, to)) in lines.zip(self.to.chunks_exact_mut(self.length)).enumerate() {
-            let ahead = self.ahead.after(line * self.length);
-            let most = greatest::<C, Itself>(from);
-            let shift = most.wrap::<FUSED>();
-            let is_rough = self.exponentials.is_rough::<C, FUSED>();
-            let total = if is_rough {
-                exponentials::<C, Itself, FUSED, true>(most, from, to, Some(ahead))
-            } else {
-                exponentials::<C, Itself, FUSED, false>(most, from, to, Some(ahead))
-            };
-            match self.exponentials.kind {
-                Softmax::Softmax => {
-                    let share = C::narrow(1.0 / total).wrap::<FUSED>();
-                    for to in to {
-                        *to = C::unwrap(to.wrap::<FUSED>() * share);
+        let (length, kind) = (self.length, self.exponentials.kind);
+        let is_rough = self.exponentials.is_rough::<C, FUSED>();
+        let together = lines_together(length) * length;
+        let groups = self.from.chunks(together);
+        for (group, (from, to)) in groups.zip(self.to.chunks_mut(together)).enumerate() {
+            let (mut most, mut totals) = ([C::ZERO; TOGETHER], [1.0; TOGETHER]);
+            let lines = from.chunks_exact(length).zip(to.chunks_exact_mut(length));
+            for (line, (from, to)) in lines.enumerate() {
+                let ahead = Some(self.ahead.after(group * together + line * length));
+                most[line] = greatest::<C, Itself>(from);
+                totals[line] = if is_rough {
+                    exponentials::<C, Itself, FUSED, true>(most[line], from, to, ahead)
+                } else {
+                    exponentials::<C, Itself, FUSED, false>(most[line], from, to, ahead)
+                };
+            }
+            let lasts = lasts::<C, FUSED>(kind, totals, is_rough);
+            let lines = from.chunks_exact(length).zip(to.chunks_exact_mut(length));
+            for (line, (from, to)) in lines.enumerate() {
+                let last = lasts[line].wrap::<FUSED>();
+                match kind {
+                    Softmax::Softmax => {
+                        for to in to {
+                            *to = C::unwrap(to.wrap::<FUSED>() * last);
+                        }
                     }
-                }
-                Softmax::LogSoftmax => {
-                    let log = C::narrow(log_of_total::<C, FUSED>(total, is_rough));
-                    for (to, from) in to.iter_mut().zip(from) {
-                        let below = from.wrap::<FUSED>() - shift;
-                        *to = C::unwrap(below - log.wrap());
+                    Softmax::LogSoftmax => {
+                        let shift = most[line].wrap::<FUSED>();
+                        for (to, from) in to.iter_mut().zip(from) {
+                            *to = C::unwrap(from.wrap::<FUSED>() - shift - last);
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// What ends some lines, by the sums of their exponentials: the factor of shares, or what is taken from
+/// logarithms.
+#[inline(always)]
+fn lasts<C: Accumulator, const FUSED: bool>(
+    kind: Softmax,
+    totals: [f64; TOGETHER],
+    is_rough: bool,
+) -> [C; TOGETHER] {
+    let mut lasts = [C::ZERO; TOGETHER];
+    match kind {
+        Softmax::Softmax => {
+            for (last, total) in lasts.iter_mut().zip(totals) {
+                *last = C::narrow(1.0 / total);
+            }
+        }
+        Softmax::LogSoftmax => {
+            for (last, total) in lasts.iter_mut().zip(totals) {
+                *last = C::narrow(log_of_total::<C, FUSED>(total, is_rough));
+            }
+        }
+    }
+    lasts
 }
 
 /// The logarithm of a sum of exponentials, the greatest of which is that of zero. The rough one of zero

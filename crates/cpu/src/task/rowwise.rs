@@ -36,18 +36,17 @@ pub(super) fn perform(call: &Call<'_>, task: &Rowwise<'_>) -> Result<Option<Resu
             kind,
             programs,
             sizes,
-            // What is decoded and encoded takes no longer in passes over all of memory.
-        } if sizes[2] == 1
-            && are_lines_short(sizes[1], 1)
-            && matches!(call.outputs[0].dtype, DType::F32 | DType::F64) =>
-        {
+        } if sizes[2] == 1 && are_lines_short(sizes[1], 1) => {
             let mut buffer = call.room(0)?;
             let from = [
                 lines(call, 0, programs[0], sizes)?,
                 lines(call, 1, programs[1], sizes)?,
             ];
-            softmax_backward(kind, from, &mut buffer)?;
-            Ok(call.done([buffer]))
+            // What is decoded and encoded takes no longer in passes over all of memory.
+            match softmax_backward(kind, from, call.outputs[0].dtype, &mut buffer)? {
+                Some(()) => Ok(call.done([buffer])),
+                None => Ok(None),
+            }
         }
         Rowwise::Norm(norm) if are_lines_short(norm.length, 1) => normalize(call, norm),
         Rowwise::NormBackward {

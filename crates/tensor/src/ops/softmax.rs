@@ -208,6 +208,11 @@ pub(super) fn softmax_gradient(
         let builder = Builder::new(&[x.dtype()]);
         builder.finish(&[read(&working, builder.input(0), negates)])
     };
+    // Kernels read halves where they are, so that layouts would decide which one it is.
+    let gradient = match working.result == working.compute {
+        true => gradient,
+        false => &gradient.contiguous()?,
+    };
     // The gradient is linear in that of the results.
     let programs = [&read(y, false), &read(gradient, negates)];
     let axis = normalize_axis(op, axis, y.rank())?;

@@ -2,23 +2,27 @@
 //! lines.
 //!
 //! With `n` the normalised numbers, that of the numbers is `(g w - mean(g w) - n mean(g w n)) scale`.
-//! A line is read once; its mean and deviation are measured again, in the cache.
+
+use std::marker::PhantomData;
 
 use allotrope_dtype::{Conversion, DType, Error, Level, Scratch};
+use allotrope_op::Lane;
 
-use super::super::rowwise::{Accumulator, Ahead, LANES, LineInput, join_few, read};
+#[cfg(target_arch = "x86_64")]
+use super::super::fused::block::Half;
+use super::super::fused::block::{Brain, Load, Store};
+use super::super::rowwise::{
+    Accumulator, Ahead, FEW, LANES, LineInput, OfBlocks, TOGETHER, join_few, lines_together,
+    map_lines, read, sums_of_lines,
+};
 use super::Norm;
-use super::measure::Measured;
+use super::measure::{Measured, MeasuredLines};
 use crate::buffer::Buffer;
 use crate::memory::{try_resize, try_vec};
 use crate::parallel::{self, CHUNK};
 use crate::simd::{self, Body};
 use crate::tile::Source;
 
-/// Elements of lines that are read together.
-const GROUP: usize = 2048;
-/// Lanes of a sum of two slices: fewer than of others, since there are two of them.
-const FEW: usize = LANES / 2;
 /// Elements that lanes add up before they are joined in float64.
 const ADDED: usize = 1024;
 /// Numbers that one accumulator of a weight adds up before it is widened.
@@ -51,30 +55,52 @@ pub(crate) fn normalize_lines_backward(
     dtype: DType,
     wanted: NormGradients<'_>,
 ) -> Result<(), Error> {
-    match numbers.program.output_dtypes().next() {
-        Some(DType::F64) => run::<f64>(norm, terms, [numbers, gradient], dtype, wanted),
-        _ => run::<f32>(norm, terms, [numbers, gradient], dtype, wanted),
+    let from = [numbers, gradient];
+    let level = Level::current();
+    let halves = |from: LineInput<'_>| {
+        let source = Source::new(level, from.program, &[from.input])?;
+        Ok::<_, Error>(source.halves(0, 0).map(|(dtype, _)| dtype))
+    };
+    // As they are in memory, if the result is such too.
+    let coded = halves(numbers)?.filter(|coded| wanted.numbers.is_none() || *coded == dtype);
+    let coded = match coded {
+        Some(coded) => halves(gradient)?.filter(|other| *other == coded),
+        None => None,
+    };
+    match (numbers.program.output_dtypes().next(), coded) {
+        (Some(DType::F64), _) => run::<f64, f64>(norm, terms, from, dtype, wanted),
+        (_, Some(DType::BF16)) => run::<f32, Brain>(norm, terms, from, dtype, wanted),
+        #[cfg(target_arch = "x86_64")]
+        (_, Some(DType::F16)) => run::<f32, Half>(norm, terms, from, dtype, wanted),
+        _ => run::<f32, f32>(norm, terms, from, dtype, wanted),
     }
 }
 
 /// How weights belong to elements.
 #[derive(Clone, Copy)]
 struct Terms<'a, C> {
-    /// The weight of each element of an item, or of each piece of `period` elements.
+    /// The weight of each element of an item, or of each piece of `period` elements, and a block of
+    /// zeros behind them.
     weight: &'a [C],
+    /// How many weights there are.
+    count: usize,
     /// Elements that share a weight; 1 where each has its own.
     period: usize,
     /// Whether sums over lines are wanted.
     sums: bool,
 }
 
-fn run<C: Accumulator>(
+fn run<C, S>(
     norm: Norm<'_>,
     terms: usize,
     [numbers, gradient]: [LineInput<'_>; 2],
     dtype: DType,
     wanted: NormGradients<'_>,
-) -> Result<(), Error> {
+) -> Result<(), Error>
+where
+    C: Accumulator + Store<C> + Load<C, Code = C>,
+    S: Store<C>,
+{
     let [outer, length, inner] = numbers.sizes;
     let NormGradients {
         numbers: mut out,
@@ -92,7 +118,7 @@ fn run<C: Accumulator>(
     let is_plain = norm.weight.is_none() && !sums;
     // Weights of few elements are spread out, so that each element of an item has its own.
     let each = if norm.period < LANES { norm.period } else { 1 };
-    let weight: Vec<C> = match norm.weight {
+    let mut weight: Vec<C> = match norm.weight {
         _ if is_plain => vec![C::narrow(1.0)],
         Some(weight) => weight
             .iter()
@@ -106,12 +132,14 @@ fn run<C: Accumulator>(
         false => norm.period,
     };
     let count = weight.len();
-    let work = Work {
+    weight.extend([C::ZERO; FEW]);
+    let work = Work::<C, S> {
         level: Level::current(),
         norm,
         length,
         terms: Terms {
             weight: &weight,
+            count,
             period,
             sums,
         },
@@ -119,6 +147,7 @@ fn run<C: Accumulator>(
         gradient: Source::new(Level::current(), gradient.program, &[gradient.input])?,
         encode: Conversion::new(C::DTYPE, dtype)?,
         dtype,
+        coded: PhantomData,
     };
     let most = (ROOM / count).clamp(8, PARTS);
     let together = (CHUNK / length).max(1).max(lines.div_ceil(most));
@@ -157,7 +186,7 @@ fn run<C: Accumulator>(
     Ok(())
 }
 
-struct Work<'a, 's, C> {
+struct Work<'a, 's, C, S> {
     level: Level,
     norm: Norm<'a>,
     length: usize,
@@ -166,9 +195,10 @@ struct Work<'a, 's, C> {
     gradient: Source<'s>,
     encode: Conversion,
     dtype: DType,
+    coded: PhantomData<fn() -> S>,
 }
 
-impl<C: Accumulator> Work<'_, '_, C> {
+impl<C: Accumulator + Store<C> + Load<C, Code = C>, S: Store<C>> Work<'_, '_, C, S> {
     /// Some lines: their gradients, and the sums of those of the terms.
     fn lines(
         &self,
@@ -177,57 +207,60 @@ impl<C: Accumulator> Work<'_, '_, C> {
         totals: &mut [f64],
     ) -> Result<(), Error> {
         let (length, size) = (self.length, self.dtype.itemsize());
-        let together = (GROUP / length).max(1);
+        let together = lines_together(length);
         let is_same = self.dtype == C::DTYPE;
         let mut room = [Vec::new(), Vec::new(), Vec::new()];
         let mut scratch = Scratch::default();
-        let count = self.terms.weight.len();
         // Accumulators of single elements, which are widened before they lose digits.
-        let is_each = self.terms.sums && self.terms.period == 1;
-        let mut narrow = try_vec("norm", if is_each { 2 * count } else { 0 }, C::ZERO)?;
+        let (is_each, count) = (self.is_each(), self.terms.count);
+        let held = if self.terms.sums && is_each {
+            2 * count
+        } else {
+            0
+        };
+        let mut narrow = try_vec("norm", held, C::ZERO)?;
         let (mut visited, most) = (0, VISITS * (count / length).max(1));
         for first in lines.clone().step_by(together) {
             let here = together.min(lines.end - first);
             let elements = here * length;
-            let [x_room, g_room, to_room] = &mut room;
-            let x = read(&self.numbers, first * length, elements, x_room)?;
-            let g = read(&self.gradient, first * length, elements, g_room)?;
+            visited += here;
+            let is_full = visited + together > most || first + here == lines.end;
             let start = (first - lines.start) * length * size;
             let bytes = out
                 .as_deref_mut()
                 .map(|out| &mut out[start..start + elements * size]);
-            let back = |to: Option<&mut [C]>, totals: &mut [f64], narrow: &mut [C]| {
-                let back = Back {
-                    norm: self.norm,
-                    terms: self.terms,
-                    first,
-                    length,
-                    x,
-                    g,
-                    to,
-                    totals,
-                    narrow,
-                    ahead: [&self.numbers, &self.gradient].map(|source| {
-                        let (bytes, size) = source.ahead((first + here) * length, elements);
-                        Ahead::new(bytes, size)
-                    }),
-                };
-                simd::run(self.level, back);
+            let sources = [&self.numbers, &self.gradient];
+            let codes = match size_of::<S::Code>() < size_of::<C>() && is_each {
+                true => sources.map(|source| source.halves(first * length, elements)),
+                false => [None; 2],
             };
-            match bytes {
-                Some(bytes) if is_same => {
-                    back(Some(bytemuck::cast_slice_mut(bytes)), totals, &mut narrow);
+            if let [Some((_, x)), Some((_, g))] = codes {
+                let to = bytes.map(bytemuck::cast_slice_mut);
+                let codes = [x, g].map(bytemuck::cast_slice);
+                self.codes(self.back::<S>(first, codes, to, totals, &mut narrow));
+            } else {
+                let [x_room, g_room, to_room] = &mut room;
+                let x = read(&self.numbers, first * length, elements, x_room)?;
+                let g = read(&self.gradient, first * length, elements, g_room)?;
+                let mut back = |to: Option<&mut [C]>| {
+                    let back = self.back::<C>(first, [x, g], to, totals, &mut narrow);
+                    match is_each {
+                        true => simd::run(self.level, Together(back)),
+                        false => simd::run(self.level, Pieces(back)),
+                    }
+                };
+                match bytes {
+                    Some(bytes) if is_same => back(Some(bytemuck::cast_slice_mut(bytes))),
+                    Some(bytes) => {
+                        try_resize("norm", to_room, elements, C::ZERO)?;
+                        back(Some(&mut to_room[..elements]));
+                        let from = bytemuck::cast_slice(&to_room[..elements]);
+                        self.encode.run(self.level, from, bytes, &mut scratch);
+                    }
+                    None => back(None),
                 }
-                Some(bytes) => {
-                    try_resize("norm", to_room, elements, C::ZERO)?;
-                    back(Some(&mut to_room[..elements]), totals, &mut narrow);
-                    let from = bytemuck::cast_slice(&to_room[..elements]);
-                    self.encode.run(self.level, from, bytes, &mut scratch);
-                }
-                None => back(None, totals, &mut narrow),
             }
-            visited += here;
-            if is_each && (visited + together > most || first + here == lines.end) {
+            if held > 0 && is_full {
                 for (total, narrow) in totals.iter_mut().zip(&mut narrow) {
                     *total += std::mem::replace(narrow, C::ZERO).widen();
                 }
@@ -236,64 +269,260 @@ impl<C: Accumulator> Work<'_, '_, C> {
         }
         Ok(())
     }
+
+    /// Whether each element has a weight of its own, or none has any.
+    fn is_each(&self) -> bool {
+        self.terms.period == 1 || self.norm.weight.is_none() && !self.terms.sums
+    }
+
+    /// Lines of halves, as they are in memory.
+    fn codes(&self, back: Back<'_, C, S>) {
+        match self.level {
+            Level::Avx512(proof) => proof.run(Together(back.wide())),
+            Level::Avx2(proof) => proof.run(Together(back)),
+            // The baseline has no such kernel.
+            Level::Scalar => {}
+        }
+    }
+
+    fn back<'a, T: Load<C>>(
+        &'a self,
+        first: usize,
+        [x, g]: [&'a [T::Code]; 2],
+        to: Option<&'a mut [T::Code]>,
+        totals: &'a mut [f64],
+        narrow: &'a mut [C],
+    ) -> Back<'a, C, T> {
+        Back {
+            norm: self.norm,
+            terms: self.terms,
+            first,
+            length: self.length,
+            x,
+            g,
+            to,
+            totals,
+            narrow,
+        }
+    }
 }
 
 /// Whole lines, from line number `first` on.
-struct Back<'a, C> {
+struct Back<'a, C, S: Load<C>>
+where
+    C: Accumulator,
+{
     norm: Norm<'a>,
     terms: Terms<'a, C>,
     first: usize,
     length: usize,
-    x: &'a [C],
-    g: &'a [C],
-    to: Option<&'a mut [C]>,
+    x: &'a [S::Code],
+    g: &'a [S::Code],
+    to: Option<&'a mut [S::Code]>,
     /// Sums for weights, then for biases.
     totals: &'a mut [f64],
     /// The same of single elements, before they are widened.
     narrow: &'a mut [C],
-    ahead: [Ahead<'a>; 2],
 }
 
-impl<C: Accumulator> Body for Back<'_, C> {
+impl<'a, C: Accumulator, S: Store<C>> Back<'a, C, S> {
+    /// The same, read and written in vectors of 512 bits.
+    fn wide(self) -> Back<'a, C, S::WideStore> {
+        let Self {
+            norm,
+            terms,
+            first,
+            length,
+            x,
+            g,
+            to,
+            totals,
+            narrow,
+        } = self;
+        Back {
+            norm,
+            terms,
+            first,
+            length,
+            x,
+            g,
+            to,
+            totals,
+            narrow,
+        }
+    }
+}
+
+impl<C: Accumulator, S: Load<C>> Back<'_, C, S> {
+    /// The means of the weighed gradients of a line, and of their products with the normalised numbers.
+    #[inline(always)]
+    fn mean(&self, sum: f64, is_along: bool) -> C {
+        let counts = is_along || self.norm.centers;
+        C::narrow(if counts {
+            sum / self.length as f64
+        } else {
+            0.0
+        })
+    }
+}
+
+/// Some lines together, of which each element has a weight of its own, or none.
+struct Together<'a, C: Accumulator, S: Load<C>>(Back<'a, C, S>);
+
+impl<C: Accumulator, S: Store<C>> Body for Together<'_, C, S> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let Self { norm, terms, .. } = self;
-        let (length, count) = (self.length, self.length as f64);
-        let mut to = self.to;
-        let lines = self.x.chunks_exact(length).zip(self.g.chunks_exact(length));
-        for (line, (x, g)) in lines.enumerate() {
-            let [x_ahead, g_ahead] = self.ahead.map(|ahead| ahead.after(line * length));
-            let measured = Measured::of::<FUSED>(norm.centers, norm.eps, x, x_ahead);
-            let to = to
-                .as_deref_mut()
-                .map(|to| &mut to[line * length..(line + 1) * length]);
-            let means = |[plain, along]: [f64; 2]| {
-                let plain = if norm.centers { plain } else { 0.0 };
-                [plain, along].map(|sum| C::narrow(sum / count))
+        let Self(back) = self;
+        let Back {
+            norm, terms, x, g, ..
+        } = back;
+        let (length, lines) = (back.length, x.len() / back.length);
+        let measured = MeasuredLines::of::<S, FUSED>(norm.centers, norm.eps, length, x);
+        let mut starts = [0; TOGETHER];
+        for (line, start) in starts.iter_mut().enumerate().take(lines) {
+            *start = (back.first + line) * length % terms.count;
+        }
+        let weight = norm.weight.map(|_| terms.weight);
+        let weighed = Weighed {
+            measured: &measured,
+            weight,
+            starts: &starts,
+        };
+        let [plain, along] = sums_of_lines::<C, S, FUSED, 2>(length, [x, g], &weighed);
+        let mut means = [[C::ZERO; 2]; TOGETHER];
+        for (line, means) in means.iter_mut().enumerate() {
+            *means = [back.mean(plain[line], false), back.mean(along[line], true)];
+        }
+        if let Some(to) = back.to {
+            let made = Slopes {
+                weighed: &weighed,
+                means,
             };
-            if terms.period == 1 {
-                let start = (self.first + line) * length % terms.weight.len();
-                let weight = &terms.weight[start..start + length];
-                let sums = if terms.sums {
-                    let (along, plain) = self.narrow.split_at_mut(terms.weight.len());
-                    let narrow = [along, plain].map(|narrow| &mut narrow[start..start + length]);
-                    sums_and_terms::<C, FUSED>(measured, [x, g, weight], narrow, g_ahead)
-                } else {
-                    let weigh = |g: C, i: usize| g.wrap::<FUSED>() * weight[i].wrap();
-                    sums_of_two::<C, FUSED>(measured, [x, g], weigh, g_ahead)
-                };
-                if let Some(to) = to {
-                    let means = means(sums);
-                    for (((to, x), g), weight) in to.iter_mut().zip(x).zip(g).zip(weight) {
-                        let weighed = g.wrap::<FUSED>() * weight.wrap();
-                        *to = back(measured, *x, weighed, means);
-                    }
-                }
-                continue;
+            map_lines::<C, S, FUSED>(length, [x, g], to, &made);
+        }
+        if terms.sums {
+            let (of_weight, of_bias) = back.narrow.split_at_mut(terms.count);
+            let lines = x.chunks_exact(length).zip(g.chunks_exact(length));
+            for ((line, from), start) in lines.enumerate().zip(starts) {
+                let range = start..start + length;
+                let sums = [&mut of_weight[range.clone()], &mut of_bias[range]];
+                add_terms::<C, S, FUSED>(measured.at(line), from, sums);
             }
-            let start = (self.first + line) * length / terms.period;
+        }
+    }
+}
+
+/// Adds each element's part in the gradients of its weight and its bias.
+#[inline(always)]
+fn add_terms<C: Accumulator, S: Load<C>, const FUSED: bool>(
+    measured: Measured<C>,
+    (x, g): (&[S::Code], &[S::Code]),
+    [of_weight, of_bias]: [&mut [C]; 2],
+) {
+    let ((x, x_rest), (g, g_rest)) = (x.as_chunks::<FEW>(), g.as_chunks::<FEW>());
+    let (of_weight, weight_rest) = of_weight.as_chunks_mut::<FEW>();
+    let (of_bias, bias_rest) = of_bias.as_chunks_mut::<FEW>();
+    for (((x, g), of_weight), of_bias) in x.iter().zip(g).zip(of_weight).zip(of_bias) {
+        let (x, g) = (S::load_in_vectors(x), S::load_in_vectors(g));
+        for i in 0..FEW {
+            let (g, normal) = (g[i].wrap::<FUSED>(), measured.normal::<FUSED>(x[i]));
+            of_weight[i] = C::unwrap(g.mul_add(normal, of_weight[i].wrap()));
+            of_bias[i] = C::unwrap(of_bias[i].wrap::<FUSED>() + g);
+        }
+    }
+    let rests = x_rest.iter().zip(g_rest).zip(weight_rest).zip(bias_rest);
+    for (((x, g), of_weight), of_bias) in rests {
+        let (x, g) = (S::one(*x), S::one(*g).wrap::<FUSED>());
+        *of_weight = C::unwrap(g.mul_add(measured.normal(x), of_weight.wrap()));
+        *of_bias = C::unwrap(of_bias.wrap::<FUSED>() + g);
+    }
+}
+
+/// The weighed gradients, and their products with the normalised numbers.
+struct Weighed<'a, C> {
+    measured: &'a MeasuredLines<C>,
+    weight: Option<&'a [C]>,
+    /// Where the weights of each line begin.
+    starts: &'a [usize; TOGETHER],
+}
+
+impl<C: Accumulator, S: Load<C>> OfBlocks<C, S, 2> for Weighed<'_, C> {
+    #[inline(always)]
+    fn make<const FUSED: bool>(
+        &self,
+        [line, place]: [usize; 2],
+        x: &[S::Code; FEW],
+        g: &[S::Code; FEW],
+    ) -> [[C; FEW]; 2] {
+        simd::prefetch(g);
+        let measured = self.measured.at(line);
+        let g = S::load_in_vectors(g);
+        let plain = weigh::<C, FUSED>(self.weight, self.starts[line] + place, g);
+        let mut along = S::load_in_vectors(x);
+        for (along, plain) in along.iter_mut().zip(plain) {
+            *along = C::unwrap(plain.wrap::<FUSED>() * measured.normal(*along));
+        }
+        [plain, along]
+    }
+}
+
+/// The gradients of the numbers.
+struct Slopes<'a, C> {
+    weighed: &'a Weighed<'a, C>,
+    means: [[C; 2]; TOGETHER],
+}
+
+impl<C: Accumulator, S: Load<C>> OfBlocks<C, S, 1> for Slopes<'_, C> {
+    #[inline(always)]
+    fn make<const FUSED: bool>(
+        &self,
+        [line, place]: [usize; 2],
+        x: &[S::Code; FEW],
+        g: &[S::Code; FEW],
+    ) -> [[C; FEW]; 1] {
+        let Weighed { weight, starts, .. } = self.weighed;
+        let (measured, means) = (self.weighed.measured.at(line), self.means[line]);
+        let g = weigh::<C, FUSED>(*weight, starts[line] + place, S::load_in_vectors(g));
+        let mut made = S::load_in_vectors(x);
+        for (made, g) in made.iter_mut().zip(g) {
+            *made = back::<C, FUSED>(measured, *made, g.wrap(), means);
+        }
+        [made]
+    }
+}
+
+/// A block of gradients times their weights.
+#[inline(always)]
+fn weigh<C: Accumulator, const FUSED: bool>(
+    weight: Option<&[C]>,
+    place: usize,
+    mut g: [C; FEW],
+) -> [C; FEW] {
+    if let Some(weight) = weight {
+        for (g, weight) in g.iter_mut().zip(&weight[place..place + FEW]) {
+            *g = C::unwrap(g.wrap::<FUSED>() * weight.wrap());
+        }
+    }
+    g
+}
+
+/// Lines of pieces that share a weight, one line after the other.
+struct Pieces<'a, C: Accumulator + Load<C, Code = C>>(Back<'a, C, C>);
+
+impl<C: Accumulator + Load<C, Code = C>> Body for Pieces<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self(mut all) = self;
+        let Back { norm, terms, .. } = all;
+        let length = all.length;
+        let lines = all.x.chunks_exact(length).zip(all.g.chunks_exact(length));
+        for (line, (x, g)) in lines.enumerate() {
+            let measured = Measured::of::<FUSED>(norm.centers, norm.eps, x, Ahead::default());
+            let start = (all.first + line) * length / terms.period;
             let pieces = || {
                 x.chunks(terms.period)
                     .zip(g.chunks(terms.period))
@@ -301,23 +530,29 @@ impl<C: Accumulator> Body for Back<'_, C> {
             };
             let mut sums = [0.0; 2];
             for (place, (x, g)) in pieces() {
-                let term = (start + place) % terms.weight.len();
-                let ahead = g_ahead.after(place * terms.period);
-                let of_piece =
-                    sums_of_two::<C, FUSED>(measured, [x, g], |g, _| g.wrap::<FUSED>(), ahead);
+                let term = (start + place) % terms.count;
+                let of_piece = sums_of_two::<C, FUSED>(
+                    measured,
+                    [x, g],
+                    |g, _| g.wrap::<FUSED>(),
+                    Ahead::default(),
+                );
                 let weight = terms.weight[term].widen();
                 for (sum, of_piece) in sums.iter_mut().zip(of_piece) {
                     *sum += weight * of_piece;
                 }
                 if terms.sums {
-                    self.totals[term] += of_piece[1];
-                    self.totals[terms.weight.len() + term] += of_piece[0];
+                    all.totals[term] += of_piece[1];
+                    all.totals[terms.count + term] += of_piece[0];
                 }
             }
-            let Some(to) = to else { continue };
-            let means = means(sums);
+            let means = [all.mean(sums[0], false), all.mean(sums[1], true)];
+            let Some(to) = all.to.as_deref_mut() else {
+                continue;
+            };
+            let to = &mut to[line * length..(line + 1) * length];
             for ((place, (x, g)), to) in pieces().zip(to.chunks_mut(terms.period)) {
-                let weight = terms.weight[(start + place) % terms.weight.len()];
+                let weight = terms.weight[(start + place) % terms.count];
                 for ((to, x), g) in to.iter_mut().zip(x).zip(g) {
                     *to = back(measured, *x, g.wrap::<FUSED>() * weight.wrap(), means);
                 }
@@ -365,60 +600,6 @@ pub(crate) fn sums_of_two<C: Accumulator, const FUSED: bool>(
             let weighed = weigh(*g, place + i);
             last_plain[i % FEW] = C::unwrap(weighed);
             last_along[i % FEW] = C::unwrap(weighed * measured.normal(*x));
-        }
-        totals[0] += join_few::<C, FUSED>(plain, last_plain);
-        totals[1] += join_few::<C, FUSED>(along, last_along);
-    }
-    totals
-}
-
-/// The same, and each element's part in the gradients of its weight and bias added to `narrow`.
-#[inline(always)]
-fn sums_and_terms<C: Accumulator, const FUSED: bool>(
-    measured: Measured<C>,
-    [x, g, weight]: [&[C]; 3],
-    [of_weight, of_bias]: [&mut [C]; 2],
-    ahead: Ahead<'_>,
-) -> [f64; 2] {
-    let mut totals = [0.0; 2];
-    let parts = x
-        .chunks(ADDED)
-        .zip(g.chunks(ADDED))
-        .zip(weight.chunks(ADDED));
-    let sums = of_weight.chunks_mut(ADDED).zip(of_bias.chunks_mut(ADDED));
-    for (part, (((x, g), weight), (of_weight, of_bias))) in parts.zip(sums).enumerate() {
-        let (mut plain, mut along) = ([C::ZERO; FEW], [C::ZERO; FEW]);
-        let ((xs, x_rest), (gs, g_rest)) = (x.as_chunks::<FEW>(), g.as_chunks::<FEW>());
-        let (weights, weight_rest) = weight.as_chunks::<FEW>();
-        let (of_weights, of_weight_rest) = of_weight.as_chunks_mut::<FEW>();
-        let (of_biases, of_bias_rest) = of_bias.as_chunks_mut::<FEW>();
-        let blocks = xs
-            .iter()
-            .zip(gs)
-            .zip(weights)
-            .zip(of_weights)
-            .zip(of_biases);
-        for (block, ((((x, g), weight), of_weight), of_bias)) in blocks.enumerate() {
-            ahead.fetch(part * ADDED + block * FEW, FEW);
-            for i in 0..FEW {
-                let (gradient, normal) = (g[i].wrap::<FUSED>(), measured.normal::<FUSED>(x[i]));
-                let weighed = gradient * weight[i].wrap();
-                plain[i] = C::unwrap(plain[i].wrap::<FUSED>() + weighed);
-                along[i] = C::unwrap(along[i].wrap::<FUSED>() + weighed * normal);
-                of_weight[i] = C::unwrap(of_weight[i].wrap::<FUSED>() + gradient * normal);
-                of_bias[i] = C::unwrap(of_bias[i].wrap::<FUSED>() + gradient);
-            }
-        }
-        let (mut last_plain, mut last_along) = ([C::ZERO; FEW], [C::ZERO; FEW]);
-        let rests = x_rest.iter().zip(g_rest).zip(weight_rest);
-        let sums = of_weight_rest.iter_mut().zip(of_bias_rest);
-        for (i, (((x, g), weight), (of_weight, of_bias))) in rests.zip(sums).enumerate() {
-            let (gradient, normal) = (g.wrap::<FUSED>(), measured.normal::<FUSED>(*x));
-            let weighed = gradient * weight.wrap();
-            last_plain[i % FEW] = C::unwrap(weighed);
-            last_along[i % FEW] = C::unwrap(weighed * normal);
-            *of_weight = C::unwrap(of_weight.wrap::<FUSED>() + gradient * normal);
-            *of_bias = C::unwrap(of_bias.wrap::<FUSED>() + gradient);
         }
         totals[0] += join_few::<C, FUSED>(plain, last_plain);
         totals[1] += join_few::<C, FUSED>(along, last_along);

@@ -5,6 +5,7 @@ use bytemuck::Zeroable;
 use super::super::fused::block::Store;
 use super::super::rowwise::{LANES, fill_up};
 use super::Prepared;
+use super::measure::Measured;
 use super::moments::Moments;
 
 /// What makes numbers normal.
@@ -25,6 +26,17 @@ impl<'a> Scaling<'a> {
             pivot: moments.pivot,
             mean: moments.mean as f32,
             scale: (1.0 / variance.sqrt()) as f32,
+        }
+    }
+
+    /// The same of a line that was looked at twice.
+    #[inline(always)]
+    pub(super) fn of(prepared: &'a Prepared<'a, f32>, measured: Measured<f32>) -> Self {
+        Self {
+            prepared,
+            pivot: measured.center,
+            mean: measured.rest,
+            scale: measured.scale,
         }
     }
 
