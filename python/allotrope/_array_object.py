@@ -89,6 +89,6 @@ def to_device(self: _core.Tensor, device: str, /, *, stream: Any = None) -> _cor
 for _method in (__array_namespace__, to_device):
     _method.__qualname__ = f"Tensor.{_method.__name__}"
     setattr(_core.Tensor, _method.__name__, _method)
-_size_property = _core._SizeProperty(_size)
+_size_property = _core._SizeProperty(_size)  # type: ignore[attr-defined]
 _size_property.__doc__ = Size.__doc__
 setattr(_core.Tensor, "size", _size_property)

@@ -52,6 +52,7 @@ const EXCEPTIONS: &[(&str, &[&str])] = &[
             "check_number",
             "fftfreq_on",
             "lasting_name",
+            "perform_task",
             "record_function",
             "register_devices",
             "rfftfreq_on",

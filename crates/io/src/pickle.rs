@@ -456,7 +456,7 @@ impl Machine<'_> {
 
 fn pairs(items: Vec<Object>) -> Result<Vec<(Object, Object)>, String> {
     let mut items = items.into_iter();
-    let mut pairs = Vec::with_capacity(items.len() / 2);
+    let mut pairs = Vec::new();
     while let Some(key) = items.next() {
         pairs.push((key, items.next().ok_or("a key without a value")?));
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use allotrope_dtype::{CastOptions, DType, ErrorKind};
 use allotrope_io::{Key, Value, load, load_bytes, load_mapped};
-use allotrope_tensor::Tensor;
+use allotrope_tensor::{Shape, Tensor};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -35,7 +35,10 @@ fn read(name: &str) -> Value {
 fn numbers(dtype: DType, sizes: &[usize]) -> Tensor {
     let count = sizes.iter().product::<usize>() as i64;
     let numbers: Vec<i64> = (0..count).map(|number| number % 5).collect();
-    let numbers = Tensor::new(numbers).unwrap().reshape(sizes).unwrap();
+    let numbers = Tensor::new(numbers)
+        .unwrap()
+        .reshape(Shape::new("reshape", sizes).unwrap())
+        .unwrap();
     numbers.to_with(dtype, CastOptions::default()).unwrap()
 }
 

@@ -84,19 +84,19 @@ fn chain(number: u64) -> [Pair; STEPS] {
 
 /// The sum of a chain by the kernel.
 #[cfg(target_arch = "x86_64")]
-fn by_the_processor(pairs: &[Pair]) -> f32 {
+fn by_the_processor(pairs: &[Pair; STEPS]) -> f32 {
     let join = |[low, high]: [bf16; 2]| {
         f32::from_bits(u32::from(low.to_bits()) | u32::from(high.to_bits()) << 16)
     };
-    let a: Vec<f32> = pairs.iter().map(|pair| join(pair.0)).collect();
-    let b: Vec<f32> = pairs.iter().flat_map(|pair| [join(pair.1); 32]).collect();
+    let a = pairs.map(|pair| join(pair.0));
+    let b = pairs.map(|pair| [join(pair.1); 32]);
     let mut sums = [0.0_f32; 32];
     let tile = Tile {
         steps: pairs.len(),
         a: &a,
         a_row: 1,
         a_step: 1,
-        b: &b,
+        b: b.as_flattened(),
         b_step: 32,
         c: sums.as_mut_ptr(),
         c_stride: 32,

@@ -401,12 +401,12 @@ impl Plan<'_> {
                         accumulate: chunk > 0 || adds,
                         shifted: 0,
                     };
-                    // SAFETY: the caller promises the tile; the level was detected.
-                    unsafe {
-                        match is_long {
-                            true => A::Sum::slide_row(self.level, tile, &self.places),
-                            false => A::Sum::slide(self.level, tile, &self.places, apart),
-                        }
+                    if is_long {
+                        // SAFETY: the caller promises the tile; the level was detected.
+                        unsafe { A::Sum::slide_row(self.level, tile, &self.places) };
+                    } else {
+                        // SAFETY: as above.
+                        unsafe { A::Sum::slide(self.level, tile, &self.places, apart) };
                     }
                 }
                 column += if is_long { long } else { wide };

@@ -15,7 +15,7 @@ pub(crate) const TOGETHER: usize = 32;
 /// Lines whose lanes are added up together.
 const BATCH: usize = 8;
 /// Elements of such lines: those of two slices stay in the first-level cache.
-const GROUP: usize = 4096;
+const GROUP: usize = 2048;
 
 /// How many lines of a length are worked on together.
 pub(crate) fn lines_together(length: usize) -> usize {
