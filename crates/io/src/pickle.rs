@@ -1,5 +1,5 @@
 //! Pickles as data: a reader of Python's pickle protocol that builds containers, numbers, text and what
-//! [`torch`](crate::torch) makes of a few names, and runs nothing.
+//! `torch` makes of a few names, and runs nothing.
 //!
 //! A pickle is a program for a stack machine. What it may call is what its reader knows by name; any other
 //! call is refused, by its name. Containers are shared as the pickle shares them, and copied out at the end

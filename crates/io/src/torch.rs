@@ -1,7 +1,7 @@
 //! What `torch.save` writes: a pickle of containers, whose tensors are views of storages beside it.
 //!
 //! Since 1.6 a file is an archive with `data.pkl` and a file for each storage; before, pickles followed by
-//! the bytes of all storages. The pickle is read as data (see [`pickle`](crate::pickle)): a call of anything
+//! the bytes of all storages. The pickle is read as data (see [`pickle`]): a call of anything
 //! but what rebuilds tensors and dicts is refused by its name. Attributes of dicts, such as the versions of
 //! a state dict's modules, are left out.
 

@@ -33,7 +33,7 @@ type Pair = ([bf16; 2], [bf16; 2]);
 const CHAINS: u64 = 192;
 const STEPS: usize = 8;
 
-/// Whether this processor has units for bfloat16 that compute what [`add_pair`] says; tried once.
+/// Whether this processor has units for bfloat16, and they compute what the model says; tried once.
 #[must_use]
 pub fn has_brain_units() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
