@@ -245,7 +245,7 @@ def in_turns(wanted):
     peers = os.environ.get("PEERS", sys.executable)
     libraries = {"allotrope": sys.executable, "numpy": peers, "torch": peers, "jax": peers}
     best = {library: {} for library in libraries}
-    environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": os.environ.get("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")}
+    environment = {**os.environ, "JAX_ENABLE_X64": "1", "ONEDNN_MAX_CPU_ISA": os.environ.get("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")}
     for _ in range(ROUNDS):
         for library, python in libraries.items():
             done = subprocess.run(

@@ -415,7 +415,7 @@ def test_pickles_are_named(tmp_path):
     for protocol in range(2, 6):
         path = tmp_path / "plain"
         path.write_bytes(pickle.dumps({"weight": [1.0] * 100}, protocol=protocol))
-        with pytest.raises(OSError, match="a pickle; files of torch.save .*save_file"):
+        with pytest.raises(OSError, match="a pickle; files of torch.save.*save_file"):
             al.load(path)
     with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
         archive.writestr("archive/data.pkl", b"\x80\x02}q\x00.")

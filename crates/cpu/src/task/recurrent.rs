@@ -1,6 +1,6 @@
 //! Tasks of `allotrope_op::task::recurrent`: the bytes of states and gates.
 
-use allotrope_dtype::Error;
+use allotrope_dtype::{DType, Error};
 use allotrope_op::task::recurrent::Sequence;
 use allotrope_op::task::{Recurrent, Results};
 
@@ -9,8 +9,27 @@ use crate::Buffer;
 use crate::gemm::recurrent::{
     BackwardInputs, BackwardOutputs, ForwardInputs, ForwardOutputs, Layer, backward, forward,
 };
+use crate::parallel::thread_count;
+
+/// Elements of a weight from which the products of a single row are worth several threads.
+const LARGE: usize = 1 << 18;
+
+/// Whether a layer is better taken step by step: threads share rows here, and there the columns of products.
+/// Only of floats whose bits are the same both ways.
+fn is_one_long_row(call: &Call<'_>, task: &Recurrent<'_>) -> bool {
+    let Recurrent::Forward(sequence) = task else {
+        return false;
+    };
+    sequence.sizes.first() == Some(&1)
+        && matches!(call.dtype(2), DType::F32 | DType::F64)
+        && call.inputs[2].view.layout.shape().count() >= LARGE
+        && thread_count() > 1
+}
 
 pub(super) fn perform(call: &Call<'_>, task: &Recurrent<'_>) -> Result<Option<Results>, Error> {
+    if is_one_long_row(call, task) {
+        return Ok(None);
+    }
     // bounded: the inputs and outputs of a task.
     let inputs = (0..call.inputs.len()).map(|index| call.ordered(index));
     let inputs: Vec<Ordered<'_>> = inputs.collect::<Result<_, _>>()?;
