@@ -22,7 +22,7 @@ pub(crate) const LEGACY: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 const PICKLE: &str = "data.pkl";
 /// Containers in containers that are read.
 const DEEPEST: usize = 100;
-/// Bytes of a file that make what stands beside tensors longer than the file: none of them is copied twice.
+/// The least room for what stands beside tensors, which is else as long as the pickle.
 const LEAST: usize = 1 << 12;
 
 /// Whether an archive is one of torch's.
